@@ -1,0 +1,3 @@
+//! The command `unruffled`.
+
+fn main() {}

@@ -1,0 +1,116 @@
+//! What a run leaves behind: one row of numbers, and what the plots draw.
+
+use serde::Serialize;
+
+/// One run: one variant, one seed. The field names are those of `--json` and `--csv`, and stable.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The variant's name, flavour and all (`rr-ta-rtx`).
+    pub variant: String,
+    /// The seed of every random number of the run.
+    pub seed: u64,
+    /// Measured time: the run without its warm-up, in seconds.
+    pub duration_s: f64,
+    /// Segments that reached the receiving application in order, once each.
+    pub delivered_segments: u64,
+    /// Payload delivered in order over the measured time, in bits per second.
+    pub goodput_bps: f64,
+    /// Data segments sent, retransmissions included.
+    pub sent_segments: u64,
+    /// Retransmissions of any cause.
+    pub retransmits: u64,
+    /// Times that loss detection entered recovery (not timeouts).
+    pub fast_retransmits: u64,
+    /// Those of which every retransmission proved needless.
+    pub false_fast_retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Those of which every retransmission proved needless.
+    pub false_timeouts: u64,
+    /// Mean over time of the duplicate threshold; none for senders that work in time alone.
+    pub dupthresh_mean: Option<f64>,
+    /// Data segments that the path dropped, as a share of those sent.
+    pub loss_rate: f64,
+    /// Data segments that arrived behind a later one, as a share of those that arrived.
+    pub out_of_order_rate: f64,
+    /// Holes that closed by late arrival, as the sender measured them.
+    pub reordering_events: u64,
+    /// Mean over time of the congestion window, in segments.
+    pub cwnd_mean: f64,
+    /// Tail loss probes sent.
+    pub loss_probes: u64,
+    /// The FA ratio at the end of the run (RR-TCP only).
+    pub fa_ratio: Option<f64>,
+}
+
+/// What a data segment was when the sender sent it, and what it turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendKind {
+    /// First transmission.
+    New,
+    /// Retransmission that was needed, or was never shown to be needless.
+    Retransmit,
+    /// Retransmission that a DSACK showed to be needless.
+    FalseRetransmit,
+}
+
+/// One data segment leaving the sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sent {
+    /// Seconds since the start of the run.
+    pub time_s: f64,
+    /// Segment number: stream offset over segment size.
+    pub segment: f64,
+    /// First transmission, retransmission, or a needless one.
+    pub kind: SendKind,
+}
+
+/// The time series of one run, for the plots. Times are in seconds since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// `(time, cwnd in segments)`, thinned to what a plot can show.
+    pub cwnd: Vec<(f64, f64)>,
+    /// `(time, dupthresh in segments)`, thinned likewise; empty for senders without one.
+    pub dupthresh: Vec<(f64, f64)>,
+    /// Every data segment sent within the window of the time–sequence plot.
+    pub sent: Vec<Sent>,
+    /// `(time, highest cumulatively acknowledged segment)` within the same window.
+    pub acked: Vec<(f64, f64)>,
+    /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
+    pub reordering_lengths: Vec<u64>,
+}
+
+/// All runs of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantRuns {
+    /// The variant's name.
+    pub name: String,
+    /// One line on what it does.
+    pub about: String,
+    /// One row per seed, in the order of the seeds.
+    pub rows: Vec<Row>,
+    /// The time series of the first seed.
+    pub trace: Trace,
+}
+
+/// A finished comparison: what the table, the report, `--json` and `--csv` print.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its title, one line.
+    pub title: String,
+    /// Where it comes from: paper, section, figure.
+    pub source: String,
+    /// The scenario as TOML, every override applied: what one needs to run it again.
+    pub scenario_toml: String,
+    /// `(what, value)`: the path in words, for the report's head.
+    pub facts: Vec<(String, String)>,
+    /// Goodput of `sack` over the same path without impairments, in bits per second.
+    pub undisturbed_bps: f64,
+    /// One entry per variant, in the order asked for.
+    pub variants: Vec<VariantRuns>,
+}

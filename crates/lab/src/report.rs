@@ -1,0 +1,215 @@
+//! A comparison as one HTML file that needs nothing else: no network, no script, no font.
+//!
+//! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
+//! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
+
+mod goodput;
+mod palette;
+mod plot;
+mod reordering;
+mod sequence;
+mod series;
+mod thin;
+
+#[cfg(test)]
+pub(crate) mod fake;
+
+use minijinja::{Environment, Value, context};
+
+use crate::record::{Comparison, VariantRuns};
+use crate::summary::{COLUMNS, Column, Summary, best, cells, effort, finding, summaries};
+use series::Quantity;
+
+/// The page; the name makes the template engine escape for HTML.
+const PAGE: (&str, &str) = ("page.html", include_str!("report/page.html"));
+const STYLE: &str = include_str!("report/style.css");
+
+/// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
+const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
+
+const CWND: Quantity = Quantity {
+    points: |trace| &trace.cwnd,
+    name: "Congestion window",
+    label: "cwnd (segments)",
+    stepwise: false,
+};
+
+const DUPTHRESH: Quantity = Quantity {
+    points: |trace| &trace.dupthresh,
+    name: "Duplicate threshold",
+    label: "dupthresh (segments)",
+    stepwise: true,
+};
+
+/// The report. The same comparison gives the same bytes.
+pub fn html(comparison: &Comparison) -> String {
+    let summaries = summaries(comparison);
+    let mut page = Environment::new();
+    page.add_template(PAGE.0, PAGE.1)
+        .and_then(|()| page.get_template(PAGE.0)?.render(contents(comparison, &summaries)))
+        .expect("the template is part of the program, and its tests render it")
+}
+
+/// What the template fills in.
+fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
+    let (wide, narrow) = GOODPUT_WIDTHS;
+    let goodput = |width| goodput::svg(summaries, comparison.undisturbed_bps, width);
+    let seed = comparison.variants.iter().find_map(|v| v.rows.first()).map(|row| row.seed);
+    let about: Vec<_> =
+        comparison.variants.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
+    let best = best(summaries).map(|s| s.variant);
+    context! {
+        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        scenario => comparison.scenario.as_str(),
+        title => comparison.title.as_str(),
+        source => comparison.source.as_str(),
+        effort => effort(comparison),
+        finding => finding(comparison, summaries),
+        columns => COLUMNS.map(|Column { long, .. }| long),
+        lines => cells(summaries),
+        best => best,
+        goodput_wide => Value::from_safe_string(goodput(wide)),
+        goodput_narrow => Value::from_safe_string(goodput(narrow)),
+        seed => seed,
+        cwnd => values(series::panels(comparison, &CWND)),
+        dupthresh => values(series::panels(comparison, &DUPTHRESH)),
+        sequence => values(sequence::panels(comparison)),
+        reordering => values(reordering::panels(comparison)),
+        about => about,
+        facts => comparison.facts.clone(),
+        toml => comparison.scenario_toml.as_str(),
+    }
+}
+
+/// One of several small plots of the same kind.
+#[derive(Debug)]
+struct Panel {
+    variant: String,
+    /// The custom property that holds the variant's colour.
+    colour: &'static str,
+    note: String,
+    svg: String,
+}
+
+impl Panel {
+    fn new(index: usize, variant: &VariantRuns, note: &str, svg: String) -> Self {
+        let (variant, note) = (variant.name.clone(), note.to_owned());
+        Self { variant, colour: palette::variant(index).name, note, svg }
+    }
+}
+
+/// The panels as the template sees them.
+fn values(panels: Vec<Panel>) -> Vec<Value> {
+    let value = |Panel { variant, colour, note, svg }| {
+        context! { variant, colour, note, svg => Value::from_safe_string(svg) }
+    };
+    panels.into_iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every element that is opened closes, in order.
+    fn assert_nests(html: &str) {
+        const VOID: [&str; 3] = ["meta", "br", "!doctype"];
+        let mut open = Vec::new();
+        for tag in html.split('<').skip(1) {
+            let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("<{tag} does not end"));
+            let name = tag.split_whitespace().next().unwrap();
+            if let Some(name) = name.strip_prefix('/') {
+                assert_eq!(open.pop(), Some(name), "closed by </{name}>");
+            } else if !tag.ends_with('/') && !VOID.contains(&name) {
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "left open: {open:?}");
+    }
+
+    #[test]
+    fn every_element_closes() {
+        let html = html(&fake::comparison());
+        assert_nests(&html);
+        assert!(html.matches("<svg").count() >= 2 + 7 + 6 + 7 + 6, "all plots are there");
+    }
+
+    #[test]
+    fn nothing_comes_from_elsewhere() {
+        let html = html(&fake::comparison());
+        for reference in ["http://", "https://", "src=", "href=", "url(", "@import", "<script"] {
+            assert!(!html.contains(reference), "{reference}");
+        }
+    }
+
+    #[test]
+    fn text_is_escaped_wherever_it_stands() {
+        let mut comparison = fake::comparison();
+        let hostile = "<b>&\"'";
+        comparison.title = hostile.to_owned();
+        comparison.source = hostile.to_owned();
+        comparison.scenario = hostile.to_owned();
+        comparison.scenario_toml = hostile.to_owned();
+        comparison.facts[0] = (hostile.to_owned(), hostile.to_owned());
+        comparison.variants[5].name = hostile.to_owned();
+        comparison.variants[5].about = hostile.to_owned();
+        let html = html(&comparison);
+        assert!(!html.contains("<b>"));
+        assert!(html.contains("<h1>&lt;b&gt;&amp;&quot;&#x27;</h1>"));
+        assert_nests(&html);
+    }
+
+    #[test]
+    fn the_report_follows_its_order_and_names_every_variant() {
+        let comparison = fake::comparison();
+        let html = html(&comparison);
+        let parts = ["<h1>", "class=\"finding\"", "<table", "id=\"goodput\"", "id=\"cwnd\""];
+        let rest =
+            ["id=\"dupthresh\"", "id=\"sequence\"", "id=\"reordering\"", "id=\"path\"", "<pre>"];
+        let places: Vec<_> = parts.iter().chain(&rest).map(|part| html.find(part)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+        for variant in &comparison.variants {
+            assert!(html.contains(&format!("<th scope=\"row\">{}</th>", variant.name)));
+        }
+    }
+
+    #[test]
+    fn the_same_comparison_gives_the_same_bytes() {
+        assert_eq!(html(&fake::comparison()), html(&fake::comparison()));
+    }
+
+    #[test]
+    fn full_traces_make_a_file_of_bearable_size() {
+        let mut comparison = fake::comparison();
+        for trace in comparison.variants.iter_mut().map(|v| &mut v.trace) {
+            let sent = |i: u32| crate::record::Sent {
+                time_s: 500.0 + f64::from(i) * 0.001,
+                segment: f64::from((i * 7919) % 5000),
+                kind: crate::record::SendKind::New,
+            };
+            trace.sent = (0..5000).map(sent).collect();
+        }
+        let size = html(&comparison).len();
+        assert!(size < 1_500_000, "{size} bytes");
+    }
+
+    #[test]
+    fn a_section_without_data_is_left_out() {
+        let mut comparison = fake::comparison();
+        comparison.variants.iter_mut().for_each(|v| v.trace = Default::default());
+        let html = html(&comparison);
+        assert!(!html.contains("id=\"cwnd\"") && !html.contains("id=\"reordering\""));
+        assert_nests(&html);
+    }
+
+    #[test]
+    fn numbers_that_are_none_do_not_stop_the_report() {
+        let mut comparison = fake::comparison();
+        comparison.undisturbed_bps = f64::NAN;
+        comparison.variants[0].rows.clear();
+        comparison.variants[1].trace.cwnd = vec![(f64::NAN, 1.0), (1.0, f64::INFINITY)];
+        comparison.variants[2].trace.acked = vec![(500.0, f64::NAN)];
+        assert_nests(&html(&comparison));
+        comparison.variants.clear();
+        assert_nests(&html(&comparison));
+    }
+}

@@ -1,0 +1,104 @@
+//! Goodput per variant: bars with confidence intervals, against the undisturbed path.
+
+use plotters::chart::ChartBuilder;
+use plotters::element::{PathElement, Rectangle, Text};
+use plotters::series::DashedLineSeries;
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{Color, RGBColor};
+
+use super::palette::{self, GRID, MUTED, TEXT};
+use super::plot::{self, Area, CHARACTER, Drawn, tick};
+use crate::summary::{Summary, goodput_decimals, number};
+
+/// Drawing units per variant, and above and below all of them.
+const ROW: usize = 54;
+const ABOVE: usize = 44;
+const BELOW: usize = 84;
+/// Longer names are cut.
+const LONGEST_NAME: usize = 20;
+
+/// The plot, `width` drawing units wide.
+pub(super) fn svg(summaries: &[Summary<'_>], undisturbed_bps: f64, width: u32) -> String {
+    let height = (ABOVE + BELOW + ROW * summaries.len()) as u32;
+    let label = "Goodput of each variant in Mb/s, with 95 % confidence intervals";
+    plot::svg((width, height), label, |area| draw(area, summaries, undisturbed_bps / 1e6))
+}
+
+fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
+    let n = summaries.len() as f64;
+    let bars: Vec<(f64, f64)> = summaries
+        .iter()
+        .map(|s| (s.goodput_bps.mean / 1e6, s.goodput_bps.half_width / 1e6))
+        .map(|(mean, half)| if mean.is_finite() { (mean, half.max(0.0)) } else { (0.0, 0.0) })
+        .collect();
+    let largest = bars.iter().map(|b| b.0 + b.1).chain([undisturbed]);
+    let largest = plot::span(largest).end.max(1e-3) * 1.04;
+    let longest = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0);
+
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(ABOVE as u32)
+        .margin_right(110)
+        .x_label_area_size(BELOW as u32)
+        .y_label_area_size(longest as u32 * CHARACTER + 24)
+        .build_cartesian_2d(0.0..largest, n..0.0)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .max_light_lines(0)
+        .bold_line_style(GRID.colour().stroke_width(2))
+        .axis_style(MUTED.colour().stroke_width(2))
+        .x_labels(6)
+        .y_labels(0)
+        .x_label_formatter(&tick)
+        .label_style(plot::text(MUTED, HPos::Center, VPos::Center))
+        .axis_desc_style(plot::text(MUTED, HPos::Center, VPos::Center))
+        .x_desc("goodput (Mb/s)")
+        .draw()?;
+
+    let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
+    for (i, (summary, &(mean, half))) in summaries.iter().zip(&bars).enumerate() {
+        let (middle, colour) = (i as f64 + 0.5, palette::variant(i).colour());
+        let corners = [(0.0, middle - 0.22), (mean, middle + 0.22)];
+        chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+        if half > 0.0 {
+            chart.draw_series(whisker(mean, half, middle, TEXT.colour()))?;
+        }
+
+        let (left, y) = chart.backend_coord(&(0.0, middle));
+        let right = chart.backend_coord(&(largest, middle)).0;
+        let style = plot::text(TEXT, HPos::Right, VPos::Center);
+        area.draw(&Text::new(name(summary), (left - 12, y), style))?;
+        let style = plot::text(TEXT, HPos::Left, VPos::Center);
+        let value = number(summary.goodput_bps.mean / 1e6, decimals);
+        area.draw(&Text::new(value, (right + 14, y), style))?;
+    }
+    if undisturbed.is_finite() && undisturbed > 0.0 {
+        let style = TEXT.colour().stroke_width(3);
+        let line = [(undisturbed, 0.0), (undisturbed, n)];
+        chart.draw_series(DashedLineSeries::new(line, 8, 8, style))?;
+        let (x, y) = chart.backend_coord(&(undisturbed, 0.0));
+        let text = format!("undisturbed {}", number(undisturbed, decimals));
+        let side = if x > text.len() as i32 * CHARACTER as i32 { HPos::Right } else { HPos::Left };
+        let style = plot::text(TEXT, side, VPos::Center);
+        area.draw(&Text::new(text, (x, y - 22), style))?;
+    }
+    Ok(())
+}
+
+/// The interval as a line with caps that stand out of the bar.
+fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64, f64)>; 3] {
+    let (low, high) = (f64::max(mean - half, 0.0), mean + half);
+    [
+        [(low, y), (high, y)],
+        [(low, y - 0.34), (low, y + 0.34)],
+        [(high, y - 0.34), (high, y + 0.34)],
+    ]
+    .map(|ends| PathElement::new(ends, colour.stroke_width(3)))
+}
+
+fn name(summary: &Summary<'_>) -> String {
+    if summary.variant.chars().count() <= LONGEST_NAME {
+        return summary.variant.to_owned();
+    }
+    summary.variant.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}

@@ -1,0 +1,96 @@
+//! How far late segments were late: histograms of the lengths of reordering events.
+
+use plotters::element::Rectangle;
+use plotters::style::Color;
+
+use super::Panel;
+use super::palette;
+use super::plot::{self, Axes, PANEL, grouped};
+use crate::record::{Comparison, VariantRuns};
+
+/// More bars than this get wider bins.
+const BARS: usize = 40;
+
+/// One panel for each variant that saw reordering; lengths are common, shares are each panel's own.
+pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
+    let width = bin_width(longest(comparison));
+    let bins = longest(comparison).div_ceil(width);
+    let panel = |(i, variant): (usize, &VariantRuns)| {
+        let events: u64 = variant.trace.reordering_lengths.iter().skip(1).sum();
+        if events == 0 {
+            return None;
+        }
+        let (bars, beyond) = shares(&variant.trace.reordering_lengths, width);
+        let highest = bars.iter().copied().chain([beyond]).fold(0.0, f64::max);
+        let end = (bins * width) as f64 + 0.5;
+        let axes = Axes {
+            x: 0.5..end + 1.5 * width as f64,
+            y: 0.0..highest * 1.05,
+            x_label: "length (segments)",
+            y_label: "share of events (%)",
+        };
+        let note = format!("{} events", grouped(&events.to_string()));
+        let label = format!("Lengths of reordering events that {} saw: {note}", variant.name);
+        let svg = plot::svg(PANEL, &label, |area| {
+            let mut chart = plot::chart(area, &axes)?;
+            let colour = palette::variant(i).colour();
+            let bar = |start: f64, share: f64| [(start, 0.0), (start + 0.84 * width as f64, share)];
+            let filled = bars.iter().enumerate().filter(|(_, share)| **share > 0.0);
+            let filled = filled.map(|(b, &share)| bar((b * width) as f64 + 0.58, share));
+            chart.draw_series(filled.map(|at| Rectangle::new(at, colour.filled())))?;
+            if beyond > 0.0 {
+                let at = bar(end + 0.5 * width as f64, beyond);
+                chart.draw_series([Rectangle::new(at, colour.stroke_width(2))])?;
+            }
+            Ok(())
+        });
+        Some(Panel::new(i, variant, &note, svg))
+    };
+    comparison.variants.iter().enumerate().filter_map(panel).collect()
+}
+
+/// The longest event that has a bin of its own; the last bin is for all longer ones.
+fn longest(comparison: &Comparison) -> usize {
+    let longest = |v: &VariantRuns| {
+        let lengths = v.trace.reordering_lengths.split_last().map_or(&[][..], |(_, own)| own);
+        lengths.iter().rposition(|&count| count > 0).unwrap_or(0)
+    };
+    comparison.variants.iter().map(longest).max().unwrap_or(0).max(1)
+}
+
+/// 1, 2, 5, 10, 20, …: the least that needs no more than [`BARS`] bars.
+fn bin_width(longest: usize) -> usize {
+    let mut widths = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
+    widths.find(|width| longest.div_ceil(*width) <= BARS).unwrap_or(longest)
+}
+
+/// Per cent of the events in each bin, the first of which begins at length 1, and in the last entry
+/// of `lengths`, which counts longer ones.
+fn shares(lengths: &[u64], width: usize) -> (Vec<f64>, f64) {
+    let counted = lengths.get(1..).unwrap_or_default();
+    let events: u64 = counted.iter().sum();
+    let percent = |count: u64| count as f64 * 100.0 / events.max(1) as f64;
+    let Some((beyond, own)) = counted.split_last() else {
+        return (Vec::new(), 0.0);
+    };
+    let bars = own.chunks(width).map(|bin| percent(bin.iter().sum())).collect();
+    (bars, percent(*beyond))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_are_as_wide_as_they_must_be() {
+        assert_eq!([1, 40, 41, 81, 1000].map(bin_width), [1, 1, 2, 5, 50]);
+    }
+
+    #[test]
+    fn lengths_fall_into_bins_and_the_last_entry_stays_apart() {
+        // Lengths 1 to 4, and one event longer than that; index 0 is unused.
+        let (bars, beyond) = shares(&[99, 4, 2, 2, 1, 1], 2);
+        assert_eq!((bars, beyond), (vec![60.0, 30.0], 10.0));
+        assert_eq!(shares(&[], 2), (vec![], 0.0));
+    }
+}

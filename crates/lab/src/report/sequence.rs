@@ -1,0 +1,134 @@
+//! What the sender sent and heard within a short window: segment numbers over time.
+
+use std::ops::Range;
+
+use plotters::element::{Circle, Cross, TriangleMarker};
+use plotters::series::LineSeries;
+use plotters::style::Color;
+
+use super::Panel;
+use super::palette::{self, ALERT, MUTED, PAPER, TEXT};
+use super::plot::{self, Area, Axes, Drawn};
+use super::series::steps;
+use super::thin;
+use crate::record::{Comparison, SendKind, Sent, Trace, VariantRuns};
+
+/// Width and height of a panel: taller than others, for the gap between a line and its marks.
+const TALL: (u32, u32) = (800, 600);
+
+/// The fastest sender's segments in a panel; with more, marks and lines run together.
+const SEGMENTS: f64 = 700.0;
+
+/// One panel for each variant with a trace; time is common, segments are each panel's own.
+pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
+    let traces: Vec<&Trace> = comparison.variants.iter().map(|v| &v.trace).collect();
+    let window = window(&traces);
+    let panel = |(i, variant): (usize, &VariantRuns)| {
+        let trace = within(&variant.trace, &window);
+        if trace.sent.is_empty() {
+            return None;
+        }
+        let segments = trace.sent.iter().map(|s| s.segment).chain(trace.acked.iter().map(|a| a.1));
+        let segments = plot::span(segments);
+        let edge = 0.03 * (segments.end - segments.start).max(1.0);
+        let axes = Axes {
+            x: window.clone(),
+            y: segments.start - edge..segments.end + edge,
+            x_label: "time (s)",
+            y_label: "segment number",
+        };
+        let count = |kind| trace.sent.iter().filter(|s| s.kind == kind).count();
+        let (needed, needless) = (count(SendKind::Retransmit), count(SendKind::FalseRetransmit));
+        let note = format!("{} retransmitted, {needless} needlessly", needed + needless);
+        let label = format!("Segments sent by {} over time: {note}", variant.name);
+        let svg = plot::svg(TALL, &label, |area| draw(area, &axes, &trace, i));
+        Some(Panel::new(i, variant, &note, svg))
+    };
+    comparison.variants.iter().enumerate().filter_map(panel).collect()
+}
+
+/// The part of the traces to show: short enough for the fastest sender, and where most variants
+/// retransmit something; the earliest of equals.
+fn window(traces: &[&Trace]) -> Range<f64> {
+    let whole = plot::span(traces.iter().flat_map(|t| t.sent.iter().map(|s| s.time_s)));
+    let most = traces.iter().map(|t| t.sent.len()).max().unwrap_or(0);
+    // A recorder that stops at a number of segments stops first for the fastest sender.
+    let fastest = traces.iter().filter(|t| t.sent.len() == most).filter_map(|t| t.sent.last());
+    let end = plot::span(fastest.map(|s| s.time_s)).start.min(whole.end);
+    let length = (end - whole.start) * f64::min(SEGMENTS / most as f64, 1.0);
+    if !length.is_finite() {
+        return whole;
+    }
+    let retransmits = |trace: &Trace, window: &Range<f64>| {
+        let mut again = trace.sent.iter().filter(|s| s.kind != SendKind::New);
+        again.any(|s| window.contains(&s.time_s))
+    };
+    let quarters = (0..).map(|i| whole.start + f64::from(i) * length / 4.0);
+    let windows = quarters.map(|start| start..start + length);
+    windows
+        .take_while(|w| length > 0.0 && w.end <= end)
+        .map(|w| (traces.iter().filter(|t| retransmits(t, &w)).count(), w))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .map_or(whole.start..end, |(_, window)| window)
+}
+
+/// What of a trace falls into the window.
+fn within(trace: &Trace, window: &Range<f64>) -> Trace {
+    let inside = |time: f64| window.start <= time && time <= window.end;
+    Trace {
+        sent: trace.sent.iter().filter(|s| inside(s.time_s)).copied().collect(),
+        acked: thin::finite(&trace.acked).filter(|a| inside(a.0)).collect(),
+        ..Trace::default()
+    }
+}
+
+fn draw(area: &Area<'_>, axes: &Axes<'_>, trace: &Trace, variant: usize) -> Drawn {
+    let mut chart = plot::chart(area, axes)?;
+    let line = steps(&thin::line(&trace.acked, 300), axes.x.end);
+    chart.draw_series(LineSeries::new(line, MUTED.colour().stroke_width(2)))?;
+
+    let marks = |kind, cell| {
+        let sent = trace.sent.iter().filter(|s| s.kind == kind);
+        let sent = sent.filter(|s| s.time_s.is_finite() && s.segment.is_finite());
+        let at = |s: &Sent| (s.time_s, s.segment);
+        thin::dots(sent.map(at), cell, |point| chart.backend_coord(point))
+    };
+    let new = marks(SendKind::New, 4);
+    let needed = marks(SendKind::Retransmit, 5);
+    let needless = marks(SendKind::FalseRetransmit, 5);
+
+    let (colour, ink) = (palette::variant(variant).colour(), TEXT.colour());
+    chart.draw_series(new.into_iter().map(|at| Circle::new(at, 3, colour.filled())))?;
+    chart.draw_series(needed.into_iter().map(|at| TriangleMarker::new(at, 9, ink.filled())))?;
+    let halos = needless.iter().map(|&at| Cross::new(at, 9, PAPER.colour().stroke_width(9)));
+    chart.draw_series(halos)?;
+    let crosses = needless.iter().map(|&at| Cross::new(at, 7, ALERT.colour().stroke_width(4)));
+    chart.draw_series(crosses).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sends(times: impl Iterator<Item = f64>, again_at: f64) -> Trace {
+        let kind = |t| if t == again_at { SendKind::Retransmit } else { SendKind::New };
+        let sent = times.map(|t| Sent { time_s: t, segment: t, kind: kind(t) });
+        Trace { sent: sent.collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn a_short_trace_is_shown_whole() {
+        assert_eq!(window(&[&sends((5..50).map(f64::from), 7.0)]), 5.0..49.0);
+        assert_eq!(window(&[&sends([3.0].into_iter(), 3.0)]), 3.0..3.0);
+        assert!(window(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_a_long_trace_the_part_with_retransmissions_is_shown() {
+        let fast = sends((0..7001).map(f64::from), 4321.0);
+        let slow = sends((0..70).map(|i| f64::from(i) * 100.0), 4400.0);
+        let window = window(&[&fast, &slow]);
+        assert!(window.contains(&4321.0) && window.contains(&4400.0), "{window:?}");
+        assert!((window.end - window.start - SEGMENTS).abs() < 1.0, "{window:?}");
+    }
+}

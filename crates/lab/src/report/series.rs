@@ -1,0 +1,79 @@
+//! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
+//! threshold.
+
+use plotters::series::LineSeries;
+use plotters::style::Color;
+
+use super::Panel;
+use super::palette;
+use super::plot::{self, Axes, PANEL};
+use super::thin;
+use crate::record::{Comparison, Trace, VariantRuns};
+
+/// Slices of time that a panel can show apart.
+const COLUMNS: usize = 400;
+
+/// A quantity over time.
+pub(super) struct Quantity {
+    /// Its series in a trace.
+    pub(super) points: fn(&Trace) -> &[(f64, f64)],
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The label of its axis.
+    pub(super) label: &'static str,
+    /// Whether it stays as it is between two points, rather than moving from one to the next.
+    pub(super) stepwise: bool,
+}
+
+/// One panel for each variant that has the quantity.
+pub(super) fn panels(comparison: &Comparison, quantity: &Quantity) -> Vec<Panel> {
+    let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
+    let time = plot::span(traces().flatten().map(|p| p.0));
+    let highest = plot::span(traces().flatten().map(|p| p.1)).end;
+    let axes = Axes {
+        x: time.start.min(0.0)..plot::round_up(time.end),
+        y: 0.0..highest * 1.05,
+        x_label: "time (s)",
+        y_label: quantity.label,
+    };
+    let panel = |(i, variant): (usize, &VariantRuns)| {
+        let mut points = thin::line((quantity.points)(&variant.trace), COLUMNS);
+        if points.is_empty() {
+            return None;
+        }
+        if quantity.stepwise {
+            points = steps(&points, time.end);
+        }
+        let label = format!("{} of {} over time", quantity.name, variant.name);
+        let svg = plot::svg(PANEL, &label, |area| {
+            let style = palette::variant(i).colour().stroke_width(3);
+            plot::chart(area, &axes)?.draw_series(LineSeries::new(points, style)).map(drop)
+        });
+        Some(Panel::new(i, variant, "", svg))
+    };
+    comparison.variants.iter().enumerate().filter_map(panel).collect()
+}
+
+/// The corners of a line that keeps each value until the next, the last one until `end`.
+pub(super) fn steps(points: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
+    let ends = points.iter().skip(1).map(|p| p.0).chain([end]);
+    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
+    for (&(start, value), end) in points.iter().zip(ends) {
+        match corners.last_mut() {
+            Some(corner) if corner.1 == value => corner.0 = end,
+            _ => corners.extend([(start, value), (end, value)]),
+        }
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_keeps_its_value_until_the_next() {
+        let corners = steps(&[(0.0, 3.0), (1.0, 3.0), (2.0, 5.0)], 4.0);
+        assert_eq!(corners, [(0.0, 3.0), (2.0, 3.0), (2.0, 5.0), (4.0, 5.0)]);
+    }
+}

@@ -1,0 +1,199 @@
+//! A comparison as text: a table for the terminal, CSV and JSON for programs.
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
+use serde::Serialize;
+
+use crate::record::{Comparison, Row};
+use crate::statistics::Estimate;
+use crate::summary::{COLUMNS, Summary, best, cells, effort, goodput_decimals, number, summaries};
+
+/// A line under the header, and nothing else.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction(' '))
+    .content_lines(ContentLineStyle::none().junction(' '))
+    .header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// The results for a terminal of `width` columns: a line above, one line per variant, a line below.
+///
+/// Needs 80 columns; a narrower terminal gets broken cells. With `colour` the header is bold and
+/// the best variant green. Ends with a line feed.
+pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
+    let summaries = summaries(comparison);
+    let winner = best(&summaries).map(|s| s.variant);
+    let mut table = Table::new();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    if colour {
+        table.enforce_styling();
+    }
+    table.set_header(COLUMNS.map(|c| Cell::new(c.short).add_attribute(Attribute::Bold)));
+    for line in cells(&summaries) {
+        let wins = winner == Some(line[0].as_str());
+        table.add_row(line.map(|text| match Cell::new(text) {
+            cell if wins => cell.fg(Color::Green),
+            cell => cell,
+        }));
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+
+    let undisturbed = comparison.undisturbed_bps;
+    let undisturbed = number(undisturbed / 1e6, goodput_decimals([undisturbed]));
+    let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
+    let below = format!("undisturbed: {undisturbed} Mb/s (sack, no impairments)");
+    let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
+    let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
+    format!("{above}\n\n{}\n{below}\n", lines.collect::<String>())
+}
+
+/// At most `width` characters of `text`.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The runs as CSV: a header with the field names of [`Row`], then one line per run.
+pub fn csv(comparison: &Comparison) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in comparison.variants.iter().flat_map(|v| &v.rows) {
+        writer.serialize(row).expect("rows are flat, and memory takes every write");
+    }
+    let bytes = writer.into_inner().expect("memory takes every write");
+    String::from_utf8(bytes).expect("the fields are UTF-8")
+}
+
+/// The comparison as one JSON object: `rows` holds one object per run, `variants` the means over
+/// the seeds. Numbers that do not exist are `null`. Ends with a line feed.
+pub fn json(comparison: &Comparison) -> String {
+    let document = Document {
+        scenario: &comparison.scenario,
+        undisturbed_bps: comparison.undisturbed_bps,
+        rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
+        variants: summaries(comparison).iter().map(Means::of).collect(),
+    };
+    let text = serde_json::to_string_pretty(&document).expect("the document has string keys only");
+    text + "\n"
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    scenario: &'a str,
+    undisturbed_bps: f64,
+    rows: Vec<&'a Row>,
+    variants: Vec<Means<'a>>,
+}
+
+/// A [`Summary`] as `--json` prints it.
+#[derive(Serialize)]
+struct Means<'a> {
+    variant: &'a str,
+    runs: usize,
+    goodput_bps: Interval,
+    share_of_undisturbed: Interval,
+    fast_retransmits: Interval,
+    false_fast_retransmits: Interval,
+    timeouts: Interval,
+    dupthresh_mean: Option<Interval>,
+}
+
+/// A mean and the half-width of its 95 % confidence interval.
+#[derive(Serialize)]
+struct Interval {
+    mean: f64,
+    ci95: f64,
+}
+
+impl From<Estimate> for Interval {
+    fn from(estimate: Estimate) -> Self {
+        Self { mean: estimate.mean, ci95: estimate.half_width }
+    }
+}
+
+impl<'a> Means<'a> {
+    fn of(summary: &Summary<'a>) -> Self {
+        Self {
+            variant: summary.variant,
+            runs: summary.runs,
+            goodput_bps: summary.goodput_bps.into(),
+            share_of_undisturbed: summary.share.into(),
+            fast_retransmits: summary.fast_retransmits.into(),
+            false_fast_retransmits: summary.false_fast_retransmits.into(),
+            timeouts: summary.timeouts.into(),
+            dupthresh_mean: summary.dupthresh.map(Interval::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fake;
+
+    fn widest(text: &str) -> usize {
+        text.lines().map(|line| line.chars().count()).max().unwrap()
+    }
+
+    #[test]
+    fn the_table_fits_into_80_columns_and_is_the_same_in_200() {
+        let comparison = fake::comparison();
+        let table = render(&comparison, 80, false);
+        assert!(widest(&table) <= 80, "{table}");
+        assert_eq!(table, render(&comparison, 200, false));
+        for variant in &comparison.variants {
+            let lines = table.lines().filter(|l| l.split(' ').next() == Some(&variant.name));
+            assert_eq!(lines.count(), 1, "{}\n{table}", variant.name);
+        }
+    }
+
+    #[test]
+    fn large_numbers_and_long_names_fit_as_well() {
+        let mut comparison = fake::comparison();
+        comparison.scenario = "a-scenario-with-a-name-that-does-not-end".repeat(3);
+        comparison.undisturbed_bps = 40e9;
+        for variant in &mut comparison.variants {
+            variant.name = format!("{}-with-a-long-flavour", variant.name);
+            for row in &mut variant.rows {
+                row.goodput_bps *= 3000.0;
+                row.fast_retransmits *= 1000;
+                row.false_fast_retransmits *= 1000;
+            }
+        }
+        let table = render(&comparison, 80, false);
+        assert!(widest(&table) <= 80, "{table}");
+    }
+
+    #[test]
+    fn colour_is_there_only_when_asked_for() {
+        let comparison = fake::comparison();
+        assert!(!render(&comparison, 80, false).contains('\u{1b}'));
+        assert!(render(&comparison, 80, true).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn csv_has_a_header_and_one_line_per_run() {
+        let text = csv(&fake::comparison());
+        assert_eq!(text.lines().count(), 1 + 7 * 5);
+        assert!(text.starts_with("scenario,variant,seed,duration_s,delivered_segments,"), "{text}");
+        let rack = text.lines().last().unwrap();
+        assert_eq!(rack.split(',').nth(12), Some(""), "RACK has no dupthresh: {rack}");
+    }
+
+    #[test]
+    fn json_holds_every_run_and_the_means() {
+        let comparison = fake::comparison();
+        let value: serde_json::Value = serde_json::from_str(&json(&comparison)).unwrap();
+        assert_eq!(value["scenario"], "fake");
+        assert_eq!(value["undisturbed_bps"], 9.5e6);
+        assert_eq!(value["rows"].as_array().unwrap().len(), 35);
+        assert_eq!(value["rows"][5]["variant"], "dsack-r");
+        assert_eq!(value["variants"][0]["runs"], 5);
+        assert!(value["variants"][0]["goodput_bps"]["ci95"].as_f64().unwrap() > 0.0);
+        assert!(value["variants"][6]["dupthresh_mean"].is_null());
+        assert_eq!(json(&comparison), json(&comparison.clone()));
+    }
+}

@@ -1,0 +1,194 @@
+//! Random spans of time.
+
+use rand::Rng;
+use rand::distr::{Distribution as _, Uniform};
+use rand_distr::{Exp, Normal, Pareto};
+use unruffled_units::Duration;
+
+use crate::ConfigError;
+
+/// How a random span of time is distributed; draws below zero count as zero.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// Always the same.
+    Constant(Duration),
+    /// Any nanosecond from `low` to `high`, both included, is as likely as any other.
+    Uniform {
+        /// The shortest span.
+        low: Duration,
+        /// The longest span.
+        high: Duration,
+    },
+    /// Gaussian; clamping at zero raises the mean noticeably when it is below two deviations.
+    Normal {
+        /// The mean before clamping.
+        mean: Duration,
+        /// The standard deviation before clamping.
+        deviation: Duration,
+    },
+    /// Memoryless.
+    Exponential {
+        /// The mean.
+        mean: Duration,
+    },
+    /// Heavy-tailed: P(X > x) = (scale / x)^shape; the mean is infinite for a shape of 1 or less.
+    Pareto {
+        /// The shortest span.
+        scale: Duration,
+        /// The tail index; the smaller it is, the heavier the tail.
+        shape: f64,
+    },
+}
+
+/// A [`Distribution`] prepared for cheap drawing.
+#[derive(Clone, Debug)]
+pub struct Sampler(Prepared);
+
+/// Parameters and draws are in nanoseconds.
+#[derive(Clone, Debug)]
+enum Prepared {
+    Constant(Duration),
+    Uniform(Uniform<u64>),
+    Normal(Normal<f64>),
+    Exponential(Exp<f64>),
+    Pareto(Pareto<f64>),
+}
+
+impl Distribution {
+    /// Prepares the distribution for drawing.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is out of its range; the error names it.
+    pub fn sampler(&self) -> Result<Sampler, ConfigError> {
+        let prepared = match *self {
+            Self::Constant(span) => Prepared::Constant(span),
+            Self::Uniform { low, high } => Prepared::Uniform(
+                Uniform::new_inclusive(low.as_nanos(), high.as_nanos())
+                    .map_err(|_| ConfigError::new("low", "at most high", low))?,
+            ),
+            Self::Normal { mean, deviation } => Prepared::Normal(
+                Normal::new(nanos(mean), nanos(deviation))
+                    .map_err(|_| ConfigError::new("deviation", "finite", deviation))?,
+            ),
+            Self::Exponential { mean } => Prepared::Exponential(
+                Exp::new(1.0 / nanos(mean))
+                    .map_err(|_| ConfigError::new("mean", "finite", mean))?,
+            ),
+            Self::Pareto { scale, shape } => {
+                if scale == Duration::ZERO {
+                    return Err(ConfigError::new("scale", "greater than zero", scale));
+                }
+                Prepared::Pareto(
+                    Pareto::new(nanos(scale), shape)
+                        .map_err(|_| ConfigError::new("shape", "greater than zero", shape))?,
+                )
+            }
+        };
+        Ok(Sampler(prepared))
+    }
+}
+
+impl Sampler {
+    /// Draws one span.
+    pub fn draw(&self, rng: &mut impl Rng) -> Duration {
+        let nanos = match &self.0 {
+            Prepared::Constant(span) => return *span,
+            Prepared::Uniform(uniform) => return Duration::from_nanos(uniform.sample(rng)),
+            Prepared::Normal(normal) => normal.sample(rng),
+            Prepared::Exponential(exponential) => exponential.sample(rng),
+            Prepared::Pareto(pareto) => pareto.sample(rng),
+        };
+        // The cast clamps at zero, and at the longest span.
+        Duration::from_nanos(nanos.round() as u64)
+    }
+}
+
+fn nanos(span: Duration) -> f64 {
+    span.as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn draws(distribution: &Distribution) -> Vec<f64> {
+        let sampler = distribution.sampler().unwrap();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        (0..100_000).map(|_| sampler.draw(&mut rng).as_millis_f64()).collect()
+    }
+
+    fn mean(draws: &[f64]) -> f64 {
+        draws.iter().sum::<f64>() / draws.len() as f64
+    }
+
+    #[test]
+    fn draws_have_the_mean_of_their_distribution() {
+        let close = |distribution, expected: f64| {
+            let mean = mean(&draws(&distribution));
+            assert!((mean - expected).abs() < 0.02 * expected, "{distribution:?}: {mean} ms");
+        };
+        close(Distribution::Constant(ms(25)), 25.0);
+        close(Distribution::Uniform { low: ms(10), high: ms(30) }, 20.0);
+        close(Distribution::Normal { mean: ms(25), deviation: ms(8) }, 25.0);
+        close(Distribution::Exponential { mean: ms(40) }, 40.0);
+        // The mean is scale · shape / (shape − 1).
+        close(Distribution::Pareto { scale: ms(10), shape: 3.0 }, 15.0);
+    }
+
+    #[test]
+    fn draws_stay_within_their_bounds() {
+        let uniform = draws(&Distribution::Uniform { low: ms(10), high: ms(30) });
+        assert!(uniform.iter().all(|&x| (10.0..=30.0).contains(&x)));
+        let pareto = draws(&Distribution::Pareto { scale: ms(10), shape: 0.5 });
+        assert!(pareto.iter().all(|&x| x >= 10.0));
+    }
+
+    #[test]
+    fn normal_draws_below_zero_are_zero() {
+        let normal = draws(&Distribution::Normal { mean: ms(0), deviation: ms(10) });
+        let zeros = normal.iter().filter(|&&x| x == 0.0).count();
+        assert!((49_000..51_000).contains(&zeros), "{zeros} of 100000 are zero");
+        // Half of a normal distribution at zero leaves a mean of σ / √(2π).
+        assert!((mean(&normal) - 3.989).abs() < 0.08);
+    }
+
+    #[test]
+    fn a_distribution_without_spread_is_constant() {
+        for still in [
+            Distribution::Uniform { low: ms(7), high: ms(7) },
+            Distribution::Normal { mean: ms(7), deviation: ms(0) },
+        ] {
+            assert!(draws(&still).iter().all(|&x| x == 7.0), "{still:?}");
+        }
+        assert!(draws(&Distribution::Exponential { mean: ms(0) }).iter().all(|&x| x == 0.0));
+    }
+
+    #[test]
+    fn a_parameter_out_of_range_is_named() {
+        let error = |distribution: Distribution| distribution.sampler().unwrap_err().to_string();
+        assert_eq!(
+            error(Distribution::Uniform { low: ms(2), high: ms(1) }),
+            "low must be at most high, not 2 ms"
+        );
+        assert_eq!(
+            error(Distribution::Pareto { scale: ms(1), shape: 0.0 }),
+            "shape must be greater than zero, not 0"
+        );
+        assert_eq!(
+            error(Distribution::Pareto { scale: ms(1), shape: f64::NAN }),
+            "shape must be greater than zero, not NaN"
+        );
+        assert_eq!(
+            error(Distribution::Pareto { scale: ms(0), shape: 1.0 }),
+            "scale must be greater than zero, not 0 s"
+        );
+    }
+}

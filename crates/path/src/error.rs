@@ -1,0 +1,36 @@
+//! What is wrong with a configuration.
+
+use core::fmt;
+
+use thiserror::Error;
+
+/// A configuration value out of its range; prints as one line that names the field.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field} must be {expected}, not {found}")]
+pub struct ConfigError {
+    field: String,
+    expected: &'static str,
+    found: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(field: &str, expected: &'static str, found: impl fmt::Display) -> Self {
+        Self { field: field.to_owned(), expected, found: found.to_string() }
+    }
+
+    /// The same error, seen from the owner of the field, who calls its part `outer`.
+    pub(crate) fn within(mut self, outer: impl fmt::Display) -> Self {
+        self.field = format!("{outer}.{}", self.field);
+        self
+    }
+
+    /// The field's place in the configuration, such as `impairments[0].delay.low`.
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What the field must be, such as `at least 1`.
+    pub fn expected(&self) -> &'static str {
+        self.expected
+    }
+}

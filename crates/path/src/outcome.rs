@@ -1,0 +1,40 @@
+//! What becomes of a packet.
+
+use unruffled_units::Instant;
+
+/// What becomes of a packet that was offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether and when it arrives.
+    pub verdict: Verdict,
+    /// A second copy arrives at the same instant; never set for a dropped packet.
+    pub duplicate: bool,
+    /// It was given extra delay. Packets that were not arrive in the order of their offering; never
+    /// set for a dropped packet.
+    pub detoured: bool,
+}
+
+/// Whether and when a packet arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It never arrives.
+    Drop(DropCause),
+    /// It arrives at this instant.
+    Deliver(Instant),
+}
+
+/// Where a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// The queue did not admit it, so it took no bandwidth.
+    Queue,
+    /// It was lost on its way, after the bottleneck had sent it.
+    Loss,
+}
+
+impl Outcome {
+    /// The packet is dropped.
+    pub(crate) const fn drop(cause: DropCause) -> Self {
+        Self { verdict: Verdict::Drop(cause), duplicate: false, detoured: false }
+    }
+}

@@ -1,0 +1,94 @@
+//! Sends packets one after the other, at a rate.
+//!
+//! There are no events: a packet's departure is known the moment it is admitted, because nothing
+//! that comes after it can hold it up.
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant, Rate};
+
+/// Sends packets in the order in which they came.
+#[derive(Clone, Debug)]
+pub(crate) struct Transmitter {
+    /// `None`: infinitely fast.
+    rate: Option<Rate>,
+    /// When the last packet departs.
+    last: Instant,
+    /// Departures of the packets that wait or are in service, as far as anybody asked.
+    pending: VecDeque<Instant>,
+    /// The last packet's size in octets and how long sending it takes: most have the same.
+    service: (u32, Duration),
+}
+
+impl Transmitter {
+    pub(crate) fn new(rate: Option<Rate>) -> Self {
+        Self { rate, last: Instant::ZERO, pending: VecDeque::new(), service: (0, Duration::ZERO) }
+    }
+
+    /// How many packets have not been sent to their end at `now`, the one in service included.
+    pub(crate) fn occupancy(&mut self, now: Instant) -> usize {
+        while self.pending.front().is_some_and(|&departure| departure <= now) {
+            self.pending.pop_front();
+        }
+        self.pending.len()
+    }
+
+    /// Takes a packet of `bytes` octets at `now` and gives the instant at which its last bit leaves.
+    pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Instant {
+        self.last = now.max(self.last) + self.service_time(bytes);
+        if self.last > now {
+            self.pending.push_back(self.last);
+        }
+        self.last
+    }
+
+    fn service_time(&mut self, bytes: u32) -> Duration {
+        let Some(rate) = self.rate else { return Duration::ZERO };
+        if self.service.0 != bytes {
+            self.service = (bytes, rate.time_for(bytes));
+        }
+        self.service.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// 8 Mbit/s: 1 ms for every 1000 octets.
+    fn transmitter() -> Transmitter {
+        Transmitter::new(Rate::from_bps(8e6))
+    }
+
+    #[test]
+    fn a_packet_waits_for_those_before_it() {
+        let mut line = transmitter();
+        assert_eq!(line.send(1000, at(0)), at(1));
+        assert_eq!(line.send(2000, at(0)), at(3));
+        assert_eq!(line.send(1000, at(2)), at(4));
+        assert_eq!(line.send(1000, at(10)), at(11));
+    }
+
+    #[test]
+    fn a_packet_counts_until_its_last_bit_has_left() {
+        let mut line = transmitter();
+        line.send(1000, at(0));
+        line.send(1000, at(0));
+        assert_eq!(line.occupancy(at(0)), 2);
+        assert_eq!(line.occupancy(Instant::from_nanos(999_999)), 2);
+        assert_eq!(line.occupancy(at(1)), 1);
+        assert_eq!(line.occupancy(at(2)), 0);
+    }
+
+    #[test]
+    fn without_a_rate_packets_depart_at_once() {
+        let mut line = Transmitter::new(None);
+        assert_eq!(line.send(1000, at(5)), at(5));
+        assert_eq!(line.send(1000, at(5)), at(5));
+        assert_eq!(line.occupancy(at(5)), 0);
+    }
+}

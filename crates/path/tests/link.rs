@@ -1,0 +1,243 @@
+//! Packets cross a link of 8 Mbit/s (1 ms for every 1000 octets) and 10 ms.
+
+use proptest::prelude::*;
+use unruffled_path::{
+    Applies, Direction, Distribution, DropCause, Impairment, Link, LinkConfig, Outcome, Verdict,
+};
+use unruffled_units::{Duration, Instant, Rate};
+
+use DropCause::{Loss, Queue};
+use Verdict::{Deliver, Drop};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+const fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn config(queue: Option<u32>, impairments: Vec<Impairment>) -> LinkConfig {
+    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, impairments }
+}
+
+fn link(config: &LinkConfig) -> Link {
+    Link::new(config, Direction::Forward, 1).expect("a valid link")
+}
+
+/// What becomes of 1000 octets offered at each of `times`, in ms.
+fn trace<const N: usize>(config: &LinkConfig, times: [u64; N]) -> [Verdict; N] {
+    let mut link = link(config);
+    times.map(|time| link.offer(1000, at(time)).verdict)
+}
+
+/// What becomes of `packets` packets, offered 1 ms apart.
+fn outcomes(config: &LinkConfig, direction: Direction, seed: u64, packets: u64) -> Vec<Outcome> {
+    let mut link = Link::new(config, direction, seed).expect("a valid link");
+    (0..packets).map(|n| link.offer(1000, at(n))).collect()
+}
+
+fn share(outcomes: &[Outcome], of: impl Fn(&Outcome) -> bool) -> f64 {
+    outcomes.iter().filter(|outcome| of(outcome)).count() as f64 / outcomes.len() as f64
+}
+
+fn late(fraction: f64) -> Impairment {
+    let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
+    Impairment::Delay { fraction, delay, applies: Applies::Both }
+}
+
+fn loss(fraction: f64) -> Impairment {
+    Impairment::Loss { fraction, applies: Applies::Both }
+}
+
+fn alternate(every: u32) -> Impairment {
+    Impairment::Alternate { every, extra: ms(100), applies: Applies::Both }
+}
+
+fn duplicate(fraction: f64) -> Impairment {
+    Impairment::Duplicate { fraction, applies: Applies::Both }
+}
+
+#[test]
+fn a_packet_takes_its_transmission_and_the_propagation() {
+    assert_eq!(trace(&config(None, vec![]), [0, 5]), [Deliver(at(11)), Deliver(at(16))]);
+}
+
+#[test]
+fn a_burst_leaves_at_the_rate_of_the_link() {
+    assert_eq!(
+        trace(&config(None, vec![]), [0, 0, 0]),
+        [Deliver(at(11)), Deliver(at(12)), Deliver(at(13))]
+    );
+}
+
+#[test]
+fn an_infinitely_fast_link_only_delays() {
+    let fast = LinkConfig { rate: None, ..config(Some(1), vec![]) };
+    assert_eq!(trace(&fast, [0, 0]), [Deliver(at(10)), Deliver(at(10))]);
+}
+
+#[test]
+fn a_full_queue_drops_and_counts_the_packet_in_service() {
+    assert_eq!(
+        trace(&config(Some(2), vec![]), [0, 0, 0, 1, 1, 3]),
+        [
+            Deliver(at(11)), // in service until 1 ms
+            Deliver(at(12)), // waits
+            Drop(Queue),
+            Deliver(at(13)), // the first has just left
+            Drop(Queue),
+            Deliver(at(14)),
+        ]
+    );
+}
+
+#[test]
+fn a_dropped_packet_takes_no_bandwidth_but_a_lost_one_does() {
+    let mut lossy = link(&config(None, vec![loss(1.0)]));
+    assert_eq!(lossy.offer(1000, at(0)).verdict, Drop(Loss));
+    assert_eq!(lossy.occupancy(at(0)), 1);
+
+    let mut full = link(&config(Some(1), vec![]));
+    full.offer(1000, at(0));
+    assert_eq!(full.offer(1000, at(0)).verdict, Drop(Queue));
+    assert_eq!(full.occupancy(at(0)), 1);
+    assert_eq!(full.occupancy(at(1)), 0);
+}
+
+#[test]
+fn packets_behind_pass_a_late_one() {
+    let mut link = link(&config(None, vec![alternate(3)]));
+    let outcomes = [0, 0, 0, 0].map(|time| link.offer(1000, at(time)));
+    assert_eq!(
+        outcomes.map(|outcome| outcome.verdict),
+        [Deliver(at(11)), Deliver(at(12)), Deliver(at(113)), Deliver(at(14))]
+    );
+    assert_eq!(outcomes.map(|outcome| outcome.detoured), [false, false, true, false]);
+}
+
+#[test]
+fn two_paths_take_turns() {
+    assert_eq!(
+        trace(&config(None, vec![alternate(2)]), [0, 1, 2, 3]),
+        [Deliver(at(11)), Deliver(at(112)), Deliver(at(13)), Deliver(at(114))]
+    );
+}
+
+#[test]
+fn extra_delays_add_up() {
+    let delay = Distribution::Constant(ms(5));
+    let both = vec![
+        Impairment::Delay { fraction: 1.0, delay, applies: Applies::Data },
+        Impairment::Alternate { every: 1, extra: ms(100), applies: Applies::Data },
+    ];
+    assert_eq!(trace(&config(None, both), [0]), [Deliver(at(116))]);
+}
+
+#[test]
+fn an_extra_delay_of_nothing_is_no_detour() {
+    let delay = Distribution::Constant(ms(0));
+    let nothing = Impairment::Delay { fraction: 1.0, delay, applies: Applies::Both };
+    assert!(!link(&config(None, vec![nothing])).offer(1000, at(0)).detoured);
+}
+
+#[test]
+fn shares_are_near_their_fractions() {
+    let impairments = vec![loss(0.1), late(0.3), duplicate(0.02)];
+    let outcomes = outcomes(&config(None, impairments), Direction::Forward, 1, 100_000);
+    let near = |share: f64, expected: f64| {
+        // Four standard deviations of a binomial share.
+        let bound = 4.0 * (expected * (1.0 - expected) / 100_000.0).sqrt();
+        assert!((share - expected).abs() < bound, "{share} is far from {expected}");
+    };
+    near(share(&outcomes, |outcome| outcome.verdict == Drop(Loss)), 0.1);
+    near(share(&outcomes, |outcome| outcome.detoured), 0.9 * 0.3);
+    near(share(&outcomes, |outcome| outcome.duplicate), 0.9 * 0.02);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcomes() {
+    let config = config(Some(20), vec![loss(0.1), late(0.3)]);
+    let run = |direction, seed| outcomes(&config, direction, seed, 1000);
+    let first = run(Direction::Forward, 7);
+    assert_eq!(first, run(Direction::Forward, 7));
+    assert_ne!(first, run(Direction::Forward, 8));
+    assert_ne!(first, run(Direction::Reverse, 7));
+}
+
+#[test]
+fn switching_loss_on_leaves_the_delays_as_they_were() {
+    let run = |fraction| {
+        let config = config(None, vec![loss(fraction), late(0.3)]);
+        outcomes(&config, Direction::Forward, 1, 1000)
+    };
+    let (whole, lossy) = (run(0.0), run(0.2));
+    let survivors = |&(_, lossy): &(&Outcome, &Outcome)| lossy.verdict != Drop(Loss);
+    let pairs: Vec<_> = whole.iter().zip(&lossy).filter(survivors).collect();
+    assert!((700..900).contains(&pairs.len()));
+    assert!(pairs.iter().all(|(whole, lossy)| whole == lossy));
+}
+
+#[test]
+fn an_impairment_of_acknowledgements_leaves_data_alone() {
+    let impairment = Impairment::Loss { fraction: 1.0, applies: Applies::Acks };
+    let config = config(None, vec![impairment]);
+    let lost = |direction| {
+        share(&outcomes(&config, direction, 1, 100), |outcome| outcome.verdict == Drop(Loss))
+    };
+    assert_eq!(lost(Direction::Forward), 0.0);
+    assert_eq!(lost(Direction::Reverse), 1.0);
+}
+
+#[test]
+fn a_value_out_of_range_is_named_by_its_place() {
+    let error = |config: LinkConfig| {
+        Link::new(&config, Direction::Forward, 1).expect_err("out of range").to_string()
+    };
+    let delay = Distribution::Uniform { low: ms(2), high: ms(1) };
+    let backwards = Impairment::Delay { fraction: 0.5, delay, applies: Applies::Acks };
+    assert_eq!(error(config(Some(0), vec![])), "queue must be at least 1 packet, not 0");
+    assert_eq!(
+        error(config(None, vec![loss(1.5)])),
+        "impairments[0].fraction must be between 0 and 1, not 1.5"
+    );
+    assert_eq!(
+        error(config(None, vec![duplicate(f64::NAN)])),
+        "impairments[0].fraction must be between 0 and 1, not NaN"
+    );
+    assert_eq!(
+        error(config(None, vec![loss(0.5), alternate(0)])),
+        "impairments[1].every must be at least 1, not 0"
+    );
+    assert_eq!(
+        error(config(None, vec![backwards])),
+        "impairments[0].delay.low must be at most high, not 2 ms"
+    );
+}
+
+proptest! {
+    #[test]
+    fn packets_that_take_no_detour_stay_in_order(
+        seed: u64,
+        queue in proptest::option::of(1_u32..20),
+        mbps in proptest::option::of(1_u32..100),
+        packets in proptest::collection::vec((0_u64..3_000_000, 40_u32..9000), 1..300),
+    ) {
+        let rate = mbps.and_then(|mbps| Rate::from_bps(f64::from(mbps) * 1e6));
+        let impairments = vec![late(0.3), loss(0.1), alternate(7)];
+        let config = LinkConfig { rate, ..config(queue, impairments) };
+        let mut link = Link::new(&config, Direction::Forward, seed).expect("a valid link");
+        let (mut now, mut latest) = (Instant::ZERO, Instant::ZERO);
+        for (gap, bytes) in packets {
+            now += Duration::from_nanos(gap);
+            let outcome = link.offer(bytes, now);
+            prop_assert!(queue.is_none_or(|limit| link.occupancy(now) <= limit as usize));
+            let Deliver(arrival) = outcome.verdict else { continue };
+            prop_assert!(arrival >= now + config.delay);
+            if !outcome.detoured {
+                prop_assert!(arrival >= latest);
+                latest = arrival;
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Loss detection: is this hole a loss, or is its segment late?
+//!
+//! A detector learns from *facts* (what an acknowledgement delivered, how long a reordering was, a
+//! retransmission that proved needless) and answers with a [`Rule`], a plain value that says which
+//! holes count as lost; the scoreboard applies it. One file per published algorithm.
+
+mod fixed;
+mod rack;
+mod rr;
+mod rr_costs;
+
+use unruffled_units::{Duration, Instant};
+
+pub(crate) use fixed::Fixed;
+pub(crate) use rack::Rack;
+pub use rack::RackState;
+pub(crate) use rr::{Rr, RrParameters};
+
+/// Which holes count as lost now. The parts add up: a hole that any of them names is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rule {
+    /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
+    pub dupthresh: Option<u32>,
+    /// Lost is every segment that has been in flight too long.
+    pub overdue: Option<Overdue>,
+}
+
+/// A time limit on segments in flight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overdue {
+    /// Lost when this long has passed since the last transmission.
+    pub wait: Duration,
+    /// Which segments the limit holds for.
+    pub scope: Scope,
+}
+
+/// The segments that a time limit holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those sent before the latest-sent segment that is known to be delivered (RFC 8985).
+    SentBeforeDelivered,
+}
+
+/// The sender's state as detectors see it. Windows in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The time.
+    pub now: Instant,
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Segments sent and not cumulatively acknowledged.
+    pub flight: u32,
+    /// Segments SACKed and not cumulatively acknowledged.
+    pub sacked: u32,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// Least round-trip time of late.
+    pub min_rtt: Option<Duration>,
+    /// The retransmission timeout, without backoff.
+    pub rto: Duration,
+    /// In fast recovery, or in recovery after a timeout.
+    pub recovering: bool,
+    /// Offset of the first octet that is not acknowledged (SND.UNA).
+    pub una: u64,
+    /// Offset of the next new octet (SND.NXT).
+    pub nxt: u64,
+}
+
+/// What one acknowledgement said, beyond the scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckFacts {
+    /// Segments newly delivered, cumulatively or selectively.
+    pub delivered: u32,
+    /// It carried a DSACK, believable or not.
+    pub dsack: bool,
+    /// A segment never retransmitted arrived behind a later one.
+    pub reordered: bool,
+    /// When the latest-sent of the newly delivered segments was sent, ambiguous ones left out.
+    pub latest_sent: Option<Instant>,
+}
+
+/// One hole that closed because its segment was late.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reordering {
+    /// How far the highest delivered segment was ahead of it, in segments.
+    pub length: u32,
+    /// From the delivery of that highest segment to that of the late one.
+    pub delay: Duration,
+}
+
+/// A period without sending because limited transmit had reached its bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// How long it was.
+    pub duration: Duration,
+    /// Duplicate acknowledgements that came in it.
+    pub dupacks: u32,
+}
+
+/// A way of telling lost from late.
+pub trait LossDetector: core::fmt::Debug + Send {
+    /// Which holes count as lost now.
+    fn rule(&self, view: &View) -> Rule;
+
+    /// The duplicate threshold in force, in segments, for those that have one.
+    fn dupthresh(&self) -> Option<u32> {
+        None
+    }
+
+    /// An acknowledgement was read into the scoreboard.
+    fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
+
+    /// A reordering event was measured.
+    fn on_reordering(&mut self, _sample: Reordering, _view: &View) {}
+
+    /// Fast retransmit began.
+    fn on_recovery(&mut self, _view: &View) {}
+
+    /// Recovery, from fast retransmit or timeout, came to its end.
+    fn on_recovery_end(&mut self, _view: &View) {}
+
+    /// A fast retransmit proved false, this long after it began.
+    fn on_false_fast_retransmit(&mut self, _lasted: Duration, _view: &View) {}
+
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, _view: &View) {}
+
+    /// Limited transmit was exhausted for a while, and no timeout came of it.
+    fn on_idle(&mut self, _idle: Idle, _view: &View) {}
+
+    /// RR-TCP's target share of reordering events to ride out, for those that have one.
+    fn fa_ratio(&self) -> Option<f64> {
+        None
+    }
+
+    /// RACK's variables, for those that have them.
+    fn rack(&self) -> Option<RackState> {
+        None
+    }
+}

@@ -1,0 +1,161 @@
+//! RR-TCP (Zhang, Karp, Floyd, Peterson): a histogram of reordering lengths sets the duplicate
+//! threshold so that a chosen share of reordering events, the FA ratio, causes no false fast
+//! retransmit (section 4.2); costs move that share (section 4.3).
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant};
+
+use super::fixed::DUPTHRESH;
+use super::{AckFacts, Idle, LossDetector, Reordering, Rule, View, rr_costs};
+use crate::fenwick::Histogram;
+
+/// The parameters of Table 2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RrParameters {
+    /// Share of reordering events to ride out; where it starts, if it adapts.
+    pub(crate) fa_ratio: f64,
+    /// Whether costs adapt it (DSACK-TA) or not (DSACK-FA).
+    pub(crate) adapt: bool,
+    /// Bounds of the duplicate threshold, in segments.
+    pub(crate) min_dupthresh: u32,
+    pub(crate) max_dupthresh: u32,
+    /// How long a sample counts.
+    pub(crate) lifetime: Duration,
+    /// S: the step of the FA ratio.
+    pub(crate) step: f64,
+    /// Gain of the average duration of false fast retransmits.
+    pub(crate) gain: f64,
+    /// k: limited transmit's bound in windows, as the costs count it.
+    pub(crate) limited_transmit: f64,
+}
+
+impl Default for RrParameters {
+    fn default() -> Self {
+        Self {
+            fa_ratio: 0.9,
+            adapt: true,
+            min_dupthresh: DUPTHRESH,
+            max_dupthresh: 64,
+            lifetime: Duration::from_secs(80),
+            step: 0.01,
+            gain: 1.0 / 8.0,
+            limited_transmit: 1.0,
+        }
+    }
+}
+
+/// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
+const MAX_FA_RATIO: f64 = 0.99;
+
+/// DSACK-FA and DSACK-TA.
+#[derive(Debug)]
+pub(crate) struct Rr {
+    parameters: RrParameters,
+    fa_ratio: f64,
+    lengths: Histogram,
+    /// The samples that the histogram holds, oldest first.
+    samples: VecDeque<(Instant, u32)>,
+    dupthresh: u32,
+    /// D: average time from a false fast retransmit to its discovery.
+    false_duration: Option<Duration>,
+}
+
+impl Rr {
+    pub(crate) fn new(parameters: RrParameters) -> Self {
+        Self {
+            fa_ratio: parameters.fa_ratio,
+            lengths: Histogram::new(parameters.max_dupthresh as usize),
+            samples: VecDeque::new(),
+            dupthresh: parameters.min_dupthresh,
+            false_duration: None,
+            parameters,
+        }
+    }
+
+    fn expire(&mut self, now: Instant) -> bool {
+        let before = self.samples.len();
+        while let Some(&(at, length)) = self.samples.front() {
+            if now.since(at) <= self.parameters.lifetime {
+                break;
+            }
+            self.lengths.remove(length as usize);
+            self.samples.pop_front();
+        }
+        self.samples.len() < before
+    }
+
+    fn set_dupthresh(&mut self) {
+        let p = &self.parameters;
+        self.dupthresh = match self.lengths.percentile(self.fa_ratio) {
+            Some(length) => (length as u32 + 1).clamp(p.min_dupthresh, p.max_dupthresh),
+            None => p.min_dupthresh,
+        };
+    }
+
+    fn shift_fa_ratio(&mut self, by: f64) {
+        if self.parameters.adapt && by.is_finite() {
+            self.fa_ratio = (self.fa_ratio + by).clamp(0.0, MAX_FA_RATIO);
+            self.set_dupthresh();
+        }
+    }
+
+    fn false_fast_retransmit_cost(&self, view: &View) -> Option<f64> {
+        let rtt = view.srtt?;
+        let lasted = self.false_duration.unwrap_or(rtt);
+        Some(rr_costs::false_fast_retransmit(view.cwnd, lasted, rtt))
+    }
+}
+
+impl LossDetector for Rr {
+    fn rule(&self, _view: &View) -> Rule {
+        Rule { dupthresh: Some(self.dupthresh), overdue: None }
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn fa_ratio(&self) -> Option<f64> {
+        Some(self.fa_ratio)
+    }
+
+    fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
+        if self.expire(view.now) {
+            self.set_dupthresh();
+        }
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        let length = sample.length.min(self.parameters.max_dupthresh);
+        self.samples.push_back((view.now, length));
+        self.lengths.add(length as usize);
+        self.set_dupthresh();
+    }
+
+    fn on_false_fast_retransmit(&mut self, lasted: Duration, _view: &View) {
+        let gain = self.parameters.gain;
+        self.false_duration = Some(match self.false_duration {
+            Some(average) => average.mul_f64(1.0 - gain) + lasted.mul_f64(gain),
+            None => lasted,
+        });
+        self.shift_fa_ratio(self.parameters.step);
+    }
+
+    fn on_timeout(&mut self, view: &View) {
+        if let (Some(rtt), Some(ffr)) = (view.srtt, self.false_fast_retransmit_cost(view)) {
+            let cost =
+                rr_costs::timeout(view.cwnd, view.rto, rtt, self.parameters.limited_transmit);
+            self.shift_fa_ratio(-self.parameters.step * cost.max(0.0) / ffr);
+        }
+    }
+
+    fn on_idle(&mut self, idle: Idle, view: &View) {
+        if let (Some(rtt), Some(ffr)) = (view.srtt, self.false_fast_retransmit_cost(view)) {
+            let cost = rr_costs::limited_transmit(view.cwnd, idle.duration, rtt, idle.dupacks);
+            if cost > ffr {
+                self.shift_fa_ratio(-self.parameters.step * cost / ffr);
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The receiving half of a connection: puts the stream together and says what arrived, cumulatively
+//! (RFC 9293), selectively (RFC 2018) and twice (RFC 2883).
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant};
+
+use crate::observer::{Event, Observer};
+
+/// How many ranges are remembered as recently changed; an option holds at most four.
+const RECENT: usize = 8;
+
+/// The receiving half. Positions are stream offsets.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// RCV.NXT: everything below has arrived.
+    next: u64,
+    /// Ranges above `next` that have arrived: disjoint, not touching, in order.
+    ranges: VecDeque<(u64, u64)>,
+    /// One octet of each range, most recently changed first.
+    recent: [u64; RECENT],
+    recent_len: usize,
+    /// What the last segment brought a second time.
+    duplicate: Option<(u64, u64)>,
+    /// Where the stream ends, once a FIN has told.
+    end: Option<u64>,
+    buffer: u64,
+    delay: Option<Duration>,
+    /// Segments that no acknowledgement has answered.
+    unanswered: u32,
+    /// An acknowledgement is to leave at once.
+    ack_due: bool,
+    /// Until when a delayed one may wait.
+    ack_deadline: Option<Instant>,
+    /// The segment to be answered was a retransmission (in simulation).
+    rtx: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(buffer: u64, delay: Option<Duration>) -> Self {
+        Self {
+            next: 0,
+            ranges: VecDeque::new(),
+            recent: [0; RECENT],
+            recent_len: 0,
+            duplicate: None,
+            end: None,
+            buffer,
+            delay,
+            unanswered: 0,
+            ack_due: false,
+            ack_deadline: None,
+            rtx: false,
+        }
+    }
+
+    /// RCV.NXT, with the FIN counted once it has been reached.
+    pub(crate) fn next(&self) -> u64 {
+        self.next + u64::from(self.at_end())
+    }
+
+    /// Everything up to the FIN has arrived.
+    pub(crate) fn at_end(&self) -> bool {
+        self.end == Some(self.next)
+    }
+
+    /// Octets that the peer may send beyond [`Receiver::next`].
+    pub(crate) fn window(&self) -> u64 {
+        self.buffer
+    }
+
+    /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it.
+    pub(crate) fn on_segment(
+        &mut self,
+        offset: u64,
+        len: u32,
+        fin: bool,
+        rtx: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let end = offset + u64::from(len);
+        if end > self.next + self.buffer {
+            // Beyond the window: not kept, but answered (RFC 9293, section 3.10.7.4).
+            self.ack_due = true;
+            return;
+        }
+        if fin && self.end.is_none() {
+            self.end = Some(end);
+        }
+        let before = self.next;
+        let had_hole = !self.ranges.is_empty();
+        self.rtx = rtx;
+        self.duplicate = None;
+        let fresh = len > 0 && self.insert(offset, end);
+        if len > 0 {
+            observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
+        }
+        if self.next > before {
+            observer.on_event(now, &Event::Delivered { len: self.next - before });
+        }
+        let in_order = fresh && !had_hole && self.ranges.is_empty() && self.duplicate.is_none();
+        self.unanswered += 1;
+        match self.delay {
+            Some(delay) if in_order && !fin && self.unanswered < 2 => {
+                self.ack_deadline.get_or_insert(now + delay);
+            }
+            _ => self.ack_due = true,
+        }
+    }
+
+    /// Adds `left..right` to what has arrived; says whether any of it is new.
+    fn insert(&mut self, left: u64, right: u64) -> bool {
+        if right <= self.next {
+            self.duplicate = Some((left, right));
+            return false;
+        }
+        if left < self.next {
+            self.duplicate = Some((left, self.next));
+        }
+        let left = left.max(self.next);
+        if left == self.next && self.ranges.front().is_none_or(|r| right < r.0) {
+            self.next = right;
+            return true;
+        }
+        // The ranges that overlap or touch.
+        let from = self.ranges.partition_point(|r| r.1 < left);
+        let to = from + self.ranges.range(from..).take_while(|r| r.0 <= right).count();
+        if from == to {
+            self.ranges.insert(from, (left, right));
+            self.remember(left, right, left);
+            return true;
+        }
+        let (first, last) = (self.ranges[from], self.ranges[to - 1]);
+        let overlap = self
+            .ranges
+            .range(from..to)
+            .map(|r| (r.0.max(left), r.1.min(right)))
+            .find(|(l, r)| l < r);
+        self.duplicate = self.duplicate.or(overlap);
+        let merged = (first.0.min(left), last.1.max(right));
+        let fresh = to - from > 1 || merged != first;
+        if merged.0 <= self.next {
+            self.ranges.drain(from..to);
+            self.next = merged.1;
+            self.forget_below();
+        } else {
+            self.ranges[from] = merged;
+            if to - from > 1 {
+                self.ranges.drain(from + 1..to);
+            }
+            self.remember(merged.0, merged.1, merged.0);
+        }
+        fresh
+    }
+
+    /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.
+    fn remember(&mut self, left: u64, right: u64, octet: u64) {
+        let mut kept = 1;
+        let mut next = [0; RECENT];
+        next[0] = octet;
+        for &old in &self.recent[..self.recent_len] {
+            if (old < left || old >= right) && kept < RECENT {
+                next[kept] = old;
+                kept += 1;
+            }
+        }
+        (self.recent, self.recent_len) = (next, kept);
+    }
+
+    fn forget_below(&mut self) {
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if self.recent[i] >= self.next {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+
+    /// The SACK blocks of an acknowledgement, at most `limit`: a DSACK if there is one to report,
+    /// then ranges, the most recently changed first.
+    pub(crate) fn blocks(&self, limit: usize, mut push: impl FnMut(u64, u64)) {
+        let mut left = limit;
+        if let Some(duplicate) = self.duplicate.filter(|_| left > 0) {
+            push(duplicate.0, duplicate.1);
+            left -= 1;
+        }
+        for &octet in self.recent[..self.recent_len].iter().take(left) {
+            let at = self.ranges.partition_point(|r| r.1 <= octet);
+            if let Some(&(l, r)) = self.ranges.get(at).filter(|r| r.0 <= octet) {
+                push(l, r);
+            }
+        }
+    }
+
+    /// Whether a retransmission is being answered (in simulation).
+    pub(crate) fn answers_rtx(&self) -> bool {
+        self.rtx
+    }
+
+    /// An acknowledgement must leave now.
+    pub(crate) fn ack_due(&self) -> bool {
+        self.ack_due
+    }
+
+    /// When a delayed acknowledgement must leave.
+    pub(crate) fn ack_deadline(&self) -> Option<Instant> {
+        self.ack_deadline
+    }
+
+    /// Timers may be due.
+    pub(crate) fn on_timers(&mut self, now: Instant) {
+        if self.ack_deadline.is_some_and(|at| at <= now) {
+            self.ack_due = true;
+            self.ack_deadline = None;
+        }
+    }
+
+    /// An acknowledgement is wanted whatever arrived.
+    pub(crate) fn demand_ack(&mut self) {
+        self.ack_due = true;
+    }
+
+    /// An acknowledgement has left, alone or with data.
+    pub(crate) fn acknowledged(&mut self) {
+        self.ack_due = false;
+        self.ack_deadline = None;
+        self.unanswered = 0;
+        self.duplicate = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A receiver of 1000-octet segments, named by their numbers from 1 as in RR-TCP's figure 1.
+    struct Peer(Receiver);
+
+    impl Peer {
+        fn new() -> Self {
+            Self(Receiver::new(1 << 20, None))
+        }
+
+        /// Segment `n` arrives: gives the acknowledgement as `C<next> S<left>-<right> …`.
+        fn gets(&mut self, n: u64) -> String {
+            self.0.on_segment((n - 1) * 1000, 1000, false, false, Instant::ZERO, &mut ());
+            assert!(self.0.ack_due());
+            let mut ack = format!("C{}", self.0.next() / 1000);
+            self.0.blocks(3, |l, r| {
+                let (first, last) = (l / 1000 + 1, r / 1000);
+                ack +=
+                    &if first == last { format!(" S{first}") } else { format!(" S{first}-{last}") };
+            });
+            self.0.acknowledged();
+            ack
+        }
+    }
+
+    #[test]
+    fn the_example_of_figure_1() {
+        let mut peer = Peer::new();
+        assert_eq!(peer.gets(2), "C0 S2");
+        assert_eq!(peer.gets(3), "C0 S2-3");
+        assert_eq!(peer.gets(4), "C0 S2-4");
+        assert_eq!(peer.gets(5), "C0 S2-5");
+        assert_eq!(peer.gets(1), "C5");
+    }
+
+    #[test]
+    fn the_most_recently_changed_block_comes_first() {
+        // RFC 2018, section 4: the block with the segment that triggered the acknowledgement.
+        let mut peer = Peer::new();
+        assert_eq!(peer.gets(2), "C0 S2");
+        assert_eq!(peer.gets(4), "C0 S4 S2");
+        assert_eq!(peer.gets(6), "C0 S6 S4 S2");
+        assert_eq!(peer.gets(8), "C0 S8 S6 S4");
+        assert_eq!(peer.gets(3), "C0 S2-4 S8 S6");
+        assert_eq!(peer.gets(1), "C4 S8 S6");
+    }
+
+    #[test]
+    fn a_duplicate_below_the_cumulative_point_is_reported_first() {
+        // RFC 2883, section 4.1.
+        let mut peer = Peer::new();
+        peer.gets(1);
+        peer.gets(2);
+        assert_eq!(peer.gets(4), "C2 S4");
+        assert_eq!(peer.gets(1), "C2 S1 S4");
+        assert_eq!(peer.gets(6), "C2 S6 S4", "reported once");
+    }
+
+    #[test]
+    fn a_duplicate_above_the_cumulative_point_is_reported_before_its_block() {
+        // RFC 2883, section 4.2.
+        let mut peer = Peer::new();
+        peer.gets(2);
+        peer.gets(3);
+        peer.gets(6);
+        assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+    }
+
+    #[test]
+    fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
+        let mut r = Receiver::new(1 << 20, Some(Duration::from_millis(100)));
+        let mut gets = |n: u64| {
+            r.on_segment(n * 1000, 1000, false, false, Instant::ZERO, &mut ());
+            let due = r.ack_due();
+            if due {
+                r.acknowledged();
+            }
+            due
+        };
+        assert!(!gets(0));
+        assert!(gets(1));
+        assert!(gets(3), "out of order");
+        assert!(gets(2), "fills the hole");
+    }
+}

@@ -1,0 +1,102 @@
+//! A TCP segment as a value: every field of the header that the engine reads or writes
+//! (RFC 9293, section 3.1), with its options parsed.
+
+use crate::SeqNr;
+
+/// Header flags. ECN's two are absent: the engine neither sets nor reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Synchronise sequence numbers.
+    pub syn: bool,
+    /// The acknowledgement field counts.
+    pub ack: bool,
+    /// The sender has no more data.
+    pub fin: bool,
+    /// Reset the connection.
+    pub rst: bool,
+    /// Deliver to the application at once.
+    pub psh: bool,
+}
+
+/// The timestamps option (RFC 7323, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: the sender's clock, in its ticks.
+    pub value: u32,
+    /// TSecr: the value that this segment echoes.
+    pub echo: u32,
+}
+
+/// A block of the SACK option (RFC 2018, section 3): the first number covered and the first not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub left: SeqNr,
+    /// Sequence number just behind the block.
+    pub right: SeqNr,
+}
+
+/// At most four SACK blocks, in the order of the option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [SackBlock; 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// How many blocks an option can hold.
+    pub const CAPACITY: usize = 4;
+
+    /// Appends a block; a fifth is dropped.
+    pub fn push(&mut self, left: SeqNr, right: SeqNr) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = SackBlock { left, right };
+            self.count += 1;
+        }
+    }
+
+    /// The blocks, first one first.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+
+    /// Whether the option is absent.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// One segment. The payload's octets travel beside it; here stands only how many there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of the first octet of payload, or of the SYN or FIN.
+    pub seq: SeqNr,
+    /// Next number that the sender of this segment expects, if `flags.ack`.
+    pub ack: SeqNr,
+    /// Payload length in octets.
+    pub len: u32,
+    /// Header flags.
+    pub flags: Flags,
+    /// The window field as on the wire, unscaled.
+    pub window: u16,
+    /// Maximum segment size option (SYN only).
+    pub mss: Option<u16>,
+    /// Window scale option (SYN only; RFC 7323, section 2).
+    pub window_scale: Option<u8>,
+    /// SACK-permitted option (SYN only; RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// SACK option.
+    pub sack: SackBlocks,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// In simulation only: on data, that this is a retransmission; on an acknowledgement, that a
+    /// retransmission triggered it (the RTX bit of Ludwig and Katz). Has no place on the wire.
+    pub rtx: bool,
+}
+
+impl Segment {
+    /// Octets of sequence space that the segment takes: payload, SYN and FIN.
+    pub fn sequence_len(&self) -> u32 {
+        self.len + u32::from(self.flags.syn) + u32::from(self.flags.fin)
+    }
+}

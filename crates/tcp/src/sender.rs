@@ -1,0 +1,471 @@
+//! The sending half of a connection: reads acknowledgements, decides what to send next.
+//!
+//! One acknowledgement passes through here in this order: the scoreboard turns it into a delivery;
+//! from that come round-trip times, reordering lengths and needless retransmissions; the detector
+//! learns from them; then recovery starts, goes on or ends, and the window grows.
+
+mod limited_transmit;
+mod min_rtt;
+mod probe;
+mod prr;
+mod recovery;
+mod retransmissions;
+mod rto;
+mod scoreboard;
+mod time_order;
+mod transmit;
+
+use unruffled_units::{Duration, Instant};
+
+pub use limited_transmit::LimitedTransmit;
+pub use retransmissions::Cause;
+pub(crate) use transmit::Transmission;
+
+use crate::Config;
+use crate::control::{CongestionControl, Window};
+use crate::detect::{AckFacts, LossDetector, RackState, Reordering, View};
+use crate::observer::{Event, Observer};
+use crate::timers::{Timer, Timers};
+use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use limited_transmit::IdleWatch;
+use min_rtt::MinRtt;
+use probe::Probe;
+use prr::Prr;
+use retransmissions::Retransmissions;
+use rto::Rto;
+use scoreboard::{Delivery, Scoreboard, SegNo};
+
+/// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
+/// acknowledgement ends the phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing is held for lost; there may be holes.
+    Open,
+    /// Fast retransmit and fast recovery.
+    Recovery { point: u64 },
+    /// After a retransmission timeout.
+    Loss { point: u64 },
+}
+
+/// An acknowledgement, in stream offsets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack<'a> {
+    /// Cumulative: the first octet that is still expected.
+    pub(crate) una: u64,
+    /// SACK blocks above it.
+    pub(crate) blocks: &'a [(u64, u64)],
+    /// What was received twice.
+    pub(crate) dsack: Option<(u64, u64)>,
+    /// The first octet beyond the peer's window.
+    pub(crate) window_end: u64,
+    /// It repeats the last acknowledgement and carries nothing else (RFC 5681, section 2).
+    pub(crate) duplicate: bool,
+    /// A retransmission triggered it (in simulation).
+    pub(crate) rtx: bool,
+    /// No segment sent after this instant can have triggered it, by its timestamp's echo.
+    pub(crate) echo: Option<Instant>,
+}
+
+/// The fixed parts of a sender.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    acks: Acks,
+    undo: Undo,
+    limited_transmit: LimitedTransmit,
+    reduction: Reduction,
+    flavour: Flavour,
+    enhanced_sampling: bool,
+    probes: bool,
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    parts: Parts,
+    mss: u32,
+    max_cwnd: f64,
+    board: Scoreboard,
+    /// SND.UNA and SND.NXT as stream offsets.
+    una: u64,
+    nxt: u64,
+    /// First octet beyond the peer's window.
+    window_end: u64,
+    /// First octet that the application has not written yet.
+    written: u64,
+    /// The application has written its last: a FIN follows, which takes one octet of the stream.
+    finished: bool,
+    window: Window,
+    control: Box<dyn CongestionControl>,
+    detector: Box<dyn LossDetector>,
+    rto: Rto,
+    min_rtt: MinRtt,
+    phase: Phase,
+    retransmissions: Retransmissions,
+    idle: IdleWatch,
+    prr: Prr,
+    /// Segments that PRR lets go now.
+    prr_budget: u32,
+    probe: Probe,
+    /// Duplicate acknowledgements since the last new one, for peers without SACK.
+    dupacks: u32,
+    /// Fast retransmit's first segment goes out whatever the pipe holds.
+    fast_retransmit_due: bool,
+    /// HighRxt of RFC 6675: the highest segment resent by loss detection.
+    high_rxt: SegNo,
+    /// RescueRxt of RFC 6675: no second rescue before this is acknowledged.
+    rescued_to: u64,
+    /// When the highest delivered segment was delivered.
+    highest_at: Instant,
+    timers: Timers,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config, variant: &Variant) -> Self {
+        Self {
+            parts: Parts {
+                acks: variant.acks,
+                undo: variant.undo,
+                limited_transmit: variant.limited_transmit,
+                reduction: variant.reduction,
+                flavour: variant.flavour,
+                enhanced_sampling: variant.rtt_percentile.is_some(),
+                probes: variant.probes,
+            },
+            mss: config.mss,
+            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
+            board: Scoreboard::new(),
+            una: 0,
+            nxt: 0,
+            window_end: 0,
+            written: 0,
+            finished: false,
+            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
+            control: variant.congestion_control(),
+            detector: (variant.detector)(),
+            rto: Rto::new(config.min_rto, config.max_rto, variant.rtt_percentile),
+            min_rtt: MinRtt::default(),
+            phase: Phase::Open,
+            retransmissions: Retransmissions::default(),
+            idle: IdleWatch::default(),
+            prr: Prr::default(),
+            prr_budget: 0,
+            probe: Probe::default(),
+            dupacks: 0,
+            fast_retransmit_due: false,
+            high_rxt: 0,
+            rescued_to: 0,
+            highest_at: Instant::ZERO,
+            timers: Timers::new(),
+        }
+    }
+
+    /// The peer turned out not to know SACK: recover as NewReno does.
+    pub(crate) fn without_sack(&mut self) {
+        if self.parts.acks == Acks::Sack {
+            self.parts.acks = Acks::NewReno;
+        }
+    }
+
+    /// The largest payload that the peer takes.
+    pub(crate) fn limit_mss(&mut self, mss: u32) {
+        self.mss = self.mss.min(mss);
+    }
+
+    /// The application writes `octets` more.
+    pub(crate) fn write(&mut self, octets: u64) {
+        self.written = self.written.saturating_add(octets);
+    }
+
+    /// The application writes no more: a FIN follows the last octet.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// The peer's window ends at this offset.
+    pub(crate) fn set_window_end(&mut self, end: u64) {
+        self.window_end = end;
+    }
+
+    /// A round trip was timed outside the stream (by the handshake).
+    pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
+        self.rto.sample(rtt, 1.0);
+        self.min_rtt.sample(rtt, now);
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// All that was written has been acknowledged, and the FIN if there is one.
+    pub(crate) fn done(&self) -> bool {
+        self.una == self.written + u64::from(self.finished)
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    pub(crate) fn pipe(&self) -> u32 {
+        self.board.pipe()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.rto.srtt()
+    }
+
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto.current()
+    }
+
+    pub(crate) fn back_off(&mut self) {
+        self.rto.back_off();
+    }
+
+    pub(crate) fn dupthresh(&self) -> Option<u32> {
+        self.detector.dupthresh()
+    }
+
+    pub(crate) fn fa_ratio(&self) -> Option<f64> {
+        self.detector.fa_ratio()
+    }
+
+    pub(crate) fn rack(&self) -> Option<RackState> {
+        self.detector.rack()
+    }
+
+    /// When to call [`Sender::on_timers`] at the latest.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
+        let advanced = ack.una > self.una;
+        let flight_before = self.board.outstanding();
+        let highest_before = self.board.highest_delivered();
+        let delivery = self.read_into_scoreboard(ack, now);
+        self.una = ack.una;
+        self.window_end = self.window_end.max(ack.window_end);
+        self.count_dupacks(ack, &delivery, advanced);
+        self.measure_rtt(&delivery, advanced, flight_before, now);
+        self.measure_reordering(ack, &delivery, highest_before, now, observer);
+        if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
+            self.highest_at = now;
+        }
+        let facts = AckFacts {
+            delivered: delivery.segments,
+            dsack: ack.dsack.is_some(),
+            reordered: delivery.reordered,
+            latest_sent: delivery.latest_sent,
+        };
+        let view = self.view(now);
+        self.detector.on_ack(&facts, &view);
+        if let Some((left, right)) = ack.dsack {
+            self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
+        }
+        self.retransmissions.expire(now, self.rto.base() * 2);
+
+        let phase_before = self.phase;
+        if advanced {
+            self.on_progress(now, observer);
+        }
+        if self.parts.probes {
+            self.on_ack_of_probe(ack);
+        }
+        self.detect_losses(ack, delivery.sacked > 0, now, observer);
+        // The window grows on new acknowledgements outside fast recovery, and only while it is what
+        // limits the sender (RFC 5681, section 3.1; RFC 7661).
+        let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
+        if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
+            self.control.on_ack(&mut self.window, delivery.passed);
+            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+        }
+        if matches!(self.phase, Phase::Recovery { .. }) {
+            self.proportional_rate_reduction(&delivery);
+        }
+        self.watch_idle(ack, &delivery, advanced, now);
+        self.rearm_after_ack(advanced, now);
+        observer.on_event(
+            now,
+            &Event::Acknowledged {
+                una: self.una,
+                cwnd: self.window.cwnd,
+                ssthresh: self.window.ssthresh,
+                dupthresh: self.detector.dupthresh(),
+            },
+        );
+    }
+
+    fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {
+        let min_rtt = self.min_rtt.get().unwrap_or_default();
+        let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
+        let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
+        let retransmissions = &mut self.retransmissions;
+        self.board.acknowledge(ack.una, blocks, spurious_after, |number| {
+            retransmissions.on_covered(number, now);
+        })
+    }
+
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived.
+    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) {
+        if self.parts.acks == Acks::Sack {
+            return;
+        }
+        if advanced {
+            // A partial acknowledgement: one segment was the hole, the others had made duplicates.
+            self.dupacks = match self.phase {
+                Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
+                _ => 0,
+            };
+        } else if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            self.dupacks += 1;
+        }
+    }
+
+    fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
+        if let Some(sent) = delivery.original_sent {
+            let rtt = now.since(sent);
+            self.rto.sample(rtt, f64::from(flight.max(1)));
+            self.min_rtt.sample(rtt, now);
+            self.probe.on_rtt_sample();
+        }
+        if advanced {
+            self.rto.progress();
+        }
+    }
+
+    /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
+    fn measure_reordering(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        highest_before: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let Some(highest) = highest_before else { return };
+        if delivery.segments != 1 || highest <= delivery.number {
+            return;
+        }
+        let length = (highest - delivery.number) as u32;
+        if delivery.retransmitted {
+            self.retransmissions.set_length(delivery.number, length);
+            if self.parts.flavour == Flavour::Mean || ack.rtx {
+                return;
+            }
+        }
+        self.on_reordering(length, now, observer);
+    }
+
+    fn on_reordering(&mut self, length: u32, now: Instant, observer: &mut impl Observer) {
+        let sample = Reordering { length, delay: now.since(self.highest_at) };
+        let view = self.view(now);
+        self.detector.on_reordering(sample, &view);
+        observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
+    }
+
+    fn on_dsack(
+        &mut self,
+        left: u64,
+        right: u64,
+        rtx: bool,
+        highest: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        // Believable is only what has been acknowledged (RFC 3708, section 3).
+        if right > self.una && !self.board.is_sacked(left.max(self.una), right) {
+            return;
+        }
+        let Some(needless) = self.retransmissions.on_dsack(left, right, now) else { return };
+        let len = (needless.end - needless.start) as u32;
+        observer.on_event(now, &Event::Needless { offset: needless.start, len });
+        let second = highest.map_or(0, |h| h.saturating_sub(needless.number) as u32);
+        let length = match self.parts.flavour {
+            // Rounded up: the longer of two ways to be wrong is the careful one.
+            Flavour::Mean => needless.first_length.map(|first| (first + second).div_ceil(2)),
+            // The original came second; had it come first, its length was taken then.
+            Flavour::Rtx => (!rtx).then_some(second),
+        };
+        if let Some(length) = length.filter(|&l| l > 0) {
+            self.on_reordering(length, now, observer);
+        }
+        if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
+            self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));
+        }
+        if let Some(reverted) = needless.reverted {
+            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
+            let view = self.view(now);
+            if reverted.cause == Cause::FastRetransmit {
+                self.detector.on_false_fast_retransmit(reverted.lasted, &view);
+            }
+            if reverted.latest {
+                self.undo(reverted.saved, now, observer);
+            }
+        }
+    }
+
+    /// Limited transmit that has run out makes the sender idle; RR-TCP puts a cost on that.
+    fn watch_idle(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool, now: Instant) {
+        if self.phase != Phase::Open {
+            self.idle.cancel();
+        } else if advanced {
+            if let Some(idle) = self.idle.advanced(now) {
+                let view = self.view(now);
+                self.detector.on_idle(idle, &view);
+            }
+        } else if delivery.sacked > 0 || ack.duplicate {
+            let waiting = self.board.sacked().max(self.dupacks);
+            if self.parts.limited_transmit.exhausted(waiting, self.window.cwnd) {
+                self.idle.blocked(now);
+            }
+        }
+    }
+
+    fn rearm_after_ack(&mut self, advanced: bool, now: Instant) {
+        if self.board.outstanding() == 0 {
+            self.timers = Timers::new();
+        } else if advanced {
+            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            if self.parts.probes {
+                self.schedule_probe(now);
+            }
+        }
+    }
+
+    /// Timers may be due.
+    pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.timers.expired(Timer::Detect, now) {
+            self.detect(false, now, observer);
+        }
+        if self.timers.expired(Timer::Probe, now) {
+            self.on_probe_timer(now, observer);
+        }
+        if self.timers.expired(Timer::Retransmit, now) {
+            self.on_timeout(now, observer);
+        }
+    }
+
+    fn view(&self, now: Instant) -> View {
+        View {
+            now,
+            cwnd: self.window.cwnd,
+            flight: self.board.outstanding(),
+            sacked: self.board.sacked(),
+            srtt: self.rto.srtt(),
+            min_rtt: self.min_rtt.get(),
+            rto: self.rto.base(),
+            recovering: self.phase != Phase::Open,
+            una: self.una,
+            nxt: self.nxt,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Limited transmit, generalised (RFC 3042): what may be sent beyond cwnd while a hole waits.
+
+use unruffled_units::Instant;
+
+use crate::detect::Idle;
+
+/// How much new data duplicate acknowledgements release before anything counts as lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LimitedTransmit {
+    /// Nothing.
+    None,
+    /// One segment for each of the first two (RFC 3042).
+    Rfc3042,
+    /// One segment for each, up to this many congestion windows beyond the window (RR-TCP).
+    Windows(f64),
+}
+
+impl LimitedTransmit {
+    /// Segments allowed beyond cwnd after `dupacks` duplicate acknowledgements.
+    pub(crate) fn allowance(self, dupacks: u32, cwnd: f64) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Rfc3042 => dupacks.min(2),
+            Self::Windows(windows) => dupacks.min((windows * cwnd) as u32),
+        }
+    }
+
+    /// Whether the bound, and not the number of duplicates, holds the sender back.
+    pub(crate) fn exhausted(self, dupacks: u32, cwnd: f64) -> bool {
+        match self {
+            Self::Windows(windows) => f64::from(dupacks) > windows * cwnd,
+            _ => false,
+        }
+    }
+}
+
+/// Watches for periods in which limited transmit was exhausted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IdleWatch {
+    since: Option<(Instant, u32)>,
+}
+
+impl IdleWatch {
+    /// A duplicate acknowledgement came and limited transmit's bound forbade a segment.
+    pub(crate) fn blocked(&mut self, now: Instant) {
+        match &mut self.since {
+            Some((_, dupacks)) => *dupacks += 1,
+            None => self.since = Some((now, 0)),
+        }
+    }
+
+    /// The window advanced: gives the idle period, if there was one.
+    pub(crate) fn advanced(&mut self, now: Instant) -> Option<Idle> {
+        let (since, dupacks) = self.since.take()?;
+        Some(Idle { duration: now.since(since), dupacks })
+    }
+
+    /// Loss recovery began: the period does not count.
+    pub(crate) fn cancel(&mut self) {
+        self.since = None;
+    }
+}

@@ -1,0 +1,183 @@
+//! When recovery begins, what it does to the window, and how it ends: fast retransmit
+//! (RFC 6675, section 5; RFC 6582 without SACK), timeouts (RFC 6298, section 5), and the way back
+//! when either proves needless.
+
+use unruffled_units::Instant;
+
+use super::retransmissions::Cause;
+use super::scoreboard::Delivery;
+use super::{Ack, Phase, Sender};
+use crate::control::Window;
+use crate::observer::{Event, Observer};
+use crate::timers::Timer;
+use crate::variant::{Acks, Reduction, Undo};
+
+impl Sender {
+    /// The cumulative point advanced: recovery may be over.
+    pub(super) fn on_progress(&mut self, now: Instant, observer: &mut impl Observer) {
+        match self.phase {
+            Phase::Open => {}
+            Phase::Recovery { point } | Phase::Loss { point } => {
+                let reno =
+                    self.parts.acks == Acks::Reno && matches!(self.phase, Phase::Recovery { .. });
+                if self.una >= point || reno {
+                    self.end_recovery(now, observer);
+                } else if self.parts.acks == Acks::NewReno
+                    && matches!(self.phase, Phase::Recovery { .. })
+                {
+                    self.board.mark_first_lost();
+                    self.fast_retransmit_due = true;
+                }
+            }
+        }
+    }
+
+    fn end_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
+        if let (Phase::Recovery { .. }, Reduction::Proportional) =
+            (self.phase, self.parts.reduction)
+        {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.phase = Phase::Open;
+        self.dupacks = 0;
+        self.fast_retransmit_due = false;
+        let view = self.view(now);
+        self.detector.on_recovery_end(&view);
+        observer.on_event(now, &Event::Recovered);
+    }
+
+    /// An acknowledgement may have told of losses. `sacked`: it selectively covered new segments,
+    /// which is what makes it a duplicate in the sense of RFC 6675, section 2.
+    pub(super) fn detect_losses(
+        &mut self,
+        ack: &Ack<'_>,
+        sacked: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.parts.acks == Acks::Sack {
+            self.detect(sacked, now, observer);
+        } else if self.phase == Phase::Open && ack.duplicate {
+            let view = self.view(now);
+            let dupthresh = self.detector.rule(&view).dupthresh.unwrap_or(u32::MAX);
+            if self.dupacks >= dupthresh && self.board.mark_first_lost() {
+                self.begin_recovery(now, observer);
+            }
+        }
+    }
+
+    /// Applies the detector's rule to the scoreboard.
+    pub(super) fn detect(&mut self, sacked: bool, now: Instant, observer: &mut impl Observer) {
+        let view = self.view(now);
+        let mut rule = self.detector.rule(&view);
+        let counting = match self.phase {
+            Phase::Open => sacked,
+            Phase::Recovery { .. } => true,
+            // RFC 6675, section 5.1: no counting until the timeout's point is acknowledged.
+            Phase::Loss { .. } => false,
+        };
+        if !counting {
+            rule.dupthresh = None;
+        }
+        let verdict = self.board.apply(&rule, now);
+        match verdict.ask_again {
+            Some(at) => self.timers.set(Timer::Detect, at),
+            None => self.timers.stop(Timer::Detect),
+        }
+        if verdict.newly_lost > 0 && self.phase == Phase::Open {
+            self.begin_recovery(now, observer);
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
+        observer.on_event(now, &Event::FastRetransmit);
+        let view = self.view(now);
+        self.detector.on_recovery(&view);
+        self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
+        self.reduce();
+        self.phase = Phase::Recovery { point: self.nxt };
+        self.fast_retransmit_due = true;
+        self.rescued_to = 0;
+        self.idle.cancel();
+        self.end_probe();
+        match self.parts.reduction {
+            Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
+            Reduction::Proportional => self.prr.begin(self.board.outstanding()),
+        }
+        self.timers.set(Timer::Retransmit, now + self.rto.current());
+    }
+
+    /// ssthresh by the congestion control. What limited transmit sent beyond the window does not
+    /// count as flight (RFC 5681, section 3.2).
+    pub(super) fn reduce(&mut self) {
+        let flight = f64::from(self.board.outstanding()).min(self.window.cwnd);
+        self.window.ssthresh = self.control.on_loss(&self.window, flight);
+    }
+
+    /// RFC 6937: how much this acknowledgement lets go.
+    pub(super) fn proportional_rate_reduction(&mut self, delivery: &Delivery) {
+        if self.parts.reduction == Reduction::Proportional {
+            let pipe = self.board.pipe();
+            let ssthresh = self.window.ssthresh as u32;
+            self.prr_budget = self.prr.on_ack(delivery.segments, pipe, ssthresh);
+            if self.fast_retransmit_due {
+                self.prr_budget = self.prr_budget.max(1);
+            }
+            self.window.cwnd = f64::from(pipe + self.prr_budget);
+        }
+    }
+
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7).
+    pub(super) fn on_timeout(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.board.outstanding() == 0 {
+            return;
+        }
+        observer.on_event(now, &Event::Timeout);
+        let view = self.view(now);
+        self.detector.on_timeout(&view);
+        self.retransmissions.begin(Cause::Timeout, self.window, now);
+        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
+        if !matches!(self.phase, Phase::Loss { .. }) {
+            self.reduce();
+        }
+        self.phase = Phase::Loss { point: self.nxt };
+        self.dupacks = 0;
+        self.fast_retransmit_due = false;
+        self.idle.cancel();
+        self.end_probe();
+        if self.board.reneged() {
+            self.board.forget_sacks();
+        }
+        let rule = self.detector.rule(&self.view(now));
+        if rule.overdue.is_some() {
+            // RFC 8985, section 6.3: the first, and what is overdue besides.
+            self.board.mark_first_lost();
+            self.board.mark_overdue(&rule, now);
+        } else {
+            self.board.mark_all_lost();
+        }
+        self.window.cwnd = f64::from(self.board.pipe()) + 1.0;
+        self.rto.back_off();
+        self.timers.stop(Timer::Detect);
+        self.timers.set(Timer::Retransmit, now + self.rto.current());
+    }
+
+    /// The reduction that `saved` stood before was needless, and none after it is in doubt.
+    pub(super) fn undo(&mut self, saved: Window, now: Instant, observer: &mut impl Observer) {
+        match self.parts.undo {
+            Undo::None => return,
+            Undo::SlowStart => self.window.ssthresh = saved.cwnd.max(self.window.cwnd),
+            Undo::AtOnce => {
+                self.window.cwnd = self.window.cwnd.max(saved.cwnd);
+                self.window.ssthresh = self.window.ssthresh.max(saved.ssthresh);
+            }
+        }
+        if self.phase != Phase::Open {
+            // Nothing was lost: what is still marked is late too.
+            let cwnd = self.window.cwnd;
+            self.board.forgive();
+            self.end_recovery(now, observer);
+            self.window.cwnd = cwnd;
+        }
+    }
+}

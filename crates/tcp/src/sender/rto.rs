@@ -1,0 +1,163 @@
+//! The retransmission timeout (RFC 6298), and RR-TCP's enhanced sampling on top of it.
+
+use unruffled_units::Duration;
+
+use crate::fenwick::Histogram;
+
+/// Before the first sample (RFC 6298, 2.1).
+const INITIAL: Duration = Duration::from_secs(1);
+/// Clock granularity G of RFC 6298, 2.2: the engine's clock is finer than this.
+const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// Smoothed round-trip time, its variation, and the timeout made of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    min: Duration,
+    max: Duration,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    /// Doublings since the last progress (RFC 6298, 5.5).
+    backoff: u32,
+    tail: Option<RttTail>,
+}
+
+impl Rto {
+    /// `percentile`: the share of all samples that the timeout must cover besides (RR-TCP,
+    /// Table 2: 99.8 %), if any.
+    pub(crate) fn new(min: Duration, max: Duration, percentile: Option<f64>) -> Self {
+        let tail = percentile.map(RttTail::new);
+        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail }
+    }
+
+    /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
+    /// the gains are per round trip, not per sample).
+    pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
+        match self.srtt {
+            None => {
+                self.srtt = Some(rtt);
+                self.rttvar = rtt / 2;
+            }
+            Some(srtt) => {
+                let (alpha, beta) = (0.125 / per_round, 0.25 / per_round);
+                let deviation = srtt.abs_diff(rtt);
+                self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
+                self.srtt = Some(srtt.mul_f64(1.0 - alpha) + rtt.mul_f64(alpha));
+            }
+        }
+        if let Some(tail) = &mut self.tail {
+            tail.add(rtt);
+        }
+    }
+
+    /// SRTT, once there is a sample.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The timeout without backoff.
+    pub(crate) fn base(&self) -> Duration {
+        let standard = match self.srtt {
+            Some(srtt) => srtt + (self.rttvar * 4).max(GRANULARITY),
+            None => INITIAL,
+        };
+        let tail = self.tail.as_ref().map_or(Duration::ZERO, RttTail::bound);
+        standard.max(tail).clamp(self.min, self.max)
+    }
+
+    /// The timeout in force.
+    pub(crate) fn current(&self) -> Duration {
+        (self.base() * (1 << self.backoff.min(16))).min(self.max)
+    }
+
+    /// The timer expired.
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// New data was acknowledged.
+    pub(crate) fn progress(&mut self) {
+        self.backoff = 0;
+    }
+}
+
+/// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour.
+#[derive(Clone, Debug)]
+struct RttTail {
+    percentile: f64,
+    samples: Histogram,
+}
+
+const BINS_PER_OCTAVE: u64 = 32;
+const OCTAVES: u64 = 32;
+
+impl RttTail {
+    fn new(percentile: f64) -> Self {
+        Self { percentile, samples: Histogram::new((OCTAVES * BINS_PER_OCTAVE) as usize) }
+    }
+
+    fn add(&mut self, rtt: Duration) {
+        let micros = (rtt.as_nanos() / 1_000).max(1);
+        let octave = u64::from(micros.ilog2());
+        // The bits behind the leading one, scaled to the bins of an octave.
+        let fraction = ((micros - (1 << octave)) * BINS_PER_OCTAVE) >> octave;
+        self.samples.add((octave * BINS_PER_OCTAVE + fraction + 1) as usize);
+    }
+
+    /// The upper end of the bin that the percentile falls in.
+    fn bound(&self) -> Duration {
+        let Some(bin) = self.samples.percentile(self.percentile) else { return Duration::ZERO };
+        let (octave, fraction) = (bin as u64 / BINS_PER_OCTAVE, bin as u64 % BINS_PER_OCTAVE);
+        let micros = (1_u64 << octave) + ((fraction << octave) / BINS_PER_OCTAVE);
+        Duration::from_micros(micros)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn rto(min: Duration) -> Rto {
+        Rto::new(min, Duration::from_secs(60), None)
+    }
+
+    #[test]
+    fn the_first_sample_and_the_second_by_rfc_6298() {
+        let mut r = rto(ms(1));
+        assert_eq!(r.base(), Duration::from_secs(1), "2.1");
+        r.sample(ms(100), 1.0);
+        assert_eq!(r.base(), ms(300), "2.2: SRTT 100, RTTVAR 50: 100 + 4·50");
+        r.sample(ms(140), 1.0);
+        // 2.3: RTTVAR 3/4·50 + 1/4·40 = 47.5, SRTT 7/8·100 + 1/8·140 = 105: 105 + 190.
+        assert_eq!(r.base(), ms(295));
+    }
+
+    #[test]
+    fn the_timeout_doubles_until_there_is_progress() {
+        let mut r = rto(Duration::from_secs(1));
+        r.sample(ms(100), 1.0);
+        r.back_off();
+        r.back_off();
+        assert_eq!(r.current(), Duration::from_secs(4));
+        r.progress();
+        assert_eq!(r.current(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn enhanced_sampling_covers_the_percentile_of_all_samples() {
+        let mut r = Rto::new(ms(1), Duration::from_secs(60), Some(0.998));
+        r.sample(ms(900), 1.0);
+        for _ in 0..400 {
+            r.sample(ms(100), 1.0);
+        }
+        // 1 of 401 samples is over 99.8 %: the timeout still covers it, within 3 %.
+        assert!(r.base() >= ms(900) && r.base() <= ms(930), "{}", r.base());
+        for _ in 0..400 {
+            r.sample(ms(100), 1.0);
+        }
+        assert!(r.base() <= ms(110), "1 of 801 is within the 0.2 % left out: {}", r.base());
+    }
+}

@@ -1,0 +1,138 @@
+//! What to send next (RFC 6675, NextSeg; RFC 3042; RFC 5681).
+
+use unruffled_units::Instant;
+
+use super::retransmissions::Cause;
+use super::scoreboard::SegNo;
+use super::{Phase, Sender};
+use crate::timers::Timer;
+use crate::variant::{Acks, Reduction};
+
+/// A data segment to send: where it starts in the stream, how long it is, and whether again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    /// It is the FIN, which has no payload.
+    pub(crate) fin: bool,
+    /// Why again, if it is a retransmission.
+    pub(crate) cause: Option<Cause>,
+}
+
+impl Sender {
+    /// The next segment that may leave at `now`, if any.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if let Some(transmission) = self.poll_probe(now) {
+            return Some(transmission);
+        }
+        match self.phase {
+            Phase::Open => {
+                let duplicates = self.board.sacked().max(self.dupacks);
+                let cwnd = self.window.cwnd;
+                let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
+                if self.board.outstanding() >= allowed {
+                    return None;
+                }
+                self.new_data(now)
+            }
+            Phase::Recovery { .. } => {
+                if !self.may_send_in_recovery() {
+                    return None;
+                }
+                let lost = self.board.next_lost();
+                let transmission = match lost {
+                    Some(number) => {
+                        self.high_rxt = self.high_rxt.max(number);
+                        Some(self.retransmit(number, Cause::FastRetransmit, now))
+                    }
+                    None => self.new_data(now).or_else(|| self.last_resort(now)),
+                };
+                self.fast_retransmit_due = false;
+                if transmission.is_some() {
+                    self.prr.on_sent();
+                    self.prr_budget = self.prr_budget.saturating_sub(1);
+                }
+                transmission
+            }
+            Phase::Loss { .. } => {
+                if f64::from(self.effective_pipe()) >= self.window.cwnd.floor() {
+                    return None;
+                }
+                match self.board.next_lost() {
+                    Some(number) => Some(self.retransmit(number, Cause::Timeout, now)),
+                    None => self.new_data(now),
+                }
+            }
+        }
+    }
+
+    fn may_send_in_recovery(&self) -> bool {
+        self.fast_retransmit_due
+            || match self.parts.reduction {
+                Reduction::AtOnce => f64::from(self.effective_pipe()) < self.window.cwnd.floor(),
+                Reduction::Proportional => self.prr_budget > 0,
+            }
+    }
+
+    /// The pipe, less what duplicates without SACK say has arrived.
+    fn effective_pipe(&self) -> u32 {
+        self.board.pipe().saturating_sub(self.dupacks)
+    }
+
+    pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
+        let offset = self.nxt;
+        let fin = self.finished && offset == self.written;
+        let len =
+            if fin { 1 } else { self.written.saturating_sub(offset).min(u64::from(self.mss)) };
+        // Silly windows are avoided: the peer must have room for the whole segment.
+        if len == 0 || (offset + len > self.window_end && !fin) {
+            return None;
+        }
+        self.board.push(offset, len as u32, now);
+        self.nxt += len;
+        self.start_retransmit_timer(now);
+        if self.parts.probes {
+            self.schedule_probe(now);
+        }
+        Some(self.transmission(offset, len as u32, None))
+    }
+
+    pub(super) fn retransmit(&mut self, number: SegNo, cause: Cause, now: Instant) -> Transmission {
+        let entry = self.board.entry(number);
+        let (offset, len, sent) = (entry.start, entry.len, entry.sent);
+        let range = (offset, offset + u64::from(len));
+        self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
+        self.board.retransmit(number, now);
+        self.start_retransmit_timer(now);
+        self.transmission(offset, len, Some(cause))
+    }
+
+    fn transmission(&self, offset: u64, len: u32, cause: Option<Cause>) -> Transmission {
+        let fin = self.finished && offset == self.written;
+        Transmission { offset, len: if fin { 0 } else { len }, fin, cause }
+    }
+
+    fn start_retransmit_timer(&mut self, now: Instant) {
+        if self.timers.get(Timer::Retransmit).is_none() {
+            self.timers.set(Timer::Retransmit, now + self.rto.current());
+        }
+    }
+
+    /// NextSeg's rules 3 and 4: better a hole that may not be lost than no acknowledgements at all.
+    fn last_resort(&mut self, now: Instant) -> Option<Transmission> {
+        if self.parts.acks != Acks::Sack || self.parts.reduction == Reduction::Proportional {
+            return None;
+        }
+        if let Some(number) = self.board.hole_from(self.high_rxt + 1) {
+            self.high_rxt = number;
+            return Some(self.retransmit(number, Cause::FastRetransmit, now));
+        }
+        let (number, last) = self.board.last_unsacked()?;
+        if self.una < self.rescued_to || last.retransmitted {
+            return None;
+        }
+        let Phase::Recovery { point } = self.phase else { return None };
+        self.rescued_to = point;
+        Some(self.retransmit(number, Cause::FastRetransmit, now))
+    }
+}

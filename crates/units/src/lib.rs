@@ -1,0 +1,12 @@
+//! Time, rates, sizes and fractions as plain values, and the notation that people write them in.
+//!
+//! Everything here is a number with a unit. Nothing here reads a clock: an [`Instant`] is what
+//! somebody else says the time is, in the simulator as on the wire.
+
+mod notation;
+mod rate;
+mod time;
+
+pub use notation::{ParseError, parse_bytes, parse_duration, parse_fraction, parse_rate};
+pub use rate::Rate;
+pub use time::{Duration, Instant};
