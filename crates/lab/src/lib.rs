@@ -1,7 +1,17 @@
 //! Scenario files, runs of them, and what people look at afterwards.
 
+pub mod capture;
+pub mod compare;
+pub mod error;
+mod meter;
 pub mod record;
+mod recorder;
 pub mod report;
+pub mod run;
+pub mod scenario;
 pub mod statistics;
 pub mod summary;
 pub mod table;
+
+pub use error::Error;
+pub use scenario::Scenario;

@@ -41,7 +41,44 @@ pub trait Monitor {
     }
 
     /// The path dropped a segment of `flow`.
-    fn dropped(&mut self, _flow: FlowId, _cause: DropCause, _segment: &Segment) {}
+    fn dropped(&mut self, _flow: FlowId, _now: Instant, _cause: DropCause, _segment: &Segment) {}
 }
 
 impl Monitor for () {}
+
+impl<M: Monitor> Monitor for Option<M> {
+    fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+        if let Some(monitor) = self {
+            monitor.event(flow, end, now, event);
+        }
+    }
+
+    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        if let Some(monitor) = self {
+            monitor.segment(flow, end, way, now, segment);
+        }
+    }
+
+    fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
+        if let Some(monitor) = self {
+            monitor.dropped(flow, now, cause, segment);
+        }
+    }
+}
+
+impl<A: Monitor, B: Monitor> Monitor for (A, B) {
+    fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+        self.0.event(flow, end, now, event);
+        self.1.event(flow, end, now, event);
+    }
+
+    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        self.0.segment(flow, end, way, now, segment);
+        self.1.segment(flow, end, way, now, segment);
+    }
+
+    fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
+        self.0.dropped(flow, now, cause, segment);
+        self.1.dropped(flow, now, cause, segment);
+    }
+}

@@ -149,7 +149,7 @@ impl Simulation {
         let route = &self.flows[flow.0 as usize].routes[to.other().index()];
         match self.network.arrive(id, route, self.now, &mut self.queue) {
             Ok(Fate::OnItsWay) => {}
-            Ok(Fate::Dropped(cause)) => monitor.dropped(flow, cause, &segment),
+            Ok(Fate::Dropped(cause)) => monitor.dropped(flow, self.now, cause, &segment),
             Err(packet) => {
                 monitor.segment(flow, to, Passage::In, self.now, &packet.segment);
                 let connection = &mut self.flows[flow.0 as usize].ends[to.index()].connection;
@@ -191,7 +191,7 @@ impl Simulation {
             if let Fate::Dropped(cause) =
                 self.network.send(segment, to, size, route, now, &mut self.queue)
             {
-                monitor.dropped(id, cause, &segment);
+                monitor.dropped(id, now, cause, &segment);
             }
         }
         // A planned event that comes too early is planned anew when it comes; one that would come

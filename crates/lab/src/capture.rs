@@ -1,0 +1,166 @@
+//! Writes the packets that pass a flow's sender as pcapng, for Wireshark and its kin.
+//!
+//! Payload is left out of the file (it is zeros), as a capture with a short snap length would; the
+//! original lengths and the checksums are those of whole packets.
+
+use std::io::Write;
+
+use etherparse::{PacketBuilder, TcpOptionElement};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, PcapError};
+use unruffled_sim::{End, FlowId, Monitor, Passage};
+use unruffled_tcp::Segment;
+use unruffled_units::Instant;
+
+/// Addresses (for documentation, RFC 5737) and ports of the two ends.
+const SENDER: ([u8; 4], u16) = ([192, 0, 2, 1], 49_152);
+const RECEIVER: ([u8; 4], u16) = ([198, 51, 100, 1], 5_001);
+
+/// A monitor that writes what passes the sender of the first flow.
+pub struct Capture<W: Write> {
+    writer: PcapNgWriter<W>,
+    /// The first thing that went wrong; nothing is written after it.
+    failed: Option<PcapError>,
+    packet: Vec<u8>,
+    payload: Vec<u8>,
+    identification: u16,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a capture.
+    ///
+    /// # Errors
+    /// When `output` cannot be written.
+    pub fn new(output: W) -> Result<Self, PcapError> {
+        let mut writer = PcapNgWriter::new(output)?;
+        writer.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype: DataLink::IPV4,
+            snaplen: 0,
+            // Nanoseconds.
+            options: vec![InterfaceDescriptionOption::IfTsResol(9)],
+        })?;
+        Ok(Self {
+            writer,
+            failed: None,
+            packet: Vec::new(),
+            payload: Vec::new(),
+            identification: 0,
+        })
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// The first thing that went wrong since its beginning.
+    pub fn finish(mut self) -> Result<(), PcapError> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.writer.into_inner().flush().map_err(PcapError::IoError),
+        }
+    }
+
+    fn write(
+        &mut self,
+        now: Instant,
+        passage: Passage,
+        segment: &Segment,
+    ) -> Result<(), PcapError> {
+        let (from, to) = match passage {
+            Passage::Out => (SENDER, RECEIVER),
+            Passage::In => (RECEIVER, SENDER),
+        };
+        self.identification = self.identification.wrapping_add(1);
+        let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::TCP, from.0, to.0)
+            .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
+        ip.identification = self.identification;
+        ip.dont_fragment = true;
+        let headers = etherparse::IpHeaders::Ipv4(ip, Default::default());
+        let mut builder =
+            PacketBuilder::ip(headers).tcp(from.1, to.1, segment.seq.0, segment.window);
+        let flags = segment.flags;
+        if flags.ack {
+            builder = builder.ack(segment.ack.0);
+        }
+        if flags.syn {
+            builder = builder.syn();
+        }
+        if flags.fin {
+            builder = builder.fin();
+        }
+        if flags.rst {
+            builder = builder.rst();
+        }
+        if flags.psh {
+            builder = builder.psh();
+        }
+        let options = options(segment);
+        let builder = builder
+            .options(&options)
+            .map_err(|_| PcapError::InvalidField("TCP options longer than 40 octets"))?;
+        self.payload.resize(segment.len as usize, 0);
+        self.packet.clear();
+        builder
+            .write(&mut self.packet, &self.payload)
+            .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
+        let original_len = self.packet.len() as u32;
+        let captured = self.packet.len() - segment.len as usize;
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: std::time::Duration::from_nanos(now.as_nanos()),
+            original_len,
+            data: std::borrow::Cow::Borrowed(&self.packet[..captured]),
+            options: Vec::new(),
+        };
+        self.writer.write_pcapng_block(block)?;
+        Ok(())
+    }
+}
+
+/// The segment's options, padded with no-operations as stacks do.
+fn options(segment: &Segment) -> Vec<TcpOptionElement> {
+    let mut options = Vec::new();
+    if let Some(mss) = segment.mss {
+        options.push(TcpOptionElement::MaximumSegmentSize(mss));
+    }
+    if let Some(scale) = segment.window_scale {
+        options.extend([TcpOptionElement::Noop, TcpOptionElement::WindowScale(scale)]);
+    }
+    if segment.sack_permitted {
+        options.extend([
+            TcpOptionElement::Noop,
+            TcpOptionElement::Noop,
+            TcpOptionElement::SelectiveAcknowledgementPermitted,
+        ]);
+    }
+    if let Some(t) = segment.timestamps {
+        options.extend([
+            TcpOptionElement::Noop,
+            TcpOptionElement::Noop,
+            TcpOptionElement::Timestamp(t.value, t.echo),
+        ]);
+    }
+    if let Some((first, rest)) = segment.sack.as_slice().split_first() {
+        let mut more = [None; 3];
+        for (slot, block) in more.iter_mut().zip(rest) {
+            *slot = Some((block.left.0, block.right.0));
+        }
+        options.extend([
+            TcpOptionElement::Noop,
+            TcpOptionElement::Noop,
+            TcpOptionElement::SelectiveAcknowledgement((first.left.0, first.right.0), more),
+        ]);
+    }
+    options
+}
+
+impl<W: Write> Monitor for Capture<W> {
+    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        if flow == FlowId(0) && end == End::Sender && self.failed.is_none() {
+            self.failed = self.write(now, way, segment).err();
+        }
+    }
+}

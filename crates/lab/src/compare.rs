@@ -1,0 +1,91 @@
+//! The main job: several senders over one scenario, each with the same seeds.
+
+use rayon::prelude::*;
+use unruffled_path::ConfigError;
+use unruffled_tcp::{VARIANTS, Variant};
+
+use crate::error::Error;
+use crate::record::{Comparison, Row, Trace, VariantRuns};
+use crate::recorder::Recorder;
+use crate::run::run;
+use crate::scenario::Scenario;
+
+/// The senders of the given names, in their order.
+///
+/// # Errors
+/// A name that no sender has; `place` says where it stands.
+pub fn variants(names: &[String], place: &str) -> Result<Vec<&'static Variant>, Error> {
+    names
+        .iter()
+        .map(|name| {
+            Variant::named(name).ok_or_else(|| {
+                let known: Vec<&str> = VARIANTS.iter().map(|v| v.name).collect();
+                Error::NoVariant {
+                    place: place.to_owned(),
+                    name: name.clone(),
+                    known: known.join(", "),
+                }
+            })
+        })
+        .collect()
+}
+
+/// How many runs [`compare`] makes.
+pub fn runs(scenario: &Scenario, variants: &[&'static Variant]) -> u64 {
+    scenario.seeds * variants.len() as u64 + 1
+}
+
+/// Runs every variant with every seed, on all threads of the current pool. `done` is called after
+/// each run. The result does not depend on the number of threads.
+///
+/// # Errors
+/// A link's configuration that makes no sense; loaded scenarios have none.
+pub fn compare(
+    scenario: &Scenario,
+    variants: &[&'static Variant],
+    done: impl Fn() + Sync,
+) -> Result<Comparison, ConfigError> {
+    let undisturbed = Variant::named("sack").map(|sack| {
+        let row = run(&scenario.undisturbed(), sack, 1, ()).map(|(row, ())| row.goodput_bps);
+        done();
+        row
+    });
+    let tasks: Vec<(&'static Variant, u64)> =
+        variants.iter().flat_map(|v| (1..=scenario.seeds).map(|seed| (*v, seed))).collect();
+    let results: Vec<(Row, Option<Trace>)> = tasks
+        .into_par_iter()
+        .map(|(variant, seed)| {
+            // Only the first seed is drawn.
+            let recorder = (seed == 1)
+                .then(|| Recorder::new(scenario.duration, scenario.warmup, scenario.sender.mss));
+            let (row, recorder) = run(scenario, variant, seed, recorder)?;
+            done();
+            Ok((row, recorder.map(Recorder::into_trace)))
+        })
+        .collect::<Result<_, ConfigError>>()?;
+    let mut results = results.into_iter();
+    let variants = variants
+        .iter()
+        .map(|variant| {
+            let runs: Vec<_> = results.by_ref().take(scenario.seeds as usize).collect();
+            let mut trace = Trace::default();
+            let mut rows = Vec::with_capacity(runs.len());
+            for (row, recorded) in runs {
+                rows.push(row);
+                if let Some(recorded) = recorded {
+                    trace = recorded;
+                }
+            }
+            VariantRuns { name: variant.name.into(), about: variant.about.into(), rows, trace }
+        })
+        .collect();
+    Ok(Comparison {
+        scenario: scenario.name.clone(),
+        title: scenario.title.clone(),
+        source: scenario.source.clone(),
+        scenario_toml: scenario.toml.clone(),
+        facts: scenario.facts(),
+        undisturbed_bps: undisturbed.transpose()?.unwrap_or(f64::NAN),
+        variants,
+    })
+}

@@ -1,0 +1,88 @@
+//! What can be wrong with what a person gave: one line that says where, and what was expected.
+
+use std::path::{Path, PathBuf};
+
+/// A wrong scenario, variant or file. Prints as one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scenario is neither built in nor a file that can be read.
+    #[error("{name}: no such scenario: expected {builtin} or a TOML file ({reason})")]
+    NoScenario {
+        /// What was asked for.
+        name: String,
+        /// The names of the built-in ones.
+        builtin: String,
+        /// Why the file could not be read.
+        reason: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("{place}: not TOML: {message}")]
+    Syntax {
+        /// File and line.
+        place: Place,
+        /// What the parser says.
+        message: String,
+    },
+    /// A key's value is wrong, or the key is.
+    #[error("{place}: {key}: {message}")]
+    Key {
+        /// File and line, or the command line.
+        place: Place,
+        /// The key, dotted.
+        key: String,
+        /// What was expected, and what was found.
+        message: String,
+    },
+    /// `--set` without `=`.
+    #[error("--set {0}: expected KEY=VALUE")]
+    Set(String),
+    /// No sender of that name.
+    #[error("{place}: {name}: no such variant: expected one of {known}")]
+    NoVariant {
+        /// Where the name stands.
+        place: String,
+        /// The name.
+        name: String,
+        /// All there are.
+        known: String,
+    },
+    /// A link makes no sense.
+    #[error("link: {0}")]
+    Link(#[from] unruffled_path::ConfigError),
+    /// A file cannot be written.
+    #[error("{}: cannot be written: {reason}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: std::io::Error,
+    },
+}
+
+/// Where a value stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a file, counted from 1.
+    Line(String, usize),
+    /// Nowhere: the file lacks it.
+    File(String),
+    /// `--set`.
+    CommandLine,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(file, line) => write!(f, "{file}:{line}"),
+            Self::File(file) => f.write_str(file),
+            Self::CommandLine => f.write_str("--set"),
+        }
+    }
+}
+
+impl Error {
+    /// `path` cannot be written.
+    pub fn output(path: &Path, reason: std::io::Error) -> Self {
+        Self::Output { path: path.to_owned(), reason }
+    }
+}

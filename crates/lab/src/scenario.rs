@@ -1,0 +1,199 @@
+//! Scenario files: what flows, over which path, for how long, under which senders.
+
+mod keys;
+mod links;
+
+use std::path::Path;
+
+use unruffled_path::LinkConfig;
+use unruffled_tcp::Config;
+use unruffled_units::Duration;
+
+use crate::error::Error;
+use keys::Keys;
+
+/// The scenarios that ship with the program: name and TOML.
+pub const BUILTIN: &[(&str, &str)] = &[
+    ("rr-3", include_str!("../scenarios/rr-3.toml")),
+    ("dcr-4", include_str!("../scenarios/dcr-4.toml")),
+];
+
+/// A hop of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// Its name in the file.
+    pub name: String,
+    /// Both directions have the same rate, delay and queue; impairments say which they touch.
+    pub link: LinkConfig,
+}
+
+/// An experiment, checked and ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name.
+    pub name: String,
+    /// One line on what it is.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Simulated time, warm-up included.
+    pub duration: Duration,
+    /// Time at the beginning that is not measured.
+    pub warmup: Duration,
+    /// How many seeds to run; they are 1, 2, 3 …
+    pub seeds: u64,
+    /// Names of the senders to compare.
+    pub variants: Vec<String>,
+    /// Settings of the sending end.
+    pub sender: Config,
+    /// Settings of the receiving end.
+    pub receiver: Config,
+    /// Octets of header on the wire, for each segment.
+    pub header: u32,
+    /// What to transfer; for ever if none.
+    pub bytes: Option<u64>,
+    /// The links from sender to receiver.
+    pub hops: Vec<Hop>,
+    /// The file's keys with every override, as TOML.
+    pub toml: String,
+}
+
+impl Scenario {
+    /// Loads a built-in scenario by name, or a file, and applies `overrides` (`KEY=VALUE`).
+    pub fn load(name: &str, overrides: &[String]) -> Result<Self, Error> {
+        if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
+            return Self::parse(name, text, overrides);
+        }
+        let text = std::fs::read_to_string(Path::new(name)).map_err(|reason| {
+            let names: Vec<&str> = BUILTIN.iter().map(|(n, _)| *n).collect();
+            Error::NoScenario { name: name.to_owned(), builtin: names.join(", "), reason }
+        })?;
+        Self::parse(name, &text, overrides)
+    }
+
+    /// Reads a scenario from `text`, which errors call `file`.
+    pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
+        let mut keys = Keys::parse(file, text)?;
+        for assignment in overrides {
+            keys.set(assignment)?;
+        }
+        let toml = keys.to_toml();
+        let k = &mut keys;
+
+        let name = k.string("name")?;
+        let name = name.unwrap_or_else(|| {
+            Path::new(file).file_stem().map_or(file.into(), |s| s.to_string_lossy()).into_owned()
+        });
+        let title = k.string("title")?.unwrap_or_else(|| name.clone());
+        let source = k.string("source")?.unwrap_or_default();
+        let duration = k.duration("duration")?;
+        let duration = k.required("duration", duration, "\"1000 s\"")?;
+        if duration == Duration::ZERO {
+            return Err(k.wrong("duration", "expected more than 0 s"));
+        }
+        let warmup = k.duration("warmup")?.unwrap_or_default();
+        if warmup >= duration {
+            return Err(k.wrong("warmup", format!("expected less than the duration, {duration}")));
+        }
+        let seeds = k.count("seeds", 1, 10_000)?.unwrap_or(5);
+        let variants = k.list("variants")?;
+        let variants = k.required("variants", variants, "[\"sack\", \"rr-ta\"]")?;
+
+        let defaults = Config::default();
+        let mss = k.bytes("tcp.mss")?.unwrap_or(u64::from(defaults.mss));
+        if !(1..=65_495).contains(&mss) {
+            return Err(k.wrong("tcp.mss", "expected 1 B to 65495 B"));
+        }
+        let header = k.bytes("tcp.header")?.unwrap_or(40);
+        if header > 10_000 {
+            return Err(k.wrong("tcp.header", "expected at most 10000 B"));
+        }
+        let window = k.count("tcp.window", 1, 700_000)?.unwrap_or(2_000);
+        let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
+        let initial_window = initial_window.map_or(defaults.initial_window, |n| n as u32);
+        let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
+        let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.min_rto);
+        let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.max_rto);
+        if max_rto < min_rto {
+            return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
+        }
+        let delayed_ack = match k.switch("tcp.delayed_ack") {
+            Ok(Some(true)) => Some(Duration::from_millis(100)),
+            Ok(_) => None,
+            Err(_) => k.duration("tcp.delayed_ack")?,
+        };
+        let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
+        let bytes = k.bytes("flow.bytes")?;
+        let hops = links::hops(k)?;
+        k.finish(
+            "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
+             initial_window, max_cwnd, min_rto, max_rto, delayed_ack, timestamps), flow.bytes, \
+             path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate)",
+        )?;
+
+        let sender = Config {
+            mss: mss as u32,
+            initial_window,
+            max_cwnd,
+            min_rto,
+            max_rto,
+            delayed_ack,
+            receive_buffer: window * mss,
+            timestamps,
+            isn: 1_000_000,
+        };
+        let receiver = Config { isn: 2_000_000, ..sender.clone() };
+        Ok(Self {
+            name,
+            title,
+            source,
+            duration,
+            warmup,
+            seeds,
+            variants,
+            sender,
+            receiver,
+            header: header as u32,
+            bytes,
+            hops,
+            toml,
+        })
+    }
+
+    /// The same without impairments: the path at its best.
+    pub fn undisturbed(&self) -> Self {
+        let mut scenario = self.clone();
+        for hop in &mut scenario.hops {
+            hop.link.impairments.clear();
+        }
+        scenario
+    }
+
+    /// The path in words, for people.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = Vec::new();
+        for hop in &self.hops {
+            facts.push((format!("link {}", hop.name), links::in_words(&hop.link)));
+        }
+        let tcp = &self.sender;
+        facts.push((
+            "segments".to_owned(),
+            format!("{} B of payload, {} B on the wire", tcp.mss, tcp.mss + self.header),
+        ));
+        let window = tcp.receive_buffer / u64::from(tcp.mss);
+        facts.push(("receiver's window".to_owned(), format!("{window} segments")));
+        facts.push(("initial window".to_owned(), format!("{} segments", tcp.initial_window)));
+        facts.push(("least RTO".to_owned(), tcp.min_rto.to_string()));
+        let acks = tcp.delayed_ack.map_or("at once".to_owned(), |d| format!("delayed up to {d}"));
+        facts.push(("acknowledgements".to_owned(), acks));
+        let time = match self.warmup {
+            Duration::ZERO => self.duration.to_string(),
+            warmup => format!("{}, the first {warmup} not measured", self.duration),
+        };
+        facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! A scenario file as a flat list of dotted keys, each with its value and its place, so that
+//! `--set` can replace any of them and every complaint can say where.
+
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+use unruffled_units::{Duration, Rate};
+
+use crate::error::{Error, Place};
+
+/// A key's value and where it stands.
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    value: Value,
+    place: Place,
+    read: bool,
+}
+
+/// All keys of a file, in its order.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    file: String,
+    entries: Vec<Entry>,
+}
+
+impl Keys {
+    /// Reads the TOML `text` of `file`.
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Self, Error> {
+        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+        let table = DeTable::parse(text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start);
+            let message = e.message().replace('\n', " ");
+            Error::Syntax { place: Place::Line(file.to_owned(), line(at)), message }
+        })?;
+        let mut keys = Self { file: file.to_owned(), entries: Vec::new() };
+        keys.flatten("", table.get_ref(), &line)?;
+        keys.entries.sort_by_key(|e| match e.place {
+            Place::Line(_, line) => line,
+            _ => 0,
+        });
+        Ok(keys)
+    }
+
+    fn flatten(
+        &mut self,
+        prefix: &str,
+        table: &DeTable<'_>,
+        line: &impl Fn(usize) -> usize,
+    ) -> Result<(), Error> {
+        for (name, value) in table {
+            let key = match prefix {
+                "" => name.get_ref().to_string(),
+                _ => format!("{prefix}.{}", name.get_ref()),
+            };
+            let place = Place::Line(self.file.clone(), line(name.span().start));
+            match value.get_ref() {
+                DeValue::Table(inner) => self.flatten(&key, inner, line)?,
+                leaf => {
+                    let value = plain(leaf).ok_or_else(|| Error::Key {
+                        place: place.clone(),
+                        key: key.clone(),
+                        message: "expected a string, number, boolean or list of them".to_owned(),
+                    })?;
+                    self.entries.push(Entry { key, value, place, read: false });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies one `KEY=VALUE`. A key may leave out its beginning where that is unambiguous.
+    pub(crate) fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let (key, text) =
+            assignment.split_once('=').ok_or_else(|| Error::Set(assignment.to_owned()))?;
+        let (key, text) = (key.trim(), text.trim());
+        if key.is_empty() || text.is_empty() {
+            return Err(Error::Set(assignment.to_owned()));
+        }
+        // What is no TOML value by itself is a string that lacks its quotes.
+        let value = toml::from_str::<toml::Table>(&format!("v = {text}"))
+            .ok()
+            .and_then(|mut t| t.remove("v"))
+            .unwrap_or_else(|| Value::String(text.to_owned()));
+        let ending = format!(".{key}");
+        let exact = self.entries.iter().position(|e| e.key == key);
+        let mut similar = self.entries.iter().enumerate().filter(|(_, e)| e.key.ends_with(&ending));
+        let at = exact.or_else(|| match (similar.next(), similar.next()) {
+            (Some((at, _)), None) => Some(at),
+            _ => None,
+        });
+        match at {
+            Some(at) => {
+                self.entries[at].value = value;
+                self.entries[at].place = Place::CommandLine;
+            }
+            None => self.entries.push(Entry {
+                key: key.to_owned(),
+                value,
+                place: Place::CommandLine,
+                read: false,
+            }),
+        }
+        Ok(())
+    }
+
+    /// The keys as TOML again.
+    pub(crate) fn to_toml(&self) -> String {
+        let mut root = toml::Table::new();
+        for entry in &self.entries {
+            let mut path: Vec<&str> = entry.key.split('.').collect();
+            let Some(last) = path.pop() else { continue };
+            let mut table = &mut root;
+            for part in path {
+                let inner = table.entry(part).or_insert_with(|| Value::Table(toml::Table::new()));
+                let Value::Table(inner) = inner else { return String::new() };
+                table = inner;
+            }
+            table.insert(last.to_owned(), entry.value.clone());
+        }
+        toml::to_string(&root).unwrap_or_default()
+    }
+
+    /// An error at `key`.
+    pub(crate) fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
+        let place = self.entries.iter().find(|e| e.key == key).map(|e| e.place.clone());
+        let place = place.unwrap_or_else(|| Place::File(self.file.clone()));
+        Error::Key { place, key: key.to_owned(), message: message.into() }
+    }
+
+    /// The names of the tables right below `prefix`, in the order of the file.
+    pub(crate) fn tables(&self, prefix: &str) -> Vec<String> {
+        let start = format!("{prefix}.");
+        let mut names: Vec<String> = Vec::new();
+        for entry in &self.entries {
+            if let Some((name, _)) = entry.key.strip_prefix(&start).and_then(|r| r.split_once('.'))
+            {
+                if !names.iter().any(|n| n == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+
+    /// Whether any key begins with `prefix`.
+    pub(crate) fn has(&self, prefix: &str) -> bool {
+        let start = format!("{prefix}.");
+        self.entries.iter().any(|e| e.key == prefix || e.key.starts_with(&start))
+    }
+
+    fn get(&mut self, key: &str) -> Option<Value> {
+        let entry = self.entries.iter_mut().find(|e| e.key == key)?;
+        entry.read = true;
+        Some(entry.value.clone())
+    }
+
+    /// The value as `parse` reads it from text; numbers are read as their digits.
+    fn read<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let text = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        parse(&text).map(Some).map_err(|e| self.wrong(key, e.to_string()))
+    }
+
+    pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.read(key, |text| Ok::<_, String>(text.to_owned()))
+    }
+
+    pub(crate) fn duration(&mut self, key: &str) -> Result<Option<Duration>, Error> {
+        self.read(key, unruffled_units::parse_duration)
+    }
+
+    pub(crate) fn rate(&mut self, key: &str) -> Result<Option<Rate>, Error> {
+        self.read(key, unruffled_units::parse_rate)
+    }
+
+    pub(crate) fn fraction(&mut self, key: &str) -> Result<Option<f64>, Error> {
+        self.read(key, unruffled_units::parse_fraction)
+    }
+
+    pub(crate) fn bytes(&mut self, key: &str) -> Result<Option<u64>, Error> {
+        self.read(key, unruffled_units::parse_bytes)
+    }
+
+    pub(crate) fn number(&mut self, key: &str) -> Result<Option<f64>, Error> {
+        self.read(key, |text| {
+            let wrong = || format!("expected a number, found {text:?}");
+            text.parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(wrong)
+        })
+    }
+
+    /// A whole number from `least` to `most`.
+    pub(crate) fn count(&mut self, key: &str, least: u64, most: u64) -> Result<Option<u64>, Error> {
+        self.read(key, |text| {
+            let count = text.parse().ok().filter(|n| (least..=most).contains(n));
+            count.ok_or_else(|| {
+                format!("expected a whole number from {least} to {most}, found {text:?}")
+            })
+        })
+    }
+
+    pub(crate) fn switch(&mut self, key: &str) -> Result<Option<bool>, Error> {
+        self.read(key, |text| {
+            text.parse().map_err(|_| format!("expected true or false, found {text:?}"))
+        })
+    }
+
+    /// A list of strings, or one string with commas.
+    pub(crate) fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let strings = match value {
+            Value::String(text) => text.split(',').map(|s| Some(s.trim().to_owned())).collect(),
+            Value::Array(values) => {
+                values.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        let strings = strings.filter(|s| !s.is_empty() && s.iter().all(|s| !s.is_empty()));
+        strings.map(Some).ok_or_else(|| self.wrong(key, "expected a list of names"))
+    }
+
+    /// The value, or a complaint that it is missing.
+    pub(crate) fn required<T>(
+        &self,
+        key: &str,
+        value: Option<T>,
+        such_as: &str,
+    ) -> Result<T, Error> {
+        value.ok_or_else(|| self.wrong(key, format!("missing: expected a value such as {such_as}")))
+    }
+
+    /// Complains of the first key that nobody has read.
+    pub(crate) fn finish(&self, known: &str) -> Result<(), Error> {
+        match self.entries.iter().find(|e| !e.read) {
+            Some(entry) => {
+                Err(self.wrong(&entry.key, format!("unknown key: expected one of {known}")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The value without its spans, unless it holds tables or dates.
+fn plain(value: &DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Integer(i) => Value::Integer(i64::from_str_radix(i.as_str(), i.radix()).ok()?),
+        DeValue::Float(f) => Value::Float(f.as_str().parse().ok()?),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Array(a) => {
+            Value::Array(a.iter().map(|v| plain(v.get_ref())).collect::<Option<_>>()?)
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => return None,
+    })
+}

@@ -1,0 +1,67 @@
+use super::*;
+
+fn error(text: &str, overrides: &[&str]) -> String {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::parse("my.toml", text, &overrides).expect_err("is wrong").to_string()
+}
+
+fn rr_3(overrides: &[&str]) -> Result<Scenario, Error> {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::load("rr-3", &overrides)
+}
+
+#[test]
+fn the_built_in_ones_load_and_come_back_from_their_own_toml() {
+    for (name, _) in BUILTIN {
+        let scenario = Scenario::load(name, &[]).expect(name);
+        let again = Scenario::parse(name, &scenario.toml, &[]).expect("its own TOML");
+        assert_eq!(scenario, again);
+    }
+}
+
+#[test]
+fn any_key_can_be_set_and_its_beginning_left_out() {
+    let scenario = rr_3(&["delayed.fraction=30%", "link.bottleneck.delay = 20 ms", "seeds=2"])
+        .expect("good overrides");
+    assert_eq!(scenario.seeds, 2);
+    assert_eq!(scenario.hops[1].link.delay, Duration::from_millis(20));
+    assert!(scenario.toml.contains("30%"), "{}", scenario.toml);
+    let lossy = rr_3(&["link.bottleneck.loss.fraction=1%"]).expect("a new table");
+    assert_eq!(lossy.hops[1].link.impairments.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line_with_its_place() {
+    for (overrides, wanted) in [
+        (["delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expected"),
+        (["bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected"),
+        (["duration=never"], "--set: duration: expected a time"),
+        (["tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of"),
+        (["seeds=0"], "--set: seeds: expected a whole number from 1"),
+        (["delayed.distribution=gauss"], "distribution: expected constant, uniform"),
+        (["path.hops=nowhere"], "--set: path.hops: no table [link.nowhere]"),
+        (["warmup=2000 s"], "--set: warmup: expected less than"),
+        (["nonsense"], "--set nonsense: expected KEY=VALUE"),
+    ] {
+        let message = rr_3(&overrides).expect_err(wanted).to_string();
+        assert!(message.contains(wanted), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn a_files_error_names_its_line() {
+    let good = BUILTIN[0].1;
+    let broken = good.replace("mean = \"25 ms\"", "mean = \"25 parsecs\"");
+    let line = 1 + good.lines().position(|l| l.starts_with("mean")).expect("has a mean");
+    let message = error(&broken, &[]);
+    let wanted = format!("my.toml:{line}: link.bottleneck.delayed.mean: expected a time");
+    assert!(message.starts_with(&wanted), "{message}");
+
+    let message = error("name = \"x\"\nduration = = 3\n", &[]);
+    assert!(message.starts_with("my.toml:2: not TOML: "), "{message}");
+    assert!(!message.contains('\n'), "{message}");
+
+    let message = error("name = \"x\"\n", &[]);
+    assert!(message.starts_with("my.toml: duration: missing"), "{message}");
+}
