@@ -37,7 +37,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let overrides =
         [format!("link.bottleneck.delayed.fraction={delayed}"), format!("duration={duration}")];
     let prepared = Scenario::load("rr-3", &overrides).and_then(|scenario| {
-        Ok((scenario, compare::variants(std::slice::from_ref(variant), "--variant")?))
+        let variants = compare::variants(&scenario, std::slice::from_ref(variant), "--variant")?;
+        Ok((scenario, variants))
     });
     let (scenario, variants) = match prepared {
         Ok(prepared) => prepared,
@@ -53,7 +54,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let rate = row.sent_segments as f64 / wall_s;
     crate::print(&if *json {
         let result = json!({
-            "variant": variant.name,
+            "variant": variant.name(),
             "delayed": delayed,
             "simulated_s": row.duration_s,
             "data_packets": row.sent_segments,
@@ -64,7 +65,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     } else {
         format!(
             "{} over path rr, {delayed} delayed: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
-            variant.name, row.sent_segments
+            variant.name(),
+            row.sent_segments
         )
     })
 }

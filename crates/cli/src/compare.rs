@@ -62,8 +62,12 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     overrides.extend(arguments.duration.as_ref().map(|t| format!("duration={t}")));
     let scenario = Scenario::load(&arguments.scenario, &overrides)?;
     let variants = match arguments.variants.as_slice() {
-        [] => compare::variants(&scenario.variants, &format!("{}: variants", arguments.scenario))?,
-        names => compare::variants(names, "--variants")?,
+        [] => compare::variants(
+            &scenario,
+            &scenario.variants,
+            &format!("{}: variants", arguments.scenario),
+        )?,
+        names => compare::variants(&scenario, names, "--variants")?,
     };
     // What cannot be written should be known before the work, not after it.
     let report_path = (!arguments.no_report).then(|| {
@@ -101,7 +105,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     })
 }
 
-fn with_progress(scenario: &Scenario, variants: &[&'static Variant]) -> Result<Comparison, Error> {
+fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison, Error> {
     let bar = ProgressBar::new(compare::runs(scenario, variants));
     if let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} runs, {eta}") {
         bar.set_style(style.progress_chars("=> "));
@@ -113,13 +117,13 @@ fn with_progress(scenario: &Scenario, variants: &[&'static Variant]) -> Result<C
     comparison.map_err(Error::from)
 }
 
-fn capture(scenario: &Scenario, variant: &'static Variant, path: &Path) -> Result<(), Error> {
+fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
     let failed =
         |e: &dyn std::fmt::Display| Error::output(path, std::io::Error::other(e.to_string()));
     let file = File::create(path).map_err(|e| Error::output(path, e))?;
     let capture = Capture::new(BufWriter::new(file)).map_err(|e| failed(&e))?;
     let (_, capture) = run::run(scenario, variant, 1, capture)?;
     capture.finish().map_err(|e| failed(&e))?;
-    eprintln!("packets of {}, seed 1: {}", variant.name, path.display());
+    eprintln!("packets of {}, seed 1: {}", variant.name(), path.display());
     std::io::stderr().flush().map_err(|e| Error::output(path, e))
 }

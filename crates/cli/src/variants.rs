@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use unruffled_tcp::{VARIANTS, Variant};
+use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::{ROWS, Variant};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -17,20 +18,20 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    let chosen: Vec<&Variant> = match &arguments.name {
-        None => VARIANTS.iter().collect(),
-        Some(name) => match Variant::named(name) {
-            Some(variant) => vec![variant],
-            None => {
-                let known: Vec<&str> = VARIANTS.iter().map(|v| v.name).collect();
-                let known = known.join(", ");
-                return crate::refuse(format!("{name}: no such variant: expected one of {known}"));
-            }
+    let chosen: Vec<Variant> = match &arguments.name {
+        None => ROWS.iter().filter_map(|row| Variant::named(row.name)).collect(),
+        Some(name) => match Variant::parse(name) {
+            Ok(variant) => vec![variant],
+            Err(reason) => return crate::refuse(reason),
         },
     };
     if arguments.json {
-        let list: Vec<Value> = chosen.into_iter().map(as_json).collect();
-        return crate::print(&format!("{}\n", json!({ "variants": list })));
+        let list: Vec<Value> = chosen.iter().map(as_json).collect();
+        let parts: Vec<Value> = PARTS
+            .iter()
+            .map(|p| json!({ "name": p.name, "about": p.about, "source": p.source }))
+            .collect();
+        return crate::print(&format!("{}\n", json!({ "variants": list, "parts": parts })));
     }
     let text = match (&arguments.name, chosen.as_slice()) {
         (Some(_), [variant]) => in_full(variant),
@@ -43,40 +44,59 @@ fn as_json(variant: &Variant) -> Value {
     let parts: serde_json::Map<String, Value> =
         variant.parts().into_iter().map(|(part, what)| (part.to_owned(), what.into())).collect();
     let parameters: Vec<Value> = variant
-        .parameters
-        .iter()
-        .map(|(name, default, about)| json!({ "name": name, "default": default, "about": about }))
+        .parameters()
+        .map(|(p, _)| {
+            json!({
+                "name": p.name,
+                "default": p.show(p.default),
+                "least": p.show(p.range.0),
+                "greatest": p.show(p.range.1),
+                "about": p.about,
+                "source": p.source,
+            })
+        })
         .collect();
     json!({
-        "name": variant.name,
-        "about": variant.about,
-        "source": variant.source,
+        "name": variant.name(),
+        "about": variant.row().about,
+        "source": variant.row().source,
         "parts": parts,
         "parameters": parameters,
     })
 }
 
-fn listing(variants: &[&Variant]) -> String {
-    let width = variants.iter().map(|v| v.name.len()).max().unwrap_or(0);
+/// One line, and its source, for each of the senders, then for each of the parts.
+fn listing(variants: &[Variant]) -> String {
+    let rows = variants.iter().map(|v| (v.name(), v.row().about, v.row().source));
+    let width = rows.clone().map(|(name, ..)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for variant in variants {
+    let mut list = |name: &str, about: &str, source: &str| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {}", variant.name, variant.about);
-        let _ = writeln!(text, "{:width$}    {}", "", variant.source);
+        let _ = writeln!(text, "{name:width$}  {about}");
+        let _ = writeln!(text, "{:width$}    {source}", "");
+    };
+    for (name, about, source) in rows {
+        list(name, about, source);
+    }
+    for part in PARTS {
+        list(&format!("+{}", part.name), part.about, part.source);
     }
     text
 }
 
 fn in_full(variant: &Variant) -> String {
-    let mut text = format!("{}: {}\nsource: {}\n", variant.name, variant.about, variant.source);
+    let row = variant.row();
+    let mut text = format!("{}: {}\nsource: {}\n", variant.name(), row.about, row.source);
     let _ = writeln!(text, "\nparts");
     for (part, what) in variant.parts() {
         let _ = writeln!(text, "  {part:20}  {what}");
     }
-    if !variant.parameters.is_empty() {
-        let _ = writeln!(text, "\nparameters");
-        for (name, default, about) in variant.parameters {
-            let _ = writeln!(text, "  {name:16}  {default:12}  {about}");
+    if variant.parameters().next().is_some() {
+        let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", row.name);
+        for (p, _) in variant.parameters() {
+            let (default, low, high) = (p.show(p.default), p.show(p.range.0), p.show(p.range.1));
+            let _ = writeln!(text, "  {:16}  {default}, {low} to {high}", p.name);
+            let _ = writeln!(text, "  {:16}    {} ({})", "", p.about, p.source);
         }
     }
     text

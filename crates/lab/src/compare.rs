@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use unruffled_path::ConfigError;
-use unruffled_tcp::{VARIANTS, Variant};
+use unruffled_tcp::Variant;
 
 use crate::error::Error;
 use crate::record::{Comparison, Row, Trace, VariantRuns};
@@ -10,28 +10,23 @@ use crate::recorder::Recorder;
 use crate::run::run;
 use crate::scenario::Scenario;
 
-/// The senders of the given names, in their order.
+/// The senders of the given names, in their order, with the scenario's parameters.
 ///
 /// # Errors
-/// A name that no sender has; `place` says where it stands.
-pub fn variants(names: &[String], place: &str) -> Result<Vec<&'static Variant>, Error> {
-    names
-        .iter()
-        .map(|name| {
-            Variant::named(name).ok_or_else(|| {
-                let known: Vec<&str> = VARIANTS.iter().map(|v| v.name).collect();
-                Error::NoVariant {
-                    place: place.to_owned(),
-                    name: name.clone(),
-                    known: known.join(", "),
-                }
-            })
-        })
-        .collect()
+/// A name that no sender has, or a parameter that does not fit; `place` says where the names stand.
+pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Vec<Variant>, Error> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for name in names {
+        let refused = |reason| Error::Variant { place: place.to_owned(), reason };
+        let mut variant = Variant::parse(name).map_err(refused)?;
+        scenario.parametrise(&mut variant)?;
+        variants.push(variant);
+    }
+    Ok(variants)
 }
 
 /// How many runs [`compare`] makes.
-pub fn runs(scenario: &Scenario, variants: &[&'static Variant]) -> u64 {
+pub fn runs(scenario: &Scenario, variants: &[Variant]) -> u64 {
     scenario.seeds * variants.len() as u64 + 1
 }
 
@@ -42,16 +37,16 @@ pub fn runs(scenario: &Scenario, variants: &[&'static Variant]) -> u64 {
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn compare(
     scenario: &Scenario,
-    variants: &[&'static Variant],
+    variants: &[Variant],
     done: impl Fn() + Sync,
 ) -> Result<Comparison, ConfigError> {
     let undisturbed = Variant::named("sack").map(|sack| {
-        let row = run(&scenario.undisturbed(), sack, 1, ()).map(|(row, ())| row.goodput_bps);
+        let row = run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.goodput_bps);
         done();
         row
     });
-    let tasks: Vec<(&'static Variant, u64)> =
-        variants.iter().flat_map(|v| (1..=scenario.seeds).map(|seed| (*v, seed))).collect();
+    let tasks: Vec<(&Variant, u64)> =
+        variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
     let results: Vec<(Row, Option<Trace>)> = tasks
         .into_par_iter()
         .map(|(variant, seed)| {
@@ -76,7 +71,12 @@ pub fn compare(
                     trace = recorded;
                 }
             }
-            VariantRuns { name: variant.name.into(), about: variant.about.into(), rows, trace }
+            VariantRuns {
+                name: variant.name().into(),
+                about: variant.row().about.into(),
+                rows,
+                trace,
+            }
         })
         .collect();
     Ok(Comparison {

@@ -36,15 +36,13 @@ pub enum Error {
     /// `--set` without `=`.
     #[error("--set {0}: expected KEY=VALUE")]
     Set(String),
-    /// No sender of that name.
-    #[error("{place}: {name}: no such variant: expected one of {known}")]
-    NoVariant {
+    /// No such sender, or parts that do not go together.
+    #[error("{place}: {reason}")]
+    Variant {
         /// Where the name stands.
         place: String,
-        /// The name.
-        name: String,
-        /// All there are.
-        known: String,
+        /// What was expected.
+        reason: String,
     },
     /// A link makes no sense.
     #[error("link: {0}")]

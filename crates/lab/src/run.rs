@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn run<M: Monitor>(
     scenario: &Scenario,
-    variant: &'static Variant,
+    variant: &Variant,
     seed: u64,
     monitor: M,
 ) -> Result<(Row, M), ConfigError> {
@@ -30,7 +30,7 @@ pub fn run<M: Monitor>(
     }
     back.reverse();
     let flow = simulation.add_flow(FlowConfig {
-        variant,
+        variant: variant.clone(),
         sender: scenario.sender.clone(),
         receiver: scenario.receiver.clone(),
         header: scenario.header,
@@ -50,7 +50,7 @@ pub fn run<M: Monitor>(
     let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
     let row = Row {
         scenario: scenario.name.clone(),
-        variant: variant.name.to_owned(),
+        variant: variant.name().to_owned(),
         seed,
         duration_s: seconds,
         delivered_segments: meter.delivered_bytes.div_ceil(u64::from(scenario.sender.mss)),

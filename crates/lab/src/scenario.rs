@@ -6,10 +6,10 @@ mod links;
 use std::path::Path;
 
 use unruffled_path::LinkConfig;
-use unruffled_tcp::Config;
+use unruffled_tcp::{Config, Variant};
 use unruffled_units::Duration;
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use keys::Keys;
 
 /// The scenarios that ship with the program: name and TOML.
@@ -25,6 +25,20 @@ pub struct Hop {
     pub name: String,
     /// Both directions have the same rate, delay and queue; impairments say which they touch.
     pub link: LinkConfig,
+}
+
+/// A parameter of a sender, `variant.NAME.PARAMETER` in the file. It holds for the sender of that
+/// name and for those made of it by adding parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// Where it stands.
+    pub place: Place,
+    /// The sender's name.
+    pub variant: String,
+    /// The parameter's name.
+    pub parameter: String,
+    /// The value, in the parameter's unit.
+    pub value: String,
 }
 
 /// An experiment, checked and ready to run.
@@ -54,6 +68,8 @@ pub struct Scenario {
     pub bytes: Option<u64>,
     /// The links from sender to receiver.
     pub hops: Vec<Hop>,
+    /// Parameters of senders.
+    pub parameters: Vec<Assignment>,
     /// The file's keys with every override, as TOML.
     pub toml: String,
 }
@@ -125,10 +141,12 @@ impl Scenario {
         let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
         let bytes = k.bytes("flow.bytes")?;
         let hops = links::hops(k)?;
+        let parameters = parameters(k)?;
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
              initial_window, max_cwnd, min_rto, max_rto, delayed_ack, timestamps), flow.bytes, \
-             path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate)",
+             path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
+             variant.NAME.PARAMETER",
         )?;
 
         let sender = Config {
@@ -156,8 +174,26 @@ impl Scenario {
             header: header as u32,
             bytes,
             hops,
+            parameters,
             toml,
         })
+    }
+
+    /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.
+    ///
+    /// # Errors
+    /// A parameter that the sender lacks, or a value out of its range.
+    pub fn parametrise(&self, variant: &mut Variant) -> Result<(), Error> {
+        for name in [variant.row().name.to_owned(), variant.name().to_owned()] {
+            for a in self.parameters.iter().filter(|a| a.variant == name) {
+                variant.set(&a.parameter, &a.value).map_err(|message| Error::Key {
+                    place: a.place.clone(),
+                    key: format!("variant.{}.{}", a.variant, a.parameter),
+                    message,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The same without impairments: the path at its best.
@@ -193,6 +229,26 @@ impl Scenario {
         facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
         facts
     }
+}
+
+/// The keys `variant.NAME.PARAMETER`, each checked even if nobody runs that sender.
+fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
+    let mut assignments = Vec::new();
+    for name in k.tables("variant") {
+        let mut variant = None;
+        for (key, parameter) in k.leaves(&format!("variant.{name}")) {
+            if variant.is_none() {
+                variant = Some(Variant::parse(&name).map_err(|reason| k.wrong(&key, reason))?);
+            }
+            let value = k.string(&key)?.unwrap_or_default();
+            if let Some(variant) = &mut variant {
+                variant.set(&parameter, &value).map_err(|reason| k.wrong(&key, reason))?;
+            }
+            let place = k.place(&key);
+            assignments.push(Assignment { place, variant: name.clone(), parameter, value });
+        }
+    }
+    Ok(assignments)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{End, Monitor, Passage};
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Who sends.
-    pub variant: &'static Variant,
+    pub variant: Variant,
     /// The sending end's settings.
     pub sender: Config,
     /// The receiving end's settings.
@@ -99,12 +99,12 @@ impl Simulation {
         let id = FlowId(self.flows.len() as u32);
         self.network.add_route(&config.forward);
         self.network.add_route(&config.reverse);
-        let mut sender = Connection::connect(config.sender, config.variant);
+        let mut sender = Connection::connect(config.sender, &config.variant);
         sender.write(config.bytes.unwrap_or(u64::MAX / 2));
         if config.bytes.is_some() {
             sender.finish();
         }
-        let receiver = Connection::listen(config.receiver, config.variant);
+        let receiver = Connection::listen(config.receiver, &config.variant);
         let endpoint = |connection| Endpoint { connection, armed: None };
         self.flows.push(Flow {
             ends: [endpoint(sender), endpoint(receiver)],

@@ -85,7 +85,7 @@ impl Connection {
             receiver: Receiver::new(buffer, config.delayed_ack),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
-            sack_permitted: variant.acks == crate::variant::Acks::Sack,
+            sack_permitted: variant.row().acks == crate::variant::Acks::Sack,
             peer_scale: 0,
             our_scale,
             timestamps: config.timestamps,
@@ -94,7 +94,7 @@ impl Connection {
             handshake: None,
             handshake_due: false,
             handshake_resent: false,
-            wants_rtx_bit: variant.flavour == crate::variant::Flavour::Rtx,
+            wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
     }

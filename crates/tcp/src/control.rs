@@ -2,6 +2,8 @@
 
 mod reno;
 
+use unruffled_units::{Duration, Instant};
+
 pub(crate) use reno::Reno;
 
 /// The congestion window and the slow-start threshold, in segments.
@@ -20,11 +22,27 @@ impl Window {
     }
 }
 
+/// What congestion controls see of the sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) now: Instant,
+    /// Segments in flight, at most cwnd: what limited transmit sent beyond it does not count.
+    pub(crate) flight: f64,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) min_rtt: Option<Duration>,
+}
+
 /// How the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
 pub(crate) trait CongestionControl: core::fmt::Debug + Send {
-    /// `acked` segments were newly acknowledged cumulatively while the window was full.
-    fn on_ack(&mut self, window: &mut Window, acked: u32);
+    /// Segments were delivered, cumulatively or selectively, whatever the phase.
+    fn on_delivered(&mut self, _segments: u32, _flow: &Flow) {}
 
-    /// A loss was detected with `flight` segments (at most cwnd) in flight: the new ssthresh.
-    fn on_loss(&mut self, window: &Window, flight: f64) -> f64;
+    /// The window was full and `acked` segments were acknowledged cumulatively: it may grow.
+    fn grow(&mut self, window: &mut Window, acked: u32, flow: &Flow);
+
+    /// A loss was detected, by a timeout if `timeout`: the new ssthresh.
+    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
+
+    /// The last loss was none: forget what was concluded from it.
+    fn on_undo(&mut self) {}
 }

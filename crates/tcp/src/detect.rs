@@ -4,25 +4,34 @@
 //! retransmission that proved needless) and answers with a [`Rule`], a plain value that says which
 //! holes count as lost; the scoreboard applies it. One file per published algorithm.
 
-mod fixed;
-mod rack;
-mod rr;
+pub(crate) mod fixed;
+pub(crate) mod rack;
+pub(crate) mod rr;
 mod rr_costs;
 
 use unruffled_units::{Duration, Instant};
 
-pub(crate) use fixed::Fixed;
-pub(crate) use rack::Rack;
 pub use rack::RackState;
-pub(crate) use rr::{Rr, RrParameters};
 
 /// Which holes count as lost now. The parts add up: a hole that any of them names is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rule {
     /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
     pub dupthresh: Option<u32>,
+    /// Lost is every hole at least this far below the highest delivered segment, counted in
+    /// segments of the stream, delivered or not (RFC 9002, section 6.1.1).
+    pub distance: Option<u32>,
     /// Lost is every segment that has been in flight too long.
     pub overdue: Option<Overdue>,
+    /// The first hole is lost at this time, if it is still open then.
+    pub first_hole_due: Option<Instant>,
+}
+
+impl Rule {
+    /// The classical rule.
+    pub fn dupthresh(dupthresh: u32) -> Self {
+        Self { dupthresh: Some(dupthresh), ..Self::default() }
+    }
 }
 
 /// A time limit on segments in flight.
@@ -32,6 +41,8 @@ pub struct Overdue {
     pub wait: Duration,
     /// Which segments the limit holds for.
     pub scope: Scope,
+    /// Look again when the first of them is due, not only when all are.
+    pub eager: bool,
 }
 
 /// The segments that a time limit holds for.
@@ -39,6 +50,8 @@ pub struct Overdue {
 pub enum Scope {
     /// Those sent before the latest-sent segment that is known to be delivered (RFC 8985).
     SentBeforeDelivered,
+    /// All (TCP-PR).
+    All,
 }
 
 /// The sender's state as detectors see it. Windows in segments.
@@ -48,12 +61,16 @@ pub struct View {
     pub now: Instant,
     /// Congestion window.
     pub cwnd: f64,
+    /// Whether the window is in slow start.
+    pub slow_start: bool,
     /// Segments sent and not cumulatively acknowledged.
     pub flight: u32,
     /// Segments SACKed and not cumulatively acknowledged.
     pub sacked: u32,
     /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
+    /// The last round-trip time measured.
+    pub latest_rtt: Option<Duration>,
     /// Least round-trip time of late.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, without backoff.
@@ -71,6 +88,10 @@ pub struct View {
 pub struct AckFacts {
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered: u32,
+    /// Segments newly SACKed: with some, it is a duplicate acknowledgement (RFC 6675, section 2).
+    pub sacked: u32,
+    /// It advanced the cumulative point.
+    pub advanced: bool,
     /// It carried a DSACK, believable or not.
     pub dsack: bool,
     /// A segment never retransmitted arrived behind a later one.
@@ -86,6 +107,15 @@ pub struct Reordering {
     pub length: u32,
     /// From the delivery of that highest segment to that of the late one.
     pub delay: Duration,
+}
+
+/// A fast retransmit that proved false: every retransmission under it was needless.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FalseFastRetransmit {
+    /// From its beginning to the DSACK that told.
+    pub lasted: Duration,
+    /// Reordering length of the segment that the last DSACK reported, if it could be measured.
+    pub length: Option<u32>,
 }
 
 /// A period without sending because limited transmit had reached its bound.
@@ -119,11 +149,11 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// Recovery, from fast retransmit or timeout, came to its end.
     fn on_recovery_end(&mut self, _view: &View) {}
 
-    /// A fast retransmit proved false, this long after it began.
-    fn on_false_fast_retransmit(&mut self, _lasted: Duration, _view: &View) {}
+    /// A fast retransmit proved false.
+    fn on_false_fast_retransmit(&mut self, _found: FalseFastRetransmit, _view: &View) {}
 
-    /// The retransmission timer expired.
-    fn on_timeout(&mut self, _view: &View) {}
+    /// The retransmission timer expired; `first` unless it did so before for the same data.
+    fn on_timeout(&mut self, _first: bool, _view: &View) {}
 
     /// Limited transmit was exhausted for a while, and no timeout came of it.
     fn on_idle(&mut self, _idle: Idle, _view: &View) {}

@@ -22,8 +22,8 @@ pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
 
 use crate::Config;
-use crate::control::{CongestionControl, Window};
-use crate::detect::{AckFacts, LossDetector, RackState, Reordering, View};
+use crate::control::{CongestionControl, Flow, Window};
+use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reordering, View};
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
@@ -99,6 +99,7 @@ pub(crate) struct Sender {
     detector: Box<dyn LossDetector>,
     rto: Rto,
     min_rtt: MinRtt,
+    latest_rtt: Option<Duration>,
     phase: Phase,
     retransmissions: Retransmissions,
     idle: IdleWatch,
@@ -121,15 +122,17 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: &Config, variant: &Variant) -> Self {
+        let row = variant.row();
+        let rtt_percentile = variant.values().find("rtt_percentile");
         Self {
             parts: Parts {
-                acks: variant.acks,
-                undo: variant.undo,
-                limited_transmit: variant.limited_transmit,
-                reduction: variant.reduction,
-                flavour: variant.flavour,
-                enhanced_sampling: variant.rtt_percentile.is_some(),
-                probes: variant.probes,
+                acks: row.acks,
+                undo: row.undo,
+                limited_transmit: variant.limited_transmit(),
+                reduction: row.reduction,
+                flavour: row.flavour,
+                enhanced_sampling: rtt_percentile.is_some(),
+                probes: row.probes,
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -141,9 +144,10 @@ impl Sender {
             finished: false,
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
             control: variant.congestion_control(),
-            detector: (variant.detector)(),
-            rto: Rto::new(config.min_rto, config.max_rto, variant.rtt_percentile),
+            detector: variant.detector(),
+            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile),
             min_rtt: MinRtt::default(),
+            latest_rtt: None,
             phase: Phase::Open,
             retransmissions: Retransmissions::default(),
             idle: IdleWatch::default(),
@@ -262,12 +266,18 @@ impl Sender {
         }
         let facts = AckFacts {
             delivered: delivery.segments,
+            sacked: delivery.sacked,
+            advanced,
             dsack: ack.dsack.is_some(),
             reordered: delivery.reordered,
             latest_sent: delivery.latest_sent,
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
+        if delivery.segments > 0 {
+            let flow = self.flow(now);
+            self.control.on_delivered(delivery.segments, &flow);
+        }
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
         }
@@ -278,14 +288,15 @@ impl Sender {
             self.on_progress(now, observer);
         }
         if self.parts.probes {
-            self.on_ack_of_probe(ack);
+            self.on_ack_of_probe(ack, now);
         }
         self.detect_losses(ack, delivery.sacked > 0, now, observer);
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
         if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
-            self.control.on_ack(&mut self.window, delivery.passed);
+            let flow = self.flow(now);
+            self.control.grow(&mut self.window, delivery.passed, &flow);
             self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
@@ -335,6 +346,7 @@ impl Sender {
             let rtt = now.since(sent);
             self.rto.sample(rtt, f64::from(flight.max(1)));
             self.min_rtt.sample(rtt, now);
+            self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
         }
         if advanced {
@@ -395,7 +407,8 @@ impl Sender {
             // The original came second; had it come first, its length was taken then.
             Flavour::Rtx => (!rtx).then_some(second),
         };
-        if let Some(length) = length.filter(|&l| l > 0) {
+        let length = length.filter(|&length| length > 0);
+        if let Some(length) = length {
             self.on_reordering(length, now, observer);
         }
         if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
@@ -405,7 +418,8 @@ impl Sender {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             let view = self.view(now);
             if reverted.cause == Cause::FastRetransmit {
-                self.detector.on_false_fast_retransmit(reverted.lasted, &view);
+                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
+                self.detector.on_false_fast_retransmit(found, &view);
             }
             if reverted.latest {
                 self.undo(reverted.saved, now, observer);
@@ -454,13 +468,24 @@ impl Sender {
         }
     }
 
+    fn flow(&self, now: Instant) -> Flow {
+        Flow {
+            now,
+            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
+            srtt: self.rto.srtt(),
+            min_rtt: self.min_rtt.get(),
+        }
+    }
+
     fn view(&self, now: Instant) -> View {
         View {
             now,
             cwnd: self.window.cwnd,
+            slow_start: self.window.slow_start(),
             flight: self.board.outstanding(),
             sacked: self.board.sacked(),
             srtt: self.rto.srtt(),
+            latest_rtt: self.latest_rtt,
             min_rtt: self.min_rtt.get(),
             rto: self.rto.base(),
             recovering: self.phase != Phase::Open,

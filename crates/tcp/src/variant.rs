@@ -1,7 +1,13 @@
-//! The senders by name. A variant is one row: it names the parts that a sender is made of.
+//! The senders by name. A [`Row`] of the table names the parts that a sender is made of; a
+//! [`Variant`] is a row with parts added by name (`rr-ta+cubic`) and its parameters set.
+
+mod rows;
+
+pub use rows::ROWS;
 
 use crate::control::{CongestionControl, Reno};
-use crate::detect::{Fixed, LossDetector, Rack, Rr, RrParameters};
+use crate::detect::LossDetector;
+use crate::parameter::{Parameter, Values};
 use crate::sender::LimitedTransmit;
 
 /// What a sender does when it finds that a reduction of the window was needless.
@@ -44,11 +50,15 @@ pub enum Flavour {
     Rtx,
 }
 
-/// A part of a sender, for people: what question it answers, and how.
-pub type Part = (&'static str, &'static str);
+/// Congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// RFC 5681.
+    Reno,
+}
 
-/// One sender.
-pub struct Variant {
+/// One published sender.
+pub struct Row {
     /// Its name, as commands and scenarios write it.
     pub name: &'static str,
     /// What it does, in one line.
@@ -58,205 +68,247 @@ pub struct Variant {
     /// Acknowledgements and recovery.
     pub acks: Acks,
     /// Loss detection.
-    pub(crate) detector: fn() -> Box<dyn LossDetector>,
-    /// In words.
+    pub(crate) detector: fn(&Values<'_>) -> Box<dyn LossDetector>,
+    /// Loss detection in words.
     pub detection: &'static str,
     /// Response to needless reductions.
     pub undo: Undo,
-    /// Limited transmit.
+    /// Limited transmit; the parameter `limited_transmit`, if the row has it, goes before.
     pub limited_transmit: LimitedTransmit,
     /// Window reduction in recovery.
     pub reduction: Reduction,
-    /// RR-TCP's enhanced RTT sampling: the share of samples that the timeout covers.
-    pub rtt_percentile: Option<f64>,
+    /// Congestion control.
+    pub control: Control,
     /// Tail loss probes.
     pub probes: bool,
     /// MEAN or RTX.
     pub flavour: Flavour,
-    /// Parameters: name, default with unit, meaning.
-    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+    /// What can be set.
+    pub parameters: &'static [Parameter],
 }
 
-impl core::fmt::Debug for Variant {
+impl core::fmt::Debug for Row {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Variant({})", self.name)
+        write!(f, "Row({})", self.name)
     }
 }
 
-fn dupthresh_3() -> Box<dyn LossDetector> {
-    Box::new(Fixed { dupthresh: 3 })
+/// A part that can be added to a sender by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// As it stands behind the `+`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// Paper or RFC.
+    pub source: &'static str,
+    /// What it changes.
+    change: Change,
+    /// What can be set of it.
+    pub parameters: &'static [Parameter],
 }
 
-fn rr_fa() -> Box<dyn LossDetector> {
-    Box::new(Rr::new(RrParameters { adapt: false, ..RrParameters::default() }))
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    Control(Control),
 }
 
-fn rr_ta() -> Box<dyn LossDetector> {
-    Box::new(Rr::new(RrParameters::default()))
+/// The parts that any sender can take, where they make sense.
+pub const PARTS: &[Part] = &[];
+
+/// A sender: a row, the parts added to it, and the values of its parameters.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    name: String,
+    row: &'static Row,
+    control: Control,
+    parameters: Vec<Parameter>,
+    values: Vec<f64>,
 }
-
-fn rack() -> Box<dyn LossDetector> {
-    Box::new(Rack::new())
-}
-
-const RENO: Variant = Variant {
-    name: "reno",
-    about: "fast retransmit at three duplicates, fast recovery, no SACK",
-    source: "RFC 5681",
-    acks: Acks::Reno,
-    detector: dupthresh_3,
-    detection: "dupthresh 3",
-    undo: Undo::None,
-    limited_transmit: LimitedTransmit::Rfc3042,
-    reduction: Reduction::AtOnce,
-    rtt_percentile: None,
-    probes: false,
-    flavour: Flavour::Mean,
-    parameters: &[],
-};
-
-const NEWRENO: Variant = Variant {
-    name: "newreno",
-    about: "reno, and partial acknowledgements resend the next hole",
-    source: "RFC 6582",
-    acks: Acks::NewReno,
-    ..RENO
-};
-
-const SACK: Variant = Variant {
-    name: "sack",
-    about: "selective acknowledgements, dupthresh 3, no use of DSACK",
-    source: "RFC 6675",
-    acks: Acks::Sack,
-    ..RENO
-};
-
-const DSACK_R: Variant = Variant {
-    name: "dsack-r",
-    about: "sack, and the window comes back after a false fast retransmit",
-    source: "RR-TCP, table 1 (DSACK-R)",
-    undo: Undo::SlowStart,
-    ..SACK
-};
-
-const RR_PARAMETERS: &[(&str, &str, &str)] = &[
-    ("fa_ratio", "90 %", "share of reordering events to ride out (initially, if it adapts)"),
-    ("min_dupthresh", "3 segments", "least duplicate threshold"),
-    ("max_dupthresh", "64 segments", "greatest duplicate threshold; longer lengths count there"),
-    ("lifetime", "80 s", "how long a reordering length counts"),
-    ("step", "1 %", "step of the FA ratio per false fast retransmit (S)"),
-    ("gain", "1/8", "gain of the average duration of false fast retransmits"),
-    ("limited_transmit", "1 cwnd", "limited transmit's bound beyond the window (k)"),
-    ("rtt_percentile", "99.8 %", "share of round-trip times that the timeout covers"),
-];
-
-const RR_FA: Variant = Variant {
-    name: "rr-fa",
-    about: "dupthresh rides out 90 % of the reordering lengths of the last 80 s",
-    source: "RR-TCP, section 4.2 (DSACK-FA-MEAN)",
-    detector: rr_fa,
-    detection: "dupthresh from a histogram of reordering lengths",
-    limited_transmit: LimitedTransmit::Windows(1.0),
-    rtt_percentile: Some(0.998),
-    parameters: RR_PARAMETERS,
-    ..DSACK_R
-};
-
-const RR_TA: Variant = Variant {
-    name: "rr-ta",
-    about: "rr-fa, with costs of timeouts and idle time adapting the share",
-    source: "RR-TCP, section 4.3 (DSACK-TA-MEAN)",
-    detector: rr_ta,
-    detection: "dupthresh from a histogram of reordering lengths, FA ratio from costs",
-    ..RR_FA
-};
-
-const RACK: Variant = Variant {
-    name: "rack",
-    about: "loss by time: RACK-TLP with PRR and undo, as Linux",
-    source: "RFC 8985, RFC 6937",
-    detector: rack,
-    detection: "time since a later segment was delivered, beyond a reordering window",
-    undo: Undo::AtOnce,
-    limited_transmit: LimitedTransmit::Windows(f64::INFINITY),
-    reduction: Reduction::Proportional,
-    probes: true,
-    ..SACK
-};
-
-/// All senders, in the order in which people should meet them.
-pub const VARIANTS: &[Variant] = &[
-    RENO,
-    NEWRENO,
-    SACK,
-    DSACK_R,
-    RR_FA,
-    Variant {
-        name: "rr-fa-rtx",
-        about: "rr-fa, knowing originals from retransmissions (simulation only)",
-        source: "RR-TCP, section 5.1.1 (DSACK-FA-RTX)",
-        flavour: Flavour::Rtx,
-        ..RR_FA
-    },
-    RR_TA,
-    Variant {
-        name: "rr-ta-rtx",
-        about: "rr-ta, knowing originals from retransmissions (simulation only)",
-        source: "RR-TCP, section 5.1.1 (DSACK-TA-RTX)",
-        flavour: Flavour::Rtx,
-        ..RR_TA
-    },
-    RACK,
-];
 
 impl Variant {
-    /// The sender called `name`.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        VARIANTS.iter().find(|v| v.name == name)
+    /// Reads a name: a row's, then parts, each behind a `+`.
+    ///
+    /// # Errors
+    /// One line that says what is unknown, or why the parts do not go together.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let mut names = name.split('+');
+        let base = names.next().unwrap_or_default();
+        let row = ROWS.iter().find(|row| row.name == base).ok_or_else(|| {
+            let known: Vec<&str> = ROWS.iter().map(|r| r.name).collect();
+            format!("{name}: no such variant: expected one of {}", known.join(", "))
+        })?;
+        let mut variant = Self {
+            name: name.to_owned(),
+            row,
+            control: row.control,
+            parameters: row.parameters.to_vec(),
+            values: Vec::new(),
+        };
+        let mut taken: Vec<&str> = Vec::new();
+        for part_name in names {
+            let part = PARTS.iter().find(|part| part.name == part_name).ok_or_else(|| {
+                let known: Vec<&str> = PARTS.iter().map(|p| p.name).collect();
+                format!("{name}: no part {part_name:?}: expected one of {}", known.join(", "))
+            })?;
+            if taken.contains(&part.name) {
+                return Err(format!("{name}: {part_name} stands twice"));
+            }
+            variant.add(part).map_err(|reason| format!("{name}: {reason}"))?;
+            taken.push(part.name);
+        }
+        variant.values = variant.parameters.iter().map(|p| p.default).collect();
+        Ok(variant)
+    }
+
+    fn add(&mut self, part: &Part) -> Result<(), String> {
+        match part.change {
+            Change::Control(control) => {
+                if self.control != Control::Reno {
+                    return Err(format!(
+                        "{} is a second congestion control: expected at most one",
+                        part.name
+                    ));
+                }
+                self.control = control;
+            }
+        }
+        self.parameters.extend_from_slice(part.parameters);
+        Ok(())
+    }
+
+    /// The sender called `name`, with its parameters as published.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::parse(name).ok()
+    }
+
+    /// Sets a parameter, written in its unit.
+    ///
+    /// # Errors
+    /// One line that says what was expected.
+    pub fn set(&mut self, parameter: &str, text: &str) -> Result<(), String> {
+        let Some(at) = self.parameters.iter().position(|p| p.name == parameter) else {
+            let known: Vec<&str> = self.parameters.iter().map(|p| p.name).collect();
+            return Err(match known.as_slice() {
+                [] => format!("{} has no parameters", self.name),
+                known => format!("no such parameter: expected one of {}", known.join(", ")),
+            });
+        };
+        self.values[at] = self.parameters[at].parse(text)?;
+        Ok(())
+    }
+
+    /// Its name, parts and all.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The row that it is based on.
+    pub fn row(&self) -> &'static Row {
+        self.row
+    }
+
+    /// Its parameters with their values.
+    pub fn parameters(&self) -> impl Iterator<Item = (&Parameter, f64)> {
+        self.parameters.iter().zip(self.values.iter().copied())
     }
 
     /// The parts in words, in the order of the questions they answer.
     pub fn parts(&self) -> Vec<(&'static str, String)> {
-        let acks = match self.acks {
+        let row = self.row;
+        let acks = match row.acks {
             Acks::Reno => "cumulative, recovery ends with the first new one",
             Acks::NewReno => "cumulative, partial ones resend the next hole",
             Acks::Sack => "selective, with DSACK",
         };
-        let undo = match self.undo {
+        let undo = match row.undo {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
         };
-        let timer = match self.rtt_percentile {
+        let timer = match self.values().find("rtt_percentile") {
             None => "RFC 6298".to_owned(),
             Some(p) => format!("RFC 6298, at least the {:.1}th percentile", p * 100.0),
         };
-        let limited = match self.limited_transmit {
-            LimitedTransmit::None => "none".to_owned(),
-            LimitedTransmit::Rfc3042 => "RFC 3042, first two duplicates".to_owned(),
-            LimitedTransmit::Windows(w) if w.is_infinite() => "one per duplicate".to_owned(),
-            LimitedTransmit::Windows(w) => format!("one per duplicate up to {w} cwnd more"),
-        };
-        let reduction = match self.reduction {
+        let reduction = match row.reduction {
             Reduction::AtOnce => "to ssthresh at once",
             Reduction::Proportional => "proportional (PRR)",
         };
+        let control = match self.control {
+            Control::Reno => "Reno, RFC 5681",
+        };
         let mut parts = vec![
             ("acknowledgements", acks.to_owned()),
-            ("loss detection", self.detection.to_owned()),
+            ("loss detection", row.detection.to_owned()),
             ("spurious response", undo.to_owned()),
             ("retransmission timer", timer),
-            ("limited transmit", limited),
+            ("limited transmit", self.limited_transmit().to_string()),
             ("window reduction", reduction.to_owned()),
-            ("congestion control", "Reno".to_owned()),
+            ("congestion control", control.to_owned()),
         ];
-        if self.probes {
+        if row.probes {
             parts.push(("tail loss probe", "RFC 8985, section 7".to_owned()));
         }
         parts
     }
 
+    pub(crate) fn values(&self) -> Values<'_> {
+        Values { parameters: &self.parameters, values: &self.values }
+    }
+
+    pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
+        (self.row.detector)(&self.values())
+    }
+
+    pub(crate) fn limited_transmit(&self) -> LimitedTransmit {
+        let windows = self.values().find("limited_transmit");
+        windows.map_or(self.row.limited_transmit, LimitedTransmit::Windows)
+    }
+
     pub(crate) fn congestion_control(&self) -> Box<dyn CongestionControl> {
-        Box::new(Reno)
+        match self.control {
+            Control::Reno => Box::new(Reno),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_defaults_within_their_ranges() {
+        for (i, row) in ROWS.iter().enumerate() {
+            assert!(ROWS[..i].iter().all(|r| r.name != row.name), "{} stands twice", row.name);
+            let variant = Variant::named(row.name).expect("a row is a variant");
+            for (parameter, value) in variant.parameters() {
+                let (low, high) = parameter.range;
+                assert!((low..=high).contains(&value), "{} {}", row.name, parameter.name);
+                let shown = parameter.show(value);
+                let text = shown.trim_end_matches(" segments").trim_end_matches(" cwnd");
+                assert_eq!(parameter.parse(text), Ok(value), "{} {shown}", row.name);
+            }
+            // Every parameter that the parts read is declared: building them panics otherwise.
+            let _ = (variant.detector(), variant.congestion_control());
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_the_reason() {
+        let refused = |name: &str| Variant::parse(name).expect_err(name);
+        assert!(refused("sackk").starts_with("sackk: no such variant: expected one of reno, "));
+        assert!(refused("sack+nonsense").starts_with("sack+nonsense: no part \"nonsense\""));
+    }
+
+    #[test]
+    fn a_parameter_can_be_set_in_its_unit() {
+        let mut variant = Variant::named("rr-ta").expect("exists");
+        variant.set("history", "40s").expect("a time");
+        assert_eq!(variant.values().get("history"), 40.0);
+        assert_eq!(
+            variant.set("fa_ratio", "120 %"),
+            Err("expected 0 % to 99 %, found \"120 %\"".to_owned())
+        );
+        assert!(variant.set("colour", "1").is_err());
     }
 }

@@ -120,10 +120,25 @@ impl Keys {
         toml::to_string(&root).unwrap_or_default()
     }
 
+    /// Where `key` stands, or would.
+    pub(crate) fn place(&self, key: &str) -> Place {
+        let place = self.entries.iter().find(|e| e.key == key).map(|e| e.place.clone());
+        place.unwrap_or_else(|| Place::File(self.file.clone()))
+    }
+
+    /// The keys right below the table `prefix`, and their last parts.
+    pub(crate) fn leaves(&self, prefix: &str) -> Vec<(String, String)> {
+        let start = format!("{prefix}.");
+        let below = self.entries.iter().filter_map(|e| {
+            let name = e.key.strip_prefix(&start)?;
+            (!name.contains('.')).then(|| (e.key.clone(), name.to_owned()))
+        });
+        below.collect()
+    }
+
     /// An error at `key`.
     pub(crate) fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
-        let place = self.entries.iter().find(|e| e.key == key).map(|e| e.place.clone());
-        let place = place.unwrap_or_else(|| Place::File(self.file.clone()));
+        let place = self.place(key);
         Error::Key { place, key: key.to_owned(), message: message.into() }
     }
 
@@ -132,11 +147,11 @@ impl Keys {
         let start = format!("{prefix}.");
         let mut names: Vec<String> = Vec::new();
         for entry in &self.entries {
-            if let Some((name, _)) = entry.key.strip_prefix(&start).and_then(|r| r.split_once('.'))
+            let rest = entry.key.strip_prefix(&start);
+            if let Some((name, _)) = rest.and_then(|rest| rest.split_once('.'))
+                && !names.iter().any(|n| n == name)
             {
-                if !names.iter().any(|n| n == name) {
-                    names.push(name.to_owned());
-                }
+                names.push(name.to_owned());
             }
         }
         names

@@ -41,6 +41,9 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["delayed.distribution=gauss"], "distribution: expected constant, uniform"),
         (["path.hops=nowhere"], "--set: path.hops: no table [link.nowhere]"),
         (["warmup=2000 s"], "--set: warmup: expected less than"),
+        (["variant.rr-ta.history=-3 s"], "--set: variant.rr-ta.history: expected 1 ms to"),
+        (["variant.rr-tb.history=3 s"], "rr-tb: no such variant: expected one of"),
+        (["variant.rr-ta.memory=3 s"], "no such parameter: expected one of fa_ratio"),
         (["nonsense"], "--set nonsense: expected KEY=VALUE"),
     ] {
         let message = rr_3(&overrides).expect_err(wanted).to_string();
@@ -64,4 +67,13 @@ fn a_files_error_names_its_line() {
 
     let message = error("name = \"x\"\n", &[]);
     assert!(message.starts_with("my.toml: duration: missing"), "{message}");
+}
+
+#[test]
+fn a_senders_parameters_hold_for_those_made_of_it() {
+    let scenario = rr_3(&["variant.rr-ta.history=40s"]).expect("a parameter");
+    let mut variant = Variant::named("rr-ta").expect("exists");
+    scenario.parametrise(&mut variant).expect("fits");
+    let history = variant.parameters().find(|(p, _)| p.name == "history").map(|(_, v)| v);
+    assert_eq!(history, Some(40.0));
 }

@@ -4,9 +4,27 @@ use unruffled_units::{Duration, Instant};
 
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, LossDetector, Overdue, Rule, Scope, View};
+use crate::parameter::{Parameter, Unit, Values};
 
-/// Recoveries for which a widened reordering window is kept (RACK.reo_wnd_persist).
-const PERSIST: u32 = 16;
+/// What can be set of it.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "persist",
+        unit: Unit::Number,
+        default: 16.0,
+        range: (1.0, 1e6),
+        about: "recoveries for which a widened reordering window is kept",
+        source: "RFC 8985, section 6.2",
+    },
+    Parameter {
+        name: "reo_wnd",
+        unit: Unit::Fraction,
+        default: 0.25,
+        range: (0.0, 1.0),
+        about: "the reordering window's step, as a share of the least round-trip time",
+        source: "RFC 8985, section 6.2",
+    },
+];
 
 /// The variables of RFC 8985, section 5.3, that decide on the reordering window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,13 +47,17 @@ pub struct RackState {
 #[derive(Debug)]
 pub(crate) struct Rack {
     state: RackState,
+    persist: u32,
+    reo_wnd: f64,
     /// The acknowledgement being read widened the window, so an end of recovery does not count.
     widened: bool,
 }
 
 impl Rack {
-    pub(crate) fn new() -> Self {
-        Self {
+    pub(crate) fn build(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self {
+            persist: values.get("persist") as u32,
+            reo_wnd: values.get("reo_wnd"),
             state: RackState {
                 reordering_seen: false,
                 reo_wnd_mult: 1,
@@ -45,7 +67,7 @@ impl Rack {
                 latest_sent: Instant::ZERO,
             },
             widened: false,
-        }
+        })
     }
 
     /// RACK.reo_wnd (section 6.2, step 4).
@@ -54,7 +76,7 @@ impl Rack {
             return Duration::ZERO;
         }
         let min_rtt = view.min_rtt.unwrap_or_default();
-        let window = min_rtt * u64::from(self.state.reo_wnd_mult) / 4;
+        let window = min_rtt.mul_f64(f64::from(self.state.reo_wnd_mult) * self.reo_wnd);
         window.min(view.srtt.unwrap_or_default())
     }
 }
@@ -62,7 +84,8 @@ impl Rack {
 impl LossDetector for Rack {
     fn rule(&self, view: &View) -> Rule {
         let wait = self.state.rtt + self.reo_wnd(view);
-        Rule { dupthresh: None, overdue: Some(Overdue { wait, scope: Scope::SentBeforeDelivered }) }
+        let overdue = Overdue { wait, scope: Scope::SentBeforeDelivered, eager: false };
+        Rule { overdue: Some(overdue), ..Rule::default() }
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
@@ -82,7 +105,7 @@ impl LossDetector for Rack {
         if self.widened {
             state.dsack_round = Some(view.nxt);
             state.reo_wnd_mult += 1;
-            state.reo_wnd_persist = PERSIST;
+            state.reo_wnd_persist = self.persist;
         }
     }
 

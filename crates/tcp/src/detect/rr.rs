@@ -6,44 +6,97 @@ use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
-use super::fixed::DUPTHRESH;
-use super::{AckFacts, Idle, LossDetector, Reordering, Rule, View, rr_costs};
+use super::{AckFacts, FalseFastRetransmit, Idle, LossDetector, Reordering, Rule, View, rr_costs};
 use crate::fenwick::Histogram;
+use crate::parameter::{Parameter, Unit, Values};
 
 /// The parameters of Table 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RrParameters {
+struct RrParameters {
     /// Share of reordering events to ride out; where it starts, if it adapts.
-    pub(crate) fa_ratio: f64,
+    fa_ratio: f64,
     /// Whether costs adapt it (DSACK-TA) or not (DSACK-FA).
-    pub(crate) adapt: bool,
+    adapt: bool,
     /// Bounds of the duplicate threshold, in segments.
-    pub(crate) min_dupthresh: u32,
-    pub(crate) max_dupthresh: u32,
+    min_dupthresh: u32,
+    max_dupthresh: u32,
     /// How long a sample counts.
-    pub(crate) lifetime: Duration,
+    lifetime: Duration,
     /// S: the step of the FA ratio.
-    pub(crate) step: f64,
+    step: f64,
     /// Gain of the average duration of false fast retransmits.
-    pub(crate) gain: f64,
+    gain: f64,
     /// k: limited transmit's bound in windows, as the costs count it.
-    pub(crate) limited_transmit: f64,
+    limited_transmit: f64,
 }
 
-impl Default for RrParameters {
-    fn default() -> Self {
-        Self {
-            fa_ratio: 0.9,
-            adapt: true,
-            min_dupthresh: DUPTHRESH,
-            max_dupthresh: 64,
-            lifetime: Duration::from_secs(80),
-            step: 0.01,
-            gain: 1.0 / 8.0,
-            limited_transmit: 1.0,
-        }
-    }
-}
+/// What can be set of `rr-fa` and `rr-ta`.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "fa_ratio",
+        unit: Unit::Fraction,
+        default: 0.9,
+        range: (0.0, MAX_FA_RATIO),
+        about: "share of reordering events to ride out; where it starts, if it adapts",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "min_dupthresh",
+        unit: Unit::Segments,
+        default: 3.0,
+        range: (1.0, 1e6),
+        about: "least duplicate threshold",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "max_dupthresh",
+        unit: Unit::Segments,
+        default: 64.0,
+        range: (1.0, 1e6),
+        about: "greatest duplicate threshold; longer reorderings count as this long",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "history",
+        unit: Unit::Time,
+        default: 80.0,
+        range: (0.001, 1e6),
+        about: "how long a reordering length counts",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "step",
+        unit: Unit::Fraction,
+        default: 0.01,
+        range: (0.0, 1.0),
+        about: "S, the step of the FA ratio per false fast retransmit (rr-ta only)",
+        source: "RR-TCP, section 4.3",
+    },
+    Parameter {
+        name: "gain",
+        unit: Unit::Number,
+        default: 0.125,
+        range: (0.0, 1.0),
+        about: "gain of the average duration of false fast retransmits (rr-ta only)",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "limited_transmit",
+        unit: Unit::Windows,
+        default: 1.0,
+        range: (0.0, 100.0),
+        about: "what may be sent beyond the window while a hole waits (k)",
+        source: "RR-TCP, table 2",
+    },
+    Parameter {
+        name: "rtt_percentile",
+        unit: Unit::Fraction,
+        default: 0.998,
+        range: (0.0, 1.0),
+        about: "share of the round-trip times that the timeout covers",
+        source: "RR-TCP, table 2",
+    },
+];
 
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
 const MAX_FA_RATIO: f64 = 0.99;
@@ -62,7 +115,28 @@ pub(crate) struct Rr {
 }
 
 impl Rr {
-    pub(crate) fn new(parameters: RrParameters) -> Self {
+    /// DSACK-FA.
+    pub(crate) fn fixed(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self::new(values, false))
+    }
+
+    /// DSACK-TA.
+    pub(crate) fn adaptive(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self::new(values, true))
+    }
+
+    fn new(values: &Values<'_>, adapt: bool) -> Self {
+        let min_dupthresh = values.segments("min_dupthresh");
+        let parameters = RrParameters {
+            fa_ratio: values.get("fa_ratio"),
+            adapt,
+            min_dupthresh,
+            max_dupthresh: values.segments("max_dupthresh").max(min_dupthresh),
+            lifetime: values.time("history"),
+            step: values.get("step"),
+            gain: values.get("gain"),
+            limited_transmit: values.get("limited_transmit"),
+        };
         Self {
             fa_ratio: parameters.fa_ratio,
             lengths: Histogram::new(parameters.max_dupthresh as usize),
@@ -109,7 +183,7 @@ impl Rr {
 
 impl LossDetector for Rr {
     fn rule(&self, _view: &View) -> Rule {
-        Rule { dupthresh: Some(self.dupthresh), overdue: None }
+        Rule::dupthresh(self.dupthresh)
     }
 
     fn dupthresh(&self) -> Option<u32> {
@@ -133,16 +207,16 @@ impl LossDetector for Rr {
         self.set_dupthresh();
     }
 
-    fn on_false_fast_retransmit(&mut self, lasted: Duration, _view: &View) {
+    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, _view: &View) {
         let gain = self.parameters.gain;
         self.false_duration = Some(match self.false_duration {
-            Some(average) => average.mul_f64(1.0 - gain) + lasted.mul_f64(gain),
-            None => lasted,
+            Some(average) => average.mul_f64(1.0 - gain) + found.lasted.mul_f64(gain),
+            None => found.lasted,
         });
         self.shift_fa_ratio(self.parameters.step);
     }
 
-    fn on_timeout(&mut self, view: &View) {
+    fn on_timeout(&mut self, _first: bool, view: &View) {
         if let (Some(rtt), Some(ffr)) = (view.srtt, self.false_fast_retransmit_cost(view)) {
             let cost =
                 rr_costs::timeout(view.cwnd, view.rto, rtt, self.parameters.limited_transmit);

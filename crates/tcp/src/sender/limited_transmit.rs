@@ -34,6 +34,17 @@ impl LimitedTransmit {
     }
 }
 
+impl core::fmt::Display for LimitedTransmit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Rfc3042 => f.write_str("RFC 3042, first two duplicates"),
+            Self::Windows(w) if w.is_infinite() => f.write_str("one per duplicate"),
+            Self::Windows(w) => write!(f, "one per duplicate up to {w} cwnd more"),
+        }
+    }
+}
+
 /// Watches for periods in which limited transmit was exhausted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdleWatch {

@@ -82,7 +82,7 @@ impl Sender {
     }
 
     /// TLP_process_ack (section 7.4.2).
-    pub(super) fn on_ack_of_probe(&mut self, ack: &Ack<'_>) {
+    pub(super) fn on_ack_of_probe(&mut self, ack: &Ack<'_>, now: Instant) {
         let Some(end) = self.probe.end.filter(|&end| ack.una >= end) else { return };
         let dsack_of_probe = ack.dsack.is_some_and(|(_, right)| right == end);
         if !self.probe.retransmission || dsack_of_probe {
@@ -90,7 +90,7 @@ impl Sender {
         } else if ack.una > end {
             // The probe repaired a loss: react as to any other.
             self.probe.end = None;
-            self.reduce();
+            self.reduce(false, now);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         } else if ack.duplicate && ack.blocks.is_empty() {
             self.probe.end = None;

@@ -78,6 +78,10 @@ impl Sender {
         };
         if !counting {
             rule.dupthresh = None;
+            rule.distance = None;
+        }
+        if self.phase != Phase::Open {
+            rule.first_hole_due = None;
         }
         let verdict = self.board.apply(&rule, now);
         match verdict.ask_again {
@@ -94,7 +98,7 @@ impl Sender {
         let view = self.view(now);
         self.detector.on_recovery(&view);
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
-        self.reduce();
+        self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
         self.fast_retransmit_due = true;
         self.rescued_to = 0;
@@ -107,11 +111,10 @@ impl Sender {
         self.timers.set(Timer::Retransmit, now + self.rto.current());
     }
 
-    /// ssthresh by the congestion control. What limited transmit sent beyond the window does not
-    /// count as flight (RFC 5681, section 3.2).
-    pub(super) fn reduce(&mut self) {
-        let flight = f64::from(self.board.outstanding()).min(self.window.cwnd);
-        self.window.ssthresh = self.control.on_loss(&self.window, flight);
+    /// ssthresh by the congestion control.
+    pub(super) fn reduce(&mut self, timeout: bool, now: Instant) {
+        let flow = self.flow(now);
+        self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
     }
 
     /// RFC 6937: how much this acknowledgement lets go.
@@ -134,11 +137,12 @@ impl Sender {
         }
         observer.on_event(now, &Event::Timeout);
         let view = self.view(now);
-        self.detector.on_timeout(&view);
+        let first = !matches!(self.phase, Phase::Loss { .. });
+        self.detector.on_timeout(first, &view);
         self.retransmissions.begin(Cause::Timeout, self.window, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
-        if !matches!(self.phase, Phase::Loss { .. }) {
-            self.reduce();
+        if first {
+            self.reduce(true, now);
         }
         self.phase = Phase::Loss { point: self.nxt };
         self.dupacks = 0;
@@ -172,6 +176,7 @@ impl Sender {
                 self.window.ssthresh = self.window.ssthresh.max(saved.ssthresh);
             }
         }
+        self.control.on_undo();
         if self.phase != Phase::Open {
             // Nothing was lost: what is still marked is late too.
             let cwnd = self.window.cwnd;

@@ -73,6 +73,12 @@ pub(crate) struct Verdict {
     pub(crate) ask_again: Option<Instant>,
 }
 
+impl Verdict {
+    fn ask_at(&mut self, at: Instant) {
+        self.ask_again = Some(self.ask_again.map_or(at, |earlier| earlier.min(at)));
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     entries: VecDeque<Entry>,
@@ -288,35 +294,51 @@ impl Scoreboard {
     /// Holds for lost what `rule` holds for lost at `now`.
     pub(crate) fn apply(&mut self, rule: &Rule, now: Instant) -> Verdict {
         let mut verdict = Verdict::default();
-        if let Some(dupthresh) = rule.dupthresh {
-            let edge = self.lost_edge(dupthresh);
-            let mut number = self.find_unsacked(self.marked_to.max(self.base));
-            while number < edge {
-                // A hole that was resent is not lost again by counting (HighRxt in RFC 6675).
-                if !self.entry(number).retransmitted && self.mark_lost(number) {
-                    verdict.newly_lost += 1;
-                }
-                number = self.find_unsacked(number + 1);
-            }
-            self.marked_to = self.marked_to.max(edge);
+        let counted = rule.dupthresh.map(|dupthresh| self.lost_edge(dupthresh));
+        let distant =
+            rule.distance.zip(self.highest).map(|(d, h)| (h + 1).saturating_sub(d.into()));
+        if let Some(edge) = counted.max(distant) {
+            self.mark_holes_below(edge, &mut verdict);
         }
         if let Some(overdue) = rule.overdue {
             self.apply_overdue(overdue, now, &mut verdict);
         }
+        if let Some(due) = rule.first_hole_due {
+            if due > now {
+                verdict.ask_at(due);
+            } else if self.entries.front().is_some_and(|e| !e.retransmitted) {
+                verdict.newly_lost += u32::from(self.mark_first_lost());
+            }
+        }
         verdict
+    }
+
+    fn mark_holes_below(&mut self, edge: SegNo, verdict: &mut Verdict) {
+        let mut number = self.find_unsacked(self.marked_to.max(self.base));
+        while number < edge {
+            // A hole that was resent is not lost again by counting (HighRxt in RFC 6675).
+            if !self.entry(number).retransmitted && self.mark_lost(number) {
+                verdict.newly_lost += 1;
+            }
+            number = self.find_unsacked(number + 1);
+        }
+        self.marked_to = self.marked_to.max(edge);
     }
 
     fn apply_overdue(&mut self, overdue: Overdue, now: Instant, verdict: &mut Verdict) {
         let last = match overdue.scope {
-            Scope::SentBeforeDelivered => match self.order.last_before_delivered() {
-                Some(last) => last,
-                None => return,
-            },
+            Scope::SentBeforeDelivered => self.order.last_before_delivered(),
+            Scope::All => self.order.last(),
         };
+        let Some(last) = last else { return };
         while let Some(low) = self.order.first() {
             let number = self.number(low);
             let due = self.entry(number).sent + overdue.wait;
             if due > now {
+                if overdue.eager {
+                    verdict.ask_at(due);
+                    return;
+                }
                 break;
             }
             self.mark_lost(number);
@@ -326,8 +348,7 @@ impl Scoreboard {
             }
         }
         // RFC 8985, section 6.2: the timer waits for the last of the eligible segments.
-        let due = self.entry(self.number(last)).sent + overdue.wait;
-        verdict.ask_again = Some(verdict.ask_again.map_or(due, |at| at.min(due)));
+        verdict.ask_at(self.entry(self.number(last)).sent + overdue.wait);
     }
 
     /// Holds for lost every segment that has been in flight for longer than `rule` allows, whatever

@@ -82,6 +82,11 @@ impl TimeOrder {
         (self.head != NIL).then_some(self.head)
     }
 
+    /// The latest sent.
+    pub(crate) fn last(&self) -> Option<u32> {
+        (self.tail != NIL).then_some(self.tail)
+    }
+
     /// The last one sent before the latest delivered one.
     pub(crate) fn last_before_delivered(&self) -> Option<u32> {
         (self.cursor != NIL).then_some(self.cursor)
