@@ -16,6 +16,7 @@ use keys::Keys;
 pub const BUILTIN: &[(&str, &str)] = &[
     ("rr-3", include_str!("../scenarios/rr-3.toml")),
     ("dcr-4", include_str!("../scenarios/dcr-4.toml")),
+    ("burst", include_str!("../scenarios/burst.toml")),
 ];
 
 /// A hop of the path.

@@ -2,7 +2,7 @@
 
 use rand::distr::{Bernoulli, Distribution as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use crate::{ConfigError, Direction, Distribution, Sampler};
 
@@ -41,6 +41,15 @@ pub enum Impairment {
         /// Which packets it touches.
         applies: Applies,
     },
+    /// Another impairment, at work for a time only.
+    During {
+        /// When it begins.
+        from: Instant,
+        /// When it has ended.
+        until: Instant,
+        /// What it is.
+        impairment: Box<Impairment>,
+    },
 }
 
 /// Which packets an impairment touches.
@@ -78,6 +87,8 @@ pub(crate) struct Fate {
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     effect: Effect,
+    from: Instant,
+    until: Instant,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -96,6 +107,18 @@ impl Impairment {
             | Self::Loss { applies, .. }
             | Self::Alternate { applies, .. }
             | Self::Duplicate { applies, .. } => applies,
+            Self::During { ref impairment, .. } => impairment.applies(),
+        }
+    }
+
+    /// When it is at work: from the first of the two instants up to the second.
+    fn span(&self) -> (Instant, Instant) {
+        match self {
+            Self::During { from, until, impairment } => {
+                let (inner_from, inner_until) = impairment.span();
+                (inner_from.max(*from), inner_until.min(*until))
+            }
+            _ => (Instant::ZERO, Instant::MAX),
         }
     }
 
@@ -111,6 +134,7 @@ impl Impairment {
             }
             Self::Alternate { every, extra, .. } => Effect::Alternate { every, passed: 0, extra },
             Self::Duplicate { fraction, .. } => Effect::Duplicate { coin: coin(fraction)? },
+            Self::During { ref impairment, .. } => impairment.effect()?,
         })
     }
 }
@@ -136,11 +160,15 @@ impl Stage {
     ) -> Result<Option<Self>, ConfigError> {
         let effect = impairment.effect()?;
         let touches = impairment.applies().to(direction) && !effect.is_idle();
-        Ok(touches.then_some(Self { effect, rng }))
+        let (from, until) = impairment.span();
+        Ok(touches.then_some(Self { effect, from, until, rng }))
     }
 
-    /// Adds to a packet's fate.
-    pub(crate) fn touch(&mut self, fate: &mut Fate) {
+    /// Adds to the fate of a packet that came at `now`.
+    pub(crate) fn touch(&mut self, fate: &mut Fate, now: Instant) {
+        if now < self.from || now >= self.until {
+            return;
+        }
         let rng = &mut self.rng;
         match &mut self.effect {
             Effect::Delay { coin, delay } => {
@@ -191,6 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn an_impairment_is_at_work_during_its_time_only() {
+        let loss = Impairment::Loss { fraction: 1.0, applies: Applies::Both };
+        let (from, until) = (Instant::from_millis(10), Instant::from_millis(20));
+        let during = Impairment::During { from, until, impairment: Box::new(loss) };
+        let mut stage = stage(&during).unwrap();
+        let lost = [9, 10, 19, 20].map(|ms| {
+            let mut fate = Fate::default();
+            stage.touch(&mut fate, Instant::from_millis(ms));
+            fate.lost
+        });
+        assert_eq!(lost, [false, true, true, false]);
+    }
+
+    #[test]
     fn every_third_packet_takes_the_longer_path() {
         let extra = Duration::from_millis(100);
         let impairment = Impairment::Alternate { every: 3, extra, applies: Applies::Both };
@@ -198,7 +240,7 @@ mod tests {
         let late: Vec<bool> = (0..7)
             .map(|_| {
                 let mut fate = Fate::default();
-                stage.touch(&mut fate);
+                stage.touch(&mut fate, Instant::ZERO);
                 fate.extra == extra
             })
             .collect();

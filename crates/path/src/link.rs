@@ -80,7 +80,7 @@ impl Link {
         let mut fate = Fate::default();
         for stage in &mut self.stages {
             // A lost packet passes the later stages too, or loss would shift what they draw.
-            stage.touch(&mut fate);
+            stage.touch(&mut fate, now);
         }
         if fate.lost {
             return Outcome::drop(DropCause::Loss);

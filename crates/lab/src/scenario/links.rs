@@ -1,7 +1,7 @@
 //! The path part of a scenario file: links by name, and what befalls packets on them.
 
 use unruffled_path::{Applies, Distribution, Impairment, LinkConfig};
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use super::Hop;
 use super::keys::Keys;
@@ -37,10 +37,27 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     for kind in ["delayed", "loss", "alternate", "duplicate"] {
         let at = format!("{at}.{kind}");
         if k.has(&at) {
-            impairments.push(impairment(k, kind, &at)?);
+            let impairment = impairment(k, kind, &at)?;
+            impairments.push(for_a_time(k, &at, impairment)?);
         }
     }
     Ok(LinkConfig { rate, delay, queue, impairments })
+}
+
+/// The impairment from `from` until `until`, if the file says either.
+fn for_a_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairment, Error> {
+    let from = k.duration(&format!("{at}.from"))?;
+    let key = format!("{at}.until");
+    let until = k.duration(&key)?;
+    if from.is_none() && until.is_none() {
+        return Ok(impairment);
+    }
+    let from = Instant::ZERO + from.unwrap_or_default();
+    let until = until.map_or(Instant::MAX, |until| Instant::ZERO + until);
+    if until <= from {
+        return Err(k.wrong(&key, format!("expected a time after {from}")));
+    }
+    Ok(Impairment::During { from, until, impairment: Box::new(impairment) })
 }
 
 fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
@@ -112,29 +129,38 @@ pub(super) fn in_words(link: &LinkConfig) -> String {
     if let Some(queue) = link.queue {
         parts.push(format!("drop-tail queue of {queue}"));
     }
+    parts.extend(link.impairments.iter().map(befalls));
+    parts.join(", ")
+}
+
+/// An impairment in a few words.
+fn befalls(impairment: &Impairment) -> String {
     let of = |applies: &Applies| match applies {
         Applies::Data => "of data packets",
         Applies::Acks => "of acknowledgements",
         Applies::Both => "of all packets",
     };
     let percent = |fraction: &f64| format!("{} %", (fraction * 1e6).round() / 1e4);
-    for impairment in &link.impairments {
-        parts.push(match impairment {
-            Impairment::Delay { fraction, delay, applies } => {
-                format!("{} {} late by {}", percent(fraction), of(applies), law(delay))
-            }
-            Impairment::Loss { fraction, applies } => {
-                format!("{} {} lost", percent(fraction), of(applies))
-            }
-            Impairment::Alternate { every, extra, applies } => {
-                format!("one in {every} {} {extra} later", of(applies))
-            }
-            Impairment::Duplicate { fraction, applies } => {
-                format!("{} {} doubled", percent(fraction), of(applies))
-            }
-        });
+    match impairment {
+        Impairment::Delay { fraction, delay, applies } => {
+            format!("{} {} late by {}", percent(fraction), of(applies), law(delay))
+        }
+        Impairment::Loss { fraction, applies } => {
+            format!("{} {} lost", percent(fraction), of(applies))
+        }
+        Impairment::Alternate { every, extra, applies } => {
+            format!("one in {every} {} {extra} later", of(applies))
+        }
+        Impairment::Duplicate { fraction, applies } => {
+            format!("{} {} doubled", percent(fraction), of(applies))
+        }
+        Impairment::During { from, until: Instant::MAX, impairment } => {
+            format!("{} from {from}", befalls(impairment))
+        }
+        Impairment::During { from, until, impairment } => {
+            format!("{} from {from} to {until}", befalls(impairment))
+        }
     }
-    parts.join(", ")
 }
 
 fn law(distribution: &Distribution) -> String {
