@@ -101,6 +101,19 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
 const MAX_FA_RATIO: f64 = 0.99;
 
+/// One live sample, in eight bytes: there is one for every reordering event of the last 80 s.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// When it was taken, in units of about a millisecond, modulo 2^32.
+    tick: u32,
+    length: u32,
+}
+
+/// A point in time in [`Sample`]'s units: 2^20 ns.
+fn tick(now: Instant) -> u32 {
+    (now.as_nanos() >> 20) as u32
+}
+
 /// DSACK-FA and DSACK-TA.
 #[derive(Debug)]
 pub(crate) struct Rr {
@@ -108,7 +121,7 @@ pub(crate) struct Rr {
     fa_ratio: f64,
     lengths: Histogram,
     /// The samples that the histogram holds, oldest first.
-    samples: VecDeque<(Instant, u32)>,
+    samples: VecDeque<Sample>,
     dupthresh: u32,
     /// D: average time from a false fast retransmit to its discovery.
     false_duration: Option<Duration>,
@@ -148,12 +161,13 @@ impl Rr {
     }
 
     fn expire(&mut self, now: Instant) -> bool {
+        let lifetime = (self.parameters.lifetime.as_nanos() >> 20) as u32;
         let before = self.samples.len();
-        while let Some(&(at, length)) = self.samples.front() {
-            if now.since(at) <= self.parameters.lifetime {
+        while let Some(&sample) = self.samples.front() {
+            if tick(now).wrapping_sub(sample.tick) <= lifetime {
                 break;
             }
-            self.lengths.remove(length as usize);
+            self.lengths.remove(sample.length as usize);
             self.samples.pop_front();
         }
         self.samples.len() < before
@@ -202,7 +216,7 @@ impl LossDetector for Rr {
 
     fn on_reordering(&mut self, sample: Reordering, view: &View) {
         let length = sample.length.min(self.parameters.max_dupthresh);
-        self.samples.push_back((view.now, length));
+        self.samples.push_back(Sample { tick: tick(view.now), length });
         self.lengths.add(length as usize);
         self.set_dupthresh();
     }
