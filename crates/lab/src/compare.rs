@@ -16,7 +16,10 @@ use crate::scenario::Scenario;
 /// A name that no sender has, or a parameter that does not fit; `place` says where the names stand.
 pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Vec<Variant>, Error> {
     let mut variants: Vec<Variant> = Vec::new();
-    for name in names {
+    for name in names.iter().map(|name| name.trim()) {
+        if variants.iter().any(|earlier| earlier.name() == name) {
+            return Err(Error::Twice { place: place.to_owned(), name: name.to_owned() });
+        }
         let refused = |reason| Error::Variant { place: place.to_owned(), reason };
         let mut variant = Variant::parse(name).map_err(refused)?;
         scenario.parametrise(&mut variant)?;
@@ -85,6 +88,7 @@ pub fn compare(
         source: scenario.source.clone(),
         scenario_toml: scenario.toml.clone(),
         facts: scenario.facts(),
+        episodes: scenario.episodes(),
         undisturbed_bps: undisturbed.transpose()?.unwrap_or(f64::NAN),
         variants,
     })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// A wrong scenario, variant or file. Prints as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scenario is neither built in nor a file that can be read.
+    /// The scenario is neither built in nor a file.
     #[error("{name}: no such scenario: expected {builtin} or a TOML file ({reason})")]
     NoScenario {
         /// What was asked for.
@@ -13,6 +13,14 @@ pub enum Error {
         /// The names of the built-in ones.
         builtin: String,
         /// Why the file could not be read.
+        reason: std::io::Error,
+    },
+    /// The scenario is there, but is no file with text.
+    #[error("{name}: cannot be read: expected a TOML file ({reason})")]
+    Unreadable {
+        /// What was asked for.
+        name: String,
+        /// Why it could not be read.
         reason: std::io::Error,
     },
     /// The file is no TOML.
@@ -44,9 +52,25 @@ pub enum Error {
         /// What was expected.
         reason: String,
     },
+    /// A sender is named twice.
+    #[error("{place}: {name} stands twice: expected each once")]
+    Twice {
+        /// Where the name stands.
+        place: String,
+        /// The name.
+        name: String,
+    },
     /// A link makes no sense.
     #[error("link: {0}")]
     Link(#[from] unruffled_path::ConfigError),
+    /// A file would take another's place.
+    #[error("{}: would replace {what}: expected another file", path.display())]
+    Overwrites {
+        /// The file.
+        path: PathBuf,
+        /// What is there, or would be.
+        what: &'static str,
+    },
     /// A file cannot be written.
     #[error("{}: cannot be written: {reason}", path.display())]
     Output {
@@ -64,8 +88,8 @@ pub enum Place {
     Line(String, usize),
     /// Nowhere: the file lacks it.
     File(String),
-    /// `--set`.
-    CommandLine,
+    /// This flag of the command.
+    CommandLine(&'static str),
 }
 
 impl std::fmt::Display for Place {
@@ -73,7 +97,7 @@ impl std::fmt::Display for Place {
         match self {
             Self::Line(file, line) => write!(f, "{file}:{line}"),
             Self::File(file) => f.write_str(file),
-            Self::CommandLine => f.write_str("--set"),
+            Self::CommandLine(flag) => f.write_str(flag),
         }
     }
 }

@@ -75,12 +75,26 @@ pub struct Trace {
     pub cwnd: Vec<(f64, f64)>,
     /// `(time, dupthresh in segments)`, thinned likewise; empty for senders without one.
     pub dupthresh: Vec<(f64, f64)>,
+    /// `(time, milliseconds that a segment may be in flight before it counts as lost)`, for senders
+    /// that work in time.
+    pub patience: Vec<(f64, f64)>,
     /// Every data segment sent within the window of the time–sequence plot.
     pub sent: Vec<Sent>,
     /// `(time, highest cumulatively acknowledged segment)` within the same window.
     pub acked: Vec<(f64, f64)>,
     /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
     pub reordering_lengths: Vec<u64>,
+}
+
+/// A time in which something befalls the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// What, in a few words.
+    pub what: String,
+    /// From when, in seconds since the start of the run.
+    pub from_s: f64,
+    /// Until when.
+    pub until_s: f64,
 }
 
 /// All runs of one variant.
@@ -109,6 +123,8 @@ pub struct Comparison {
     pub scenario_toml: String,
     /// `(what, value)`: the path in words, for the report's head.
     pub facts: Vec<(String, String)>,
+    /// Times in which the path is another than at its best, if it is not the same all along.
+    pub episodes: Vec<Episode>,
     /// Goodput of `sack` over the same path without impairments, in bits per second.
     pub undisturbed_bps: f64,
     /// One entry per variant, in the order asked for.

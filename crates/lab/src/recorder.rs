@@ -56,12 +56,15 @@ impl Monitor for Recorder {
         let in_window = now >= self.window.0 && now < self.window.1 && self.trace.sent.len() < SENT;
         let time_s = now.as_secs_f64();
         match *event {
-            Event::Acknowledged { una, cwnd, dupthresh, .. } => {
+            Event::Acknowledged { una, cwnd, dupthresh, patience, .. } => {
                 if now >= self.next_point {
                     self.next_point = now + self.step;
                     self.trace.cwnd.push((time_s, cwnd));
                     if let Some(dupthresh) = dupthresh {
                         self.trace.dupthresh.push((time_s, f64::from(dupthresh)));
+                    }
+                    if let Some(patience) = patience {
+                        self.trace.patience.push((time_s, patience.as_millis_f64()));
                     }
                 }
                 if in_window {

@@ -10,6 +10,7 @@ mod reordering;
 mod sequence;
 mod series;
 mod thin;
+mod thresholds;
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -19,6 +20,7 @@ use minijinja::{Environment, Value, context};
 use crate::record::{Comparison, VariantRuns};
 use crate::summary::{COLUMNS, Column, Summary, best, cells, effort, finding, summaries};
 use series::Quantity;
+pub use thresholds::thresholds;
 
 /// The page; the name makes the template engine escape for HTML.
 const PAGE: (&str, &str) = ("page.html", include_str!("report/page.html"));
@@ -38,6 +40,13 @@ const DUPTHRESH: Quantity = Quantity {
     points: |trace| &trace.dupthresh,
     name: "Duplicate threshold",
     label: "dupthresh (segments)",
+    stepwise: true,
+};
+
+const PATIENCE: Quantity = Quantity {
+    points: |trace| &trace.patience,
+    name: "Time before a loss",
+    label: "wait (ms)",
     stepwise: true,
 };
 
@@ -73,6 +82,8 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         seed => seed,
         cwnd => values(series::panels(comparison, &CWND)),
         dupthresh => values(series::panels(comparison, &DUPTHRESH)),
+        patience => values(series::panels(comparison, &PATIENCE)),
+        episodes => comparison.episodes.iter().map(|e| e.what.clone()).collect::<Vec<_>>(),
         sequence => values(sequence::panels(comparison)),
         reordering => values(reordering::panels(comparison)),
         about => about,

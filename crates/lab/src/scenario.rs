@@ -5,11 +5,12 @@ mod links;
 
 use std::path::Path;
 
-use unruffled_path::LinkConfig;
+use unruffled_path::{Impairment, LinkConfig};
 use unruffled_tcp::{Config, Variant};
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use crate::error::{Error, Place};
+use crate::record::Episode;
 use keys::Keys;
 
 /// The scenarios that ship with the program: name and TOML.
@@ -82,8 +83,15 @@ impl Scenario {
             return Self::parse(name, text, overrides);
         }
         let text = std::fs::read_to_string(Path::new(name)).map_err(|reason| {
-            let names: Vec<&str> = BUILTIN.iter().map(|(n, _)| *n).collect();
-            Error::NoScenario { name: name.to_owned(), builtin: names.join(", "), reason }
+            let (builtin, name) = (BUILTIN.iter().map(|(n, _)| *n), name.to_owned());
+            match reason.kind() {
+                std::io::ErrorKind::NotFound => Error::NoScenario {
+                    name,
+                    builtin: builtin.collect::<Vec<_>>().join(", "),
+                    reason,
+                },
+                _ => Error::Unreadable { name, reason },
+            }
         })?;
         Self::parse(name, &text, overrides)
     }
@@ -204,6 +212,22 @@ impl Scenario {
             hop.link.impairments.clear();
         }
         scenario
+    }
+
+    /// The times in which impairments are at work, where they are so for a time only.
+    pub fn episodes(&self) -> Vec<Episode> {
+        let end = Instant::ZERO + self.duration;
+        let impairments = self.hops.iter().flat_map(|hop| &hop.link.impairments);
+        impairments
+            .filter_map(|impairment| match impairment {
+                Impairment::During { from, until, impairment } => Some(Episode {
+                    what: links::befalls(impairment),
+                    from_s: from.as_secs_f64(),
+                    until_s: (*until).min(end).as_secs_f64(),
+                }),
+                _ => None,
+            })
+            .collect()
     }
 
     /// The path in words, for people.

@@ -27,6 +27,9 @@ pub enum Event {
         ssthresh: f64,
         /// Duplicate threshold, for senders that have one.
         dupthresh: Option<u32>,
+        /// How long a segment may be in flight before it counts as lost, for senders that work in
+        /// time.
+        patience: Option<Duration>,
     },
     /// A hole closed because its segment was late.
     Reordered {

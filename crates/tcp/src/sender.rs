@@ -118,6 +118,8 @@ pub(crate) struct Sender {
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
     timers: Timers,
+    /// The time limit of the last rule applied, for observers.
+    patience: Option<Duration>,
 }
 
 impl Sender {
@@ -160,6 +162,7 @@ impl Sender {
             rescued_to: 0,
             highest_at: Instant::ZERO,
             timers: Timers::new(),
+            patience: None,
         }
     }
 
@@ -311,6 +314,7 @@ impl Sender {
                 cwnd: self.window.cwnd,
                 ssthresh: self.window.ssthresh,
                 dupthresh: self.detector.dupthresh(),
+                patience: self.patience,
             },
         );
     }

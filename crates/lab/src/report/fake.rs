@@ -21,6 +21,7 @@ pub(crate) fn comparison() -> Comparison {
             fact("Late packets", "10 %, by N(25 ms, 8 ms)"),
             fact("Loss", "0.1 %, independent"),
         ],
+        episodes: Vec::new(),
         undisturbed_bps: 9.5e6,
         variants: SHAPES.iter().enumerate().map(variant).collect(),
     }

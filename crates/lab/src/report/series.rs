@@ -1,6 +1,7 @@
 //! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
 //! threshold.
 
+use plotters::element::Rectangle;
 use plotters::series::LineSeries;
 use plotters::style::Color;
 
@@ -8,7 +9,7 @@ use super::Panel;
 use super::palette;
 use super::plot::{self, Axes, PANEL};
 use super::thin;
-use crate::record::{Comparison, Trace, VariantRuns};
+use crate::record::{Comparison, Episode, Trace, VariantRuns};
 
 /// Slices of time that a panel can show apart.
 const COLUMNS: usize = 400;
@@ -47,7 +48,13 @@ pub(super) fn panels(comparison: &Comparison, quantity: &Quantity) -> Vec<Panel>
         let label = format!("{} of {} over time", quantity.name, variant.name);
         let svg = plot::svg(PANEL, &label, |area| {
             let style = palette::variant(i).colour().stroke_width(3);
-            plot::chart(area, &axes)?.draw_series(LineSeries::new(points, style)).map(drop)
+            let mut chart = plot::chart(area, &axes)?;
+            let shade = |e: &Episode| {
+                let corners = [(e.from_s, axes.y.start), (e.until_s, axes.y.end)];
+                Rectangle::new(corners, palette::SHADE.colour().filled())
+            };
+            chart.draw_series(comparison.episodes.iter().map(shade))?;
+            chart.draw_series(LineSeries::new(points, style)).map(drop)
         });
         Some(Panel::new(i, variant, "", svg))
     };

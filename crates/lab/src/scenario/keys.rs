@@ -83,20 +83,26 @@ impl Keys {
             .unwrap_or_else(|| Value::String(text.to_owned()));
         let ending = format!(".{key}");
         let exact = self.entries.iter().position(|e| e.key == key);
-        let mut similar = self.entries.iter().enumerate().filter(|(_, e)| e.key.ends_with(&ending));
-        let at = exact.or_else(|| match (similar.next(), similar.next()) {
-            (Some((at, _)), None) => Some(at),
-            _ => None,
-        });
-        match at {
+        let similar = self.entries.iter().enumerate().filter(|(_, e)| e.key.ends_with(&ending));
+        let similar: Vec<(usize, &str)> = similar.map(|(at, e)| (at, e.key.as_str())).collect();
+        if let (None, [_, _, ..]) = (exact, similar.as_slice()) {
+            let keys: Vec<&str> = similar.iter().map(|(_, key)| *key).collect();
+            let message = format!("could be several: expected one of {}", keys.join(", "));
+            return Err(Error::Key {
+                place: Place::CommandLine("--set"),
+                key: key.to_owned(),
+                message,
+            });
+        }
+        match exact.or(similar.first().map(|(at, _)| *at)) {
             Some(at) => {
                 self.entries[at].value = value;
-                self.entries[at].place = Place::CommandLine;
+                self.entries[at].place = Place::CommandLine("--set");
             }
             None => self.entries.push(Entry {
                 key: key.to_owned(),
                 value,
-                place: Place::CommandLine,
+                place: Place::CommandLine("--set"),
                 read: false,
             }),
         }

@@ -134,7 +134,7 @@ pub(super) fn in_words(link: &LinkConfig) -> String {
 }
 
 /// An impairment in a few words.
-fn befalls(impairment: &Impairment) -> String {
+pub(super) fn befalls(impairment: &Impairment) -> String {
     let of = |applies: &Applies| match applies {
         Applies::Data => "of data packets",
         Applies::Acks => "of acknowledgements",

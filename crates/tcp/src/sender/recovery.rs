@@ -70,6 +70,8 @@ impl Sender {
     pub(super) fn detect(&mut self, sacked: bool, now: Instant, observer: &mut impl Observer) {
         let view = self.view(now);
         let mut rule = self.detector.rule(&view);
+        let hole = rule.first_hole_due.map(|due| due.since(now));
+        self.patience = rule.overdue.map(|overdue| overdue.wait).or(hole);
         let counting = match self.phase {
             Phase::Open => sacked,
             Phase::Recovery { .. } => true,

@@ -1,0 +1,70 @@
+//! What each variant takes for a loss, over time, as one SVG that stands alone: for documents.
+
+use super::palette;
+use super::series::{self, Quantity};
+use super::{DUPTHRESH, PATIENCE, Panel};
+use crate::record::Comparison;
+use minijinja::HtmlEscape;
+
+/// Columns of panels, and the size of a panel with its heading, in the picture's units.
+const COLUMNS: usize = 2;
+const CELL: (usize, usize) = (410, 260);
+/// Height of a heading, and of the caption below all panels.
+const HEAD: usize = 26;
+const CAPTION: usize = 30;
+
+/// One panel per variant: the duplicate threshold, or, where there is none, the time limit.
+pub fn thresholds(comparison: &Comparison) -> String {
+    let of = |quantity: &Quantity| series::panels(comparison, quantity);
+    let mut panels = of(&DUPTHRESH);
+    let in_time = of(&PATIENCE).into_iter().filter(|p| !has(&panels, &p.variant));
+    panels.extend(in_time.collect::<Vec<_>>());
+    let rows = panels.len().div_ceil(COLUMNS).max(1);
+    let (width, height) = (COLUMNS * CELL.0, rows * CELL.1 + CAPTION);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\">\n<style>\n{}</style>\n\
+         <rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>\n",
+        palette::stylesheet()
+    );
+    for (i, Panel { variant, svg: plot, .. }) in panels.iter().enumerate() {
+        let (x, y) = (i % COLUMNS * CELL.0, i / COLUMNS * CELL.1);
+        let (inner, below) = (CELL.0 - 10, CELL.1 - HEAD);
+        let place =
+            format!("<svg x=\"{x}\" y=\"{}\" width=\"{inner}\" height=\"{below}\"", y + HEAD);
+        svg += &format!(
+            "<text x=\"{}\" y=\"{}\" font-size=\"14\" font-weight=\"bold\" \
+             style=\"fill:var(--text)\">{}</text>\n{}\n",
+            x + 4,
+            y + 18,
+            HtmlEscape(variant),
+            plot.replacen("<svg", &place, 1),
+        );
+    }
+    let shaded: Vec<&str> = comparison.episodes.iter().map(|e| e.what.as_str()).collect();
+    if !shaded.is_empty() {
+        svg += &format!(
+            "<text x=\"4\" y=\"{}\" font-size=\"12\" style=\"fill:var(--muted)\">shaded: {}</text>\n",
+            height - 11,
+            HtmlEscape(&shaded.join("; ")),
+        );
+    }
+    svg + "</svg>\n"
+}
+
+fn has(panels: &[Panel], variant: &str) -> bool {
+    panels.iter().any(|p| p.variant == variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fake;
+
+    #[test]
+    fn each_variant_has_one_panel_at_most() {
+        let svg = thresholds(&fake::comparison());
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+        assert_eq!(svg.matches("font-weight").count(), 6, "all but rack, which has no series");
+    }
+}
