@@ -58,7 +58,9 @@ pub(crate) struct Ack<'a> {
     pub(crate) dsack: Option<(u64, u64)>,
     /// The first octet beyond the peer's window.
     pub(crate) window_end: u64,
-    /// It repeats the last acknowledgement and carries nothing else (RFC 5681, section 2).
+    /// It repeats the last acknowledgement and carries nothing else.
+    pub(crate) repeated: bool,
+    /// It does so while data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
     /// A retransmission triggered it (in simulation).
     pub(crate) rtx: bool,
@@ -113,7 +115,7 @@ pub(crate) struct Sender {
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
     high_rxt: SegNo,
-    /// RescueRxt of RFC 6675: no second rescue before this is acknowledged.
+    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
     rescued_to: u64,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
@@ -188,6 +190,11 @@ impl Sender {
         self.finished = true;
     }
 
+    /// Whether the application writes no more.
+    pub(crate) fn finished(&self) -> bool {
+        self.finished
+    }
+
     /// The peer's window ends at this offset.
     pub(crate) fn set_window_end(&mut self, end: u64) {
         self.window_end = end;
@@ -197,6 +204,7 @@ impl Sender {
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.rto.sample(rtt, 1.0);
         self.min_rtt.sample(rtt, now);
+        self.probe.on_rtt_sample();
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -262,7 +270,7 @@ impl Sender {
         self.una = ack.una;
         self.window_end = self.window_end.max(ack.window_end);
         self.count_dupacks(ack, &delivery, advanced);
-        self.measure_rtt(&delivery, advanced, flight_before, now);
+        self.measure_rtt(&delivery, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
             self.highest_at = now;
@@ -345,16 +353,14 @@ impl Sender {
         }
     }
 
-    fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
+    fn measure_rtt(&mut self, delivery: &Delivery, flight: u32, now: Instant) {
         if let Some(sent) = delivery.original_sent {
             let rtt = now.since(sent);
             self.rto.sample(rtt, f64::from(flight.max(1)));
             self.min_rtt.sample(rtt, now);
             self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
-        }
-        if advanced {
-            self.rto.progress();
+            self.rto.forget_backoff();
         }
     }
 

@@ -92,7 +92,7 @@ impl Sender {
             self.probe.end = None;
             self.reduce(false, now);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
-        } else if ack.duplicate && ack.blocks.is_empty() {
+        } else if ack.repeated && ack.blocks.is_empty() {
             self.probe.end = None;
         }
     }

@@ -103,12 +103,15 @@ impl Sender {
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
         self.fast_retransmit_due = true;
-        self.rescued_to = 0;
+        self.rescued_to = self.board.first_end();
         self.idle.cancel();
         self.end_probe();
         match self.parts.reduction {
             Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
-            Reduction::Proportional => self.prr.begin(self.board.outstanding()),
+            Reduction::Proportional => {
+                self.prr.begin(self.board.outstanding());
+                self.prr_budget = 0;
+            }
         }
         self.timers.set(Timer::Retransmit, now + self.rto.current());
     }

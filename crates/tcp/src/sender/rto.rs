@@ -16,7 +16,7 @@ pub(crate) struct Rto {
     max: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// Doublings since the last progress (RFC 6298, 5.5).
+    /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
     backoff: u32,
     tail: Option<RttTail>,
 }
@@ -74,8 +74,9 @@ impl Rto {
         self.backoff += 1;
     }
 
-    /// New data was acknowledged.
-    pub(crate) fn progress(&mut self) {
+    /// A round-trip time was measured. Until then the doubled timeout stays, or a path that got
+    /// slower would never give a sample (RFC 6298, section 5; Karn's algorithm).
+    pub(crate) fn forget_backoff(&mut self) {
         self.backoff = 0;
     }
 }
@@ -136,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_doubles_until_there_is_progress() {
+    fn the_timeout_doubles_until_there_is_a_sample() {
         let mut r = rto(Duration::from_secs(1));
         r.sample(ms(100), 1.0);
         r.back_off();
         r.back_off();
         assert_eq!(r.current(), Duration::from_secs(4));
-        r.progress();
+        r.forget_backoff();
         assert_eq!(r.current(), Duration::from_secs(1));
     }
 

@@ -128,7 +128,7 @@ impl Sender {
             return Some(self.retransmit(number, Cause::FastRetransmit, now));
         }
         let (number, last) = self.board.last_unsacked()?;
-        if self.una < self.rescued_to || last.retransmitted {
+        if self.una <= self.rescued_to || last.retransmitted {
             return None;
         }
         let Phase::Recovery { point } = self.phase else { return None };
