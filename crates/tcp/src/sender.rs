@@ -14,6 +14,7 @@ mod rto;
 mod scoreboard;
 mod time_order;
 mod transmit;
+pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
@@ -145,7 +146,8 @@ impl Sender {
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
             control: variant.congestion_control(),
             detector: variant.detector(),
-            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile),
+            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
+                .with_wb(variant.wb_rto(config)),
             min_rtt: MinRtt::default(),
             latest_rtt: None,
             phase: Phase::Open,
@@ -350,7 +352,7 @@ impl Sender {
             self.probe.on_rtt_sample();
         }
         if advanced {
-            self.rto.progress();
+            self.rto.progress(self.window.cwnd);
         }
     }
 
@@ -448,11 +450,17 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
             if self.parts.probes {
                 self.schedule_probe(now);
             }
         }
+    }
+
+    /// The one place where the retransmission timer is computed.
+    fn restart_retransmit_timer(&mut self, now: Instant) {
+        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
+        self.timers.set(Timer::Retransmit, now + timeout);
     }
 
     /// Timers may be due.

@@ -5,10 +5,12 @@ mod rows;
 
 pub use rows::ROWS;
 
+use crate::Config;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
 use crate::sender::LimitedTransmit;
+use crate::sender::wb_rto::{Scale, WbRto};
 
 /// What a sender does when it finds that a reduction of the window was needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,15 @@ pub enum Flavour {
     Rtx,
 }
 
+/// Retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Timer {
+    /// RFC 6298; with the parameter `rtt_percentile`, RR-TCP's enhanced sampling besides.
+    Rfc6298,
+    /// WB-RTO, with its weights of the contention in seconds.
+    WbRto(Scale),
+}
+
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -77,6 +88,8 @@ pub struct Row {
     pub limited_transmit: LimitedTransmit,
     /// Window reduction in recovery.
     pub reduction: Reduction,
+    /// Retransmission timer.
+    pub timer: Timer,
     /// Congestion control.
     pub control: Control,
     /// Tail loss probes.
@@ -226,9 +239,14 @@ impl Variant {
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
         };
-        let timer = match self.values().find("rtt_percentile") {
-            None => "RFC 6298".to_owned(),
-            Some(p) => format!("RFC 6298, at least the {:.1}th percentile", p * 100.0),
+        let timer = match (row.timer, self.values().find("rtt_percentile")) {
+            (Timer::Rfc6298, None) => "RFC 6298".to_owned(),
+            (Timer::Rfc6298, Some(p)) => {
+                format!("RFC 6298, at least the {:.1}th percentile", p * 100.0)
+            }
+            (Timer::WbRto([a1, a2, a3, a4]), _) => {
+                format!("random between the RTT and 1 to 2 times {a1}, {a2}, {a3} or {a4} s")
+            }
         };
         let reduction = match row.reduction {
             Reduction::AtOnce => "to ssthresh at once",
@@ -265,6 +283,16 @@ impl Variant {
         windows.map_or(self.row.limited_transmit, LimitedTransmit::Windows)
     }
 
+    pub(crate) fn wb_rto(&self, config: &Config) -> Option<WbRto> {
+        match self.row.timer {
+            Timer::Rfc6298 => None,
+            Timer::WbRto(scale) => {
+                let gain = self.values().get("awnd_gain");
+                Some(WbRto::new(scale, gain, f64::from(config.initial_window), config.seed))
+            }
+        }
+    }
+
     pub(crate) fn congestion_control(&self) -> Box<dyn CongestionControl> {
         match self.control {
             Control::Reno => Box::new(Reno),
@@ -290,6 +318,7 @@ mod tests {
             }
             // Every parameter that the parts read is declared: building them panics otherwise.
             let _ = (variant.detector(), variant.congestion_control());
+            let _ = variant.wb_rto(&Config::default());
         }
     }
 

@@ -108,7 +108,7 @@ impl Sender {
             Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
             Reduction::Proportional => self.prr.begin(self.board.outstanding()),
         }
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 
     /// ssthresh by the congestion control.
@@ -163,7 +163,7 @@ impl Sender {
         self.window.cwnd = f64::from(self.board.pipe()) + 1.0;
         self.rto.back_off();
         self.timers.stop(Timer::Detect);
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 
     /// The reduction that `saved` stood before was needless, and none after it is in doubt.

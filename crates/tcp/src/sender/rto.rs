@@ -1,7 +1,9 @@
-//! The retransmission timeout (RFC 6298), and RR-TCP's enhanced sampling on top of it.
+//! The retransmission timeout (RFC 6298), RR-TCP's enhanced sampling on top of it, and the choice
+//! between it and WB-RTO.
 
 use unruffled_units::Duration;
 
+use super::wb_rto::WbRto;
 use crate::fenwick::Histogram;
 
 /// Before the first sample (RFC 6298, 2.1).
@@ -19,6 +21,7 @@ pub(crate) struct Rto {
     /// Doublings since the last progress (RFC 6298, 5.5).
     backoff: u32,
     tail: Option<RttTail>,
+    wb: Option<WbRto>,
 }
 
 impl Rto {
@@ -26,7 +29,12 @@ impl Rto {
     /// Table 2: 99.8 %), if any.
     pub(crate) fn new(min: Duration, max: Duration, percentile: Option<f64>) -> Self {
         let tail = percentile.map(RttTail::new);
-        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail }
+        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail, wb: None }
+    }
+
+    /// The same, but once there is a round-trip time WB-RTO sets the timeout.
+    pub(crate) fn with_wb(self, wb: Option<WbRto>) -> Self {
+        Self { wb, ..self }
     }
 
     /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
@@ -64,19 +72,38 @@ impl Rto {
         standard.max(tail).clamp(self.min, self.max)
     }
 
+    /// Computes the timeout for a timer that starts now. WB-RTO has a new one each time, bound
+    /// below by the smoothed or the last round-trip time, whichever is longer; it knows neither a
+    /// minimum nor backoff.
+    pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
+        match (&mut self.wb, self.srtt) {
+            (Some(wb), Some(srtt)) => wb.draw(srtt.max(latest_rtt.unwrap_or_default()), cwnd),
+            _ => self.current(),
+        }
+    }
+
     /// The timeout in force.
     pub(crate) fn current(&self) -> Duration {
+        if let Some(drawn) = self.wb.as_ref().and_then(WbRto::drawn) {
+            return drawn;
+        }
         (self.base() * (1 << self.backoff.min(16))).min(self.max)
     }
 
     /// The timer expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+        if let Some(wb) = &mut self.wb {
+            wb.on_timeout();
+        }
     }
 
     /// New data was acknowledged.
-    pub(crate) fn progress(&mut self) {
+    pub(crate) fn progress(&mut self, cwnd: f64) {
         self.backoff = 0;
+        if let Some(wb) = &mut self.wb {
+            wb.on_progress(cwnd);
+        }
     }
 }
 
@@ -142,7 +169,7 @@ mod tests {
         r.back_off();
         r.back_off();
         assert_eq!(r.current(), Duration::from_secs(4));
-        r.progress();
+        r.progress(1.0);
         assert_eq!(r.current(), Duration::from_secs(1));
     }
 

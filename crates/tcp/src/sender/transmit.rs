@@ -114,7 +114,7 @@ impl Sender {
 
     fn start_retransmit_timer(&mut self, now: Instant) {
         if self.timers.get(Timer::Retransmit).is_none() {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
         }
     }
 
