@@ -260,7 +260,7 @@ impl Sender {
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
         self.window_end = self.window_end.max(ack.window_end);
-        self.count_dupacks(ack, &delivery, advanced);
+        let arrived = self.count_dupacks(ack, &delivery, advanced);
         self.measure_rtt(&delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
@@ -276,9 +276,9 @@ impl Sender {
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
-        if delivery.segments > 0 {
+        if arrived > 0 {
             let flow = self.flow(now);
-            self.control.on_delivered(delivery.segments, &flow);
+            self.control.on_delivered(arrived, &flow);
         }
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
@@ -296,10 +296,14 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !matches!(phase_before, Phase::Recovery { .. }) {
             let flow = self.flow(now);
-            self.control.grow(&mut self.window, delivery.passed, &flow);
-            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            if window_was_full {
+                self.control.grow(&mut self.window, delivery.passed, &flow);
+                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            } else {
+                self.control.on_limited(&flow);
+            }
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
@@ -327,20 +331,25 @@ impl Sender {
         })
     }
 
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived.
-    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) {
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) -> u32 {
         if self.parts.acks == Acks::Sack {
-            return;
+            return delivery.segments;
         }
+        let before = self.dupacks;
         if advanced {
             // A partial acknowledgement: one segment was the hole, the others had made duplicates.
             self.dupacks = match self.phase {
                 Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
                 _ => 0,
             };
-        } else if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            return delivery.passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
             self.dupacks += 1;
         }
+        self.dupacks - before
     }
 
     fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {

@@ -6,6 +6,8 @@ mod rows;
 pub use rows::ROWS;
 
 use crate::Config;
+use crate::control::cubic::{self, Cubic};
+use crate::control::westwood::{self, Westwood};
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
@@ -66,6 +68,10 @@ pub enum Timer {
 pub enum Control {
     /// RFC 5681.
     Reno,
+    /// RFC 9438.
+    Cubic,
+    /// TCP Westwood.
+    Westwood,
 }
 
 /// One published sender.
@@ -127,7 +133,22 @@ enum Change {
 }
 
 /// The parts that any sender can take, where they make sense.
-pub const PARTS: &[Part] = &[];
+pub const PARTS: &[Part] = &[
+    Part {
+        name: "cubic",
+        about: "the window grows with the cube of the time since the last reduction",
+        source: "RFC 9438",
+        change: Change::Control(Control::Cubic),
+        parameters: cubic::PARAMETERS,
+    },
+    Part {
+        name: "westwood",
+        about: "after a loss the window is what the rate of acknowledgements says the path holds",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
+        change: Change::Control(Control::Westwood),
+        parameters: westwood::PARAMETERS,
+    },
+];
 
 /// A sender: a row, the parts added to it, and the values of its parameters.
 #[derive(Clone, Debug)]
@@ -254,6 +275,8 @@ impl Variant {
         };
         let control = match self.control {
             Control::Reno => "Reno, RFC 5681",
+            Control::Cubic => "CUBIC, RFC 9438",
+            Control::Westwood => "Westwood, ssthresh from the rate of acknowledgements",
         };
         let mut parts = vec![
             ("acknowledgements", acks.to_owned()),
@@ -296,6 +319,8 @@ impl Variant {
     pub(crate) fn congestion_control(&self) -> Box<dyn CongestionControl> {
         match self.control {
             Control::Reno => Box::new(Reno),
+            Control::Cubic => Cubic::build(&self.values()),
+            Control::Westwood => Westwood::build(&self.values()),
         }
     }
 }

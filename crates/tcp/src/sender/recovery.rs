@@ -105,7 +105,8 @@ impl Sender {
         self.idle.cancel();
         self.end_probe();
         match self.parts.reduction {
-            Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
+            // Westwood may find room for more than the window is.
+            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => self.prr.begin(self.board.outstanding()),
         }
         self.restart_retransmit_timer(now);
@@ -168,15 +169,18 @@ impl Sender {
 
     /// The reduction that `saved` stood before was needless, and none after it is in doubt.
     pub(super) fn undo(&mut self, saved: Window, now: Instant, observer: &mut impl Observer) {
+        if self.parts.undo == Undo::None {
+            return;
+        }
+        self.control.on_undo(&self.window, &saved);
         match self.parts.undo {
-            Undo::None => return,
+            Undo::None => {}
             Undo::SlowStart => self.window.ssthresh = saved.cwnd.max(self.window.cwnd),
             Undo::AtOnce => {
                 self.window.cwnd = self.window.cwnd.max(saved.cwnd);
                 self.window.ssthresh = self.window.ssthresh.max(saved.ssthresh);
             }
         }
-        self.control.on_undo();
         if self.phase != Phase::Open {
             // Nothing was lost: what is still marked is late too.
             let cwnd = self.window.cwnd;

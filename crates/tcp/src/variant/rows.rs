@@ -1,6 +1,7 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
 use super::{Acks, Control, Flavour, Reduction, Row, Timer, Undo};
+use crate::control::westwood;
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
@@ -114,6 +115,14 @@ pub const ROWS: &[Row] = &[
         ..RR_TA
     },
     RACK,
+    Row {
+        name: "westwood",
+        about: "newreno, and after a loss the window is what the acknowledgements' rate says",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
+        control: Control::Westwood,
+        parameters: &[fixed::PARAMETERS[0], westwood::PARAMETERS[0]],
+        ..NEWRENO
+    },
     Row {
         name: "wb-small",
         about: "wb-medium with shorter timeouts",
