@@ -88,7 +88,7 @@ impl Connection {
             sack_permitted: variant.row().acks == crate::variant::Acks::Sack,
             peer_scale: 0,
             our_scale,
-            timestamps: config.timestamps,
+            timestamps: config.timestamps || variant.eifel(),
             ts_recent: 0,
             last_window: 0,
             handshake: None,
@@ -252,7 +252,11 @@ impl Connection {
             self.on_ack(segment, now, observer);
         }
         if segment.len > 0 || segment.flags.fin {
-            if let Some(timestamps) = segment.timestamps.filter(|_| offset <= self.receiver.next())
+            // RFC 7323, section 4.3: never back to the time of a segment that was late.
+            let later = |value: u32| value.wrapping_sub(self.ts_recent) as i32 >= 0;
+            if let Some(timestamps) = segment.timestamps
+                && offset <= self.receiver.next()
+                && later(timestamps.value)
             {
                 self.ts_recent = timestamps.value;
             }

@@ -4,11 +4,14 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod eifel;
+mod f_rto;
 mod limited_transmit;
 mod min_rtt;
 mod probe;
 mod prr;
 mod recovery;
+mod response;
 mod retransmissions;
 mod rto;
 mod scoreboard;
@@ -28,10 +31,13 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use eifel::Eifel;
+use f_rto::FRto;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
 use probe::Probe;
 use prr::Prr;
+use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
@@ -77,6 +83,7 @@ struct Parts {
     flavour: Flavour,
     enhanced_sampling: bool,
     probes: bool,
+    initial_window: u32,
 }
 
 /// The sending half.
@@ -118,6 +125,10 @@ pub(crate) struct Sender {
     rescued_to: u64,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
+    eifel: Eifel,
+    f_rto: FRto,
+    /// What stood before a needless timeout whose round-trip time is still to be learnt from.
+    adapt: Option<Before>,
     timers: Timers,
 }
 
@@ -134,6 +145,7 @@ impl Sender {
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 probes: row.probes,
+                initial_window: config.initial_window,
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -161,6 +173,9 @@ impl Sender {
             high_rxt: 0,
             rescued_to: 0,
             highest_at: Instant::ZERO,
+            eifel: Eifel::new(variant.eifel()),
+            f_rto: FRto::new(variant.f_rto()),
+            adapt: None,
             timers: Timers::new(),
         }
     }
@@ -286,6 +301,7 @@ impl Sender {
         self.retransmissions.expire(now, self.rto.base() * 2);
 
         let phase_before = self.phase;
+        let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
         if advanced {
             self.on_progress(now, observer);
         }
@@ -296,7 +312,7 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
             let flow = self.flow(now);
             if window_was_full {
                 self.control.grow(&mut self.window, delivery.passed, &flow);
@@ -355,7 +371,7 @@ impl Sender {
     fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
         if let Some(sent) = delivery.original_sent {
             let rtt = now.since(sent);
-            self.rto.sample(rtt, f64::from(flight.max(1)));
+            self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
             self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
@@ -485,13 +501,13 @@ impl Sender {
         }
     }
 
+    /// Segments in flight, without what limited transmit sent beyond cwnd.
+    fn flight(&self) -> f64 {
+        f64::from(self.board.outstanding()).min(self.window.cwnd)
+    }
+
     fn flow(&self, now: Instant) -> Flow {
-        Flow {
-            now,
-            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
-            srtt: self.rto.srtt(),
-            min_rtt: self.min_rtt.get(),
-        }
+        Flow { now, flight: self.flight(), srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
     }
 
     fn view(&self, now: Instant) -> View {

@@ -32,7 +32,7 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
+    pub(super) fn end_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
         if let (Phase::Recovery { .. }, Reduction::Proportional) =
             (self.phase, self.parts.reduction)
         {
@@ -41,6 +41,7 @@ impl Sender {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.f_rto.stop();
         let view = self.view(now);
         self.detector.on_recovery_end(&view);
         observer.on_event(now, &Event::Recovered);
@@ -97,6 +98,7 @@ impl Sender {
         observer.on_event(now, &Event::FastRetransmit);
         let view = self.view(now);
         self.detector.on_recovery(&view);
+        self.watch_for_spurious(Cause::FastRetransmit);
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
@@ -140,6 +142,7 @@ impl Sender {
         let view = self.view(now);
         let first = !matches!(self.phase, Phase::Loss { .. });
         self.detector.on_timeout(first, &view);
+        self.watch_for_spurious(Cause::Timeout);
         self.retransmissions.begin(Cause::Timeout, self.window, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
         if first {

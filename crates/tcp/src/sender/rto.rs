@@ -57,6 +57,21 @@ impl Rto {
         }
     }
 
+    /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0, once there is a sample.
+    pub(crate) fn estimators(&self) -> Option<(Duration, Duration)> {
+        self.srtt.map(|srtt| (srtt + GRANULARITY * 2, self.rttvar))
+    }
+
+    /// RFC 4015, step 11: the first sample after a needless timeout, before which the estimators
+    /// were `srtt` and `rttvar`.
+    pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration, rtt: Duration) {
+        self.srtt = Some(srtt.max(rtt));
+        self.rttvar = rttvar.max(rtt / 2);
+        if let Some(tail) = &mut self.tail {
+            tail.add(rtt);
+        }
+    }
+
     /// SRTT, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
@@ -171,6 +186,21 @@ mod tests {
         assert_eq!(r.current(), Duration::from_secs(4));
         r.progress(1.0);
         assert_eq!(r.current(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_sample_after_a_needless_timeout_sets_the_estimators_anew() {
+        let mut r = rto(ms(1));
+        r.sample(ms(100), 1.0);
+        // SRTT 100, RTTVAR 50; before: 102 and 50.
+        let (srtt, rttvar) = r.estimators().expect("one sample");
+        assert_eq!((srtt, rttvar), (ms(102), ms(50)));
+        // 400 ms: SRTT max(102, 400), RTTVAR max(50, 200): 400 + 4·200.
+        r.adapt(srtt, rttvar, ms(400));
+        assert_eq!((r.srtt(), r.base()), (Some(ms(400)), ms(1200)));
+        // 80 ms: max(102, 80) + 4·max(50, 40).
+        r.adapt(srtt, rttvar, ms(80));
+        assert_eq!((r.srtt(), r.base()), (Some(ms(102)), ms(302)));
     }
 
     #[test]
