@@ -24,6 +24,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Initial sequence number.
     pub isn: u32,
+    /// Feeds what the sender does at random.
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -38,6 +40,7 @@ impl Default for Config {
             receive_buffer: 4 << 20,
             timestamps: false,
             isn: 0,
+            seed: 0,
         }
     }
 }

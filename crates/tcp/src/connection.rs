@@ -88,7 +88,7 @@ impl Connection {
             sack_permitted: variant.row().acks == crate::variant::Acks::Sack,
             peer_scale: 0,
             our_scale,
-            timestamps: config.timestamps,
+            timestamps: config.timestamps || variant.eifel(),
             ts_recent: 0,
             last_window: 0,
             handshake: None,

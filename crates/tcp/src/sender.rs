@@ -4,16 +4,20 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod eifel;
+mod f_rto;
 mod limited_transmit;
 mod min_rtt;
 mod probe;
 mod prr;
 mod recovery;
+mod response;
 mod retransmissions;
 mod rto;
 mod scoreboard;
 mod time_order;
 mod transmit;
+pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
@@ -27,10 +31,13 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use eifel::Eifel;
+use f_rto::FRto;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
 use probe::Probe;
 use prr::Prr;
+use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
@@ -78,6 +85,7 @@ struct Parts {
     flavour: Flavour,
     enhanced_sampling: bool,
     probes: bool,
+    initial_window: u32,
 }
 
 /// The sending half.
@@ -119,6 +127,10 @@ pub(crate) struct Sender {
     rescued_to: u64,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
+    eifel: Eifel,
+    f_rto: FRto,
+    /// What stood before a needless timeout whose round-trip time is still to be learnt from.
+    adapt: Option<Before>,
     timers: Timers,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
@@ -137,6 +149,7 @@ impl Sender {
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 probes: row.probes,
+                initial_window: config.initial_window,
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -149,7 +162,8 @@ impl Sender {
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
             control: variant.congestion_control(),
             detector: variant.detector(),
-            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile),
+            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
+                .with_wb(variant.wb_rto(config)),
             min_rtt: MinRtt::default(),
             latest_rtt: None,
             phase: Phase::Open,
@@ -163,6 +177,9 @@ impl Sender {
             high_rxt: 0,
             rescued_to: 0,
             highest_at: Instant::ZERO,
+            eifel: Eifel::new(variant.eifel()),
+            f_rto: FRto::new(variant.f_rto()),
+            adapt: None,
             timers: Timers::new(),
             patience: None,
         }
@@ -269,8 +286,8 @@ impl Sender {
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
         self.window_end = self.window_end.max(ack.window_end);
-        self.count_dupacks(ack, &delivery, advanced);
-        self.measure_rtt(&delivery, flight_before, now);
+        let arrived = self.count_dupacks(ack, &delivery, advanced);
+        self.measure_rtt(&delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
             self.highest_at = now;
@@ -285,9 +302,9 @@ impl Sender {
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
-        if delivery.segments > 0 {
+        if arrived > 0 {
             let flow = self.flow(now);
-            self.control.on_delivered(delivery.segments, &flow);
+            self.control.on_delivered(arrived, &flow);
         }
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
@@ -295,6 +312,7 @@ impl Sender {
         self.retransmissions.expire(now, self.rto.base() * 2);
 
         let phase_before = self.phase;
+        let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
         if advanced {
             self.on_progress(now, observer);
         }
@@ -305,10 +323,14 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
             let flow = self.flow(now);
-            self.control.grow(&mut self.window, delivery.passed, &flow);
-            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            if window_was_full {
+                self.control.grow(&mut self.window, delivery.passed, &flow);
+                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            } else {
+                self.control.on_limited(&flow);
+            }
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
@@ -337,30 +359,38 @@ impl Sender {
         })
     }
 
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived.
-    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) {
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) -> u32 {
         if self.parts.acks == Acks::Sack {
-            return;
+            return delivery.segments;
         }
+        let before = self.dupacks;
         if advanced {
             // A partial acknowledgement: one segment was the hole, the others had made duplicates.
             self.dupacks = match self.phase {
                 Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
                 _ => 0,
             };
-        } else if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            return delivery.passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
             self.dupacks += 1;
         }
+        self.dupacks - before
     }
 
-    fn measure_rtt(&mut self, delivery: &Delivery, flight: u32, now: Instant) {
+    fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
         if let Some(sent) = delivery.original_sent {
             let rtt = now.since(sent);
-            self.rto.sample(rtt, f64::from(flight.max(1)));
+            self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
             self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
             self.rto.forget_backoff();
+        }
+        if advanced {
+            self.rto.progress(self.window.cwnd);
         }
     }
 
@@ -458,11 +488,17 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
             if self.parts.probes {
                 self.schedule_probe(now);
             }
         }
+    }
+
+    /// The one place where the retransmission timer is computed.
+    fn restart_retransmit_timer(&mut self, now: Instant) {
+        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
+        self.timers.set(Timer::Retransmit, now + timeout);
     }
 
     /// Timers may be due.
@@ -478,13 +514,13 @@ impl Sender {
         }
     }
 
+    /// Segments in flight, without what limited transmit sent beyond cwnd.
+    fn flight(&self) -> f64 {
+        f64::from(self.board.outstanding()).min(self.window.cwnd)
+    }
+
     fn flow(&self, now: Instant) -> Flow {
-        Flow {
-            now,
-            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
-            srtt: self.rto.srtt(),
-            min_rtt: self.min_rtt.get(),
-        }
+        Flow { now, flight: self.flight(), srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
     }
 
     fn view(&self, now: Instant) -> View {
