@@ -4,6 +4,7 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod counted_pipe;
 mod eifel;
 mod f_rto;
 mod limited_transmit;
@@ -21,6 +22,7 @@ pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
+pub use counted_pipe::Pipe;
 pub use limited_transmit::LimitedTransmit;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
@@ -31,6 +33,7 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use counted_pipe::CountedPipe;
 use eifel::Eifel;
 use f_rto::FRto;
 use limited_transmit::IdleWatch;
@@ -82,6 +85,7 @@ struct Parts {
     undo: Undo,
     limited_transmit: LimitedTransmit,
     reduction: Reduction,
+    pipe: Pipe,
     flavour: Flavour,
     enhanced_sampling: bool,
     probes: bool,
@@ -119,6 +123,7 @@ pub(crate) struct Sender {
     probe: Probe,
     /// Duplicate acknowledgements since the last new one, for peers without SACK.
     dupacks: u32,
+    counted_pipe: CountedPipe,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
@@ -146,6 +151,7 @@ impl Sender {
                 undo: row.undo,
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
+                pipe: config.pipe,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 probes: row.probes,
@@ -173,6 +179,7 @@ impl Sender {
             prr_budget: 0,
             probe: Probe::default(),
             dupacks: 0,
+            counted_pipe: CountedPipe::default(),
             fast_retransmit_due: false,
             high_rxt: 0,
             rescued_to: 0,
@@ -312,6 +319,7 @@ impl Sender {
         self.retransmissions.expire(now, self.rto.base() * 2);
 
         let phase_before = self.phase;
+        self.counted_pipe.on_ack(advanced);
         let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
         if advanced {
             self.on_progress(now, observer);

@@ -4,6 +4,7 @@
 
 use unruffled_units::Instant;
 
+use super::counted_pipe::Pipe;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
@@ -41,6 +42,7 @@ impl Sender {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.counted_pipe.end();
         self.f_rto.stop();
         let view = self.view(now);
         self.detector.on_recovery_end(&view);
@@ -105,6 +107,9 @@ impl Sender {
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
         self.fast_retransmit_due = true;
+        if self.parts.pipe == Pipe::Counted && self.parts.acks == Acks::Sack {
+            self.counted_pipe.begin(self.board.outstanding(), self.board.sacked());
+        }
         self.rescued_to = self.board.first_end();
         self.idle.cancel();
         self.end_probe();
@@ -156,6 +161,7 @@ impl Sender {
         self.phase = Phase::Loss { point: self.nxt };
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.counted_pipe.end();
         self.idle.cancel();
         self.end_probe();
         if self.board.reneged() {

@@ -48,8 +48,11 @@ impl Sender {
                     }
                     None => self.new_data(now).or_else(|| self.last_resort(now)),
                 };
-                self.fast_retransmit_due = false;
+                let first = std::mem::take(&mut self.fast_retransmit_due);
                 if transmission.is_some() {
+                    if !first {
+                        self.counted_pipe.on_sent();
+                    }
                     self.prr.on_sent();
                     self.prr_budget = self.prr_budget.saturating_sub(1);
                 }
@@ -93,7 +96,8 @@ impl Sender {
 
     /// The pipe, less what duplicates without SACK say has arrived.
     fn effective_pipe(&self) -> u32 {
-        self.board.pipe().saturating_sub(self.dupacks)
+        let counted = self.counted_pipe.get();
+        counted.unwrap_or_else(|| self.board.pipe().saturating_sub(self.dupacks))
     }
 
     /// Length of the next new segment, if there is one and the peer has room for it.
