@@ -12,6 +12,7 @@ mod recovery;
 mod retransmissions;
 mod rto;
 mod scoreboard;
+pub(crate) mod tcp_pr;
 mod time_order;
 mod transmit;
 
@@ -34,6 +35,7 @@ use prr::Prr;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
+use tcp_pr::TcpPr;
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
 /// acknowledgement ends the phase.
@@ -120,6 +122,8 @@ pub(crate) struct Sender {
     timers: Timers,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
+    /// TCP-PR's machine, for the senders that live by it.
+    tcp_pr: Option<Box<TcpPr>>,
 }
 
 impl Sender {
@@ -163,6 +167,7 @@ impl Sender {
             highest_at: Instant::ZERO,
             timers: Timers::new(),
             patience: None,
+            tcp_pr: variant.tcp_pr(config).map(Box::new),
         }
     }
 
@@ -197,6 +202,9 @@ impl Sender {
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.rto.sample(rtt, 1.0);
         self.min_rtt.sample(rtt, now);
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_handshake(rtt);
+        }
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -225,11 +233,11 @@ impl Sender {
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.rto.srtt()
+        self.tcp_pr.as_ref().map_or(self.rto.srtt(), |pr| pr.srtt())
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.rto.current()
+        self.tcp_pr_wait().unwrap_or_else(|| self.rto.current())
     }
 
     pub(crate) fn back_off(&mut self) {
@@ -255,6 +263,9 @@ impl Sender {
 
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_ack_by_tcp_pr(ack, now, observer);
+        }
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
         let highest_before = self.board.highest_delivered();
@@ -323,9 +334,14 @@ impl Sender {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
-        let retransmissions = &mut self.retransmissions;
-        self.board.acknowledge(ack.una, blocks, spurious_after, |number| {
-            retransmissions.on_covered(number, now);
+        let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
+        self.board.acknowledge(ack.una, blocks, spurious_after, |number, resent| {
+            if resent {
+                retransmissions.on_covered(number, now);
+            }
+            if let Some(pr) = tcp_pr {
+                pr.on_covered(number);
+            }
         })
     }
 
@@ -461,6 +477,9 @@ impl Sender {
 
     /// Timers may be due.
     pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_drop_timer(now, observer);
+        }
         if self.timers.expired(Timer::Detect, now) {
             self.detect(false, now, observer);
         }

@@ -5,10 +5,12 @@ mod rows;
 
 pub use rows::ROWS;
 
+use crate::Config;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
 use crate::sender::LimitedTransmit;
+use crate::sender::tcp_pr::TcpPr;
 
 /// What a sender does when it finds that a reduction of the window was needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub enum Acks {
     NewReno,
     /// Selective, with DSACK (RFC 6675).
     Sack,
+    /// Cumulative only; duplicates say nothing (TCP-PR).
+    Cumulative,
 }
 
 /// Which of a retransmitted segment's two acknowledgements measures its reordering length.
@@ -48,6 +52,15 @@ pub enum Flavour {
     Mean,
     /// That of the original, known by a bit that only the simulator has (RR-TCP's RTX).
     Rtx,
+}
+
+/// Who decides on losses, on the window and on what to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conduct {
+    /// The parts that the row names.
+    Parts,
+    /// TCP-PR, which is all of them in one: it takes no other part.
+    TcpPr,
 }
 
 /// Congestion control.
@@ -65,6 +78,8 @@ pub struct Row {
     pub about: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
+    /// Who decides.
+    pub conduct: Conduct,
     /// Acknowledgements and recovery.
     pub acks: Acks,
     /// Loss detection.
@@ -162,6 +177,12 @@ impl Variant {
     }
 
     fn add(&mut self, part: &Part) -> Result<(), String> {
+        if self.row.conduct == Conduct::TcpPr {
+            return Err(format!(
+                "{} has its own loss detection, timer and congestion control: expected no parts",
+                self.row.name
+            ));
+        }
         match part.change {
             Change::Control(control) => {
                 if self.control != Control::Reno {
@@ -220,21 +241,26 @@ impl Variant {
             Acks::Reno => "cumulative, recovery ends with the first new one",
             Acks::NewReno => "cumulative, partial ones resend the next hole",
             Acks::Sack => "selective, with DSACK",
+            Acks::Cumulative => "cumulative, duplicates say nothing",
         };
+        let by_tcp_pr = row.conduct == Conduct::TcpPr;
         let undo = match row.undo {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
         };
         let timer = match self.values().find("rtt_percentile") {
+            _ if by_tcp_pr => "none: every packet has its own".to_owned(),
             None => "RFC 6298".to_owned(),
             Some(p) => format!("RFC 6298, at least the {:.1}th percentile", p * 100.0),
         };
         let reduction = match row.reduction {
+            _ if by_tcp_pr => "to half the window of the time when the lost packet was sent",
             Reduction::AtOnce => "to ssthresh at once",
             Reduction::Proportional => "proportional (PRR)",
         };
         let control = match self.control {
+            _ if by_tcp_pr => "TCP-PR's own",
             Control::Reno => "Reno, RFC 5681",
         };
         let mut parts = vec![
@@ -258,6 +284,11 @@ impl Variant {
 
     pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         (self.row.detector)(&self.values())
+    }
+
+    /// TCP-PR's machine, if the sender lives by it.
+    pub(crate) fn tcp_pr(&self, config: &Config) -> Option<TcpPr> {
+        (self.row.conduct == Conduct::TcpPr).then(|| TcpPr::build(&self.values(), config))
     }
 
     pub(crate) fn limited_transmit(&self) -> LimitedTransmit {
@@ -298,6 +329,18 @@ mod tests {
         let refused = |name: &str| Variant::parse(name).expect_err(name);
         assert!(refused("sackk").starts_with("sackk: no such variant: expected one of reno, "));
         assert!(refused("sack+nonsense").starts_with("sack+nonsense: no part \"nonsense\""));
+    }
+
+    #[test]
+    fn a_sender_that_is_all_of_one_piece_takes_no_parts() {
+        let change = Change::Control(Control::Reno);
+        let part = Part { name: "other", about: "", source: "", change, parameters: &[] };
+        for name in ["tcp-pr", "tcp-pr-sack"] {
+            let mut variant = Variant::named(name).expect("exists");
+            let reason =
+                "has its own loss detection, timer and congestion control: expected no parts";
+            assert_eq!(variant.add(&part), Err(format!("{name} {reason}")));
+        }
     }
 
     #[test]

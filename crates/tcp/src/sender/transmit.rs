@@ -22,6 +22,9 @@ pub(crate) struct Transmission {
 impl Sender {
     /// The next segment that may leave at `now`, if any.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if self.tcp_pr.is_some() {
+            return self.flush_cwnd(now);
+        }
         if let Some(transmission) = self.poll_probe(now) {
             return Some(transmission);
         }
@@ -113,7 +116,7 @@ impl Sender {
     }
 
     fn start_retransmit_timer(&mut self, now: Instant) {
-        if self.timers.get(Timer::Retransmit).is_none() {
+        if self.tcp_pr.is_none() && self.timers.get(Timer::Retransmit).is_none() {
             self.timers.set(Timer::Retransmit, now + self.rto.current());
         }
     }

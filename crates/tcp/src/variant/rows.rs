@@ -1,15 +1,17 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
-use super::{Acks, Control, Flavour, Reduction, Row, Undo};
+use super::{Acks, Conduct, Control, Flavour, Reduction, Row, Undo};
 use crate::detect::fixed::{self, Fixed};
+use crate::detect::never::Never;
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
-use crate::sender::LimitedTransmit;
+use crate::sender::{LimitedTransmit, tcp_pr};
 
 const RENO: Row = Row {
     name: "reno",
     about: "fast retransmit at three duplicates, fast recovery, no SACK",
     source: "RFC 5681",
+    conduct: Conduct::Parts,
     acks: Acks::Reno,
     detector: Fixed::build,
     detection: "fixed dupthresh",
@@ -80,6 +82,26 @@ const RACK: Row = Row {
     ..SACK
 };
 
+const TCP_PR: Row = Row {
+    name: "tcp-pr",
+    about: "loss by time alone: three times the largest round-trip time, no duplicates counted",
+    source: "TCP-PR, tables 1 and 3",
+    conduct: Conduct::TcpPr,
+    acks: Acks::Cumulative,
+    detector: Never::build,
+    detection: "no acknowledgement within mxrtt of its sending",
+    limited_transmit: LimitedTransmit::None,
+    parameters: tcp_pr::PARAMETERS,
+    ..RENO
+};
+
+const TCP_PR_SACK: Row = Row {
+    name: "tcp-pr-sack",
+    about: "tcp-pr, and SACKed packets count as acknowledged",
+    acks: Acks::Sack,
+    ..TCP_PR
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -102,5 +124,7 @@ pub const ROWS: &[Row] = &[
         flavour: Flavour::Rtx,
         ..RR_TA
     },
+    TCP_PR,
+    TCP_PR_SACK,
     RACK,
 ];
