@@ -6,6 +6,7 @@
 
 mod limited_transmit;
 mod min_rtt;
+mod ncr;
 mod probe;
 mod prr;
 mod recovery;
@@ -30,6 +31,7 @@ use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
+use ncr::Ncr;
 use probe::Probe;
 use prr::Prr;
 use retransmissions::Retransmissions;
@@ -122,6 +124,8 @@ pub(crate) struct Sender {
     timers: Timers,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
+    /// TCP-NCR's state, for the senders that use it.
+    ncr: Option<Ncr>,
     /// TCP-PR's machine, for the senders that live by it.
     tcp_pr: Option<Box<TcpPr>>,
 }
@@ -167,6 +171,7 @@ impl Sender {
             highest_at: Instant::ZERO,
             timers: Timers::new(),
             patience: None,
+            ncr: Ncr::new(variant.limited_transmit()),
             tcp_pr: variant.tcp_pr(config).map(Box::new),
         }
     }
@@ -301,6 +306,7 @@ impl Sender {
         if advanced {
             self.on_progress(now, observer);
         }
+        self.on_ack_by_ncr(ack, advanced, flight_before);
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
         }
@@ -494,7 +500,11 @@ impl Sender {
     fn flow(&self, now: Instant) -> Flow {
         Flow {
             now,
-            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
+            flight: match self.ncr.and_then(|ncr| ncr.flight_prev()) {
+                // RFC 4653, section 3.4: ssthresh = cwnd = (FlightSizePrev / 2).
+                Some(flight_prev) => flight_prev,
+                None => f64::from(self.board.outstanding()).min(self.window.cwnd),
+            },
             srtt: self.rto.srtt(),
             min_rtt: self.min_rtt.get(),
         }

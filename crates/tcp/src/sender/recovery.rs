@@ -4,6 +4,7 @@
 
 use unruffled_units::Instant;
 
+use super::ncr::Ncr;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
@@ -106,6 +107,7 @@ impl Sender {
         self.rescued_to = 0;
         self.idle.cancel();
         self.end_probe();
+        self.ncr.iter_mut().for_each(Ncr::end);
         match self.parts.reduction {
             Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
             Reduction::Proportional => self.prr.begin(self.board.outstanding()),
@@ -151,6 +153,7 @@ impl Sender {
         self.fast_retransmit_due = false;
         self.idle.cancel();
         self.end_probe();
+        self.ncr.iter_mut().for_each(Ncr::end);
         if self.board.reneged() {
             self.board.forget_sacks();
         }

@@ -34,7 +34,7 @@ impl Sender {
                 let cwnd = self.window.cwnd;
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
                 if self.board.outstanding() >= allowed {
-                    return None;
+                    return self.extended_limited_transmit(now);
                 }
                 self.new_data(now)
             }

@@ -2,6 +2,7 @@
 
 use super::{Acks, Conduct, Control, Flavour, Reduction, Row, Undo};
 use crate::detect::fixed::{self, Fixed};
+use crate::detect::ncr::{self, Ncr};
 use crate::detect::never::Never;
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
@@ -102,6 +103,27 @@ const TCP_PR_SACK: Row = Row {
     ..TCP_PR
 };
 
+const NCR_CAREFUL: Row = Row {
+    name: "ncr-careful",
+    about: "dupthresh about one window, at half the rate while a hole waits",
+    source: "RFC 4653 (Careful Limited Transmit)",
+    detector: Ncr::build,
+    detection: "dupthresh 2/3 of the outstanding data",
+    limited_transmit: LimitedTransmit::Careful,
+    parameters: ncr::CAREFUL,
+    ..SACK
+};
+
+const NCR_AGGRESSIVE: Row = Row {
+    name: "ncr-aggressive",
+    about: "dupthresh about one window, at the full rate while a hole waits",
+    source: "RFC 4653 (Aggressive Limited Transmit)",
+    detection: "dupthresh 1/2 of the outstanding data",
+    limited_transmit: LimitedTransmit::Aggressive,
+    parameters: ncr::AGGRESSIVE,
+    ..NCR_CAREFUL
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -126,5 +148,7 @@ pub const ROWS: &[Row] = &[
     },
     TCP_PR,
     TCP_PR_SACK,
+    NCR_CAREFUL,
+    NCR_AGGRESSIVE,
     RACK,
 ];
