@@ -341,12 +341,12 @@ impl Sender {
         let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
         let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
-        self.board.acknowledge(ack.una, blocks, spurious_after, |number, resent| {
-            if resent {
-                retransmissions.on_covered(number, now);
+        self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            if covered.resent {
+                retransmissions.on_covered(covered.number, now);
             }
             if let Some(pr) = tcp_pr {
-                pr.on_covered(number);
+                pr.on_covered(covered.number);
             }
         })
     }

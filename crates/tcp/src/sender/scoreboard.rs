@@ -42,6 +42,14 @@ impl Entry {
     }
 }
 
+/// One segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) number: SegNo,
+    /// It was ever retransmitted.
+    pub(crate) resent: bool,
+}
+
 /// What one acknowledgement newly delivered, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivery {
@@ -195,14 +203,13 @@ impl Scoreboard {
 
     /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
     /// A retransmission sent after `spurious_after` cannot have been acknowledged yet (RACK's guard
-    /// against ambiguity). `on_delivered` is told of every newly covered segment, and whether it was
-    /// ever resent.
+    /// against ambiguity). `on_delivered` is told of every newly covered segment.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
         blocks: &[(u64, u64)],
         spurious_after: Instant,
-        mut on_delivered: impl FnMut(SegNo, bool),
+        mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
         let highest_before = self.highest;
@@ -252,7 +259,7 @@ impl Scoreboard {
         highest_before: Option<SegNo>,
         spurious_after: Instant,
         d: &mut Delivery,
-        on_delivered: &mut impl FnMut(SegNo, bool),
+        on_delivered: &mut impl FnMut(Covered),
     ) {
         let index = (number - self.base) as usize;
         let entry = &mut self.entries[index];
@@ -263,7 +270,7 @@ impl Scoreboard {
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        on_delivered(number, entry.retransmitted);
+        on_delivered(Covered { number, resent: entry.retransmitted });
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
