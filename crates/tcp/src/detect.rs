@@ -5,6 +5,8 @@
 //! holes count as lost; the scoreboard applies it. One file per published algorithm.
 
 pub(crate) mod fixed;
+pub(crate) mod ncr;
+pub(crate) mod never;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;

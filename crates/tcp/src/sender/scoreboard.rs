@@ -42,6 +42,14 @@ impl Entry {
     }
 }
 
+/// One segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) number: SegNo,
+    /// It was ever retransmitted.
+    pub(crate) resent: bool,
+}
+
 /// What one acknowledgement newly delivered, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivery {
@@ -200,13 +208,13 @@ impl Scoreboard {
 
     /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
     /// A retransmission sent after `spurious_after` cannot have been acknowledged yet (RACK's guard
-    /// against ambiguity). `on_retransmitted` is told of every covered segment once resent.
+    /// against ambiguity). `on_delivered` is told of every newly covered segment.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
         blocks: &[(u64, u64)],
         spurious_after: Instant,
-        mut on_retransmitted: impl FnMut(SegNo),
+        mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
         let highest_before = self.highest;
@@ -223,13 +231,7 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                self.deliver(
-                    self.base,
-                    highest_before,
-                    spurious_after,
-                    &mut d,
-                    &mut on_retransmitted,
-                );
+                self.deliver(self.base, highest_before, spurious_after, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -242,7 +244,7 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_retransmitted);
+                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
                 self.sacked_from_edge += u32::from(number >= self.edge);
@@ -262,7 +264,7 @@ impl Scoreboard {
         highest_before: Option<SegNo>,
         spurious_after: Instant,
         d: &mut Delivery,
-        on_retransmitted: &mut impl FnMut(SegNo),
+        on_delivered: &mut impl FnMut(Covered),
     ) {
         let index = (number - self.base) as usize;
         let entry = &mut self.entries[index];
@@ -273,9 +275,8 @@ impl Scoreboard {
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        if entry.retransmitted {
-            on_retransmitted(number);
-        } else {
+        on_delivered(Covered { number, resent: entry.retransmitted });
+        if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
         }
@@ -461,7 +462,8 @@ impl Scoreboard {
         None
     }
 
-    fn mark_lost(&mut self, number: SegNo) -> bool {
+    /// Holds segment `number`, which must not have been delivered, for lost.
+    pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {
             return false;

@@ -23,6 +23,9 @@ pub(crate) struct Transmission {
 impl Sender {
     /// The next segment that may leave at `now`, if any.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if self.tcp_pr.is_some() {
+            return self.flush_cwnd(now);
+        }
         if let Some(transmission) = self.poll_probe(now) {
             return Some(transmission);
         }
@@ -32,7 +35,7 @@ impl Sender {
                 let cwnd = self.window.cwnd;
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
                 if self.board.outstanding() >= allowed {
-                    return None;
+                    return self.extended_limited_transmit(now);
                 }
                 self.new_data(now)
             }
@@ -138,7 +141,7 @@ impl Sender {
     }
 
     fn start_retransmit_timer(&mut self, now: Instant) {
-        if self.timers.get(Timer::Retransmit).is_none() {
+        if self.tcp_pr.is_none() && self.timers.get(Timer::Retransmit).is_none() {
             self.restart_retransmit_timer(now);
         }
     }

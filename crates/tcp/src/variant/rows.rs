@@ -1,17 +1,19 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
-use super::{Acks, Control, Flavour, Reduction, Row, Timer, Undo};
+use super::{Acks, Conduct, Control, Flavour, Reduction, Row, Timer, Undo};
 use crate::control::westwood;
 use crate::detect::fixed::{self, Fixed};
+use crate::detect::ncr::{self, Ncr};
+use crate::detect::never::Never;
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
-use crate::sender::LimitedTransmit;
-use crate::sender::wb_rto;
+use crate::sender::{LimitedTransmit, tcp_pr, wb_rto};
 
 const RENO: Row = Row {
     name: "reno",
     about: "fast retransmit at three duplicates, fast recovery, no SACK",
     source: "RFC 5681",
+    conduct: Conduct::Parts,
     acks: Acks::Reno,
     detector: Fixed::build,
     detection: "fixed dupthresh",
@@ -92,6 +94,47 @@ const WB_MEDIUM: Row = Row {
     ..RENO
 };
 
+const TCP_PR: Row = Row {
+    name: "tcp-pr",
+    about: "loss by time alone: three times the largest round-trip time, no duplicates counted",
+    source: "TCP-PR, tables 1 and 3",
+    conduct: Conduct::TcpPr,
+    acks: Acks::Cumulative,
+    detector: Never::build,
+    detection: "no acknowledgement within mxrtt of its sending",
+    limited_transmit: LimitedTransmit::None,
+    parameters: tcp_pr::PARAMETERS,
+    ..RENO
+};
+
+const TCP_PR_SACK: Row = Row {
+    name: "tcp-pr-sack",
+    about: "tcp-pr, and SACKed packets count as acknowledged",
+    acks: Acks::Sack,
+    ..TCP_PR
+};
+
+const NCR_CAREFUL: Row = Row {
+    name: "ncr-careful",
+    about: "dupthresh about one window, at half the rate while a hole waits",
+    source: "RFC 4653 (Careful Limited Transmit)",
+    detector: Ncr::build,
+    detection: "dupthresh 2/3 of the outstanding data",
+    limited_transmit: LimitedTransmit::Careful,
+    parameters: ncr::CAREFUL,
+    ..SACK
+};
+
+const NCR_AGGRESSIVE: Row = Row {
+    name: "ncr-aggressive",
+    about: "dupthresh about one window, at the full rate while a hole waits",
+    source: "RFC 4653 (Aggressive Limited Transmit)",
+    detection: "dupthresh 1/2 of the outstanding data",
+    limited_transmit: LimitedTransmit::Aggressive,
+    parameters: ncr::AGGRESSIVE,
+    ..NCR_CAREFUL
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -114,6 +157,10 @@ pub const ROWS: &[Row] = &[
         flavour: Flavour::Rtx,
         ..RR_TA
     },
+    TCP_PR,
+    TCP_PR_SACK,
+    NCR_CAREFUL,
+    NCR_AGGRESSIVE,
     RACK,
     Row {
         name: "westwood",
