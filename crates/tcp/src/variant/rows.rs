@@ -1,9 +1,11 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
 use super::{Acks, Control, Flavour, Reduction, Row, Undo};
+use crate::detect::blanton_allman::{self, BlantonAllman};
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
+use crate::detect::td_fr::{self, TdFr};
 use crate::sender::LimitedTransmit;
 
 const RENO: Row = Row {
@@ -43,6 +45,30 @@ const DSACK_R: Row = Row {
     about: "sack, and the window comes back after a false fast retransmit",
     source: "RR-TCP, table 1 (DSACK-R)",
     undo: Undo::SlowStart,
+    ..SACK
+};
+
+const BA_INC: Row = Row {
+    name: "ba-inc",
+    about: "dsack-r, and each false fast retransmit adds 1 to dupthresh",
+    source: "Blanton–Allman 2002 (INC)",
+    detector: BlantonAllman::inc,
+    detection: "dupthresh moved by false fast retransmits, at most 0.9 cwnd",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: blanton_allman::INC_PARAMETERS,
+    ..DSACK_R
+};
+
+/// No use of DSACK, as Paxson's proposal; `ba-del` is the same wait with Blanton and Allman's
+/// restoration.
+const TD_FR: Row = Row {
+    name: "td-fr",
+    about: "three duplicates that persist for half a round trip",
+    source: "Paxson 1997, as in TCP-PR, section 2",
+    detector: TdFr::build,
+    detection: "third duplicate, and half a round trip after the first",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: td_fr::PARAMETERS,
     ..SACK
 };
 
@@ -86,6 +112,39 @@ pub const ROWS: &[Row] = &[
     NEWRENO,
     SACK,
     DSACK_R,
+    BA_INC,
+    Row {
+        name: "ba-inc-n",
+        about: "dsack-r, and each false fast retransmit adds its reordering length to dupthresh",
+        source: "Blanton–Allman 2002 (INC-N)",
+        detector: BlantonAllman::inc_n,
+        parameters: blanton_allman::PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-avg",
+        about: "dsack-r, and dupthresh goes half way to each false one's reordering length",
+        source: "Blanton–Allman 2002 (AVG)",
+        detector: BlantonAllman::avg,
+        parameters: blanton_allman::PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-ewma",
+        about: "dsack-r, and dupthresh goes 1/4 of the way to each false one's reordering length",
+        source: "Blanton–Allman 2002 (EWMA)",
+        detector: BlantonAllman::ewma,
+        parameters: blanton_allman::EWMA_PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-del",
+        about: "dsack-r, and three duplicates must persist for half a round trip",
+        source: "Blanton–Allman 2002 (DEL)",
+        undo: Undo::SlowStart,
+        ..TD_FR
+    },
+    TD_FR,
     RR_FA,
     Row {
         name: "rr-fa-rtx",
