@@ -4,6 +4,7 @@
 //! retransmission that proved needless) and answers with a [`Rule`], a plain value that says which
 //! holes count as lost; the scoreboard applies it. One file per published algorithm.
 
+pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
 mod duplicates;
 pub(crate) mod fixed;

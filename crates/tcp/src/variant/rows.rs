@@ -1,6 +1,7 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
 use super::{Acks, Control, Flavour, Reduction, Row, Undo};
+use crate::detect::avg_dev::{self, AvgDev};
 use crate::detect::blanton_allman::{self, BlantonAllman};
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::rack::{self, Rack};
@@ -56,6 +57,17 @@ const BA_INC: Row = Row {
     detection: "dupthresh moved by false fast retransmits, at most 0.9 cwnd",
     limited_transmit: LimitedTransmit::EveryOther,
     parameters: blanton_allman::INC_PARAMETERS,
+    ..DSACK_R
+};
+
+const AVG_DEV: Row = Row {
+    name: "avg-dev",
+    about: "dupthresh is the reordering lengths' average and 0.3 of their mean deviation",
+    source: "AVG-DEV, section III",
+    detector: AvgDev::build,
+    detection: "dupthresh from average and mean deviation of reordering lengths",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: avg_dev::PARAMETERS,
     ..DSACK_R
 };
 
@@ -161,5 +173,6 @@ pub const ROWS: &[Row] = &[
         flavour: Flavour::Rtx,
         ..RR_TA
     },
+    AVG_DEV,
     RACK,
 ];
