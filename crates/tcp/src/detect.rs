@@ -10,6 +10,8 @@ mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
+pub(crate) mod linux_reordering;
+pub(crate) mod quic;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;

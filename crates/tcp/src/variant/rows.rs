@@ -4,6 +4,8 @@ use super::{Acks, Control, Flavour, Reduction, Row, Undo};
 use crate::detect::avg_dev::{self, AvgDev};
 use crate::detect::blanton_allman::{self, BlantonAllman};
 use crate::detect::fixed::{self, Fixed};
+use crate::detect::linux_reordering::{self, LinuxReordering};
+use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::detect::td_fr::{self, TdFr};
@@ -118,6 +120,31 @@ const RACK: Row = Row {
     ..SACK
 };
 
+const LINUX_REORDERING: Row = Row {
+    name: "linux-reordering",
+    about: "dupthresh is the longest reordering seen, up to 300: Linux before RACK",
+    source: "Linux 4.14, tcp_update_reordering",
+    detector: LinuxReordering::build,
+    detection: "dupthresh from the longest reordering seen",
+    probes: false,
+    parameters: linux_reordering::PARAMETERS,
+    ..RACK
+};
+
+/// No restoration: RFC 9002 leaves open what a sender makes of a loss that was none. Its probe
+/// timeout is stood in for by the tail loss probe, from which it comes (section 6.2).
+const QUIC: Row = Row {
+    name: "quic",
+    about: "three packets behind, or 9/8 of a round trip old, as QUIC",
+    source: "RFC 9002, section 6.1",
+    detector: Quic::build,
+    detection: "packet threshold and time threshold, both fixed",
+    limited_transmit: LimitedTransmit::Windows(f64::INFINITY),
+    probes: true,
+    parameters: quic::PARAMETERS,
+    ..SACK
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -175,4 +202,6 @@ pub const ROWS: &[Row] = &[
     },
     AVG_DEV,
     RACK,
+    LINUX_REORDERING,
+    QUIC,
 ];
