@@ -6,6 +6,7 @@
 
 pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
+pub(crate) mod dcr;
 mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod rto;
 mod scoreboard;
 mod time_order;
 mod transmit;
+mod waiting;
 
 use unruffled_units::{Duration, Instant};
 
@@ -75,6 +76,7 @@ struct Parts {
     reduction: Reduction,
     flavour: Flavour,
     enhanced_sampling: bool,
+    grows_while_waiting: bool,
     probes: bool,
 }
 
@@ -118,6 +120,8 @@ pub(crate) struct Sender {
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
     timers: Timers,
+    /// The window that new data may fill while a hole waits, if the window itself grows meanwhile.
+    held_window: Option<f64>,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
 }
@@ -134,6 +138,7 @@ impl Sender {
                 reduction: row.reduction,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
+                grows_while_waiting: row.grows_while_waiting,
                 probes: row.probes,
             },
             mss: config.mss,
@@ -162,6 +167,7 @@ impl Sender {
             rescued_to: 0,
             highest_at: Instant::ZERO,
             timers: Timers::new(),
+            held_window: None,
             patience: None,
         }
     }
@@ -302,6 +308,7 @@ impl Sender {
             self.control.grow(&mut self.window, delivery.passed, &flow);
             self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
         }
+        self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
         }

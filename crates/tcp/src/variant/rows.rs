@@ -3,6 +3,7 @@
 use super::{Acks, Control, Flavour, Reduction, Row, Undo};
 use crate::detect::avg_dev::{self, AvgDev};
 use crate::detect::blanton_allman::{self, BlantonAllman};
+use crate::detect::dcr::{self, Dcr};
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::linux_reordering::{self, LinuxReordering};
 use crate::detect::quic::{self, Quic};
@@ -22,6 +23,7 @@ const RENO: Row = Row {
     limited_transmit: LimitedTransmit::Rfc3042,
     reduction: Reduction::AtOnce,
     control: Control::Reno,
+    grows_while_waiting: false,
     probes: false,
     flavour: Flavour::Mean,
     parameters: fixed::PARAMETERS,
@@ -83,6 +85,19 @@ const TD_FR: Row = Row {
     detection: "third duplicate, and half a round trip after the first",
     limited_transmit: LimitedTransmit::EveryOther,
     parameters: td_fr::PARAMETERS,
+    ..SACK
+};
+
+/// No use of DSACK: the delay takes its place (TCP-DCR, section 3).
+const DCR_ACK: Row = Row {
+    name: "dcr-ack",
+    about: "in congestion avoidance, dupthresh is the flight at the first duplicate",
+    source: "TCP-DCR, section 2",
+    detector: Dcr::ack_based,
+    detection: "dupthresh of one round trip's packets, fixed at the first duplicate",
+    limited_transmit: LimitedTransmit::Windows(f64::INFINITY),
+    grows_while_waiting: true,
+    parameters: dcr::PARAMETERS,
     ..SACK
 };
 
@@ -201,6 +216,15 @@ pub const ROWS: &[Row] = &[
         ..RR_TA
     },
     AVG_DEV,
+    DCR_ACK,
+    Row {
+        name: "dcr-timer",
+        about: "in congestion avoidance, the response waits one round trip by a timer",
+        source: "TCP-DCR, section 2",
+        detector: Dcr::timer_based,
+        detection: "one round trip after the first duplicate",
+        ..DCR_ACK
+    },
     RACK,
     LINUX_REORDERING,
     QUIC,
