@@ -20,6 +20,7 @@ mod scoreboard;
 pub(crate) mod tcp_pr;
 mod time_order;
 mod transmit;
+mod waiting;
 pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
@@ -92,6 +93,7 @@ struct Parts {
     pipe: Pipe,
     flavour: Flavour,
     enhanced_sampling: bool,
+    grows_while_waiting: bool,
     probes: bool,
     initial_window: u32,
 }
@@ -141,6 +143,8 @@ pub(crate) struct Sender {
     /// What stood before a needless timeout whose round-trip time is still to be learnt from.
     adapt: Option<Before>,
     timers: Timers,
+    /// The window that new data may fill while a hole waits, if the window itself grows meanwhile.
+    held_window: Option<f64>,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
     /// TCP-NCR's state, for the senders that use it.
@@ -162,6 +166,7 @@ impl Sender {
                 pipe: config.pipe,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
+                grows_while_waiting: row.grows_while_waiting,
                 probes: row.probes,
                 initial_window: config.initial_window,
             },
@@ -196,6 +201,7 @@ impl Sender {
             f_rto: FRto::new(variant.f_rto()),
             adapt: None,
             timers: Timers::new(),
+            held_window: None,
             patience: None,
             ncr: Ncr::new(variant.limited_transmit()),
             tcp_pr: variant.tcp_pr(config).map(Box::new),
@@ -357,6 +363,7 @@ impl Sender {
                 self.control.on_limited(&flow);
             }
         }
+        self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
         }

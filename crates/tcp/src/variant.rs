@@ -106,6 +106,9 @@ pub struct Row {
     pub undo: Undo,
     /// Limited transmit; the parameter `limited_transmit`, if the row has it, goes before.
     pub limited_transmit: LimitedTransmit,
+    /// Duplicates that wait for a hole grow the window as new acknowledgements do, in congestion
+    /// avoidance; what it grows by is not sent before the wait ends (TCP-DCR, section 2.2).
+    pub grows_while_waiting: bool,
     /// Window reduction in recovery.
     pub reduction: Reduction,
     /// Retransmission timer.
@@ -340,6 +343,9 @@ impl Variant {
             ("window reduction", reduction.to_owned()),
             ("congestion control", control.to_owned()),
         ];
+        if row.grows_while_waiting {
+            parts.push(("while a hole waits", "the window keeps its additive increase".to_owned()));
+        }
         if self.eifel {
             parts.push(("eifel", "timestamps, RFC 3522; response RFC 4015".to_owned()));
         }

@@ -17,6 +17,9 @@ pub enum LimitedTransmit {
     Careful,
     /// One segment for each that left the network (RFC 4653, Aggressive).
     Aggressive,
+    /// One segment for each of the first two, then one for every second (Blanton–Allman, AVG-DEV):
+    /// the acknowledgements keep coming, at half the rate.
+    EveryOther,
 }
 
 impl LimitedTransmit {
@@ -27,6 +30,7 @@ impl LimitedTransmit {
             Self::None | Self::Careful | Self::Aggressive => 0,
             Self::Rfc3042 => dupacks.min(2),
             Self::Windows(windows) => dupacks.min((windows * cwnd) as u32),
+            Self::EveryOther => dupacks.min(2) + dupacks.saturating_sub(2) / 2,
         }
     }
 
@@ -48,6 +52,7 @@ impl core::fmt::Display for LimitedTransmit {
             Self::Aggressive => f.write_str("RFC 4653, one per SACKed"),
             Self::Windows(w) if w.is_infinite() => f.write_str("one per duplicate"),
             Self::Windows(w) => write!(f, "one per duplicate up to {w} cwnd more"),
+            Self::EveryOther => f.write_str("first two duplicates, then every second"),
         }
     }
 }
@@ -76,5 +81,17 @@ impl IdleWatch {
     /// Loss recovery began: the period does not count.
     pub(crate) fn cancel(&mut self) {
         self.since = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_releases_two_and_then_half() {
+        let allowance = |dupacks| LimitedTransmit::EveryOther.allowance(dupacks, 4.0);
+        let released: Vec<u32> = (0..=9).map(allowance).collect();
+        assert_eq!(released, [0, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 }

@@ -32,7 +32,7 @@ impl Sender {
         match self.phase {
             Phase::Open => {
                 let duplicates = self.board.sacked().max(self.dupacks);
-                let cwnd = self.window.cwnd;
+                let cwnd = self.held_window.unwrap_or(self.window.cwnd);
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
                 if self.board.outstanding() >= allowed {
                     return self.extended_limited_transmit(now);
