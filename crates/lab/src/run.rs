@@ -2,7 +2,7 @@
 
 use unruffled_path::{ConfigError, Direction};
 use unruffled_sim::{End, FlowConfig, Monitor, Simulation};
-use unruffled_tcp::Variant;
+use unruffled_tcp::{Config, Variant};
 use unruffled_units::Instant;
 
 use crate::meter::Meter;
@@ -31,7 +31,8 @@ pub fn run<M: Monitor>(
     back.reverse();
     let flow = simulation.add_flow(FlowConfig {
         variant: variant.clone(),
-        sender: scenario.sender.clone(),
+        // A stream of random numbers beside those of the links.
+        sender: Config { seed: !seed, ..scenario.sender.clone() },
         receiver: scenario.receiver.clone(),
         header: scenario.header,
         start: Instant::ZERO,

@@ -2,6 +2,8 @@
 
 use unruffled_units::Duration;
 
+use crate::sender::Pipe;
+
 /// Settings of one end of a connection, beside its variant. The defaults are today's standards;
 /// scenarios of the papers set what ns-2 had.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +24,12 @@ pub struct Config {
     pub receive_buffer: u64,
     /// Whether to offer timestamps (RFC 7323).
     pub timestamps: bool,
+    /// How the pipe is estimated in fast recovery with SACK.
+    pub pipe: Pipe,
     /// Initial sequence number.
     pub isn: u32,
+    /// Feeds what the sender does at random.
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -37,7 +43,9 @@ impl Default for Config {
             delayed_ack: None,
             receive_buffer: 4 << 20,
             timestamps: false,
+            pipe: Pipe::SetPipe,
             isn: 0,
+            seed: 0,
         }
     }
 }

@@ -88,7 +88,7 @@ impl Connection {
             sack_permitted: variant.row().acks == crate::variant::Acks::Sack,
             peer_scale: 0,
             our_scale,
-            timestamps: config.timestamps,
+            timestamps: config.timestamps || variant.eifel(),
             ts_recent: 0,
             last_window: 0,
             handshake: None,
@@ -186,6 +186,8 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         match self.state {
+            // The last acknowledgement was lost (RFC 9293, section 3.6.1: TIME-WAIT).
+            State::Closed if segment.flags.fin => self.receiver.demand_ack(),
             State::Closed => {}
             State::Listen | State::SynSent if segment.flags.syn => self.on_syn(segment, now),
             State::Listen | State::SynSent => {}
@@ -199,8 +201,7 @@ impl Connection {
             if !segment.flags.ack || segment.ack != self.isn.add(1) {
                 return;
             }
-            self.state = State::Established;
-            self.finish_handshake(now);
+            self.establish(now);
             self.receiver.demand_ack();
         } else {
             self.state = State::SynReceived;
@@ -230,12 +231,15 @@ impl Connection {
     fn on_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
             self.handshake_due = true;
+            self.handshake_resent = true;
         } else {
             self.receiver.demand_ack();
         }
     }
 
-    fn finish_handshake(&mut self, now: Instant) {
+    /// The handshake is done; the application may have finished in the meantime.
+    fn establish(&mut self, now: Instant) {
+        self.state = if self.sender.finished() { State::FinWait } else { State::Established };
         if let Some((_, first)) = self.handshake.take()
             && !self.handshake_resent
         {
@@ -252,10 +256,7 @@ impl Connection {
             self.on_ack(segment, now, observer);
         }
         if segment.len > 0 || segment.flags.fin {
-            if let Some(timestamps) = segment.timestamps.filter(|_| offset <= self.receiver.next())
-            {
-                self.ts_recent = timestamps.value;
-            }
+            self.remember_timestamp(segment, offset);
             let was_at_end = self.receiver.at_end();
             let (len, fin, rtx) = (segment.len, segment.flags.fin, segment.rtx);
             self.receiver.on_segment(offset, len, fin, rtx, now, observer);
@@ -265,6 +266,17 @@ impl Connection {
         }
         if self.state == State::LastAck && self.sender.done() {
             self.state = State::Closed;
+        }
+    }
+
+    /// RFC 7323, section 4.3, step 2: neither a segment beyond the last acknowledgement nor one that
+    /// is older than the one remembered.
+    fn remember_timestamp(&mut self, segment: &Segment, offset: u64) {
+        if let Some(timestamps) = segment.timestamps
+            && offset <= self.receiver.last_acknowledged()
+            && timestamps.value.wrapping_sub(self.ts_recent) as i32 >= 0
+        {
+            self.ts_recent = timestamps.value;
         }
     }
 
@@ -285,8 +297,7 @@ impl Connection {
             return;
         };
         if self.state == State::SynReceived {
-            self.state = State::Established;
-            self.finish_handshake(now);
+            self.establish(now);
         }
         // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
         let mut offsets = [(0, 0); SackBlocks::CAPACITY];
@@ -313,14 +324,15 @@ impl Connection {
         }
         let unchanged = segment.window == self.last_window;
         self.last_window = segment.window;
-        let duplicate = acked == una && segment.len == 0 && nxt > una && unchanged;
+        let repeated = acked == una && segment.len == 0 && unchanged;
         let echo = segment.timestamps.filter(|_| self.timestamps).map(|t| self.echoed(t.echo, now));
         let ack = Ack {
             una: acked.max(una),
             blocks,
             dsack,
             window_end: acked + (u64::from(segment.window) << self.peer_scale),
-            duplicate,
+            repeated,
+            duplicate: repeated && nxt > una,
             rtx: segment.rtx,
             echo,
         };

@@ -12,6 +12,8 @@ pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
 pub(crate) mod linux_reordering;
+pub(crate) mod ncr;
+pub(crate) mod never;
 pub(crate) mod quic;
 pub(crate) mod rack;
 pub(crate) mod rr;

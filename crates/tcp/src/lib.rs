@@ -24,6 +24,6 @@ pub use connection::{Connection, State};
 pub use observer::{Event, Observer};
 pub use parameter::{Parameter, Unit};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Cause, LimitedTransmit};
+pub use sender::{Cause, LimitedTransmit, Pipe};
 pub use seq::SeqNr;
 pub use variant::{ROWS, Row, Variant};

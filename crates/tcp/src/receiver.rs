@@ -26,6 +26,8 @@ pub(crate) struct Receiver {
     end: Option<u64>,
     buffer: u64,
     delay: Option<Duration>,
+    /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
+    last_acknowledged: u64,
     /// Segments that no acknowledgement has answered.
     unanswered: u32,
     /// An acknowledgement is to leave at once.
@@ -47,6 +49,7 @@ impl Receiver {
             end: None,
             buffer,
             delay,
+            last_acknowledged: 0,
             unanswered: 0,
             ack_due: false,
             ack_deadline: None,
@@ -57,6 +60,11 @@ impl Receiver {
     /// RCV.NXT, with the FIN counted once it has been reached.
     pub(crate) fn next(&self) -> u64 {
         self.next + u64::from(self.at_end())
+    }
+
+    /// What the last acknowledgement acknowledged, cumulatively.
+    pub(crate) fn last_acknowledged(&self) -> u64 {
+        self.last_acknowledged
     }
 
     /// Everything up to the FIN has arrived.
@@ -225,6 +233,7 @@ impl Receiver {
 
     /// An acknowledgement has left, alone or with data.
     pub(crate) fn acknowledged(&mut self) {
+        self.last_acknowledged = self.next;
         self.ack_due = false;
         self.ack_deadline = None;
         self.unanswered = 0;

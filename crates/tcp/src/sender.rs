@@ -4,20 +4,28 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod counted_pipe;
+mod eifel;
+mod f_rto;
 mod limited_transmit;
 mod min_rtt;
+mod ncr;
 mod probe;
 mod prr;
 mod recovery;
+mod response;
 mod retransmissions;
 mod rto;
 mod scoreboard;
+pub(crate) mod tcp_pr;
 mod time_order;
 mod transmit;
 mod waiting;
+pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
+pub use counted_pipe::Pipe;
 pub use limited_transmit::LimitedTransmit;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
@@ -28,13 +36,19 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use counted_pipe::CountedPipe;
+use eifel::Eifel;
+use f_rto::FRto;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
+use ncr::Ncr;
 use probe::Probe;
 use prr::Prr;
+use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
+use tcp_pr::TcpPr;
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
 /// acknowledgement ends the phase.
@@ -59,7 +73,9 @@ pub(crate) struct Ack<'a> {
     pub(crate) dsack: Option<(u64, u64)>,
     /// The first octet beyond the peer's window.
     pub(crate) window_end: u64,
-    /// It repeats the last acknowledgement and carries nothing else (RFC 5681, section 2).
+    /// It repeats the last acknowledgement and carries nothing else.
+    pub(crate) repeated: bool,
+    /// It does so while data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
     /// A retransmission triggered it (in simulation).
     pub(crate) rtx: bool,
@@ -74,10 +90,12 @@ struct Parts {
     undo: Undo,
     limited_transmit: LimitedTransmit,
     reduction: Reduction,
+    pipe: Pipe,
     flavour: Flavour,
     enhanced_sampling: bool,
     grows_while_waiting: bool,
     probes: bool,
+    initial_window: u32,
 }
 
 /// The sending half.
@@ -111,19 +129,28 @@ pub(crate) struct Sender {
     probe: Probe,
     /// Duplicate acknowledgements since the last new one, for peers without SACK.
     dupacks: u32,
+    counted_pipe: CountedPipe,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
     high_rxt: SegNo,
-    /// RescueRxt of RFC 6675: no second rescue before this is acknowledged.
+    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
     rescued_to: u64,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
+    eifel: Eifel,
+    f_rto: FRto,
+    /// What stood before a needless timeout whose round-trip time is still to be learnt from.
+    adapt: Option<Before>,
     timers: Timers,
     /// The window that new data may fill while a hole waits, if the window itself grows meanwhile.
     held_window: Option<f64>,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
+    /// TCP-NCR's state, for the senders that use it.
+    ncr: Option<Ncr>,
+    /// TCP-PR's machine, for the senders that live by it.
+    tcp_pr: Option<Box<TcpPr>>,
 }
 
 impl Sender {
@@ -136,10 +163,12 @@ impl Sender {
                 undo: row.undo,
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
+                pipe: config.pipe,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 grows_while_waiting: row.grows_while_waiting,
                 probes: row.probes,
+                initial_window: config.initial_window,
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -152,7 +181,8 @@ impl Sender {
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
             control: variant.congestion_control(),
             detector: variant.detector(),
-            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile),
+            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
+                .with_wb(variant.wb_rto(config)),
             min_rtt: MinRtt::default(),
             latest_rtt: None,
             phase: Phase::Open,
@@ -162,13 +192,19 @@ impl Sender {
             prr_budget: 0,
             probe: Probe::default(),
             dupacks: 0,
+            counted_pipe: CountedPipe::default(),
             fast_retransmit_due: false,
             high_rxt: 0,
             rescued_to: 0,
             highest_at: Instant::ZERO,
+            eifel: Eifel::new(variant.eifel()),
+            f_rto: FRto::new(variant.f_rto()),
+            adapt: None,
             timers: Timers::new(),
             held_window: None,
             patience: None,
+            ncr: Ncr::new(variant.limited_transmit()),
+            tcp_pr: variant.tcp_pr(config).map(Box::new),
         }
     }
 
@@ -194,6 +230,11 @@ impl Sender {
         self.finished = true;
     }
 
+    /// Whether the application writes no more.
+    pub(crate) fn finished(&self) -> bool {
+        self.finished
+    }
+
     /// The peer's window ends at this offset.
     pub(crate) fn set_window_end(&mut self, end: u64) {
         self.window_end = end;
@@ -203,6 +244,10 @@ impl Sender {
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.rto.sample(rtt, 1.0);
         self.min_rtt.sample(rtt, now);
+        self.probe.on_rtt_sample();
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_handshake(rtt);
+        }
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -231,11 +276,11 @@ impl Sender {
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.rto.srtt()
+        self.tcp_pr.as_ref().map_or(self.rto.srtt(), |pr| pr.srtt())
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.rto.current()
+        self.tcp_pr_wait().unwrap_or_else(|| self.rto.current())
     }
 
     pub(crate) fn back_off(&mut self) {
@@ -261,13 +306,16 @@ impl Sender {
 
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_ack_by_tcp_pr(ack, now, observer);
+        }
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
         let highest_before = self.board.highest_delivered();
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
         self.window_end = self.window_end.max(ack.window_end);
-        self.count_dupacks(ack, &delivery, advanced);
+        let arrived = self.count_dupacks(ack, &delivery, advanced);
         self.measure_rtt(&delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
@@ -283,9 +331,9 @@ impl Sender {
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
-        if delivery.segments > 0 {
+        if arrived > 0 {
             let flow = self.flow(now);
-            self.control.on_delivered(delivery.segments, &flow);
+            self.control.on_delivered(arrived, &flow);
         }
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
@@ -293,9 +341,12 @@ impl Sender {
         self.retransmissions.expire(now, self.rto.base() * 2);
 
         let phase_before = self.phase;
+        self.counted_pipe.on_ack(advanced);
+        let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
         if advanced {
             self.on_progress(now, observer);
         }
+        self.on_ack_by_ncr(ack, advanced, flight_before);
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
         }
@@ -303,10 +354,14 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
             let flow = self.flow(now);
-            self.control.grow(&mut self.window, delivery.passed, &flow);
-            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            if window_was_full {
+                self.control.grow(&mut self.window, delivery.passed, &flow);
+                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            } else {
+                self.control.on_limited(&flow);
+            }
         }
         self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
@@ -330,38 +385,49 @@ impl Sender {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
-        let retransmissions = &mut self.retransmissions;
-        self.board.acknowledge(ack.una, blocks, spurious_after, |number| {
-            retransmissions.on_covered(number, now);
+        let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
+        self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            if covered.resent {
+                retransmissions.on_covered(covered.number, now);
+            }
+            if let Some(pr) = tcp_pr {
+                pr.on_covered(covered.number);
+            }
         })
     }
 
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived.
-    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) {
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) -> u32 {
         if self.parts.acks == Acks::Sack {
-            return;
+            return delivery.segments;
         }
+        let before = self.dupacks;
         if advanced {
             // A partial acknowledgement: one segment was the hole, the others had made duplicates.
             self.dupacks = match self.phase {
                 Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
                 _ => 0,
             };
-        } else if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            return delivery.passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
             self.dupacks += 1;
         }
+        self.dupacks - before
     }
 
     fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
         if let Some(sent) = delivery.original_sent {
             let rtt = now.since(sent);
-            self.rto.sample(rtt, f64::from(flight.max(1)));
+            self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
             self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
+            self.rto.forget_backoff();
         }
         if advanced {
-            self.rto.progress();
+            self.rto.progress(self.window.cwnd);
         }
     }
 
@@ -459,15 +525,24 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
             if self.parts.probes {
                 self.schedule_probe(now);
             }
         }
     }
 
+    /// The one place where the retransmission timer is computed.
+    fn restart_retransmit_timer(&mut self, now: Instant) {
+        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
+        self.timers.set(Timer::Retransmit, now + timeout);
+    }
+
     /// Timers may be due.
     pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_drop_timer(now, observer);
+        }
         if self.timers.expired(Timer::Detect, now) {
             self.detect(false, now, observer);
         }
@@ -479,13 +554,18 @@ impl Sender {
         }
     }
 
+    /// Segments in flight, without what limited transmit sent beyond cwnd.
+    fn flight(&self) -> f64 {
+        f64::from(self.board.outstanding()).min(self.window.cwnd)
+    }
+
     fn flow(&self, now: Instant) -> Flow {
-        Flow {
-            now,
-            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
-            srtt: self.rto.srtt(),
-            min_rtt: self.min_rtt.get(),
-        }
+        let flight = match self.ncr.and_then(|ncr| ncr.flight_prev()) {
+            // RFC 4653, section 3.4: ssthresh = cwnd = (FlightSizePrev / 2).
+            Some(flight_prev) => flight_prev,
+            None => self.flight(),
+        };
+        Flow { now, flight, srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
     }
 
     fn view(&self, now: Instant) -> View {

@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_units::Instant;
 
-use super::time_order::{Links, Ring, TimeOrder};
+use super::time_order::{self, Links, Ring, TimeOrder};
 use crate::detect::{Overdue, Rule, Scope};
 
 /// A segment's place in the stream, counted in segments.
@@ -40,6 +40,14 @@ impl Entry {
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
+}
+
+/// One segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) number: SegNo,
+    /// It was ever retransmitted.
+    pub(crate) resent: bool,
 }
 
 /// What one acknowledgement newly delivered, cumulatively or selectively.
@@ -139,6 +147,11 @@ impl Scoreboard {
         self.highest
     }
 
+    /// Where the first outstanding segment ends.
+    pub(crate) fn first_end(&self) -> u64 {
+        self.entries.front().map_or(0, Entry::end)
+    }
+
     /// The last segment sent that is not SACKed.
     pub(crate) fn last_unsacked(&self) -> Option<(SegNo, &Entry)> {
         let (index, entry) = self.entries.iter().enumerate().rev().find(|(_, e)| !e.sacked)?;
@@ -195,13 +208,13 @@ impl Scoreboard {
 
     /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
     /// A retransmission sent after `spurious_after` cannot have been acknowledged yet (RACK's guard
-    /// against ambiguity). `on_retransmitted` is told of every covered segment once resent.
+    /// against ambiguity). `on_delivered` is told of every newly covered segment.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
         blocks: &[(u64, u64)],
         spurious_after: Instant,
-        mut on_retransmitted: impl FnMut(SegNo),
+        mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
         let highest_before = self.highest;
@@ -218,13 +231,7 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                self.deliver(
-                    self.base,
-                    highest_before,
-                    spurious_after,
-                    &mut d,
-                    &mut on_retransmitted,
-                );
+                self.deliver(self.base, highest_before, spurious_after, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -237,7 +244,7 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_retransmitted);
+                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
                 self.sacked_from_edge += u32::from(number >= self.edge);
@@ -257,7 +264,7 @@ impl Scoreboard {
         highest_before: Option<SegNo>,
         spurious_after: Instant,
         d: &mut Delivery,
-        on_retransmitted: &mut impl FnMut(SegNo),
+        on_delivered: &mut impl FnMut(Covered),
     ) {
         let index = (number - self.base) as usize;
         let entry = &mut self.entries[index];
@@ -268,9 +275,8 @@ impl Scoreboard {
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        if entry.retransmitted {
-            on_retransmitted(number);
-        } else {
+        on_delivered(Covered { number, resent: entry.retransmitted });
+        if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
         }
@@ -280,7 +286,9 @@ impl Scoreboard {
             d.latest_sent = d.latest_sent.max(Some(sent));
             if self.latest_delivered.is_none_or(|latest| (sent, end) > latest) {
                 self.latest_delivered = Some((sent, end));
-                if !was_lost {
+                if was_lost {
+                    self.order.seek(&mut ring, |e| (e.sent, e.end()) < (sent, end));
+                } else {
                     self.order.delivered_latest(&mut ring, number);
                 }
             }
@@ -380,13 +388,16 @@ impl Scoreboard {
 
     /// Takes back every "lost" that was not acted on yet.
     pub(crate) fn forgive(&mut self) {
+        let mut before = None;
         while let Some(number) = self.next_lost() {
             self.lost_queue.pop();
             self.entries[(number - self.base) as usize].lost = false;
+            let mut ring = ring(&mut self.entries, self.base);
+            self.order.put_back(&mut ring, number, before, self.latest_delivered);
+            before = Some(number);
         }
         self.lost = 0;
         self.marked_to = self.base;
-        self.rebuild_order();
     }
 
     /// The receiver has thrown away what it had SACKed (RFC 2018, section 8): forget it.
@@ -451,7 +462,8 @@ impl Scoreboard {
         None
     }
 
-    fn mark_lost(&mut self, number: SegNo) -> bool {
+    /// Holds segment `number`, which must not have been delivered, for lost.
+    pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {
             return false;
@@ -512,10 +524,14 @@ impl Scoreboard {
     }
 
     fn number(&self, low: u32) -> SegNo {
-        self.base + u64::from(low.wrapping_sub(self.base as u32))
+        self.base + u64::from(time_order::low(u64::from(low.wrapping_sub(self.base as u32))))
     }
 }
 
 fn ring(entries: &mut VecDeque<Entry>, base: SegNo) -> Ring<'_> {
     Ring { entries, base }
 }
+
+#[cfg(test)]
+#[path = "scoreboard_tests.rs"]
+mod tests;

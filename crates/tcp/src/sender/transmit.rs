@@ -2,6 +2,7 @@
 
 use unruffled_units::Instant;
 
+use super::f_rto::Step;
 use super::retransmissions::Cause;
 use super::scoreboard::SegNo;
 use super::{Phase, Sender};
@@ -22,6 +23,9 @@ pub(crate) struct Transmission {
 impl Sender {
     /// The next segment that may leave at `now`, if any.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if self.tcp_pr.is_some() {
+            return self.flush_cwnd(now);
+        }
         if let Some(transmission) = self.poll_probe(now) {
             return Some(transmission);
         }
@@ -31,7 +35,7 @@ impl Sender {
                 let cwnd = self.held_window.unwrap_or(self.window.cwnd);
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
                 if self.board.outstanding() >= allowed {
-                    return None;
+                    return self.extended_limited_transmit(now);
                 }
                 self.new_data(now)
             }
@@ -47,19 +51,38 @@ impl Sender {
                     }
                     None => self.new_data(now).or_else(|| self.last_resort(now)),
                 };
-                self.fast_retransmit_due = false;
+                let first = std::mem::take(&mut self.fast_retransmit_due);
                 if transmission.is_some() {
+                    if !first {
+                        self.counted_pipe.on_sent();
+                    }
                     self.prr.on_sent();
                     self.prr_budget = self.prr_budget.saturating_sub(1);
                 }
                 transmission
             }
-            Phase::Loss { .. } => {
+            Phase::Loss { .. } => self.poll_after_timeout(now),
+        }
+    }
+
+    fn poll_after_timeout(&mut self, now: Instant) -> Option<Transmission> {
+        match self.f_rto.step() {
+            Step::First { .. } | Step::Second { new: 0 } => None,
+            Step::Second { .. } => {
+                let transmission = self.new_data(now)?;
+                self.f_rto.on_sent_new();
+                Some(transmission)
+            }
+            Step::Idle | Step::Resend => {
                 if f64::from(self.effective_pipe()) >= self.window.cwnd.floor() {
                     return None;
                 }
                 match self.board.next_lost() {
-                    Some(number) => Some(self.retransmit(number, Cause::Timeout, now)),
+                    Some(number) => {
+                        let transmission = self.retransmit(number, Cause::Timeout, now);
+                        self.f_rto.on_resent(self.board.entry(number).end());
+                        Some(transmission)
+                    }
                     None => self.new_data(now),
                 }
             }
@@ -76,18 +99,22 @@ impl Sender {
 
     /// The pipe, less what duplicates without SACK say has arrived.
     fn effective_pipe(&self) -> u32 {
-        self.board.pipe().saturating_sub(self.dupacks)
+        let counted = self.counted_pipe.get();
+        counted.unwrap_or_else(|| self.board.pipe().saturating_sub(self.dupacks))
     }
 
-    pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
+    /// Length of the next new segment, if there is one and the peer has room for it.
+    pub(super) fn next_new(&self) -> Option<u64> {
         let offset = self.nxt;
         let fin = self.finished && offset == self.written;
         let len =
             if fin { 1 } else { self.written.saturating_sub(offset).min(u64::from(self.mss)) };
         // Silly windows are avoided: the peer must have room for the whole segment.
-        if len == 0 || (offset + len > self.window_end && !fin) {
-            return None;
-        }
+        (len > 0 && (offset + len <= self.window_end || fin)).then_some(len)
+    }
+
+    pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
+        let (offset, len) = (self.nxt, self.next_new()?);
         self.board.push(offset, len as u32, now);
         self.nxt += len;
         self.start_retransmit_timer(now);
@@ -103,6 +130,7 @@ impl Sender {
         let range = (offset, offset + u64::from(len));
         self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
         self.board.retransmit(number, now);
+        self.eifel.on_retransmit(now);
         self.start_retransmit_timer(now);
         self.transmission(offset, len, Some(cause))
     }
@@ -113,8 +141,8 @@ impl Sender {
     }
 
     fn start_retransmit_timer(&mut self, now: Instant) {
-        if self.timers.get(Timer::Retransmit).is_none() {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+        if self.tcp_pr.is_none() && self.timers.get(Timer::Retransmit).is_none() {
+            self.restart_retransmit_timer(now);
         }
     }
 
@@ -128,7 +156,7 @@ impl Sender {
             return Some(self.retransmit(number, Cause::FastRetransmit, now));
         }
         let (number, last) = self.board.last_unsacked()?;
-        if self.una < self.rescued_to || last.retransmitted {
+        if self.una <= self.rescued_to || last.retransmitted {
             return None;
         }
         let Phase::Recovery { point } = self.phase else { return None };

@@ -62,6 +62,7 @@ mod tests {
     fn acknowledge(sender: &mut Sender, una: u64, to: u64, ms: u64) -> usize {
         let blocks = [(MSS, to * MSS)];
         let ack = Ack {
+            repeated: false,
             una: una * MSS,
             blocks: if to > una { &blocks } else { &[] },
             dsack: None,

@@ -1,27 +1,32 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
-use super::{Acks, Control, Flavour, Reduction, Row, Undo};
+use super::{Acks, Conduct, Control, Flavour, Reduction, Row, Timer, Undo};
+use crate::control::westwood;
 use crate::detect::avg_dev::{self, AvgDev};
 use crate::detect::blanton_allman::{self, BlantonAllman};
 use crate::detect::dcr::{self, Dcr};
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::linux_reordering::{self, LinuxReordering};
+use crate::detect::ncr::{self, Ncr};
+use crate::detect::never::Never;
 use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::detect::td_fr::{self, TdFr};
-use crate::sender::LimitedTransmit;
+use crate::sender::{LimitedTransmit, tcp_pr, wb_rto};
 
 const RENO: Row = Row {
     name: "reno",
     about: "fast retransmit at three duplicates, fast recovery, no SACK",
     source: "RFC 5681",
+    conduct: Conduct::Parts,
     acks: Acks::Reno,
     detector: Fixed::build,
     detection: "fixed dupthresh",
     undo: Undo::None,
     limited_transmit: LimitedTransmit::Rfc3042,
     reduction: Reduction::AtOnce,
+    timer: Timer::Rfc6298,
     control: Control::Reno,
     grows_while_waiting: false,
     probes: false,
@@ -135,6 +140,56 @@ const RACK: Row = Row {
     ..SACK
 };
 
+const WB_MEDIUM: Row = Row {
+    name: "wb-medium",
+    about: "reno with a timeout drawn at random, longer for those who congest",
+    source: "WB-RTO, section 3 and footnote 4 (Medium Scale)",
+    timer: Timer::WbRto(wb_rto::MEDIUM),
+    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN],
+    ..RENO
+};
+
+const TCP_PR: Row = Row {
+    name: "tcp-pr",
+    about: "loss by time alone: three times the largest round-trip time, no duplicates counted",
+    source: "TCP-PR, tables 1 and 3",
+    conduct: Conduct::TcpPr,
+    acks: Acks::Cumulative,
+    detector: Never::build,
+    detection: "no acknowledgement within mxrtt of its sending",
+    limited_transmit: LimitedTransmit::None,
+    parameters: tcp_pr::PARAMETERS,
+    ..RENO
+};
+
+const TCP_PR_SACK: Row = Row {
+    name: "tcp-pr-sack",
+    about: "tcp-pr, and SACKed packets count as acknowledged",
+    acks: Acks::Sack,
+    ..TCP_PR
+};
+
+const NCR_CAREFUL: Row = Row {
+    name: "ncr-careful",
+    about: "dupthresh about one window, at half the rate while a hole waits",
+    source: "RFC 4653 (Careful Limited Transmit)",
+    detector: Ncr::build,
+    detection: "dupthresh 2/3 of the outstanding data",
+    limited_transmit: LimitedTransmit::Careful,
+    parameters: ncr::CAREFUL,
+    ..SACK
+};
+
+const NCR_AGGRESSIVE: Row = Row {
+    name: "ncr-aggressive",
+    about: "dupthresh about one window, at the full rate while a hole waits",
+    source: "RFC 4653 (Aggressive Limited Transmit)",
+    detection: "dupthresh 1/2 of the outstanding data",
+    limited_transmit: LimitedTransmit::Aggressive,
+    parameters: ncr::AGGRESSIVE,
+    ..NCR_CAREFUL
+};
+
 const LINUX_REORDERING: Row = Row {
     name: "linux-reordering",
     about: "dupthresh is the longest reordering seen, up to 300: Linux before RACK",
@@ -216,6 +271,8 @@ pub const ROWS: &[Row] = &[
         ..RR_TA
     },
     AVG_DEV,
+    TCP_PR,
+    TCP_PR_SACK,
     DCR_ACK,
     Row {
         name: "dcr-timer",
@@ -225,7 +282,32 @@ pub const ROWS: &[Row] = &[
         detection: "one round trip after the first duplicate",
         ..DCR_ACK
     },
-    RACK,
+    NCR_CAREFUL,
+    NCR_AGGRESSIVE,
+    Row {
+        name: "wb-small",
+        about: "wb-medium with shorter timeouts",
+        source: "WB-RTO, footnote 3 (Small Scale)",
+        timer: Timer::WbRto(wb_rto::SMALL),
+        ..WB_MEDIUM
+    },
+    WB_MEDIUM,
+    Row {
+        name: "wb-wide",
+        about: "wb-medium with longer timeouts",
+        source: "WB-RTO, footnote 5 (Wide Scale)",
+        timer: Timer::WbRto(wb_rto::WIDE),
+        ..WB_MEDIUM
+    },
+    Row {
+        name: "westwood",
+        about: "newreno, and after a loss the window is what the acknowledgements' rate says",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
+        control: Control::Westwood,
+        parameters: &[fixed::PARAMETERS[0], westwood::PARAMETERS[0]],
+        ..NEWRENO
+    },
     LINUX_REORDERING,
+    RACK,
     QUIC,
 ];
