@@ -3,27 +3,30 @@
 //!
 //! The thread sleeps until shortly before the next packet is due and spins for the rest, because a
 //! sleeping thread wakes up some 50 µs late. While it spins it reads what comes, so the instant at
-//! which a packet came to the path is known about as well as the one at which it left.
+//! which a packet came to the path is known about as well as the one at which it left. It asks for
+//! the lowest real-time priority: it needs little, but at once. Beside programs that keep all
+//! processors busy, that took the 99th percentile of its lateness from 1 to 5 ms down to 30 µs;
+//! niceness did not, since it only counts among the processes of one session.
 //!
 //! What it cannot know is when a packet came while the thread was kept off the processor; such a
 //! packet enters the path late, and a busy machine shows in the lateness of those it was to write.
 
 use std::io::ErrorKind;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Clock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::setpriority_process;
 use rustix::thread::set_current_timer_slack;
+use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
+use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
 use unruffled_units::{Duration, Instant};
 
 use crate::packet::is_carried;
 use crate::pair::Device;
+use crate::spin::Budget;
 use crate::{Chain, Counts, Lateness};
-
-/// How long before a packet is due the thread stops sleeping.
-const SPIN: Duration = Duration::from_micros(60);
 
 /// How long the thread sleeps before it looks whether it is to stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
@@ -53,6 +56,7 @@ pub(crate) struct Lane {
     chain: Chain<Box<[u8]>>,
     start: Clock,
     stop: Arc<AtomicBool>,
+    budget: Budget,
     ignored: u64,
     refused: u64,
     lateness: Lateness,
@@ -66,14 +70,16 @@ impl Lane {
         start: Clock,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        Self { from, to, chain, start, stop, ignored: 0, refused: 0, lateness: Lateness::new() }
+        let (budget, lateness) = (Budget::new(), Lateness::new());
+        Self { from, to, chain, start, stop, budget, ignored: 0, refused: 0, lateness }
     }
 
     /// Carries packets until it is told to stop.
     pub(crate) fn run(mut self) -> LaneReport {
         // Both only make it more punctual, and need not succeed.
-        let _ = set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let _ = setpriority_process(None, -20);
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let real_time = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, real_time);
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
         while !self.stop.load(Ordering::Relaxed) {
             self.deliver();
@@ -141,9 +147,9 @@ impl Lane {
     }
 
     /// Sleeps until a packet comes, or until shortly before one is due.
-    fn rest(&self) {
-        let until_due = self.chain.due().map(|due| due.since(self.now()));
-        let sleep = until_due.map_or(LONGEST_SLEEP, |span| span.saturating_sub(SPIN));
+    fn rest(&mut self) {
+        let now = self.now();
+        let sleep = self.chain.due().map_or(LONGEST_SLEEP, |due| self.budget.sleep(now, due));
         if sleep > Duration::ZERO {
             wait_for(&self.from, PollFlags::IN, sleep.min(LONGEST_SLEEP));
         }

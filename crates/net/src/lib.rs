@@ -2,6 +2,7 @@
 //!
 //! - [`Namespace`]: a network of its own, which lives no longer than the process that made it.
 //! - [`Pair`]: two of them, left and right, each with a TUN device that all its traffic goes to.
+//! - [`Application`]: a program at one end.
 //! - [`Emulator`]: carries packets from one device to the other over a [`Chain`] of the same links
 //!   that the simulator uses, in real time, and measures how late it was itself.
 //! - [`Chain`]: one direction of such a path; knows no clock and no device.
@@ -10,6 +11,7 @@
 //! acknowledgements.
 #![cfg(target_os = "linux")]
 
+mod application;
 mod chain;
 mod emulator;
 mod error;
@@ -18,7 +20,9 @@ mod lateness;
 mod namespace;
 mod packet;
 mod pair;
+mod spin;
 
+pub use application::Application;
 pub use chain::{Chain, Counts, Hop};
 pub use emulator::{Emulator, Report};
 pub use error::Error;

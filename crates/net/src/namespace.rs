@@ -103,6 +103,21 @@ impl Namespace {
         })
     }
 
+    /// Whether anything in it waits for TCP connections or has a UDP socket: a server is up.
+    pub fn is_listening(&self) -> bool {
+        const LISTEN: &str = "0A";
+        let sockets = |table: &str, state: Option<&str>| {
+            let table = std::fs::read_to_string(format!("/proc/{}/net/{table}", self.keeper()));
+            table
+                .unwrap_or_default()
+                .lines()
+                .skip(1)
+                .any(|line| state.is_none() || line.split_whitespace().nth(3) == state)
+        };
+        ["tcp", "tcp6"].iter().any(|table| sockets(table, Some(LISTEN)))
+            || ["udp", "udp6"].iter().any(|table| sockets(table, None))
+    }
+
     /// Sets a sysctl of the namespace, such as `net.ipv4.tcp_congestion_control`.
     ///
     /// # Errors

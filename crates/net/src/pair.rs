@@ -1,6 +1,7 @@
 //! Two namespaces that can only talk to each other, over a path that somebody has to emulate.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::Command;
 use std::sync::Arc;
 
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -68,6 +69,20 @@ impl Pair {
     pub fn emulate(&self, hops: &[Hop]) -> Result<Emulator, Error> {
         Emulator::start(&self.left.device, &self.right.device, hops)
     }
+
+    /// `sh -c line`, with the addresses of both ends in its environment: `UNRUFFLED_LEFT`,
+    /// `UNRUFFLED_RIGHT`, and the same with `_V6` where there is IPv6.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]);
+        for (name, side) in [("LEFT", &self.left), ("RIGHT", &self.right)] {
+            command.env(format!("UNRUFFLED_{name}"), side.v4.to_string());
+            if let Some(v6) = side.v6 {
+                command.env(format!("UNRUFFLED_{name}_V6"), v6.to_string());
+            }
+        }
+        command
+    }
 }
 
 type Addresses = (Ipv4Addr, Option<Ipv6Addr>);
@@ -88,7 +103,7 @@ impl Side {
         if let (Some(own), Some(peer)) = (own.1, peer.1) {
             batch += &format!(
                 "address add {own} peer {peer} dev {DEVICE} nodad\n\
-                 -6 route add default dev {DEVICE}\n"
+                 route add ::/0 dev {DEVICE}\n"
             );
         }
         namespace.ip(&batch)?;
