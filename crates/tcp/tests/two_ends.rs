@@ -126,11 +126,12 @@ impl World {
                 accepted = Some((offset, len));
             }
         };
-        let End { connection, stored, .. } = &mut self.ends[end];
+        let End { connection, stored, read, .. } = &mut self.ends[end];
         connection.handle_segment(&segment, self.now, &mut observer);
         if let Some((offset, len)) = accepted {
             let skipped = offset - at.or(connection.receive_offset(segment.seq)).expect("accepted");
-            for i in 0..u64::from(len) {
+            // Part of it may be old, and read.
+            for i in read.saturating_sub(offset)..u64::from(len) {
                 stored.insert(offset + i, payload[(skipped + i) as usize]);
             }
         }
@@ -311,8 +312,8 @@ fn live(
             continue;
         }
         assert_eq!(this.connection.state(), State::Closed);
+        // The last acknowledgements may all get lost: then TIME-WAIT ends, and a reset tells.
         assert_eq!(this.read, other.written, "what end {end} has read");
-        assert_eq!(this.connection.unacknowledged_from(), this.written);
         assert!(this.stored.is_empty() && this.connection.peer_finished());
     }
 }
