@@ -15,7 +15,7 @@ use crate::output;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (rr-3, dcr-4) or a TOML file
+    /// A built-in scenario (rr-3, dcr-4, burst) or a TOML file
     #[arg(default_value = "rr-3")]
     scenario: String,
     /// Senders to compare, in place of the scenario's (see `unruffled variants`)
@@ -45,6 +45,9 @@ pub(crate) struct Arguments {
     /// Write the packets at the first variant's sender, first seed, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Write what each variant takes for a loss, over time (first seed), as SVG
+    #[arg(long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -86,17 +89,23 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     // What cannot be written should be known before the work, not after it.
     let report_path = (!arguments.no_report)
         .then(|| arguments.report.clone().unwrap_or_else(|| report_name(&scenario.name)));
-    let outputs = || [&report_path, &arguments.pcap].into_iter().flatten();
-    for path in outputs() {
+    let outputs = [&report_path, &arguments.pcap, &arguments.thresholds];
+    for path in outputs.into_iter().flatten() {
         if output::same(path, Path::new(&arguments.scenario)) {
             return Err(Error::Overwrites { path: path.clone(), what: "the scenario" });
         }
         output::probe(path).map_err(|e| Error::output(path, e))?;
     }
-    if let (Some(report), Some(pcap)) = (&report_path, &arguments.pcap)
-        && output::same(report, pcap)
-    {
-        return Err(Error::Overwrites { path: pcap.clone(), what: "the report" });
+    for (path, what, other) in [
+        (&arguments.pcap, "the report", &report_path),
+        (&arguments.thresholds, "the report", &report_path),
+        (&arguments.thresholds, "the capture", &arguments.pcap),
+    ] {
+        if let (Some(path), Some(other)) = (path, other)
+            && output::same(path, other)
+        {
+            return Err(Error::Overwrites { path: path.clone(), what });
+        }
     }
 
     let pool = rayon::ThreadPoolBuilder::new()
@@ -113,6 +122,11 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         crate::tell(&format!("report: {}", path.display()));
         Ok(())
     });
+    if let Some(path) = &arguments.thresholds {
+        output::write_text(path, &report::thresholds(&comparison))
+            .map_err(|e| Error::output(path, e))?;
+        crate::tell(&format!("thresholds: {}", path.display()));
+    }
     let text = if arguments.json {
         table::json(&comparison)
     } else if arguments.csv {

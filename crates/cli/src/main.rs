@@ -2,6 +2,8 @@
 
 mod bench;
 mod compare;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod output;
 mod variants;
 
@@ -23,6 +25,9 @@ struct Cli {
 enum Command {
     /// Run several senders over a path that reorders: a table and an HTML report
     Compare(compare::Arguments),
+    /// Join two network namespaces by a scenario's path, and run real programs across it
+    #[cfg(target_os = "linux")]
+    Emulate(emulate::Arguments),
     /// List the senders: name, parts, parameters, source
     Variants(variants::Arguments),
     /// Measure how fast this machine simulates
@@ -78,6 +83,8 @@ fn main() -> ExitCode {
     };
     match cli.command {
         Command::Compare(arguments) => compare::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(arguments) => emulate::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
     }

@@ -92,7 +92,7 @@ fn in_full(variant: &Variant) -> String {
         let _ = writeln!(text, "  {part:20}  {what}");
     }
     if variant.parameters().next().is_some() {
-        let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", row.name);
+        let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", variant.name());
         for (p, _) in variant.parameters() {
             let (default, low, high) = (p.show(p.default), p.show(p.range.0), p.show(p.range.1));
             let _ = writeln!(text, "  {:16}  {default}, {low} to {high}", p.name);

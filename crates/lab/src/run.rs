@@ -22,11 +22,9 @@ pub fn run<M: Monitor>(
     let mut simulation = Simulation::new();
     let mut route = Vec::new();
     let mut back = Vec::new();
-    for (i, hop) in scenario.hops.iter().enumerate() {
-        // Each link has its own random numbers, whatever happens on the others.
-        let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(i as u64);
-        route.push(simulation.add_link(&hop.link, Direction::Forward, seed)?);
-        back.push(simulation.add_link(&hop.link, Direction::Reverse, seed)?);
+    for (link, seed) in scenario.links(seed) {
+        route.push(simulation.add_link(link, Direction::Forward, seed)?);
+        back.push(simulation.add_link(link, Direction::Reverse, seed)?);
     }
     back.reverse();
     let flow = simulation.add_flow(FlowConfig {

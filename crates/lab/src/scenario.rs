@@ -18,6 +18,9 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("rr-3", include_str!("../scenarios/rr-3.toml")),
     ("dcr-4", include_str!("../scenarios/dcr-4.toml")),
     ("burst", include_str!("../scenarios/burst.toml")),
+    ("in-order", include_str!("../scenarios/in-order.toml")),
+    ("half-late", include_str!("../scenarios/half-late.toml")),
+    ("few-late", include_str!("../scenarios/few-late.toml")),
 ];
 
 /// A hop of the path.
@@ -213,6 +216,14 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// The links from sender to receiver, each with the seed of its own that a run with `seed` gives
+    /// it: what is random on one link does not depend on what happens on the others.
+    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
+        let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let seeds = (0..).map(move |hop| first.wrapping_add(hop));
+        self.hops.iter().map(|hop| &hop.link).zip(seeds)
     }
 
     /// The same without impairments: the path at its best.

@@ -164,6 +164,11 @@ impl Stage {
         Ok(touches.then_some(Self { effect, from, until, rng }))
     }
 
+    /// Whether it neither delays nor doubles packets.
+    pub(crate) fn keeps_order(&self) -> bool {
+        matches!(self.effect, Effect::Loss { .. })
+    }
+
     /// Adds to the fate of a packet that came at `now`.
     pub(crate) fn touch(&mut self, fate: &mut Fate, now: Instant) {
         if now < self.from || now >= self.until {

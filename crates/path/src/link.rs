@@ -92,6 +92,11 @@ impl Link {
         }
     }
 
+    /// Whether packets leave it in the order in which they came, each once.
+    pub fn keeps_order(&self) -> bool {
+        self.stages.iter().all(Stage::keeps_order)
+    }
+
     /// How many packets wait or are in service at `now`, which must not go backwards.
     pub fn occupancy(&mut self, now: Instant) -> usize {
         self.transmitter.occupancy(now)

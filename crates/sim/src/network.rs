@@ -75,10 +75,11 @@ impl Network {
         seed: u64,
     ) -> Result<LinkId, ConfigError> {
         let id = LinkId(self.hops.len() as u32);
+        let link = Link::new(config, direction, seed)?;
         self.hops.push(Hop {
-            link: Link::new(config, direction, seed)?,
+            shuffles: !link.keeps_order(),
+            link,
             line: VecDeque::new(),
-            shuffles: !config.impairments.is_empty(),
             feeder: Feeder::Unknown,
         });
         Ok(id)

@@ -4,10 +4,21 @@
 //! retransmission that proved needless) and answers with a [`Rule`], a plain value that says which
 //! holes count as lost; the scoreboard applies it. One file per published algorithm.
 
+pub(crate) mod avg_dev;
+pub(crate) mod blanton_allman;
+pub(crate) mod dcr;
+mod duplicates;
 pub(crate) mod fixed;
+#[cfg(test)]
+mod fixtures;
+pub(crate) mod linux_reordering;
+pub(crate) mod ncr;
+pub(crate) mod never;
+pub(crate) mod quic;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;
+pub(crate) mod td_fr;
 
 use unruffled_units::{Duration, Instant};
 

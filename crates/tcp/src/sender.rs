@@ -10,6 +10,7 @@ mod f_rto;
 mod flow_control;
 mod limited_transmit;
 mod min_rtt;
+mod ncr;
 mod path_mtu;
 mod probe;
 mod prr;
@@ -18,8 +19,10 @@ mod response;
 mod retransmissions;
 mod rto;
 mod scoreboard;
+pub(crate) mod tcp_pr;
 mod time_order;
 mod transmit;
+mod waiting;
 pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
@@ -41,12 +44,14 @@ use f_rto::FRto;
 use flow_control::FlowControl;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
+use ncr::Ncr;
 use probe::Probe;
 use prr::Prr;
 use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
+use tcp_pr::TcpPr;
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
 /// acknowledgement ends the phase.
@@ -91,6 +96,7 @@ struct Parts {
     pipe: Pipe,
     flavour: Flavour,
     enhanced_sampling: bool,
+    grows_while_waiting: bool,
     probes: bool,
     initial_window: u32,
 }
@@ -141,8 +147,14 @@ pub(crate) struct Sender {
     /// What stood before a needless timeout whose round-trip time is still to be learnt from.
     adapt: Option<Before>,
     timers: Timers,
+    /// The window that new data may fill while a hole waits, if the window itself grows meanwhile.
+    held_window: Option<f64>,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
+    /// TCP-NCR's state, for the senders that use it.
+    ncr: Option<Ncr>,
+    /// TCP-PR's machine, for the senders that live by it.
+    tcp_pr: Option<Box<TcpPr>>,
 }
 
 impl Sender {
@@ -158,6 +170,7 @@ impl Sender {
                 pipe: config.pipe,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
+                grows_while_waiting: row.grows_while_waiting,
                 probes: row.probes,
                 initial_window: config.initial_window,
             },
@@ -193,7 +206,10 @@ impl Sender {
             f_rto: FRto::new(variant.f_rto()),
             adapt: None,
             timers: Timers::new(),
+            held_window: None,
             patience: None,
+            ncr: Ncr::new(variant.limited_transmit()),
+            tcp_pr: variant.tcp_pr(config).map(Box::new),
         }
     }
 
@@ -224,6 +240,9 @@ impl Sender {
         self.rto.sample(rtt, 1.0);
         self.min_rtt.sample(rtt, now);
         self.probe.on_rtt_sample();
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_handshake(rtt);
+        }
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -252,11 +271,11 @@ impl Sender {
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.rto.srtt()
+        self.tcp_pr.as_ref().map_or(self.rto.srtt(), |pr| pr.srtt())
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.rto.current()
+        self.tcp_pr_wait().unwrap_or_else(|| self.rto.current())
     }
 
     pub(crate) fn back_off(&mut self) {
@@ -282,6 +301,9 @@ impl Sender {
 
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_ack_by_tcp_pr(ack, now, observer);
+        }
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
         let highest_before = self.board.highest_delivered();
@@ -320,6 +342,7 @@ impl Sender {
         if advanced {
             self.on_progress(now, observer);
         }
+        self.on_ack_by_ncr(ack, advanced, flight_before);
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
         }
@@ -336,6 +359,7 @@ impl Sender {
                 self.control.on_limited(&flow);
             }
         }
+        self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
         }
@@ -357,9 +381,14 @@ impl Sender {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
-        let retransmissions = &mut self.retransmissions;
-        self.board.acknowledge(ack.una, blocks, spurious_after, |number| {
-            retransmissions.on_covered(number, now);
+        let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
+        self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            if covered.resent {
+                retransmissions.on_covered(covered.number, now);
+            }
+            if let Some(pr) = tcp_pr {
+                pr.on_covered(covered.number);
+            }
         })
     }
 
@@ -523,6 +552,9 @@ impl Sender {
 
     /// Timers may be due.
     pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
+        if self.tcp_pr.is_some() {
+            return self.on_drop_timer(now, observer);
+        }
         if self.timers.expired(Timer::Detect, now) {
             self.detect(false, now, observer);
         }
@@ -540,7 +572,12 @@ impl Sender {
     }
 
     fn flow(&self, now: Instant) -> Flow {
-        Flow { now, flight: self.flight(), srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
+        let flight = match self.ncr.and_then(|ncr| ncr.flight_prev()) {
+            // RFC 4653, section 3.4: ssthresh = cwnd = (FlightSizePrev / 2).
+            Some(flight_prev) => flight_prev,
+            None => self.flight(),
+        };
+        Flow { now, flight, srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
     }
 
     fn view(&self, now: Instant) -> View {

@@ -1,17 +1,21 @@
 //! The senders by name. A [`Row`] of the table names the parts that a sender is made of; a
 //! [`Variant`] is a row with parts added by name (`rr-ta+cubic`) and its parameters set.
 
+mod parts;
 mod rows;
 
+use parts::Change;
+pub use parts::{PARTS, Part};
 pub use rows::ROWS;
 
 use crate::Config;
-use crate::control::cubic::{self, Cubic};
-use crate::control::westwood::{self, Westwood};
+use crate::control::cubic::Cubic;
+use crate::control::westwood::Westwood;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
 use crate::sender::LimitedTransmit;
+use crate::sender::tcp_pr::TcpPr;
 use crate::sender::wb_rto::{Scale, WbRto};
 
 /// What a sender does when it finds that a reduction of the window was needless.
@@ -43,6 +47,8 @@ pub enum Acks {
     NewReno,
     /// Selective, with DSACK (RFC 6675).
     Sack,
+    /// Cumulative only; duplicates say nothing (TCP-PR).
+    Cumulative,
 }
 
 /// Which of a retransmitted segment's two acknowledgements measures its reordering length.
@@ -63,14 +69,13 @@ pub enum Timer {
     WbRto(Scale),
 }
 
-impl Timer {
-    /// Whether its expiry is the timeout of RFC 6298: the first segment is resent, and the window
-    /// falls to one.
-    fn is_standard_timeout(self) -> bool {
-        match self {
-            Self::Rfc6298 | Self::WbRto(_) => true,
-        }
-    }
+/// Who decides on losses, on the window and on what to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conduct {
+    /// The parts that the row names.
+    Parts,
+    /// TCP-PR, which is all of them in one: it takes no other part.
+    TcpPr,
 }
 
 /// Congestion control.
@@ -92,6 +97,8 @@ pub struct Row {
     pub about: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
+    /// Who decides.
+    pub conduct: Conduct,
     /// Acknowledgements and recovery.
     pub acks: Acks,
     /// Loss detection.
@@ -102,6 +109,9 @@ pub struct Row {
     pub undo: Undo,
     /// Limited transmit; the parameter `limited_transmit`, if the row has it, goes before.
     pub limited_transmit: LimitedTransmit,
+    /// Duplicates that wait for a hole grow the window as new acknowledgements do, in congestion
+    /// avoidance; what it grows by is not sent before the wait ends (TCP-DCR, section 2.2).
+    pub grows_while_waiting: bool,
     /// Window reduction in recovery.
     pub reduction: Reduction,
     /// Retransmission timer.
@@ -121,60 +131,6 @@ impl core::fmt::Debug for Row {
         write!(f, "Row({})", self.name)
     }
 }
-
-/// A part that can be added to a sender by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
-    /// As it stands behind the `+`.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
-    /// Paper or RFC.
-    pub source: &'static str,
-    /// What it changes.
-    change: Change,
-    /// What can be set of it.
-    pub parameters: &'static [Parameter],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Change {
-    Control(Control),
-    Eifel,
-    FRto,
-}
-
-/// The parts that any sender can take, where they make sense.
-pub const PARTS: &[Part] = &[
-    Part {
-        name: "cubic",
-        about: "the window grows with the cube of the time since the last reduction",
-        source: "RFC 9438",
-        change: Change::Control(Control::Cubic),
-        parameters: cubic::PARAMETERS,
-    },
-    Part {
-        name: "westwood",
-        about: "after a loss the window is what the rate of acknowledgements says the path holds",
-        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
-        change: Change::Control(Control::Westwood),
-        parameters: westwood::PARAMETERS,
-    },
-    Part {
-        name: "eifel",
-        about: "timestamps tell needless retransmissions; the window comes back",
-        source: "RFC 3522, RFC 4015",
-        change: Change::Eifel,
-        parameters: &[],
-    },
-    Part {
-        name: "f-rto",
-        about: "new data after a timeout tells a needless one; the window comes back",
-        source: "RFC 5682, RFC 4015",
-        change: Change::FRto,
-        parameters: &[],
-    },
-];
 
 /// A sender: a row, the parts added to it, and the values of its parameters.
 #[derive(Clone, Debug)]
@@ -228,14 +184,16 @@ impl Variant {
     /// Why `part` does not go with what the sender is made of, if it does not.
     fn clash(&self, part: &Part) -> Option<String> {
         let name = part.name;
+        if self.row.conduct == Conduct::TcpPr {
+            return Some(format!(
+                "{} has its own loss detection, timer and congestion control: expected no parts",
+                self.row.name
+            ));
+        }
         match part.change {
             Change::Control(_) if self.control != Control::Reno => {
                 Some(format!("{name} is a second congestion control: expected at most one"))
             }
-            Change::Eifel | Change::FRto if !self.row.timer.is_standard_timeout() => Some(format!(
-                "{name} takes back what RFC 6298's timeout does, and {} has none",
-                self.row.name
-            )),
             Change::Control(_) | Change::Eifel | Change::FRto => None,
         }
     }
@@ -296,13 +254,16 @@ impl Variant {
             Acks::Reno => "cumulative, recovery ends with the first new one",
             Acks::NewReno => "cumulative, partial ones resend the next hole",
             Acks::Sack => "selective, with DSACK",
+            Acks::Cumulative => "cumulative, duplicates say nothing",
         };
+        let by_tcp_pr = row.conduct == Conduct::TcpPr;
         let undo = match row.undo {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
         };
         let timer = match (row.timer, self.values().find("rtt_percentile")) {
+            _ if by_tcp_pr => "none: every packet has its own".to_owned(),
             (Timer::Rfc6298, None) => "RFC 6298".to_owned(),
             (Timer::Rfc6298, Some(p)) => {
                 format!("RFC 6298, at least the {:.1}th percentile", p * 100.0)
@@ -312,10 +273,12 @@ impl Variant {
             }
         };
         let reduction = match row.reduction {
+            _ if by_tcp_pr => "to half the window of the time when the lost packet was sent",
             Reduction::AtOnce => "to ssthresh at once",
             Reduction::Proportional => "proportional (PRR)",
         };
         let control = match self.control {
+            _ if by_tcp_pr => "TCP-PR's own",
             Control::Reno => "Reno, RFC 5681",
             Control::Cubic => "CUBIC, RFC 9438",
             Control::Westwood => "Westwood, ssthresh from the rate of acknowledgements",
@@ -329,6 +292,9 @@ impl Variant {
             ("window reduction", reduction.to_owned()),
             ("congestion control", control.to_owned()),
         ];
+        if row.grows_while_waiting {
+            parts.push(("while a hole waits", "the window keeps its additive increase".to_owned()));
+        }
         if self.eifel {
             parts.push(("eifel", "timestamps, RFC 3522; response RFC 4015".to_owned()));
         }
@@ -356,6 +322,11 @@ impl Variant {
 
     pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         (self.row.detector)(&self.values())
+    }
+
+    /// TCP-PR's machine, if the sender lives by it.
+    pub(crate) fn tcp_pr(&self, config: &Config) -> Option<TcpPr> {
+        (self.row.conduct == Conduct::TcpPr).then(|| TcpPr::build(&self.values(), config))
     }
 
     pub(crate) fn limited_transmit(&self) -> LimitedTransmit {
@@ -424,7 +395,8 @@ mod tests {
             for parts in ["+cubic+eifel+f-rto", "+f-rto+eifel", "+westwood"] {
                 let name = format!("{}{parts}", row.name);
                 let Ok(variant) = Variant::parse(&name) else {
-                    assert!(row.control != Control::Reno, "{name}");
+                    let whole = row.conduct == Conduct::TcpPr;
+                    assert!(whole || row.control != Control::Reno, "{name}");
                     continue;
                 };
                 let _ = (variant.detector(), variant.congestion_control());
@@ -435,6 +407,18 @@ mod tests {
         assert_eq!((variant.values().get("beta"), variant.values().get("c")), (0.5, 0.4));
         assert_eq!(variant.set("beta", "1"), Err("expected 0.1 to 0.99, found \"1\"".to_owned()));
         assert!(variant.set("c", "0").is_err());
+    }
+
+    #[test]
+    fn a_sender_that_is_all_of_one_piece_takes_no_parts() {
+        let change = Change::Control(Control::Reno);
+        let part = Part { name: "other", about: "", source: "", change, parameters: &[] };
+        for name in ["tcp-pr", "tcp-pr-sack"] {
+            let mut variant = Variant::named(name).expect("exists");
+            let reason =
+                "has its own loss detection, timer and congestion control: expected no parts";
+            assert_eq!(variant.add(&part), Err(format!("{name} {reason}")));
+        }
     }
 
     #[test]

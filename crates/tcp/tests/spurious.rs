@@ -321,6 +321,42 @@ fn westwood_counts_duplicates_as_deliveries_and_keeps_what_the_path_holds() {
 }
 
 #[test]
+fn westwood_counts_what_duplicates_have_told_only_once() {
+    let mut variant = Variant::parse("westwood").expect("a row");
+    variant.set("tau", "20 ms").expect("a time");
+    let mut t = Trace::new(&variant, false, 1);
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    t.ack(200, 1, &[], 0);
+    t.ack(210, 1, &[], 0);
+    t.ack(220, 1, &[], 0);
+    // Five segments more, two of which the duplicates stood for: 300/s. 20 and 52 as before, then
+    // (3·52 + 300 + 100)/5 = 111.2 a second; times RTTmin, 100 ms.
+    t.ack(230, 6, &[], 0);
+    t.timeout();
+    let (cwnd, ssthresh) = t.window();
+    assert!(cwnd == 1.0 && (ssthresh - 11.12).abs() < 1e-9, "{cwnd} {ssthresh}");
+}
+
+#[test]
+fn a_late_original_does_not_turn_the_echoed_time_back() {
+    let variant = Variant::parse("sack+eifel").expect("makes sense");
+    let mut receiver = Connection::listen(Config::default(), &variant);
+    let now = Instant::from_millis(500);
+    let mut gets = |seq: u32, len: u32, flags: Flags, value: u32| {
+        let timestamps = Some(Timestamps { value, echo: 0 });
+        let (seq, ack) = (SeqNr(seq), SeqNr(1));
+        let segment = Segment { seq, ack, len, flags, timestamps, ..Segment::default() };
+        receiver.handle_segment(&segment, now, &mut ());
+        receiver.poll_transmit(now, &mut ()).and_then(|s| s.timestamps).map(|t| t.echo)
+    };
+    assert_eq!(gets(0, 0, Flags { syn: true, ..Flags::default() }, 5), Some(5));
+    let ack = Flags { ack: true, ..Flags::default() };
+    assert_eq!(gets(1, 1000, ack, 90), Some(90), "the retransmission");
+    assert_eq!(gets(1, 1000, ack, 10), Some(90), "the original, late");
+    assert_eq!(gets(1001, 1000, ack, 95), Some(95));
+}
+
+#[test]
 fn wb_rto_draws_a_new_timeout_for_every_timer_and_never_backs_off() {
     let variant = Variant::parse("wb-medium").expect("a row");
     let times = |seed| {
@@ -334,6 +370,8 @@ fn wb_rto_draws_a_new_timeout_for_every_timer_and_never_backs_off() {
             // awnd is 5 (half the initial window): c·a_2 = 2·5 s at most, the RTT at least.
             assert!((100..=10_000).contains(&(now - last)), "{}", now - last);
             times.push(now - last);
+            let due = t.connection.poll_timeout().map(|due| due.since(t.now));
+            assert_eq!(due, Some(t.connection.rto()));
             last = now;
         }
         times

@@ -98,7 +98,9 @@ impl World {
             let buffered = self.ends[end].connection.unacknowledged_from();
             if segment.len > 0 {
                 let offset = self.ends[end].connection.send_offset(segment.seq);
-                assert!(offset >= buffered && offset + u64::from(segment.len) <= self.ends[end].written);
+                assert!(
+                    offset >= buffered && offset + u64::from(segment.len) <= self.ends[end].written
+                );
             }
             self.send(end, segment);
         }
@@ -295,7 +297,7 @@ fn live(
     assert!(world.wire.is_empty(), "has not ended");
     let failed = world.ends.iter().any(|end| end.connection.error().is_some());
     assert_eq!(failed, world.ends.iter().any(|end| end.aborted) && failed, "nobody has aborted");
-    let waits = |end: &End| end.connection.state() == State::Listen;
+    let waits = |end: &End| matches!(end.connection.state(), State::Listen | State::FinWait2);
     for (end, other) in [(0, 1), (1, 0)] {
         let (this, other) = (&world.ends[end], &world.ends[other]);
         if this.aborted {
@@ -303,12 +305,10 @@ fn live(
             continue;
         }
         if other.aborted {
-            // A listener does not notice that nobody came.
+            // The reset may get lost, and who has nothing to send does not notice without
+            // keep-alives; nor does a listener notice that nobody came.
             assert!(waits(this) || this.connection.state() == State::Closed);
-            assert!(matches!(
-                this.connection.error(),
-                None | Some(Error::Reset | Error::Refused)
-            ));
+            assert!(matches!(this.connection.error(), None | Some(Error::Reset | Error::Refused)));
             continue;
         }
         assert_eq!(this.connection.state(), State::Closed);
@@ -319,7 +319,11 @@ fn live(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_octet_arrives_once_and_in_order_and_it_ends(

@@ -39,8 +39,7 @@ impl Duration {
 
     /// The nearest span to `s` seconds; negative and undefined values give zero.
     pub fn from_secs_f64(s: f64) -> Self {
-        // A cast from a float saturates, and takes NaN to zero.
-        Self((s * 1e9).round() as u64)
+        Self(rounded(s * 1e9))
     }
 
     /// Whole nanoseconds.
@@ -70,13 +69,18 @@ impl Duration {
 
     /// The span times `factor`, rounded; never negative.
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(rounded(self.0 as f64 * factor))
     }
 
     /// How many times `other` goes into `self`, as a float; infinite when `other` is zero.
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
+}
+
+/// The nearest whole number; a cast from a float saturates, and takes NaN to zero.
+fn rounded(value: f64) -> u64 {
+    (value + 0.5) as u64
 }
 
 impl Instant {

@@ -14,7 +14,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[Parameter {
     default: 1.0,
     range: (0.01, 1000.0),
     about: "time constant of the filter of the bandwidth estimate",
-    source: "ns-2.26, Agent/TCP/WestwoodNR (tau_)",
+    source: "the authors' ns-2 agent WestwoodNR (tau_)",
 }];
 
 /// Acknowledgements that come closer together than this make one sample: the rate between two that

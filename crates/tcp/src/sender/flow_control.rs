@@ -3,7 +3,9 @@
 
 use unruffled_units::Instant;
 
+use super::scoreboard::SegNo;
 use super::{Sender, Transmission};
+use crate::timers::Timer;
 
 /// The sender's part in flow control.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,7 +97,10 @@ impl Sender {
         }
         let room = self.window_end.saturating_sub(self.nxt);
         if room > 0 {
-            return Some(self.push_new(room.min(u64::from(self.mss)), now));
+            let number = self.board.end();
+            let transmission = self.push_new(room.min(u64::from(self.mss)), now);
+            self.tell_tcp_pr(number, now);
+            return Some(transmission);
         }
         self.flow_control.probe = Some(now);
         Some(Transmission { offset: self.nxt, len: 1, fin: false, cause: None })
@@ -106,8 +111,17 @@ impl Sender {
         if acked > self.nxt
             && let Some(sent) = self.flow_control.probe.take()
         {
-            self.board.push(self.nxt, 1, sent);
+            let number = self.board.push(self.nxt, 1, sent);
             self.nxt += 1;
+            self.tell_tcp_pr(number, sent);
+        }
+    }
+
+    /// TCP-PR times every packet, those that its flush did not send too.
+    fn tell_tcp_pr(&mut self, number: SegNo, sent: Instant) {
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_sent(number, sent);
+            self.timers.set(Timer::Detect, sent);
         }
     }
 

@@ -13,15 +13,24 @@ pub enum LimitedTransmit {
     Rfc3042,
     /// One segment for each, up to this many congestion windows beyond the window (RR-TCP).
     Windows(f64),
+    /// One segment for each two that left the network (RFC 4653, Careful).
+    Careful,
+    /// One segment for each that left the network (RFC 4653, Aggressive).
+    Aggressive,
+    /// One segment for each of the first two, then one for every second (Blanton–Allman, AVG-DEV):
+    /// the acknowledgements keep coming, at half the rate.
+    EveryOther,
 }
 
 impl LimitedTransmit {
     /// Segments allowed beyond cwnd after `dupacks` duplicate acknowledgements.
     pub(crate) fn allowance(self, dupacks: u32, cwnd: f64) -> u32 {
         match self {
-            Self::None => 0,
+            // What RFC 4653 sends goes by the pipe, not by a count (see `ncr`).
+            Self::None | Self::Careful | Self::Aggressive => 0,
             Self::Rfc3042 => dupacks.min(2),
             Self::Windows(windows) => dupacks.min((windows * cwnd) as u32),
+            Self::EveryOther => dupacks.min(2) + dupacks.saturating_sub(2) / 2,
         }
     }
 
@@ -39,8 +48,11 @@ impl core::fmt::Display for LimitedTransmit {
         match self {
             Self::None => f.write_str("none"),
             Self::Rfc3042 => f.write_str("RFC 3042, first two duplicates"),
+            Self::Careful => f.write_str("RFC 4653, one per two SACKed"),
+            Self::Aggressive => f.write_str("RFC 4653, one per SACKed"),
             Self::Windows(w) if w.is_infinite() => f.write_str("one per duplicate"),
             Self::Windows(w) => write!(f, "one per duplicate up to {w} cwnd more"),
+            Self::EveryOther => f.write_str("first two duplicates, then every second"),
         }
     }
 }
@@ -69,5 +81,17 @@ impl IdleWatch {
     /// Loss recovery began: the period does not count.
     pub(crate) fn cancel(&mut self) {
         self.since = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_releases_two_and_then_half() {
+        let allowance = |dupacks| LimitedTransmit::EveryOther.allowance(dupacks, 4.0);
+        let released: Vec<u32> = (0..=9).map(allowance).collect();
+        assert_eq!(released, [0, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 }

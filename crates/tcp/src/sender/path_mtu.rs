@@ -3,6 +3,7 @@
 
 use unruffled_units::Instant;
 
+use super::ncr::Ncr;
 use super::retransmissions::Cause;
 use super::{Phase, Sender};
 use crate::timers::Timer;
@@ -18,6 +19,12 @@ impl Sender {
         let Some(renumbered) = self.board.split(mss) else { return };
         self.high_rxt = renumbered.first(self.high_rxt);
         self.retransmissions.renumber(|number| renumbered.first(number));
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_split(&renumbered, |number| self.board.entry(number).is_lost());
+            self.phase = Phase::Loss { point: self.nxt };
+            self.timers.set(Timer::Detect, now);
+            return;
+        }
         self.retransmissions.begin(Cause::Timeout, self.window, now);
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         self.window.cwnd = f64::from(self.board.pipe()) + 1.0;
@@ -26,6 +33,7 @@ impl Sender {
         self.fast_retransmit_due = false;
         self.counted_pipe.end();
         self.f_rto.stop();
+        self.ncr.iter_mut().for_each(Ncr::end);
         self.idle.cancel();
         self.end_probe();
         self.timers.stop(Timer::Detect);

@@ -5,6 +5,7 @@
 use unruffled_units::Instant;
 
 use super::counted_pipe::Pipe;
+use super::ncr::Ncr;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
@@ -113,6 +114,7 @@ impl Sender {
         self.rescued_to = self.board.first_end();
         self.idle.cancel();
         self.end_probe();
+        self.ncr.iter_mut().for_each(Ncr::end);
         match self.parts.reduction {
             // Westwood may find room for more than the window is.
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
@@ -164,6 +166,7 @@ impl Sender {
         self.counted_pipe.end();
         self.idle.cancel();
         self.end_probe();
+        self.ncr.iter_mut().for_each(Ncr::end);
         if self.board.reneged() {
             self.board.forget_sacks();
         }

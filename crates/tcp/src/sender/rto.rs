@@ -18,6 +18,8 @@ pub(crate) struct Rto {
     max: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
+    /// The timeout without backoff, computed at each sample.
+    base: Duration,
     /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
     backoff: u32,
     tail: Option<RttTail>,
@@ -29,7 +31,8 @@ impl Rto {
     /// Table 2: 99.8 %), if any.
     pub(crate) fn new(min: Duration, max: Duration, percentile: Option<f64>) -> Self {
         let tail = percentile.map(RttTail::new);
-        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail, wb: None }
+        let base = INITIAL.clamp(min, max);
+        Self { min, max, srtt: None, rttvar: Duration::ZERO, base, backoff: 0, tail, wb: None }
     }
 
     /// The same, but once there is a round-trip time WB-RTO sets the timeout.
@@ -52,9 +55,7 @@ impl Rto {
                 self.srtt = Some(srtt.mul_f64(1.0 - alpha) + rtt.mul_f64(alpha));
             }
         }
-        if let Some(tail) = &mut self.tail {
-            tail.add(rtt);
-        }
+        self.note(rtt);
     }
 
     /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0, once there is a sample.
@@ -67,9 +68,15 @@ impl Rto {
     pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration, rtt: Duration) {
         self.srtt = Some(srtt.max(rtt));
         self.rttvar = rttvar.max(rtt / 2);
+        self.note(rtt);
+    }
+
+    /// Counts the sample and computes the timeout anew.
+    fn note(&mut self, rtt: Duration) {
         if let Some(tail) = &mut self.tail {
             tail.add(rtt);
         }
+        self.base = self.computed();
     }
 
     /// SRTT, once there is a sample.
@@ -79,6 +86,11 @@ impl Rto {
 
     /// The timeout without backoff.
     pub(crate) fn base(&self) -> Duration {
+        self.base
+    }
+
+    /// The timeout of what has been measured: RFC 6298's, and not below the percentile.
+    fn computed(&self) -> Duration {
         let standard = match self.srtt {
             Some(srtt) => srtt + (self.rttvar * 4).max(GRANULARITY),
             None => INITIAL,

@@ -1,7 +1,7 @@
 //! What the sender knows of each segment between the cumulative acknowledgement and the highest
 //! sequence number sent (RFC 6675, sections 2 and 4): delivered, lost, resent, and when last sent.
 //!
-//! Segments are numbered in the order of the stream, from 0; a number never changes. All steps are
+//! Segments are numbered in the order of the stream, from 0; a number changes only when segments are split. All steps are
 //! amortised O(1) or O(log window), and allocate only when the window outgrows what it ever was.
 
 mod split;
@@ -10,6 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_units::Instant;
+
+pub(crate) use split::Renumbered;
 
 use super::time_order::{self, Links, Ring, TimeOrder};
 use crate::detect::{Overdue, Rule, Scope};
@@ -42,6 +44,19 @@ impl Entry {
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
+
+    /// Held for lost and not resent since.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+/// One segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) number: SegNo,
+    /// It was ever retransmitted.
+    pub(crate) resent: bool,
 }
 
 /// What one acknowledgement newly delivered, cumulatively or selectively.
@@ -202,13 +217,13 @@ impl Scoreboard {
 
     /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
     /// A retransmission sent after `spurious_after` cannot have been acknowledged yet (RACK's guard
-    /// against ambiguity). `on_retransmitted` is told of every covered segment once resent.
+    /// against ambiguity). `on_delivered` is told of every newly covered segment.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
         blocks: &[(u64, u64)],
         spurious_after: Instant,
-        mut on_retransmitted: impl FnMut(SegNo),
+        mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
         let highest_before = self.highest;
@@ -225,13 +240,7 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                self.deliver(
-                    self.base,
-                    highest_before,
-                    spurious_after,
-                    &mut d,
-                    &mut on_retransmitted,
-                );
+                self.deliver(self.base, highest_before, spurious_after, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -244,7 +253,7 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_retransmitted);
+                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
                 self.sacked_from_edge += u32::from(number >= self.edge);
@@ -264,7 +273,7 @@ impl Scoreboard {
         highest_before: Option<SegNo>,
         spurious_after: Instant,
         d: &mut Delivery,
-        on_retransmitted: &mut impl FnMut(SegNo),
+        on_delivered: &mut impl FnMut(Covered),
     ) {
         let index = (number - self.base) as usize;
         let entry = &mut self.entries[index];
@@ -275,9 +284,8 @@ impl Scoreboard {
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        if entry.retransmitted {
-            on_retransmitted(number);
-        } else {
+        on_delivered(Covered { number, resent: entry.retransmitted });
+        if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
         }
@@ -463,7 +471,8 @@ impl Scoreboard {
         None
     }
 
-    fn mark_lost(&mut self, number: SegNo) -> bool {
+    /// Holds segment `number`, which must not have been delivered, for lost.
+    pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {
             return false;

@@ -23,16 +23,19 @@ pub(crate) struct Transmission {
 impl Sender {
     /// The next segment that may leave at `now`, if any.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if self.tcp_pr.is_some() {
+            return self.flush_cwnd(now);
+        }
         if let Some(transmission) = self.poll_probe(now) {
             return Some(transmission);
         }
         match self.phase {
             Phase::Open => {
                 let duplicates = self.board.sacked().max(self.dupacks);
-                let cwnd = self.window.cwnd;
+                let cwnd = self.held_window.unwrap_or(self.window.cwnd);
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
                 if self.board.outstanding() >= allowed {
-                    return None;
+                    return self.extended_limited_transmit(now);
                 }
                 self.new_data(now)
             }
@@ -135,7 +138,7 @@ impl Sender {
     }
 
     fn start_retransmit_timer(&mut self, now: Instant) {
-        if self.timers.get(Timer::Retransmit).is_none() {
+        if self.tcp_pr.is_none() && self.timers.get(Timer::Retransmit).is_none() {
             self.restart_retransmit_timer(now);
         }
     }

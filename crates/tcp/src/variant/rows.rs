@@ -1,17 +1,25 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
-use super::{Acks, Control, Flavour, Reduction, Row, Timer, Undo};
+use super::{Acks, Conduct, Control, Flavour, Reduction, Row, Timer, Undo};
 use crate::control::westwood;
+use crate::detect::avg_dev::{self, AvgDev};
+use crate::detect::blanton_allman::{self, BlantonAllman};
+use crate::detect::dcr::{self, Dcr};
 use crate::detect::fixed::{self, Fixed};
+use crate::detect::linux_reordering::{self, LinuxReordering};
+use crate::detect::ncr::{self, Ncr};
+use crate::detect::never::Never;
+use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
-use crate::sender::LimitedTransmit;
-use crate::sender::wb_rto;
+use crate::detect::td_fr::{self, TdFr};
+use crate::sender::{LimitedTransmit, tcp_pr, wb_rto};
 
 const RENO: Row = Row {
     name: "reno",
     about: "fast retransmit at three duplicates, fast recovery, no SACK",
     source: "RFC 5681",
+    conduct: Conduct::Parts,
     acks: Acks::Reno,
     detector: Fixed::build,
     detection: "fixed dupthresh",
@@ -20,6 +28,7 @@ const RENO: Row = Row {
     reduction: Reduction::AtOnce,
     timer: Timer::Rfc6298,
     control: Control::Reno,
+    grows_while_waiting: false,
     probes: false,
     flavour: Flavour::Mean,
     parameters: fixed::PARAMETERS,
@@ -46,6 +55,54 @@ const DSACK_R: Row = Row {
     about: "sack, and the window comes back after a false fast retransmit",
     source: "RR-TCP, table 1 (DSACK-R)",
     undo: Undo::SlowStart,
+    ..SACK
+};
+
+const BA_INC: Row = Row {
+    name: "ba-inc",
+    about: "dsack-r, and each false fast retransmit adds 1 to dupthresh",
+    source: "Blanton–Allman 2002 (INC)",
+    detector: BlantonAllman::inc,
+    detection: "dupthresh moved by false fast retransmits, at most 0.9 cwnd",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: blanton_allman::INC_PARAMETERS,
+    ..DSACK_R
+};
+
+const AVG_DEV: Row = Row {
+    name: "avg-dev",
+    about: "dupthresh is the reordering lengths' average and 0.3 of their mean deviation",
+    source: "AVG-DEV, section III",
+    detector: AvgDev::build,
+    detection: "dupthresh from average and mean deviation of reordering lengths",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: avg_dev::PARAMETERS,
+    ..DSACK_R
+};
+
+/// No use of DSACK, as Paxson's proposal; `ba-del` is the same wait with Blanton and Allman's
+/// restoration.
+const TD_FR: Row = Row {
+    name: "td-fr",
+    about: "three duplicates that persist for half a round trip",
+    source: "Paxson 1997, as in TCP-PR, section 2",
+    detector: TdFr::build,
+    detection: "third duplicate, and half a round trip after the first",
+    limited_transmit: LimitedTransmit::EveryOther,
+    parameters: td_fr::PARAMETERS,
+    ..SACK
+};
+
+/// No use of DSACK: the delay takes its place (TCP-DCR, section 3).
+const DCR_ACK: Row = Row {
+    name: "dcr-ack",
+    about: "in congestion avoidance, dupthresh is the flight at the first duplicate",
+    source: "TCP-DCR, section 2",
+    detector: Dcr::ack_based,
+    detection: "dupthresh of one round trip's packets, fixed at the first duplicate",
+    limited_transmit: LimitedTransmit::Windows(f64::INFINITY),
+    grows_while_waiting: true,
+    parameters: dcr::PARAMETERS,
     ..SACK
 };
 
@@ -92,12 +149,111 @@ const WB_MEDIUM: Row = Row {
     ..RENO
 };
 
+const TCP_PR: Row = Row {
+    name: "tcp-pr",
+    about: "loss by time alone: three times the largest round-trip time, no duplicates counted",
+    source: "TCP-PR, tables 1 and 3",
+    conduct: Conduct::TcpPr,
+    acks: Acks::Cumulative,
+    detector: Never::build,
+    detection: "no acknowledgement within mxrtt of its sending",
+    limited_transmit: LimitedTransmit::None,
+    parameters: tcp_pr::PARAMETERS,
+    ..RENO
+};
+
+const TCP_PR_SACK: Row = Row {
+    name: "tcp-pr-sack",
+    about: "tcp-pr, and SACKed packets count as acknowledged",
+    acks: Acks::Sack,
+    ..TCP_PR
+};
+
+const NCR_CAREFUL: Row = Row {
+    name: "ncr-careful",
+    about: "dupthresh about one window, at half the rate while a hole waits",
+    source: "RFC 4653 (Careful Limited Transmit)",
+    detector: Ncr::build,
+    detection: "dupthresh 2/3 of the outstanding data",
+    limited_transmit: LimitedTransmit::Careful,
+    parameters: ncr::CAREFUL,
+    ..SACK
+};
+
+const NCR_AGGRESSIVE: Row = Row {
+    name: "ncr-aggressive",
+    about: "dupthresh about one window, at the full rate while a hole waits",
+    source: "RFC 4653 (Aggressive Limited Transmit)",
+    detection: "dupthresh 1/2 of the outstanding data",
+    limited_transmit: LimitedTransmit::Aggressive,
+    parameters: ncr::AGGRESSIVE,
+    ..NCR_CAREFUL
+};
+
+const LINUX_REORDERING: Row = Row {
+    name: "linux-reordering",
+    about: "dupthresh is the longest reordering seen, up to 300: Linux before RACK",
+    source: "Linux 4.14, tcp_update_reordering",
+    detector: LinuxReordering::build,
+    detection: "dupthresh from the longest reordering seen",
+    probes: false,
+    parameters: linux_reordering::PARAMETERS,
+    ..RACK
+};
+
+/// No restoration: RFC 9002 leaves open what a sender makes of a loss that was none. Its probe
+/// timeout is stood in for by the tail loss probe, from which it comes (section 6.2).
+const QUIC: Row = Row {
+    name: "quic",
+    about: "three packets behind, or 9/8 of a round trip old, as QUIC",
+    source: "RFC 9002, section 6.1",
+    detector: Quic::build,
+    detection: "packet threshold and time threshold, both fixed",
+    limited_transmit: LimitedTransmit::Windows(f64::INFINITY),
+    probes: true,
+    parameters: quic::PARAMETERS,
+    ..SACK
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
     NEWRENO,
     SACK,
     DSACK_R,
+    BA_INC,
+    Row {
+        name: "ba-inc-n",
+        about: "dsack-r, and each false fast retransmit adds its reordering length to dupthresh",
+        source: "Blanton–Allman 2002 (INC-N)",
+        detector: BlantonAllman::inc_n,
+        parameters: blanton_allman::PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-avg",
+        about: "dsack-r, and dupthresh goes half way to each false one's reordering length",
+        source: "Blanton–Allman 2002 (AVG)",
+        detector: BlantonAllman::avg,
+        parameters: blanton_allman::PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-ewma",
+        about: "dsack-r, and dupthresh goes 1/4 of the way to each false one's reordering length",
+        source: "Blanton–Allman 2002 (EWMA)",
+        detector: BlantonAllman::ewma,
+        parameters: blanton_allman::EWMA_PARAMETERS,
+        ..BA_INC
+    },
+    Row {
+        name: "ba-del",
+        about: "dsack-r, and three duplicates must persist for half a round trip",
+        source: "Blanton–Allman 2002 (DEL)",
+        undo: Undo::SlowStart,
+        ..TD_FR
+    },
+    TD_FR,
     RR_FA,
     Row {
         name: "rr-fa-rtx",
@@ -114,15 +270,20 @@ pub const ROWS: &[Row] = &[
         flavour: Flavour::Rtx,
         ..RR_TA
     },
-    RACK,
+    AVG_DEV,
+    TCP_PR,
+    TCP_PR_SACK,
+    DCR_ACK,
     Row {
-        name: "westwood",
-        about: "newreno, and after a loss the window is what the acknowledgements' rate says",
-        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
-        control: Control::Westwood,
-        parameters: &[fixed::PARAMETERS[0], westwood::PARAMETERS[0]],
-        ..NEWRENO
+        name: "dcr-timer",
+        about: "in congestion avoidance, the response waits one round trip by a timer",
+        source: "TCP-DCR, section 2",
+        detector: Dcr::timer_based,
+        detection: "one round trip after the first duplicate",
+        ..DCR_ACK
     },
+    NCR_CAREFUL,
+    NCR_AGGRESSIVE,
     Row {
         name: "wb-small",
         about: "wb-medium with shorter timeouts",
@@ -138,4 +299,15 @@ pub const ROWS: &[Row] = &[
         timer: Timer::WbRto(wb_rto::WIDE),
         ..WB_MEDIUM
     },
+    Row {
+        name: "westwood",
+        about: "newreno, and after a loss the window is what the acknowledgements' rate says",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
+        control: Control::Westwood,
+        parameters: &[fixed::PARAMETERS[0], westwood::PARAMETERS[0]],
+        ..NEWRENO
+    },
+    LINUX_REORDERING,
+    RACK,
+    QUIC,
 ];

@@ -147,8 +147,18 @@ impl Trace {
     /// It is now `ms` milliseconds after the start.
     #[track_caller]
     pub(crate) fn at(&mut self, ms: u64) -> &mut Self {
-        let now = START + Duration::from_millis(ms);
-        assert!(now >= self.now, "the trace goes back in time, to {ms} ms");
+        self.go_to(START + Duration::from_millis(ms))
+    }
+
+    /// It is now just past `ms` milliseconds after the start.
+    #[track_caller]
+    pub(crate) fn past(&mut self, ms: u64) -> &mut Self {
+        self.go_to(START + Duration::from_millis(ms) + Duration::from_nanos(1))
+    }
+
+    #[track_caller]
+    fn go_to(&mut self, now: Instant) -> &mut Self {
+        assert!(now >= self.now, "the trace goes back in time, to {:?}", now.since(START));
         if now > self.now {
             self.settled();
         }
@@ -326,6 +336,15 @@ impl Trace {
     pub(crate) fn timer_at(&mut self, ms: u64) -> &mut Self {
         let due = self.connection.poll_timeout().map(|due| due.since(START));
         assert_eq!(due, Some(Duration::from_millis(ms)), "the next timer");
+        self
+    }
+
+    /// The next timer goes off just past `ms`.
+    #[track_caller]
+    pub(crate) fn timer_past(&mut self, ms: u64) -> &mut Self {
+        let due = self.connection.poll_timeout().map(|due| due.since(START));
+        let past = Duration::from_millis(ms) + Duration::from_nanos(1);
+        assert_eq!(due, Some(past), "the next timer");
         self
     }
 

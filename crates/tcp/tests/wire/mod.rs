@@ -249,8 +249,7 @@ pub(crate) fn parse(text: &str, from: SeqNr, to: SeqNr) -> Segment {
     let mut words = text.split_whitespace();
     let letters = words.next().expect("flags");
     let has = |letter| letters.contains(letter);
-    let flags =
-        Flags { syn: has('S'), ack: has('.'), fin: has('F'), rst: has('R'), psh: has('P') };
+    let flags = Flags { syn: has('S'), ack: has('.'), fin: has('F'), rst: has('R'), psh: has('P') };
     let number = |n: &str| n.parse::<i64>().unwrap_or_else(|_| panic!("{n} in {text:?}"));
     let at = |origin: SeqNr, n: &str| origin.add(number(n) as u32);
     let range = words.next().expect("a number");

@@ -1,0 +1,186 @@
+//! `unruffled emulate`.
+//!
+//! Standard output belongs to the commands; what the emulator itself says goes to standard error.
+
+use std::io::Write;
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use unruffled_lab::Scenario;
+use unruffled_net::{Application, Error, Hop, LaneReport, Pair, Report, Side, TOLERABLE};
+
+/// How often the commands are looked after.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How long the right command may take until it listens.
+const STARTUP: Duration = Duration::from_secs(2);
+
+/// How long a command may take to end by itself once the other has, or after Ctrl-C.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// How long a command may take to end when it is told to.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A built-in scenario (half-late, few-late, in-order, burst, …) or a TOML file; only its path
+    /// counts
+    scenario: String,
+    /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run this by sh at the left end; the emulation ends with it, and its success is the exit
+    /// status: iperf3 -c $UNRUFFLED_RIGHT
+    #[arg(long, value_name = "COMMAND")]
+    left: Option<String>,
+    /// Run this by sh at the right end, before the left one: iperf3 -s -1
+    #[arg(long, value_name = "COMMAND")]
+    right: Option<String>,
+    /// The seed of all that is random on the path
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// End after this time, such as "20 s", even if the left command has not
+    #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
+    duration: Option<unruffled_units::Duration>,
+    /// The longest IP packet; IPv6 needs 1280
+    #[arg(long, value_name = "OCTETS", default_value_t = 1500)]
+    #[arg(value_parser = clap::value_parser!(u16).range(68..))]
+    mtu: u16,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    let scenario = match Scenario::load(&arguments.scenario, &arguments.set) {
+        Ok(scenario) => scenario,
+        Err(error) => return crate::refuse(error),
+    };
+    match emulate(arguments, &scenario) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => crate::refuse(format!("emulate: {error}")),
+    }
+}
+
+/// Whether the left command succeeded; true if there is none.
+fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // These signals can be caught; if one were not, it would end us, and the rest with us.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+    }
+    let hops: Vec<Hop> = scenario
+        .links(arguments.seed)
+        .map(|(link, seed)| Hop { link: link.clone(), seed })
+        .collect();
+    let pair = Pair::new(arguments.mtu)?;
+
+    let mut right = None;
+    if let Some(line) = &arguments.right {
+        let mut command = pair.shell(line);
+        command.stdin(Stdio::null());
+        let right =
+            right.insert(Application::start_in_background(&pair.right.namespace, &mut command)?);
+        let deadline = Instant::now() + STARTUP;
+        while arguments.left.is_some()
+            && !pair.right.namespace.is_listening()
+            && right.ended().is_none()
+            && Instant::now() < deadline
+            && !interrupted.load(Ordering::Relaxed)
+        {
+            thread::sleep(TICK);
+        }
+    }
+    if arguments.left.is_none() {
+        say(&format!("left   {}\n", entrance(&pair.left)));
+        say(&format!("right  {}\nCtrl-C ends it.\n", entrance(&pair.right)));
+    }
+
+    let start = Instant::now();
+    let emulator = pair.emulate(&hops)?;
+    let mut left = match &arguments.left {
+        Some(line) => Some(Application::start(&pair.left.namespace, &mut pair.shell(line))?),
+        None => None,
+    };
+    let limit = arguments.duration.map(|limit| Duration::from_nanos(limit.as_nanos()));
+    let in_time = || limit.is_none_or(|limit| start.elapsed() < limit);
+    let mut right_ended = false;
+    while !interrupted.load(Ordering::Relaxed)
+        && in_time()
+        && left.as_mut().is_none_or(|left| left.ended().is_none())
+    {
+        if !right_ended && let Some(status) = right.as_mut().and_then(Application::ended) {
+            right_ended = true;
+            if !status.success() {
+                say(&format!("the right command has ended: {status}\n"));
+            }
+        }
+        thread::sleep(TICK);
+    }
+
+    let end = |application: &mut Application| match application.wait_for(GRACE) {
+        Some(status) => status.success(),
+        None => application.end(PATIENCE).is_ok_and(|status| status.success()),
+    };
+    let success = left.as_mut().is_none_or(end);
+    right.as_mut().map(end);
+    let report = emulator.stop();
+    say(&summary(&report, scenario, arguments.seed, start.elapsed()));
+    Ok(success)
+}
+
+/// How to get to an end from another terminal.
+fn entrance(side: &Side) -> String {
+    let addresses: Vec<String> = side.addresses().map(|address| address.to_string()).collect();
+    format!("nsenter --target {} --net  # {}", side.namespace.keeper(), addresses.join(", "))
+}
+
+fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> String {
+    let lane = |lane: &LaneReport| {
+        let c = lane.counts;
+        let mut parts = vec![
+            format!("{} packets", c.offered),
+            format!("{} delivered", c.delivered),
+            format!("{} dropped", c.dropped),
+            format!("{} lost", c.lost),
+            format!("{} late", c.delayed),
+        ];
+        let rare = [(c.duplicated, "doubled"), (lane.refused, "refused")];
+        parts.extend(rare.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+        parts.join(", ")
+    };
+    let lateness = report.lateness();
+    let [p50, p99] = [0.5, 0.99].map(|share| micros(lateness.quantile(share)));
+    let mut text = format!(
+        "{}, seed {seed}, {:.1} s\n  left to right  {}\n  right to left  {}\n  \
+         emulator late  p50 {p50}, p99 {p99}, at most {}\n",
+        scenario.name,
+        time.as_secs_f64(),
+        lane(&report.forward),
+        lane(&report.reverse),
+        micros(lateness.max()),
+    );
+    if lateness.is_intolerable() {
+        text += &format!(
+            "warning: the machine could not keep up: one packet in a hundred was over {p99} later \
+             than planned, where {TOLERABLE} is tolerable\n"
+        );
+    }
+    text
+}
+
+/// Whole microseconds, or tenths of milliseconds from 10 ms on.
+fn micros(span: unruffled_units::Duration) -> String {
+    match span.as_nanos() {
+        nanos if nanos < 10_000_000 => format!("{} us", nanos.div_ceil(1_000)),
+        nanos => format!("{:.1} ms", nanos as f64 / 1e6),
+    }
+}
+
+/// To standard error; if that is gone, so be it.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

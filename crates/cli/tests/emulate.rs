@@ -1,0 +1,130 @@
+//! `unruffled emulate`, from outside. Without the rights to make namespaces, these are skipped.
+#![cfg(target_os = "linux")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+fn emulate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unruffled"));
+    command.arg("emulate").args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What comes of it, unless the rights are missing.
+fn run(arguments: &[&str]) -> Option<Output> {
+    let output = emulate(arguments).output().expect("runs");
+    if error(&output).contains("need root") {
+        eprintln!("skipped: {}", error(&output));
+        return None;
+    }
+    Some(output)
+}
+
+/// An interpreter of sockets that is there wherever bash is.
+const KNOCK: &str = "exec bash -c 'exec 3<>/dev/tcp/$UNRUFFLED_RIGHT/7'";
+
+#[test]
+fn the_left_commands_success_is_the_exit_status() {
+    for (line, status) in [("exit 0", 0), ("exit 7", 1), ("kill -9 $$", 1)] {
+        let Some(output) = run(&["in-order", "--left", line]) else { return };
+        assert_eq!(output.status.code(), Some(status), "{line}: {}", error(&output));
+    }
+}
+
+#[test]
+fn commands_reach_each_other_only_over_the_path() {
+    let Some(output) = run(&["in-order", "--set", "delay=100ms", "--left", KNOCK]) else { return };
+    assert_eq!(output.status.code(), Some(1), "nobody listens: {}", error(&output));
+    let text = error(&output);
+    assert!(text.contains("left to right  1 packets, 1 delivered"), "{text}");
+    assert!(text.contains("right to left  1 packets, 1 delivered"), "{text}");
+    assert!(text.contains("emulator late  p50"), "{text}");
+}
+
+#[test]
+fn standard_output_is_the_commands() {
+    let line = "echo $UNRUFFLED_LEFT $UNRUFFLED_RIGHT";
+    let Some(output) = run(&["in-order", "--left", line]) else { return };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "10.0.0.1 10.0.0.2\n");
+}
+
+#[test]
+fn the_right_command_ends_with_the_left_one() {
+    let start = Instant::now();
+    let arguments = ["in-order", "--right", "sleep 1000; true", "--left", "true"];
+    let Some(output) = run(&arguments) else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_duration_ends_it() {
+    let Some(output) = run(&["in-order", "--duration", "200ms"]) else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert!(error(&output).contains("nsenter --target"), "{}", error(&output));
+    let arguments = ["in-order", "--duration", "200ms", "--left", "sleep 1000"];
+    let Some(output) = run(&arguments) else { return };
+    assert_eq!(output.status.code(), Some(1), "{}", error(&output));
+}
+
+#[test]
+fn signals_end_it_with_a_summary() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut child = emulate(&["half-late", "--right", "sleep 1000"]).spawn().expect("starts");
+        std::thread::sleep(Duration::from_millis(800));
+        if let Ok(Some(_)) = child.try_wait() {
+            let output = child.wait_with_output().expect("has ended");
+            assert!(error(&output).contains("need root"), "{}", error(&output));
+            return;
+        }
+        let pid = Pid::from_raw(child.id() as i32).expect("is not 0");
+        kill_process(pid, signal).expect("is ours");
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(output.status.code(), Some(0), "{signal:?}: {}", error(&output));
+        assert!(error(&output).contains("left to right"), "{}", error(&output));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    for (arguments, wanted) in [
+        (vec!["no-such-scenario"], "no such scenario"),
+        (vec!["in-order", "--set", "queue=0"], "--set: link.bottleneck.queue: expected"),
+        (vec!["in-order", "--mtu", "20"], "--mtu"),
+        (vec!["in-order", "--duration", "soon"], "expected a time"),
+    ] {
+        let output = emulate(&arguments).output().expect("runs");
+        let text = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(wanted) && text.lines().count() == 1, "{text}");
+    }
+}
+
+#[test]
+fn without_the_rights_it_says_which() {
+    // A place where nobody may read it.
+    let place = tempfile::tempdir().expect("a directory");
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.path(), open).expect("is ours");
+    let copy = place.path().join("unruffled");
+    std::fs::copy(env!("CARGO_BIN_EXE_unruffled"), &copy).expect("can be copied");
+    let mut command = Command::new(copy);
+    command.args(["emulate", "in-order", "--left", "true"]).current_dir("/");
+    let nobody = command.uid(65_534).gid(65_534).output();
+    // Only root can become nobody; whoever is not root lacks the rights anyway.
+    let output = nobody.or_else(|_| emulate(&["in-order", "--left", "true"]).output());
+    let output = output.expect("runs");
+    let text = error(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+}

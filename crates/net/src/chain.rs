@@ -1,0 +1,258 @@
+//! One direction of a path of several links, and the packets on it; clock-free.
+//!
+//! A [`Link`] wants its packets in the order of time. As long as a link keeps order, the next one
+//! can be asked at once; behind a link that shuffles, packets wait here until they are due and go
+//! on in the order of their arrival. They go on *at* the instant they were due, however late
+//! anybody asked, so being late at one hop does not add up over the next.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use unruffled_path::{ConfigError, Direction, DropCause, Link, LinkConfig, Verdict};
+use unruffled_units::Instant;
+
+/// A link of the path, and the seed of all that is random on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// The link; both directions have the same rate, delay and queue.
+    pub link: LinkConfig,
+    /// Its seed; the two directions draw from different streams of it.
+    pub seed: u64,
+}
+
+/// What became of the packets so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that came to the path.
+    pub offered: u64,
+    /// Packets that have left it at its far end, copies included.
+    pub delivered: u64,
+    /// Packets that a full queue dropped.
+    pub dropped: u64,
+    /// Packets lost behind a queue.
+    pub lost: u64,
+    /// Times that a link gave a packet extra delay.
+    pub delayed: u64,
+    /// Copies that a link made.
+    pub duplicated: u64,
+}
+
+/// Packets of type `P` on one direction of a path.
+#[derive(Debug)]
+pub struct Chain<P> {
+    hops: Vec<ChainedLink>,
+    waiting: BinaryHeap<Reverse<Waiting<P>>>,
+    /// Orders packets that are due at the same instant.
+    serial: u64,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct ChainedLink {
+    link: Link,
+    /// Packets may leave it in another order than they came.
+    shuffles: bool,
+}
+
+#[derive(Debug)]
+struct Waiting<P> {
+    due: Instant,
+    serial: u64,
+    /// The hop that it comes to then; the number of hops stands for the far end.
+    next: usize,
+    bytes: u32,
+    packet: P,
+}
+
+impl<P: Clone> Chain<P> {
+    /// An empty path through `hops`, which are listed from left to right, in `direction`.
+    ///
+    /// # Errors
+    /// A link's configuration that makes no sense.
+    pub fn new(hops: &[Hop], direction: Direction) -> Result<Self, ConfigError> {
+        let link = |hop: &Hop| {
+            let shuffles = !hop.link.impairments.is_empty();
+            Link::new(&hop.link, direction, hop.seed).map(|link| ChainedLink { link, shuffles })
+        };
+        let mut hops = hops.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        if direction == Direction::Reverse {
+            hops.reverse();
+        }
+        let waiting = BinaryHeap::new();
+        Ok(Self { hops, waiting, serial: 0, counts: Counts::default() })
+    }
+
+    /// Takes a packet of `bytes` octets at `now`, which must not go backwards, neither here nor
+    /// behind what [`take`](Self::take) was told.
+    pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
+        self.counts.offered += 1;
+        self.cross(packet, bytes, 0, now);
+    }
+
+    /// When something happens next on the path.
+    pub fn due(&self) -> Option<Instant> {
+        self.waiting.peek().map(|Reverse(first)| first.due)
+    }
+
+    /// The next packet that has left the path by `now`, and when it did.
+    pub fn take(&mut self, now: Instant) -> Option<(Instant, P)> {
+        loop {
+            if self.due()? > now {
+                return None;
+            }
+            let Reverse(first) = self.waiting.pop()?;
+            if first.next == self.hops.len() {
+                self.counts.delivered += 1;
+                return Some((first.due, first.packet));
+            }
+            self.cross(first.packet, first.bytes, first.next, first.due);
+        }
+    }
+
+    /// What became of the packets so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The packet comes to hop `next` at `at`.
+    fn cross(&mut self, packet: P, bytes: u32, mut next: usize, mut at: Instant) {
+        while let Some(hop) = self.hops.get_mut(next) {
+            let outcome = hop.link.offer(bytes, at);
+            let shuffles = hop.shuffles;
+            match outcome.verdict {
+                Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
+                Verdict::Drop(DropCause::Loss) => return self.counts.lost += 1,
+                Verdict::Deliver(arrival) => at = arrival,
+            }
+            self.counts.delayed += u64::from(outcome.detoured);
+            next += 1;
+            if shuffles {
+                if outcome.duplicate {
+                    self.counts.duplicated += 1;
+                    self.wait(packet.clone(), bytes, next, at);
+                }
+                break;
+            }
+        }
+        self.wait(packet, bytes, next, at);
+    }
+
+    fn wait(&mut self, packet: P, bytes: u32, next: usize, due: Instant) {
+        let serial = self.serial;
+        self.serial += 1;
+        self.waiting.push(Reverse(Waiting { due, serial, next, bytes, packet }));
+    }
+}
+
+impl<P> Ord for Waiting<P> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.due, self.serial).cmp(&(other.due, other.serial))
+    }
+}
+
+impl<P> PartialOrd for Waiting<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> PartialEq for Waiting<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<P> Eq for Waiting<P> {}
+
+#[cfg(test)]
+mod tests {
+    use unruffled_path::{Applies, Impairment};
+    use unruffled_units::{Duration, Rate};
+
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// 1 ms for every 1000 octets, then 10 ms.
+    fn hop(impairments: Vec<Impairment>) -> Hop {
+        let (rate, delay) = (Rate::from_bps(8e6), Duration::from_millis(10));
+        Hop { link: LinkConfig { rate, delay, queue: Some(3), impairments }, seed: 1 }
+    }
+
+    fn every_second_late() -> Impairment {
+        let (extra, applies) = (Duration::from_millis(100), Applies::Data);
+        Impairment::Alternate { every: 2, extra, applies }
+    }
+
+    /// Offers packets 0, 1, 2 … of 1000 octets at `times`, and takes all that comes out.
+    fn trace(chain: &mut Chain<usize>, times: &[u64]) -> Vec<(Instant, usize)> {
+        let mut out = Vec::new();
+        for (packet, &time) in times.iter().enumerate() {
+            out.extend(std::iter::from_fn(|| chain.take(at(time))));
+            chain.offer(packet, 1000, at(time));
+        }
+        out.extend(std::iter::from_fn(|| chain.take(at(100_000))));
+        out
+    }
+
+    #[test]
+    fn packets_cross_link_after_link() {
+        let mut chain = Chain::new(&[hop(vec![]), hop(vec![])], Direction::Forward).unwrap();
+        assert_eq!(chain.due(), None);
+        chain.offer(0, 1000, at(0));
+        assert_eq!(chain.due(), Some(at(22)));
+        assert_eq!(chain.take(at(21)), None);
+        assert_eq!(chain.take(at(22)), Some((at(22), 0)));
+        assert_eq!(chain.due(), None);
+    }
+
+    #[test]
+    fn a_path_without_links_passes_everything_at_once() {
+        let mut chain = Chain::new(&[], Direction::Forward).unwrap();
+        assert_eq!(trace(&mut chain, &[0, 5]), [(at(0), 0), (at(5), 1)]);
+    }
+
+    #[test]
+    fn late_packets_come_to_the_next_link_when_they_get_there() {
+        let hops = [hop(vec![every_second_late()]), hop(vec![])];
+        let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
+        let late = trace(&mut chain, &[0, 1, 2]);
+        // The second link is free again long before the late packet gets there.
+        assert_eq!(late, [(at(22), 0), (at(24), 2), (at(123), 1)]);
+        assert_eq!(chain.counts().delayed, 1);
+    }
+
+    #[test]
+    fn acknowledgements_cross_the_links_backwards_and_are_spared_what_befalls_data() {
+        let slow = Hop {
+            link: LinkConfig { rate: Rate::from_bps(8e5), ..hop(vec![]).link },
+            ..hop(vec![])
+        };
+        let hops = [slow, hop(vec![every_second_late()])];
+        let mut chain = Chain::new(&hops, Direction::Reverse).unwrap();
+        // 1 ms and 10 ms on the second link, then 10 ms and 10 ms on the slow one.
+        assert_eq!(trace(&mut chain, &[0, 0]), [(at(31), 0), (at(41), 1)]);
+    }
+
+    #[test]
+    fn every_packet_is_counted() {
+        let doubling = Impairment::Duplicate { fraction: 1.0, applies: Applies::Both };
+        let mut chain = Chain::new(&[hop(vec![doubling])], Direction::Forward).unwrap();
+        assert_eq!(trace(&mut chain, &[0, 0, 0, 0]).len(), 6);
+        let expected =
+            Counts { offered: 4, delivered: 6, dropped: 1, duplicated: 3, ..Counts::default() };
+        assert_eq!(chain.counts(), expected);
+    }
+
+    #[test]
+    fn asking_late_changes_nothing() {
+        let hops = [hop(vec![every_second_late()]), hop(vec![])];
+        let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
+        chain.offer(0, 1000, at(0));
+        chain.offer(1, 1000, at(0));
+        assert_eq!(chain.take(at(500)), Some((at(22), 0)));
+        assert_eq!(chain.take(at(500)), Some((at(123), 1)));
+    }
+}

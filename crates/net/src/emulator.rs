@@ -1,0 +1,82 @@
+//! The emulated path at work: one thread for each direction.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use unruffled_path::Direction;
+
+use crate::lane::{Lane, LaneReport};
+use crate::pair::Device;
+use crate::{Chain, Error, Hop, Lateness};
+
+/// Carries packets between two ends until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Emulator {
+    stop: Arc<AtomicBool>,
+    lanes: Option<[JoinHandle<LaneReport>; 2]>,
+}
+
+/// What an emulator did.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// From left to right: data.
+    pub forward: LaneReport,
+    /// From right to left: acknowledgements.
+    pub reverse: LaneReport,
+}
+
+impl Emulator {
+    pub(crate) fn start(
+        left: &Arc<Device>,
+        right: &Arc<Device>,
+        hops: &[Hop],
+    ) -> Result<Self, Error> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let start = Instant::now();
+        let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
+            let chain = Chain::new(hops, direction)?;
+            Ok(Lane::new(from.clone(), to.clone(), chain, start, stop.clone()))
+        };
+        let forward = lane(left, right, Direction::Forward)?;
+        let reverse = lane(right, left, Direction::Reverse)?;
+        let launch = |name: &str, lane: Lane| {
+            let thread = thread::Builder::new().name(name.to_owned());
+            thread.spawn(|| lane.run()).map_err(|reason| Error::kernel("a thread", reason))
+        };
+        let forward = launch("forward", forward)?;
+        let reverse = launch("reverse", reverse).inspect_err(|_| {
+            stop.store(true, Ordering::Relaxed);
+        })?;
+        Ok(Self { stop, lanes: Some([forward, reverse]) })
+    }
+
+    /// Stops, and says what happened. Packets on their way are gone.
+    pub fn stop(mut self) -> Report {
+        self.stop.store(true, Ordering::Relaxed);
+        let lanes = self.lanes.take().expect("only this method takes them, and the emulator");
+        let [forward, reverse] = lanes.map(|lane| match lane.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Report { forward, reverse }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for lane in self.lanes.take().into_iter().flatten() {
+            // A panic there has been printed.
+            let _ = lane.join();
+        }
+    }
+}
+
+impl Report {
+    /// How late packets of both directions were.
+    pub fn lateness(&self) -> Lateness {
+        self.forward.lateness.clone().and(&self.reverse.lateness)
+    }
+}

@@ -1,0 +1,168 @@
+//! One direction of the emulated path in real time: reads packets from one device, lets them cross
+//! a [`Chain`], and writes each to the other device when it is due.
+//!
+//! The thread sleeps until shortly before the next packet is due and spins for the rest, because a
+//! sleeping thread wakes up some 50 µs late. While it spins it reads what comes, so the instant at
+//! which a packet came to the path is known about as well as the one at which it left. It asks for
+//! the lowest real-time priority: it needs little, but at once. Beside programs that keep all
+//! processors busy, that took the 99th percentile of its lateness from 1 to 5 ms down to 30 µs;
+//! niceness did not, since it only counts among the processes of one session.
+//!
+//! What it cannot know is when a packet came while the thread was kept off the processor; such a
+//! packet enters the path late, and a busy machine shows in the lateness of those it was to write.
+
+use std::io::ErrorKind;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant as Clock;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::thread::set_current_timer_slack;
+use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
+use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
+use unruffled_units::{Duration, Instant};
+
+use crate::packet::is_carried;
+use crate::pair::Device;
+use crate::spin::Budget;
+use crate::{Chain, Counts, Lateness};
+
+/// How long the thread sleeps before it looks whether it is to stop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// Packets read in a row before those due get their turn.
+const BATCH: usize = 64;
+
+/// The most that an IP packet can hold.
+const LARGEST_PACKET: usize = 65_536;
+
+/// What one direction did.
+#[derive(Clone, Debug)]
+pub struct LaneReport {
+    /// What became of the packets on the path.
+    pub counts: Counts,
+    /// Packets that are not for the path: multicast, broadcast, link-local.
+    pub ignored: u64,
+    /// Packets that the far end's device did not take, because it was down.
+    pub refused: u64,
+    /// How late those delivered were.
+    pub lateness: Lateness,
+}
+
+pub(crate) struct Lane {
+    from: Arc<Device>,
+    to: Arc<Device>,
+    chain: Chain<Box<[u8]>>,
+    start: Clock,
+    stop: Arc<AtomicBool>,
+    budget: Budget,
+    ignored: u64,
+    refused: u64,
+    lateness: Lateness,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        from: Arc<Device>,
+        to: Arc<Device>,
+        chain: Chain<Box<[u8]>>,
+        start: Clock,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let (budget, lateness) = (Budget::new(), Lateness::new());
+        Self { from, to, chain, start, stop, budget, ignored: 0, refused: 0, lateness }
+    }
+
+    /// Carries packets until it is told to stop.
+    pub(crate) fn run(mut self) -> LaneReport {
+        // Both only make it more punctual, and need not succeed.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let real_time = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, real_time);
+        let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
+        while !self.stop.load(Ordering::Relaxed) {
+            self.deliver();
+            if self.collect(&mut buffer) < BATCH {
+                self.rest();
+            }
+        }
+        LaneReport {
+            counts: self.chain.counts(),
+            ignored: self.ignored,
+            refused: self.refused,
+            lateness: self.lateness,
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.start.elapsed().as_nanos() as u64)
+    }
+
+    /// Writes the packets that are due.
+    fn deliver(&mut self) {
+        let now = self.now();
+        while let Some((due, packet)) = self.chain.take(now) {
+            self.write(&packet, due);
+        }
+    }
+
+    /// Writes a packet that was due; if the device would block, until it no longer does.
+    fn write(&mut self, packet: &[u8], due: Instant) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let now = self.now();
+            match self.to.send(packet) {
+                Ok(_) => return self.lateness.record(now.since(due)),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => wait_for(&self.to, PollFlags::OUT, LONGEST_SLEEP),
+                    ErrorKind::Interrupted | ErrorKind::OutOfMemory => {}
+                    _ => return self.refused += 1,
+                },
+            }
+        }
+    }
+
+    /// Reads what has come, up to a batch, and says how much it was.
+    fn collect(&mut self, buffer: &mut [u8]) -> usize {
+        for read in 0..BATCH {
+            match self.from.recv(buffer) {
+                Ok(length) => {
+                    let packet = &buffer[..length];
+                    if is_carried(packet) {
+                        self.chain.offer(packet.into(), length as u32, self.now());
+                    } else {
+                        self.ignored += 1;
+                    }
+                }
+                Err(error) => {
+                    if error.kind() != ErrorKind::WouldBlock {
+                        // Somebody removed the device: poll no longer waits for it.
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                    return read;
+                }
+            }
+        }
+        BATCH
+    }
+
+    /// Sleeps until a packet comes, or until shortly before one is due.
+    fn rest(&mut self) {
+        let now = self.now();
+        let sleep = self.chain.due().map_or(LONGEST_SLEEP, |due| self.budget.sleep(now, due));
+        if sleep > Duration::ZERO {
+            wait_for(&self.from, PollFlags::IN, sleep.min(LONGEST_SLEEP));
+        }
+    }
+}
+
+/// Waits until the device is ready, or for `span`. A signal may end it early.
+fn wait_for(device: &Device, what: PollFlags, span: Duration) {
+    let nanos = span.as_nanos();
+    let timeout = Timespec {
+        tv_sec: (nanos / 1_000_000_000) as i64,
+        tv_nsec: (nanos % 1_000_000_000) as i64,
+    };
+    let device: &tun_rs::SyncDevice = device;
+    let _ = poll(&mut [PollFd::new(device, what)], Some(&timeout));
+}

@@ -1,0 +1,147 @@
+//! Real packets cross the emulated path as the links say that they do.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use unruffled_net::{Hop, Report};
+use unruffled_path::{Applies, Direction, Distribution, Impairment, Link, LinkConfig};
+
+use crate::common::{Arrival, at, hop, pair, send};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// The numbers of the packets, in the order of their arrival.
+fn numbers(arrivals: &[Arrival]) -> Vec<u32> {
+    arrivals.iter().map(|arrival| arrival.number).collect()
+}
+
+/// Machines that run tests are busy, so lateness is told rather than judged.
+fn tell(report: &Report) {
+    let lateness = report.lateness();
+    let [p50, p99] = [0.5, 0.99].map(|share| lateness.quantile(share));
+    eprintln!("lateness of {} packets: p50 {p50}, p99 {p99}", lateness.packets());
+}
+
+#[test]
+fn packets_take_the_propagation_delay_and_never_less() {
+    let Some(pair) = pair() else { return };
+    let emulator = pair.emulate(&[hop(None, 15, vec![]), hop(None, 5, vec![])]).expect("starts");
+    let arrivals = send(&pair, 100, ms(3));
+    let mut took: Vec<Duration> = arrivals.iter().map(|arrival| arrival.took).collect();
+    took.sort();
+    assert_eq!(took.len(), 100);
+    assert!(took[0] >= ms(20), "{:?}", took[0]);
+    assert!(took[50] < ms(25), "{:?}", took[50]);
+    let report = emulator.stop();
+    tell(&report);
+    assert_eq!(report.forward.counts.delivered, 100);
+    assert_eq!(report.reverse.counts.offered, 0, "nothing but what applications send is carried");
+}
+
+#[test]
+fn a_burst_comes_out_at_the_rate_of_the_link() {
+    let Some(pair) = pair() else { return };
+    let emulator = pair.emulate(&[hop(Some(1.0), 10, vec![])]).expect("starts");
+    let arrivals = send(&pair, 400, ms(0));
+    assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
+    // 1 ms each, from the first to the last.
+    let span = arrivals[399].at.duration_since(arrivals[0].at);
+    assert!(span > ms(380) && span < ms(440), "{span:?}");
+    tell(&emulator.stop());
+}
+
+#[test]
+fn a_full_queue_drops_its_tail() {
+    let Some(pair) = pair() else { return };
+    let slow = hop(Some(20.0), 1, vec![]);
+    let slow = Hop { link: LinkConfig { queue: Some(10), ..slow.link }, ..slow };
+    let emulator = pair.emulate(&[slow]).expect("starts");
+    let arrivals = send(&pair, 40, ms(0));
+    // Ten find room. On a busy machine the burst may last until one or two of them have left.
+    assert!((10..=13).contains(&arrivals.len()), "{}", arrivals.len());
+    assert_eq!(numbers(&arrivals)[..10], (0..10).collect::<Vec<_>>());
+    let counts = emulator.stop().forward.counts;
+    assert_eq!(counts.dropped, 40 - arrivals.len() as u64);
+}
+
+#[test]
+fn the_packets_late_are_those_that_the_simulated_link_delays() {
+    const PACKETS: u32 = 2000;
+    let Some(pair) = pair() else { return };
+    let delay = Distribution::Constant(unruffled_units::Duration::from_millis(300));
+    let late = Impairment::Delay { fraction: 0.2, delay, applies: Applies::Data };
+    let hop = hop(None, 1, vec![late]);
+    let emulator = pair.emulate(std::slice::from_ref(&hop)).expect("starts");
+    let arrivals = send(&pair, PACKETS, Duration::from_micros(500));
+    let mut late: Vec<u32> =
+        arrivals.iter().filter(|a| a.took >= ms(301)).map(|arrival| arrival.number).collect();
+    late.sort_unstable();
+
+    let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
+    let expected: Vec<u32> = (0..PACKETS)
+        .filter(|&n| link.offer(1000, unruffled_units::Instant::from_millis(n.into())).detoured)
+        .collect();
+    assert_eq!(late, expected);
+    // Four standard deviations of a binomial share.
+    let share = late.len() as f64 / f64::from(PACKETS);
+    assert!((share - 0.2).abs() < 4.0 * (0.2 * 0.8 / f64::from(PACKETS)).sqrt(), "{share}");
+    let report = emulator.stop();
+    tell(&report);
+    assert_eq!(report.forward.counts.delayed, late.len() as u64);
+}
+
+#[test]
+fn packets_overtake_those_on_a_longer_path() {
+    let Some(pair) = pair() else { return };
+    let extra = unruffled_units::Duration::from_millis(150);
+    let alternate = Impairment::Alternate { every: 2, extra, applies: Applies::Data };
+    let emulator = pair.emulate(&[hop(None, 1, vec![alternate])]).expect("starts");
+    let arrivals = send(&pair, 10, ms(1));
+    assert_eq!(numbers(&arrivals), [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
+    drop(emulator);
+}
+
+#[test]
+fn a_transfer_survives_loss_and_doubling_over_both_ip_versions() {
+    const OCTETS: usize = 1_000_000;
+    let Some(pair) = pair() else { return };
+    let impairments = vec![
+        Impairment::Loss { fraction: 0.02, applies: Applies::Data },
+        Impairment::Duplicate { fraction: 0.02, applies: Applies::Both },
+    ];
+    let emulator = pair.emulate(&[hop(None, 2, impairments)]).expect("starts");
+    for address in pair.right.addresses() {
+        let listener = at(&pair.right, || TcpListener::bind((address, 80)).expect("a port"));
+        let sent: Vec<u8> = (0..OCTETS).map(|n| (n % 251) as u8).collect();
+        let received = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let connect = || TcpStream::connect((address, 80)).expect("connects");
+                at(&pair.left, connect).write_all(&sent).expect("is sent");
+            });
+            let mut received = Vec::new();
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_to_end(&mut received).expect("is received");
+            received
+        });
+        assert!(received == sent, "{} octets came over {address}", received.len());
+    }
+    let counts = emulator.stop().forward.counts;
+    assert!(counts.lost > 0 && counts.duplicated > 0, "{counts:?}");
+}
+
+#[test]
+fn each_end_has_sysctls_of_its_own() {
+    const KEY: &str = "net.ipv4.tcp_congestion_control";
+    let Some(pair) = pair() else { return };
+    let read = |side| {
+        let path = format!("/proc/sys/{}", KEY.replace('.', "/"));
+        at(side, || std::fs::read_to_string(path).expect("a sysctl")).trim().to_owned()
+    };
+    pair.right.namespace.sysctl(KEY, "reno").expect("reno is always there");
+    assert_eq!(read(&pair.right), "reno");
+    pair.right.namespace.sysctl(KEY, "nonsense").expect_err("no such algorithm");
+    pair.left.namespace.sysctl("net.ipv4.tcp_syn_retries", "3").expect("a sysctl");
+}

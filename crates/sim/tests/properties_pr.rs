@@ -1,0 +1,106 @@
+//! What holds for TCP-PR and TCP-NCR over every path: the transfer ends, every octet is delivered
+//! once, and the window stays a number.
+
+use proptest::prelude::*;
+use unruffled_path::{Applies, Direction, Distribution, Impairment, LinkConfig};
+use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Simulation};
+use unruffled_tcp::{Config, Event, Variant};
+use unruffled_units::{Duration, Instant, Rate};
+
+const NAMES: [&str; 4] = ["tcp-pr", "tcp-pr-sack", "ncr-careful", "ncr-aggressive"];
+/// With every fifth packet lost each way a segment may need many waits of a minute.
+const LIMIT: Instant = Instant::from_millis(1_000_000_000);
+
+/// Counts what is delivered, and looks at the window with every acknowledgement.
+#[derive(Default)]
+struct Witness {
+    delivered: u64,
+}
+
+impl Monitor for Witness {
+    fn event(&mut self, _flow: FlowId, _end: End, _now: Instant, event: &Event) {
+        match *event {
+            Event::Delivered { len } => self.delivered += len,
+            Event::Acknowledged { cwnd, ssthresh, .. } => {
+                // TCP-PR halves a window of just over one.
+                assert!(cwnd > 0.5 && cwnd.is_finite(), "cwnd {cwnd}");
+                assert!(ssthresh > 0.5, "ssthresh {ssthresh}");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn impairments() -> impl Strategy<Value = Vec<Impairment>> {
+    let ms = Duration::from_millis;
+    let applies = || prop::sample::select(vec![Applies::Data, Applies::Acks, Applies::Both]);
+    let one = prop_oneof![
+        (0.0..1.0, 0..400_u64, applies()).prop_map(move |(fraction, high, applies)| {
+            let delay = Distribution::Uniform { low: ms(0), high: ms(high) };
+            Impairment::Delay { fraction, delay, applies }
+        }),
+        (0.0..0.2, applies())
+            .prop_map(|(fraction, applies)| Impairment::Loss { fraction, applies }),
+        (0.0..0.1, applies())
+            .prop_map(|(fraction, applies)| Impairment::Duplicate { fraction, applies }),
+    ];
+    prop::collection::vec(one, 0..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_ends(
+        name in prop::sample::select(NAMES.to_vec()),
+        impairments in impairments(),
+        rate in prop::option::of(100_000.0..20e6),
+        delay in 0..150_u64,
+        queue in prop::option::of(2..100_u32),
+        (initial_window, delayed_ack) in (1..20_u32, prop::option::of(1..300_u64)),
+        (segments, room) in (1..400_u64, 0..9_u32),
+        seed in any::<u64>(),
+    ) {
+        let link = LinkConfig {
+            rate: rate.and_then(Rate::from_bps),
+            delay: Duration::from_millis(delay),
+            queue,
+            impairments,
+        };
+        let mut simulation = Simulation::new();
+        let mut add = |direction| simulation.add_link(&link, direction, seed).expect("valid");
+        let (forward, reverse) = (vec![add(Direction::Forward)], vec![add(Direction::Reverse)]);
+        let config = Config {
+            mss: 1000,
+            initial_window,
+            delayed_ack: delayed_ack.map(Duration::from_millis),
+            receive_buffer: 1000 << room,
+            ..Config::default()
+        };
+        let bytes = segments * 1000 - 500;
+        let flow = simulation.add_flow(FlowConfig {
+            variant: Variant::named(name).expect("a variant"),
+            sender: config.clone(),
+            receiver: config,
+            header: 40,
+            start: Instant::ZERO,
+            bytes: Some(bytes),
+            forward,
+            reverse,
+        });
+        let mut witness = Witness::default();
+        let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(5));
+        // The FIN counts one.
+        while simulation.connection(flow, End::Sender).acknowledged() < bytes + 1 {
+            prop_assert!(until < LIMIT, "has not ended");
+            let before = simulation.now();
+            let more = simulation.run(until, &mut witness);
+            step = if simulation.now() > before { Duration::from_millis(5) } else { step * 2 };
+            until += step;
+            let sender = simulation.connection(flow, End::Sender);
+            prop_assert!(more || sender.acknowledged() == bytes + 1, "nothing is left to happen");
+            prop_assert!(u64::from(sender.pipe()) <= 2 * (sender.in_flight() / 1000 + 2));
+        }
+        prop_assert_eq!(witness.delivered, bytes);
+    }
+}

@@ -1,0 +1,268 @@
+//! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005):
+//! the duplicate threshold is an average of the reordering lengths and a share of their mean
+//! deviation, bounded so that it should cause no timeout; a timeout lets it decay.
+
+use super::fixed::DUPTHRESH;
+use super::{LossDetector, Reordering, Rule, View};
+use crate::parameter::{Parameter, Unit, Values};
+
+const fn constant(name: &'static str, default: f64, about: &'static str) -> Parameter {
+    let range = (0.0, 1.0);
+    Parameter { name, unit: Unit::Number, default, range, about, source: "AVG-DEV, table 1" }
+}
+
+/// What can be set of it.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    constant("alpha", 0.3, "weight of the newest reordering length in the average, α in (1)"),
+    constant("beta", 0.3, "weight of the newest error in the mean deviation, β in (3)"),
+    constant("lambda", 0.3, "share of the mean deviation in the threshold, λ in (4)"),
+    constant("gamma", 0.7, "share of the timeout that recovery may take, γ in (8)"),
+    constant("c1", 0.5, "what a timeout leaves of the average, C1 in (13)"),
+    constant("c2", 0.25, "what a timeout leaves of the mean deviation, C2 in (14)"),
+];
+
+/// Average and mean deviation of the reordering lengths.
+#[derive(Clone, Copy, Debug)]
+struct Lengths {
+    avg: f64,
+    mdev: f64,
+}
+
+/// AVG-DEV.
+#[derive(Debug)]
+pub(crate) struct AvgDev {
+    alpha: f64,
+    beta: f64,
+    lambda: f64,
+    gamma: f64,
+    c1: f64,
+    c2: f64,
+    /// None before the first reordering event.
+    lengths: Option<Lengths>,
+    dupthresh: u32,
+    /// dupthresh_tmo: the threshold that the last timeout found.
+    at_timeout: Option<u32>,
+}
+
+impl AvgDev {
+    fn new(values: &Values<'_>) -> Self {
+        Self {
+            alpha: values.get("alpha"),
+            beta: values.get("beta"),
+            lambda: values.get("lambda"),
+            gamma: values.get("gamma"),
+            c1: values.get("c1"),
+            c2: values.get("c2"),
+            lengths: None,
+            dupthresh: DUPTHRESH,
+            at_timeout: None,
+        }
+    }
+
+    pub(crate) fn build(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self::new(values))
+    }
+
+    /// dupthresh_ubf, equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86:
+    /// then no threshold avoids the timeout by this reckoning, and the bound says nothing.
+    fn timely(&self, view: &View) -> Option<u32> {
+        let rtt = view.srtt.filter(|rtt| rtt.as_nanos() > 0)?;
+        let ratio = view.rto.as_secs_f64() / rtt.as_secs_f64();
+        let bound = whole((self.gamma * ratio - 2.0) * view.cwnd);
+        (bound > 0.0).then_some(bound as u32)
+    }
+
+    /// Equations (4) and (12); not below the standard's threshold.
+    fn set_dupthresh(&mut self, view: &View) {
+        let Some(Lengths { avg, mdev }) = self.lengths else { return };
+        let wanted = whole(avg + self.lambda * mdev) as u32;
+        let bounds = [self.timely(view), self.at_timeout];
+        let bound = bounds.into_iter().flatten().min().unwrap_or(u32::MAX);
+        self.dupthresh = wanted.min(bound).max(DUPTHRESH);
+    }
+}
+
+/// ⌊x⌋, but what misses a whole number only because 0.7 has no end in binary is that number.
+fn whole(x: f64) -> f64 {
+    (x + 1e-9).floor()
+}
+
+impl LossDetector for AvgDev {
+    fn rule(&self, _view: &View) -> Rule {
+        // Figure 1: "if k > dupthresh", although section IV-D says "when dupthresh duplicate ACKs
+        // have [been] received". The figure is followed: by the other reading, a path on which all
+        // late segments are late by N would make every single one a false fast retransmit. Before
+        // the first reordering event the algorithm has set nothing, and the standard's 3 holds.
+        match self.lengths {
+            None => Rule::dupthresh(DUPTHRESH),
+            Some(_) => Rule::dupthresh(self.dupthresh + 1),
+        }
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        let r = f64::from(sample.length);
+        self.lengths = Some(match self.lengths {
+            // The paper does not say how it starts: with what is known.
+            None => Lengths { avg: r, mdev: 0.0 },
+            Some(Lengths { avg, mdev }) => Lengths {
+                // (1), written so that r = avg leaves avg exactly as it is; (2) and (3), with the
+                // average as it was.
+                avg: avg + self.alpha * (r - avg),
+                mdev: self.beta * (r - avg).abs() + (1.0 - self.beta) * mdev,
+            },
+        });
+        // The timeout's bound would pin the threshold for ever: nothing in the paper raises it, and
+        // each further timeout can only lower it. It lapses when a segment proves late by more than
+        // it: a threshold there is known to cause false fast retransmits.
+        self.at_timeout = self.at_timeout.filter(|&bound| sample.length <= bound);
+        self.set_dupthresh(view);
+    }
+
+    fn on_timeout(&mut self, first: bool, view: &View) {
+        // Backed-off timeouts say nothing new of the threshold: no duplicates came in between.
+        if !first {
+            return;
+        }
+        self.at_timeout = Some(self.dupthresh);
+        if let Some(Lengths { avg, mdev }) = &mut self.lengths {
+            *avg *= self.c1;
+            *mdev *= self.c2;
+        }
+        self.set_dupthresh(view);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{detector, late, ms, view};
+    use super::*;
+
+    /// At cwnd 50 and RTO/RTT = 10, (11) gives (0.7·10 − 2)·50 = 250: out of the way.
+    fn after(lengths: &[u32]) -> Box<dyn LossDetector> {
+        let mut detector = detector("avg-dev");
+        for &length in lengths {
+            detector.on_reordering(late(length), &view(0));
+        }
+        detector
+    }
+
+    #[test]
+    fn the_threshold_follows_average_and_deviation() {
+        let mut detector = detector("avg-dev");
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(3), "the standard's, to begin with");
+        let table = [
+            // avg 10, mdev 0: 10.
+            (10, 10),
+            // err |20 − 10| = 10; avg 0.3·20 + 0.7·10 = 13, mdev 0.3·10 = 3: ⌊13 + 0.9⌋.
+            (20, 13),
+            // err |4 − 13| = 9; avg 1.2 + 9.1 = 10.3, mdev 2.7 + 2.1 = 4.8: ⌊10.3 + 1.44⌋.
+            (4, 11),
+            // err |30 − 10.3| = 19.7; avg 9 + 7.21 = 16.21, mdev 5.91 + 3.36 = 9.27: ⌊16.21 + 2.781⌋.
+            (30, 18),
+            // err |1 − 16.21| = 15.21; avg 0.3 + 11.347 = 11.647, mdev 4.563 + 6.489 = 11.052:
+            // ⌊11.647 + 3.3156⌋.
+            (1, 14),
+        ];
+        for (length, want) in table {
+            detector.on_reordering(late(length), &view(0));
+            assert_eq!(detector.dupthresh(), Some(want), "after {length}");
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want + 1), "k > dupthresh");
+        }
+    }
+
+    #[test]
+    fn lengths_that_never_vary_cause_no_false_fast_retransmit() {
+        let detector = after(&[12; 20]);
+        // 12 duplicates come before the late segment does.
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(13));
+    }
+
+    #[test]
+    fn it_falls_no_lower_than_three() {
+        // avg 2: ⌊2⌋, but at least 3.
+        assert_eq!(after(&[2]).dupthresh(), Some(3));
+        // 10, 1, 1, … towards 1.
+        let mut lengths = vec![10];
+        lengths.resize(30, 1);
+        assert_eq!(after(&lengths).dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn a_recovery_must_fit_into_the_timeout() {
+        let mut detector = detector("avg-dev");
+        // RTO/RTT = 3: (0.7·3 − 2)·50 = 5.
+        let tight = View { rto: ms(300), ..view(0) };
+        detector.on_reordering(late(10), &tight);
+        assert_eq!(detector.dupthresh(), Some(5));
+        // RTO/RTT = 2.8: −2 < 0, so the bound is none.
+        let hopeless = View { rto: ms(280), ..view(0) };
+        detector.on_reordering(late(10), &hopeless);
+        assert_eq!(detector.dupthresh(), Some(10));
+        // cwnd 20: (2.1 − 2)·20 = 2, but at least 3.
+        detector.on_reordering(late(10), &View { cwnd: 20.0, ..tight });
+        assert_eq!(detector.dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn the_first_timeout_lets_it_decay_and_the_next_do_not() {
+        // As in the table above after 10, 20: avg 13, mdev 3.
+        let mut detector = after(&[10, 20]);
+        detector.on_timeout(true, &view(0));
+        // avg 6.5, mdev 0.75: ⌊6.5 + 0.225⌋.
+        assert_eq!(detector.dupthresh(), Some(6));
+        detector.on_timeout(false, &view(0));
+        detector.on_timeout(false, &view(0));
+        assert_eq!(detector.dupthresh(), Some(6));
+        // avg 3.25, mdev 0.1875: ⌊3.25 + 0.05625⌋; avg 1.625: 3.
+        detector.on_timeout(true, &view(0));
+        assert_eq!(detector.dupthresh(), Some(3));
+        detector.on_timeout(true, &view(0));
+        assert_eq!(detector.dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn the_threshold_that_led_to_a_timeout_bounds_it_until_longer_reordering_is_seen() {
+        // avg 13, mdev 3, threshold 13 at the timeout: then 6.5 and 0.75.
+        let mut detector = after(&[10, 20]);
+        detector.on_timeout(true, &view(0));
+        // 13 again and again, as long as the bound: it is reached, and not passed.
+        for _ in 0..40 {
+            detector.on_reordering(late(13), &view(0));
+            assert!(detector.dupthresh() <= Some(13));
+        }
+        assert_eq!(detector.dupthresh(), Some(13));
+        // 40 is longer than the bound, which lapses: the paper would keep 13 for ever.
+        for _ in 0..40 {
+            detector.on_reordering(late(40), &view(0));
+        }
+        assert_eq!(detector.dupthresh(), Some(40));
+    }
+
+    #[test]
+    fn the_bound_of_a_timeout_holds() {
+        // avg 20, mdev 0; bounded to 5 by a tight timeout when the timer expires.
+        let mut detector = detector("avg-dev");
+        let tight = View { rto: ms(300), ..view(0) };
+        detector.on_reordering(late(20), &tight);
+        assert_eq!(detector.dupthresh(), Some(5));
+        detector.on_timeout(true, &view(0));
+        // avg 10, mdev 0: 10, but the timeout came at 5.
+        assert_eq!(detector.dupthresh(), Some(5));
+        // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: 8, but no segment was late by more than 5.
+        detector.on_reordering(late(5), &view(0));
+        assert_eq!(detector.dupthresh(), Some(5));
+        // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
+        detector.on_reordering(late(6), &view(0));
+        assert_eq!(detector.dupthresh(), Some(8));
+    }
+
+    #[test]
+    fn its_state_is_small() {
+        // Table 3 of the paper.
+        assert!(size_of::<AvgDev>() < 200, "{} bytes", size_of::<AvgDev>());
+    }
+}

@@ -1,0 +1,252 @@
+//! Blanton and Allman's senders: every fast retransmit that a DSACK proves false moves the duplicate
+//! threshold, by one of several rules (E. Blanton, M. Allman, "On making TCP more robust to packet
+//! reordering", 2002, as told in AVG-DEV, section II, RR-TCP, section 5.5, and TCP-PR, section 2).
+//! Their sixth rule, a delay, is TD-FR's: see [`super::td_fr`].
+
+use super::fixed::DUPTHRESH;
+use super::{AckFacts, FalseFastRetransmit, LossDetector, Rule, View};
+use crate::parameter::{Parameter, Unit, Values};
+
+const WINDOW_SHARE: Parameter = Parameter {
+    name: "window_share",
+    unit: Unit::Fraction,
+    default: 0.9,
+    range: (0.0, 1.0),
+    about: "greatest duplicate threshold, as a share of the congestion window",
+    source: "AVG-DEV, section II; RR-TCP, section 5.5",
+};
+
+/// What can be set of `ba-inc-n` and `ba-avg`.
+pub(crate) const PARAMETERS: &[Parameter] = &[WINDOW_SHARE];
+
+/// What can be set of `ba-inc`.
+pub(crate) const INC_PARAMETERS: &[Parameter] = &[
+    WINDOW_SHARE,
+    Parameter {
+        name: "increment",
+        unit: Unit::Segments,
+        default: 1.0,
+        range: (1.0, 1e6),
+        about: "K, what each false fast retransmit adds to the duplicate threshold",
+        source: "AVG-DEV, section II (\"constantly increasing\"); 1 is assumed",
+    },
+];
+
+/// What can be set of `ba-ewma`.
+pub(crate) const EWMA_PARAMETERS: &[Parameter] = &[
+    WINDOW_SHARE,
+    Parameter {
+        name: "gain",
+        unit: Unit::Number,
+        default: 0.25,
+        range: (0.0, 1.0),
+        about: "g, the weight of the newest reordering length",
+        source: "assumed: no text that we have gives it",
+    },
+];
+
+/// What a false fast retransmit whose segment was late by N segments does to the threshold d.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Adjust {
+    /// INC: d + K, whatever N was.
+    Increment(f64),
+    /// INC-N: d + N.
+    IncrementByLength,
+    /// AVG: (d + N) / 2.
+    Average,
+    /// EWMA: (1 − g)·d + g·N.
+    Ewma(f64),
+}
+
+impl Adjust {
+    /// The threshold after `dupthresh`. Without a length, which a DSACK does not always give, only
+    /// INC knows what to do.
+    fn apply(self, dupthresh: f64, length: Option<u32>) -> f64 {
+        let length = length.map(f64::from);
+        match (self, length) {
+            (Self::Increment(k), _) => dupthresh + k,
+            (Self::IncrementByLength, Some(n)) => dupthresh + n,
+            (Self::Average, Some(n)) => (dupthresh + n) / 2.0,
+            (Self::Ewma(g), Some(n)) => (1.0 - g) * dupthresh + g * n,
+            (_, None) => dupthresh,
+        }
+    }
+}
+
+/// INC, INC-N, AVG and EWMA.
+#[derive(Debug)]
+pub(crate) struct BlantonAllman {
+    adjust: Adjust,
+    window_share: f64,
+    /// Kept with its fraction, so that averages converge; in force is the whole part.
+    dupthresh: f64,
+    /// The window before the latest fast retransmit: the one that comes back when it was false.
+    window_before: f64,
+    /// The threshold as of the last acknowledgement.
+    in_force: u32,
+}
+
+impl BlantonAllman {
+    pub(crate) fn inc(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Self::build(Adjust::Increment(values.get("increment")), values)
+    }
+
+    pub(crate) fn inc_n(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Self::build(Adjust::IncrementByLength, values)
+    }
+
+    pub(crate) fn avg(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Self::build(Adjust::Average, values)
+    }
+
+    pub(crate) fn ewma(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Self::build(Adjust::Ewma(values.get("gain")), values)
+    }
+
+    fn build(adjust: Adjust, values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self {
+            adjust,
+            window_share: values.get("window_share"),
+            dupthresh: f64::from(DUPTHRESH),
+            window_before: 0.0,
+            in_force: DUPTHRESH,
+        })
+    }
+
+    /// At most 0.9·cwnd, at least 3.
+    fn bounded(&self, cwnd: f64) -> u32 {
+        (self.dupthresh.min(self.window_share * cwnd) as u32).max(DUPTHRESH)
+    }
+}
+
+impl LossDetector for BlantonAllman {
+    fn rule(&self, view: &View) -> Rule {
+        Rule::dupthresh(self.bounded(view.cwnd))
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.in_force)
+    }
+
+    fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
+        self.in_force = self.bounded(view.cwnd);
+    }
+
+    fn on_recovery(&mut self, view: &View) {
+        self.window_before = view.cwnd;
+    }
+
+    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
+        // What is remembered is bounded by the window that the restoration leads back to: the
+        // present one, halved for nothing, would throw away what the DSACK has just taught. A
+        // smaller window bounds the threshold for as long as it is small, in `bounded`.
+        let greatest = self.window_share * self.window_before.max(view.cwnd);
+        let least = f64::from(DUPTHRESH);
+        self.dupthresh = self.adjust.apply(self.dupthresh, found.length).min(greatest).max(least);
+        self.in_force = self.bounded(view.cwnd);
+    }
+
+    fn on_timeout(&mut self, _first: bool, _view: &View) {
+        self.dupthresh = f64::from(DUPTHRESH);
+        self.in_force = DUPTHRESH;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{detector, found_false, view};
+    use super::*;
+
+    /// The threshold after false fast retransmits with these reordering lengths, at cwnd 50.
+    fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
+        let mut detector = detector(name);
+        let mut each = |&length| {
+            detector.on_recovery(&view(0));
+            detector.on_false_fast_retransmit(found_false(length), &view(0));
+            let rule = detector.rule(&view(0));
+            assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("has one")));
+            rule.dupthresh.expect("has one")
+        };
+        lengths.iter().map(&mut each).collect()
+    }
+
+    #[test]
+    fn inc_adds_one_each_time() {
+        assert_eq!(thresholds("ba-inc", &[20, 20, 5]), [4, 5, 6]);
+    }
+
+    #[test]
+    fn inc_n_adds_the_length() {
+        // 3 + 10, + 4, + 20.
+        assert_eq!(thresholds("ba-inc-n", &[10, 4, 20]), [13, 17, 37]);
+    }
+
+    #[test]
+    fn avg_goes_half_way_up_and_down() {
+        // (3 + 10)/2 = 6.5; (6.5 + 20)/2 = 13.25; (13.25 + 4)/2 = 8.625; (8.625 + 1)/2 = 4.8125;
+        // (4.8125 + 1)/2 = 2.90625, bounded by 3.
+        assert_eq!(thresholds("ba-avg", &[10, 20, 4, 1, 1]), [6, 13, 8, 4, 3]);
+    }
+
+    #[test]
+    fn ewma_goes_a_quarter_of_the_way() {
+        // 0.75·3 + 0.25·23 = 8; 0.75·8 + 0.25·23 = 11.75; 0.75·11.75 + 0.25·2 = 9.3125.
+        assert_eq!(thresholds("ba-ewma", &[23, 23, 2]), [8, 11, 9]);
+    }
+
+    #[test]
+    fn the_threshold_stays_below_nine_tenths_of_the_window() {
+        // 3 + 30 = 33; + 30 = 63, bounded by 0.9·50 = 45.
+        assert_eq!(thresholds("ba-inc-n", &[30, 30, 30]), [33, 45, 45]);
+        // It is remembered so: a window of 100, which asks for 90 at most, does not raise it.
+        let mut detector = detector("ba-inc-n");
+        for _ in 0..3 {
+            detector.on_recovery(&view(0));
+            detector.on_false_fast_retransmit(found_false(30), &view(0));
+        }
+        assert_eq!(detector.rule(&View { cwnd: 100.0, ..view(0) }), Rule::dupthresh(45));
+    }
+
+    #[test]
+    fn a_smaller_window_bounds_it_only_while_it_is_small() {
+        let mut detector = detector("ba-inc-n");
+        detector.on_recovery(&view(0));
+        // The DSACK finds the window halved, and the threshold bounded by that: 0.9·25 = 22.5.
+        let halved = View { cwnd: 25.0, recovering: true, ..view(100) };
+        detector.on_false_fast_retransmit(found_false(30), &halved);
+        assert_eq!(detector.rule(&halved), Rule::dupthresh(22));
+        assert_eq!(detector.dupthresh(), Some(22));
+        // With the window, the threshold of 3 + 30 comes back.
+        detector.on_ack(&AckFacts::default(), &view(200));
+        assert_eq!(detector.rule(&view(200)), Rule::dupthresh(33));
+        assert_eq!(detector.dupthresh(), Some(33));
+        // A window of 2 asks for 1.8: 3 all the same.
+        assert_eq!(detector.rule(&View { cwnd: 2.0, ..view(300) }), Rule::dupthresh(3));
+    }
+
+    #[test]
+    fn a_timeout_resets_to_three_and_forgets() {
+        for name in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
+            let mut detector = detector(name);
+            for _ in 0..8 {
+                detector.on_recovery(&view(0));
+                detector.on_false_fast_retransmit(found_false(30), &view(0));
+            }
+            assert!(detector.dupthresh() > Some(10), "{name} rose");
+            detector.on_timeout(true, &view(1000));
+            assert_eq!(detector.dupthresh(), Some(3), "{name}");
+            assert_eq!(detector.rule(&view(1000)), Rule::dupthresh(3), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_a_length_only_inc_moves() {
+        for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3), ("ba-ewma", 3)] {
+            let mut detector = detector(name);
+            detector.on_recovery(&view(0));
+            let unknown = FalseFastRetransmit { length: None, ..found_false(1) };
+            detector.on_false_fast_retransmit(unknown, &view(0));
+            assert_eq!(detector.dupthresh(), Some(want), "{name}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The rule of Linux before RACK, `tp->reordering`: the duplicate threshold is the longest reordering
+//! ever seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
+
+use super::fixed::DUPTHRESH;
+use super::{LossDetector, Reordering, Rule, View};
+use crate::parameter::{Parameter, Unit, Values};
+
+/// What can be set of it.
+pub(crate) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "max_dupthresh",
+    unit: Unit::Segments,
+    default: 300.0,
+    range: (3.0, 1e6),
+    about: "greatest duplicate threshold (sysctl tcp_max_reordering)",
+    source: "Linux 3.18 to 4.14",
+}];
+
+/// Adapts to the maximum; only a timeout makes it forget.
+#[derive(Debug)]
+pub(crate) struct LinuxReordering {
+    max_dupthresh: u32,
+    dupthresh: u32,
+}
+
+impl LinuxReordering {
+    pub(crate) fn build(values: &Values<'_>) -> Box<dyn LossDetector> {
+        Box::new(Self { max_dupthresh: values.segments("max_dupthresh"), dupthresh: DUPTHRESH })
+    }
+}
+
+impl LossDetector for LinuxReordering {
+    fn rule(&self, _view: &View) -> Rule {
+        Rule::dupthresh(self.dupthresh)
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, _view: &View) {
+        // Linux counts from the late segment to the highest SACKed one with both ends (fackets_out
+        // less the late one's index): one more than the reordering length, so that the same
+        // reordering will be ridden out the next time.
+        let metric = sample.length.saturating_add(1).min(self.max_dupthresh);
+        self.dupthresh = self.dupthresh.max(metric);
+    }
+
+    fn on_timeout(&mut self, _first: bool, _view: &View) {
+        // tcp_enter_loss: back to sysctl_tcp_reordering.
+        self.dupthresh = DUPTHRESH;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{detector, late, view};
+    use super::*;
+
+    #[test]
+    fn the_longest_reordering_counts_until_a_timeout() {
+        let mut detector = detector("linux-reordering");
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(3));
+        // A length of n is n + 1 segments with both ends; shorter ones change nothing.
+        for (length, want) in [(1, 3), (2, 3), (3, 4), (20, 21), (7, 21), (298, 299), (299, 300)] {
+            detector.on_reordering(late(length), &view(0));
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
+        }
+        detector.on_reordering(late(5000), &view(0));
+        assert_eq!(detector.dupthresh(), Some(300), "tcp_max_reordering");
+        detector.on_timeout(true, &view(0));
+        assert_eq!(detector.dupthresh(), Some(3));
+    }
+}

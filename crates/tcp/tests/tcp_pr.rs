@@ -1,0 +1,120 @@
+//! TCP-PR on connections, as packet traces: `tcp-pr` and `tcp-pr-sack`. Lines are those of Table 3
+//! of the paper. The round trip of the handshake is 100 ms, so mxrtt starts with 300 ms; a packet is
+//! dropped just past that (the paper's `>`). Each timer finds one drop, and line 13 flushes behind
+//! it.
+
+mod trace;
+
+use trace::Trace;
+
+/// Lines 18 and 19 and 24: one more for each acknowledgement in slow start.
+#[test]
+fn slow_start_sends_two_for_each_acknowledgement() {
+    let mut t = Trace::of("tcp-pr").window(1).start();
+    t.sends("1").timer_past(300);
+    t.at(100).ack("C1").cwnd(2.0).sends("2 3").srtt(100.0).rto(300.0).timer_past(400);
+    t.at(200).ack("C2").cwnd(3.0).sends("4 5");
+    t.at(201).ack("C3").cwnd(4.0).sends("6 7");
+}
+
+/// Without SACK a hole stops everything until the packets behind it are dropped as well: they came,
+/// but nobody can tell.
+#[test]
+fn cumulative_acknowledgements_hide_what_came_behind_a_hole() {
+    let mut t = Trace::of("tcp-pr").window(4).start();
+    t.sends("1-4");
+    // Duplicates say nothing, nor would SACK blocks: they were not negotiated.
+    for _ in 2..=4 {
+        t.at(100).ack("C0 S2").sees("").sends("").cwnd(4.0);
+    }
+    // cwnd(1) = 4: cwnd = 2, memorize {2, 3, 4}. 2 and 3 count 1 and 2 ≤ 2/2 + 1.
+    t.past(300).timer().sees("fast-retransmit").cwnd(2.0).ssthresh(2.0).sends("");
+    t.past(300).timer().sees("").sends("");
+    t.past(300).timer().sees("").sends("R1").pipe(2);
+    // With 4 memorize is empty.
+    t.past(300).timer().sees("").sends("R2").cwnd(2.0);
+    // One acknowledgement, one event: 2 + 1 > ssthresh, so 2 + 1/2. 3 and 4 need not be sent again.
+    t.at(400).ack("C4").sees("recovered").cwnd(2.5).sends("5-7");
+}
+
+/// With SACK only the hole is dropped.
+#[test]
+fn sacked_packets_leave_to_be_ack() {
+    let mut t = Trace::of("tcp-pr-sack").window(4).start();
+    t.sends("1-4");
+    t.at(100).ack("C0 S2").cwnd(5.0).sends("5 6");
+    t.at(101).ack("C0 S2-3").cwnd(6.0).sends("7 8");
+    t.at(102).ack("C0 S2-4").cwnd(7.0).sends("9 10").rto(306.0).timer_past(306);
+    // cwnd(1) = 4, not the 7 of now: cwnd = 2; memorize {5, …, 10}.
+    t.past(306).timer().sees("fast-retransmit").cwnd(2.0).ssthresh(2.0).sends("");
+    // Not empty yet: cwnd stays.
+    t.at(349).ack("C0 S2-9").cwnd(2.0).sends("R1");
+    t.at(350).ack("C0 S2-10").cwnd(2.5).sends("11 12");
+    t.at(450).ack("C10").sees("recovered").cwnd(2.9).sends("13");
+}
+
+/// The paper has no way back: what a DSACK reports is told, and changes nothing.
+#[test]
+fn a_false_drop_is_reported_and_not_undone() {
+    let mut t = Trace::of("tcp-pr-sack").window(4).start();
+    t.sends("1-4");
+    t.at(100).ack("C0 S2-4").cwnd(5.0).sends("5-8");
+    t.past(300).timer().sees("fast-retransmit").cwnd(2.0).sends("");
+    t.at(310).ack("C0 S2-8").cwnd(2.5).sends("R1 9 10");
+    // The original, 320 ms late; the sample is that of the retransmission and too small to count.
+    t.at(320).ack("C8").sees("recovered").cwnd(2.9).sends("11");
+    t.at(410).ack("C8 D1").sees("needless 1, reordered 7, false-fast-retransmit");
+    t.cwnd(2.9).ssthresh(2.0);
+}
+
+/// Lines 12b to 12f: the fifth drop is the fourth of the burst, 4 > 4/2 + 1.
+#[test]
+fn extreme_losses_start_from_one_after_a_pause() {
+    let mut t = Trace::of("tcp-pr").window(8).start();
+    t.sends("1-8");
+    t.past(300).timer().sees("fast-retransmit").cwnd(4.0).sends("");
+    for _ in 2..=4 {
+        t.past(300).timer().sees("").sends("");
+    }
+    t.past(300).timer().sees("timeout").cwnd(1.0).ssthresh(4.0).sends("").rto(1000.0);
+    // The others are due when they have been out for mxrtt = 1 s; 6 and 7 set the pause again.
+    t.timer_past(1000);
+    for _ in 6..=8 {
+        t.past(1000).timer().sees("").sends("");
+    }
+    t.timer_past(2000);
+    t.past(2000).timer().sends("T1");
+    // Lines 14, 15 and 18: back to 300 ms, and 1 + 1 ≤ 4.
+    t.at(2100).ack("C1").cwnd(2.0).rto(300.0).sends("T2 T3");
+}
+
+/// Lines 8a to 9b: no packet gets through, and mxrtt doubles each time.
+#[test]
+fn with_a_window_of_one_the_wait_doubles() {
+    let mut t = Trace::of("tcp-pr").window(1).writes(1).start();
+    t.sends("1");
+    t.past(300).timer().sees("fast-retransmit").cwnd(1.0).sends("R1").rto(600.0);
+    // Sent 1 ns past 300 ms, so due 1 ns past that and 600 ms.
+    let due = t.connection().poll_timeout().expect("a timer");
+    assert_eq!(due.as_nanos() % 1_000_000, 2);
+    t.at(400).ack("C1").sees("recovered").rto(300.0).no_timer();
+}
+
+/// A receiver that throws away what it SACKed (RFC 2018, section 8) does not stop the sender.
+#[test]
+fn what_was_sacked_and_never_acknowledged_is_sent_again() {
+    let mut t = Trace::of("tcp-pr-sack").window(2).writes(2).start();
+    t.sends("1 2");
+    t.at(100).ack("C0 S1-2").sends("").timer_past(300);
+    t.past(300).timer().sends("R1 R2");
+}
+
+/// Nothing is outstanding, no timer runs; what is written later finds the window as it was.
+#[test]
+fn a_sender_without_data_rests() {
+    let mut t = Trace::of("tcp-pr").window(4).writes(2).start();
+    t.sends("1 2");
+    t.at(100).ack("C1").cwnd(4.0).sends("");
+    t.at(101).ack("C2").cwnd(4.0).sends("").no_timer();
+    t.at(500).writes(10).sends("3-6").timer_past(803);
+}
