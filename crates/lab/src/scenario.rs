@@ -180,7 +180,7 @@ impl Scenario {
             timestamps,
             pipe,
             isn: 1_000_000,
-            seed: 0,
+            ..defaults
         };
         let receiver = Config { isn: 2_000_000, ..sender.clone() };
         Ok(Self {

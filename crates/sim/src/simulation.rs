@@ -155,6 +155,8 @@ impl Simulation {
                 let connection = &mut self.flows[flow.0 as usize].ends[to.index()].connection;
                 let mut relay = Relay { monitor, flow, end: to };
                 connection.handle_segment(&packet.segment, self.now, &mut relay);
+                // Applications here read at once.
+                connection.read(connection.readable());
                 // Who has received everything has nothing left to do.
                 if connection.state() == State::CloseWait {
                     connection.finish();

@@ -7,9 +7,11 @@
 mod counted_pipe;
 mod eifel;
 mod f_rto;
+mod flow_control;
 mod limited_transmit;
 mod min_rtt;
 mod ncr;
+mod path_mtu;
 mod probe;
 mod prr;
 mod recovery;
@@ -39,6 +41,7 @@ use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
 use counted_pipe::CountedPipe;
 use eifel::Eifel;
 use f_rto::FRto;
+use flow_control::FlowControl;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
 use ncr::Ncr;
@@ -110,6 +113,7 @@ pub(crate) struct Sender {
     nxt: u64,
     /// First octet beyond the peer's window.
     window_end: u64,
+    flow_control: FlowControl,
     /// First octet that the application has not written yet.
     written: u64,
     /// The application has written its last: a FIN follows, which takes one octet of the stream.
@@ -176,6 +180,7 @@ impl Sender {
             una: 0,
             nxt: 0,
             window_end: 0,
+            flow_control: FlowControl::new(config.nagle),
             written: 0,
             finished: false,
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
@@ -215,11 +220,6 @@ impl Sender {
         }
     }
 
-    /// The largest payload that the peer takes.
-    pub(crate) fn limit_mss(&mut self, mss: u32) {
-        self.mss = self.mss.min(mss);
-    }
-
     /// The application writes `octets` more.
     pub(crate) fn write(&mut self, octets: u64) {
         self.written = self.written.saturating_add(octets);
@@ -233,11 +233,6 @@ impl Sender {
     /// Whether the application writes no more.
     pub(crate) fn finished(&self) -> bool {
         self.finished
-    }
-
-    /// The peer's window ends at this offset.
-    pub(crate) fn set_window_end(&mut self, end: u64) {
-        self.window_end = end;
     }
 
     /// A round trip was timed outside the stream (by the handshake).
@@ -314,9 +309,10 @@ impl Sender {
         let highest_before = self.board.highest_delivered();
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
-        self.window_end = self.window_end.max(ack.window_end);
+        self.window_end = ack.window_end;
         let arrived = self.count_dupacks(ack, &delivery, advanced);
         self.measure_rtt(&delivery, advanced, flight_before, now);
+        self.measure_rtt_by_timestamp(ack, &delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
             self.highest_at = now;
@@ -428,6 +424,22 @@ impl Sender {
         }
         if advanced {
             self.rto.progress(self.window.cwnd);
+        }
+    }
+
+    /// RFC 7323, section 4.1: what was sent more than once is timed by its timestamp, where there is
+    /// one. The rest is timed by this end's own clock, which is finer.
+    fn measure_rtt_by_timestamp(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        advanced: bool,
+        flight: u32,
+        now: Instant,
+    ) {
+        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
+            self.sample_rto(now.since(echo), flight);
+            self.rto.forget_backoff();
         }
     }
 

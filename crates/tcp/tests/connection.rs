@@ -118,15 +118,18 @@ fn both_ends_close_when_both_have_finished() {
     let (mut client, mut server) = connected(&Config::default());
     client.write(2500);
     client.finish();
-    assert_eq!(client.state(), State::FinWait);
+    assert_eq!(client.state(), State::FinWait1);
     assert_eq!(exchange(&mut client, &mut server, 200), 4, "three of data, and the FIN");
     assert_eq!((server.state(), server.received()), (State::CloseWait, 2501));
     server.finish();
     assert_eq!(server.state(), State::LastAck);
     exchange(&mut server, &mut client, 300);
-    assert_eq!(client.state(), State::Closed);
+    assert_eq!(client.state(), State::TimeWait);
     exchange(&mut client, &mut server, 300);
     assert_eq!((server.state(), server.poll_timeout()), (State::Closed, None));
+    let due = client.poll_timeout().expect("the end of TIME-WAIT");
+    client.handle_timeout(due, &mut ());
+    assert_eq!((client.state(), client.poll_timeout()), (State::Closed, None));
 }
 
 /// What has been written and finished before the handshake is sent, and closes, after it.
@@ -137,7 +140,7 @@ fn a_connection_may_be_finished_before_it_is_established() {
     client.finish();
     exchange(&mut client, &mut server, 0);
     exchange(&mut server, &mut client, 100);
-    assert_eq!(client.state(), State::FinWait);
+    assert_eq!(client.state(), State::FinWait1);
     exchange(&mut client, &mut server, 100);
     assert_eq!(server.state(), State::CloseWait);
 }
@@ -152,7 +155,7 @@ fn a_closed_end_answers_a_fin_that_comes_again() {
     server.finish();
     exchange(&mut server, &mut client, 300);
     assert_eq!(send(&mut client, 300).len(), 1, "this acknowledgement is lost");
-    assert_eq!((client.state(), server.state()), (State::Closed, State::LastAck));
+    assert_eq!((client.state(), server.state()), (State::TimeWait, State::LastAck));
     let due = server.poll_timeout().expect("the FIN is to be resent");
     server.handle_timeout(due, &mut ());
     exchange(&mut server, &mut client, 2000);

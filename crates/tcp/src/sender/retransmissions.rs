@@ -196,6 +196,13 @@ impl Retransmissions {
         })
     }
 
+    /// Segments were split: they have other numbers, in the same order.
+    pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
+        for record in &mut self.records {
+            record.number = number(record.number);
+        }
+    }
+
     /// All reductions from number `from` on proved needless, and not by DSACKs: gives the first that
     /// was not known to be, with the reordering length of a segment resent under it, if that could be
     /// measured.

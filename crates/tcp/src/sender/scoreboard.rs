@@ -1,13 +1,17 @@
 //! What the sender knows of each segment between the cumulative acknowledgement and the highest
 //! sequence number sent (RFC 6675, sections 2 and 4): delivered, lost, resent, and when last sent.
 //!
-//! Segments are numbered in the order of the stream, from 0; a number never changes. All steps are
+//! Segments are numbered in the order of the stream, from 0; a number changes only when segments are split. All steps are
 //! amortised O(1) or O(log window), and allocate only when the window outgrows what it ever was.
+
+mod split;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_units::Instant;
+
+pub(crate) use split::Renumbered;
 
 use super::time_order::{self, Links, Ring, TimeOrder};
 use crate::detect::{Overdue, Rule, Scope};
@@ -39,6 +43,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.len)
+    }
+
+    /// Held for lost and not resent since.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
-use super::scoreboard::SegNo;
+use super::scoreboard::{Renumbered, SegNo};
 use crate::Config;
 use crate::control::Window;
 use crate::parameter::{Parameter, Unit, Values};
@@ -241,6 +241,24 @@ impl TcpPr {
     pub(crate) fn forget_below(&mut self, n: SegNo) {
         while self.base < n && self.packets.pop_front().is_some() {
             self.base += 1;
+        }
+    }
+
+    /// Packets were split; what was too big for the path counts as dropped (line 6), which says
+    /// nothing of congestion.
+    pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
+        let mut packets = VecDeque::with_capacity(self.packets.len());
+        for n in self.base..self.base + self.packets.len() as u64 {
+            let pieces = numbers.first(n)..numbers.first(n + 1);
+            if lost(pieces.start) {
+                self.remove(n);
+            }
+            packets.extend(pieces.filter_map(|_| self.packet(n)));
+        }
+        self.packets = packets;
+        self.base = numbers.first(self.base);
+        for n in &mut self.transmissions {
+            *n = numbers.first(*n);
         }
     }
 

@@ -47,7 +47,7 @@ mod tests {
         let config = Config { mss: MSS as u32, ..Config::default() };
         let mut sender = Sender::new(&config, &Variant::named(name).expect("a sender"));
         sender.write(u64::MAX / 2);
-        sender.set_window_end(1 << 40);
+        sender.set_window(0, 1 << 40);
         sender.window = Window { cwnd: 10.0, ssthresh: 10.0 };
         assert_eq!(sent(&mut sender, 0), 10);
         sender

@@ -1,0 +1,196 @@
+//! Windows that close and open, probes, small segments, and idle peers: RFC 9293, sections 3.7.4,
+//! 3.8.4 and 3.8.6.
+
+mod wire;
+
+use unruffled_tcp::{Config, Error, Event, KeepAlive};
+use wire::{End, config, ms};
+
+/// A client whose server has room for `window` octets, in segments of 1000.
+fn with_window(window: u16) -> End {
+    End::connected(config(), &format!("S. 0 a1 w{window} mss1000 sackok"))
+}
+
+#[test]
+fn the_window_is_what_the_application_has_not_read() {
+    let mut t = End::established(Config { receive_buffer: 4000, ..config() });
+    t.gets(". 1:1001 a1").says(". 1 a1001 w3000").gets(". 1001:2001 a1").says(". 1 a2001 w2000");
+    assert_eq!(t.connection.readable(), 2000);
+    // No update: the peer knows of half the buffer.
+    t.reads(1000).says("").gets(". 2001:3001 a1").says(". 1 a3001 w2000");
+    t.gets(". 3001:5001 a1").says(". 1 a5001 w0");
+    assert_eq!(t.connection.readable(), 4000);
+}
+
+/// Section 3.8.6.2.2: told when it opens by a segment or half the buffer, and not before.
+#[test]
+fn a_closed_window_is_opened_by_an_update() {
+    let mut t = End::established(Config { receive_buffer: 4000, ..config() });
+    t.gets(". 1:4001 a1").says(". 1 a4001 w0");
+    t.reads(999).says("").reads(1).says(". 1 a4001 w1000");
+    t.reads(999).says("").reads(1).says(". 1 a4001 w2000").reads(1000).says("");
+    t.gets(". 4001:4002 a1").says(". 1 a4002 w2999");
+    assert_eq!(t.connection.readable(), 1001);
+    t.reads(u64::MAX).says("");
+    assert_eq!(t.connection.readable(), 0);
+}
+
+#[test]
+fn crumbs_that_are_read_open_no_silly_window() {
+    let mut t = End::established(Config { receive_buffer: 2000, ..config() });
+    t.gets(". 1:1901 a1").says(". 1 a1901 w100");
+    // The edge is at 2001; with 600 octets read it stays there.
+    t.reads(600).says("").gets(". 1901:1951 a1").says(". 1 a1951 w50");
+    t.reads(399).says("").reads(1).says(". 1 a1951 w1050");
+}
+
+/// The delayed acknowledgement does not wait when what it says is needed.
+#[test]
+fn small_buffers_are_acknowledged_at_once() {
+    let config = Config { receive_buffer: 1000, delayed_ack: Some(ms(100)), ..config() };
+    let mut t = End::established(config);
+    t.gets(". 1:1001 a1").says("").reads(1000).says(". 1 a1001 w1000");
+}
+
+#[test]
+fn nobody_sends_beyond_the_window() {
+    let mut t = with_window(2500);
+    // 500 are left: less than a segment, and less than half of the window.
+    t.writes(5000).says(". 1:1001 a1, . 1001:2001 a1");
+    t.gets(". 1 a1001 w2500").says(". 2001:3001 a1").gets(". 1 a3001 w2500");
+    t.says(". 3001:4001 a1, P. 4001:5001 a1");
+}
+
+/// Section 3.8.6.2.1, (3): half of the greatest window is worth sending.
+#[test]
+fn a_peer_that_never_has_room_for_a_segment_gets_smaller_ones() {
+    let mut t = with_window(600);
+    t.writes(1000).says(". 1:601 a1").gets(". 1 a601 w600").says("P. 601:1001 a1");
+    let mut t = with_window(600);
+    t.writes(1000).says(". 1:601 a1").gets(". 1 a601 w299").says("").timer_at(1000);
+    // (4): a small window that stays is used after all.
+    t.timer().says(". 601:900 a1");
+}
+
+/// Section 3.8.6.1: the first probe after a timeout, then ever more seldom; never given up.
+#[test]
+fn a_closed_window_is_probed_for_ever() {
+    let config = Config { give_up: Some(ms(100_000)), ..config() };
+    let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
+    t.writes(2000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("").timer_at(1000);
+    let mut now = 0;
+    for wait in [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000, 60_000] {
+        now += wait;
+        t.timer_at(now).timer().says(". 1001:1002 a1");
+        assert!(t.events.contains(&Event::WindowProbe));
+        t.gets(". 1 a1001 w0").says("");
+    }
+    assert_eq!(t.connection.in_flight(), 0, "a probe that was refused is not lost");
+    t.gets(". 1 a1001 w1000").says("P. 1001:2001 a1");
+}
+
+#[test]
+fn a_probe_without_an_answer_ends_the_connection_in_time() {
+    let config = Config { give_up: Some(ms(5000)), ..config() };
+    let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
+    t.writes(2000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("");
+    t.timer().says(". 1001:1002 a1").timer().says(". 1001:1002 a1");
+    t.timer_at(5000).timer().failed(Error::TimedOut);
+}
+
+/// The update that opened the window got lost: a probe finds out, and its octet counts.
+#[test]
+fn a_lost_window_update_is_made_up_for() {
+    let mut t = with_window(1000);
+    t.writes(3000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("");
+    t.timer().says(". 1001:1002 a1").gets(". 1 a1002 w5000");
+    t.says(". 1002:2002 a1, P. 2002:3001 a1");
+    assert_eq!(t.connection.unacknowledged_from(), 1001);
+    t.gets(". 1 a3001").no_timer();
+    assert_eq!(t.connection.unacknowledged_from(), 3000);
+}
+
+/// Section 3.8.6: a window may shrink; what is beyond it then is neither sent nor lost.
+#[test]
+fn a_window_that_shrinks_is_heeded() {
+    let mut t = with_window(4000);
+    t.writes(6000).says(". 1:1001 a1, . 1001:2001 a1, . 2001:3001 a1, . 3001:4001 a1");
+    t.gets(". 1 a1001 w2000").says("").gets(". 1 a4001 w0").says("");
+    t.gets(". 1 a4001 w2000").says(". 4001:5001 a1, P. 5001:6001 a1");
+}
+
+/// Section 3.10.7.4: SND.WL1 and SND.WL2 keep old segments from setting the window.
+#[test]
+fn an_old_segment_does_not_set_the_window() {
+    let mut t = with_window(2000);
+    t.writes(9000).says(". 1:1001 a1, . 1001:2001 a1");
+    t.gets(". 101 a2001 w1000").says(". 2001:3001 a1");
+    // In the window, sent before, and with an older acknowledgement.
+    t.gets(". 1 a1001 w9000").says("").gets(". 101 a1001 w9000").says("");
+    t.gets(". 101 a2001 w2000").says(". 3001:4001 a1");
+    t.gets(". 102 a2001 w3000").says(". 4001:5001 a1");
+}
+
+/// Section 3.7.4.
+#[test]
+fn nagle_holds_small_segments_back() {
+    let mut t = End::established(Config { nagle: true, ..config() });
+    t.writes(10).says("P. 1:11 a1").writes(20).says("").writes(30).says("");
+    t.gets(". 1 a11").says("P. 11:61 a1");
+    t.writes(2100).says(". 61:1061 a1, . 1061:2061 a1").gets(". 1 a61").says("");
+    t.gets(". 1 a2061").says("P. 2061:2161 a1");
+}
+
+#[test]
+fn nagle_does_not_hold_back_the_end() {
+    let mut t = End::established(Config { nagle: true, ..config() });
+    t.writes(10).says("P. 1:11 a1").writes(20).says("").finishes();
+    t.says("P. 11:31 a1, F. 31 a1");
+}
+
+#[test]
+fn without_nagle_small_segments_go() {
+    let mut t = End::established(config());
+    t.writes(10).says("P. 1:11 a1").writes(20).says("P. 11:31 a1");
+}
+
+/// RFC 9293, section 3.9.1.2: the last segment of a write is pushed, and no other.
+#[test]
+fn the_last_segment_of_a_write_is_pushed() {
+    let mut t = End::established(config());
+    t.writes(2500).says(". 1:1001 a1, . 1001:2001 a1, P. 2001:2501 a1");
+    t.gets(". 1 a2001").timer().says("P. 2001:2501 a1");
+}
+
+fn keep_alive() -> End {
+    let keep_alive = KeepAlive { idle: ms(60_000), interval: ms(5000), count: 2 };
+    End::established(Config { keep_alive: Some(keep_alive), ..config() })
+}
+
+#[test]
+fn an_idle_peer_is_asked_and_answers() {
+    let mut t = keep_alive();
+    t.timer_at(60_000).timer().says(". 0 a1");
+    assert!(t.events.contains(&Event::KeepAlive));
+    t.at(60_100).gets(". 1 a1").says("").timer_at(65_000).timer().says("");
+    t.timer_at(120_100).timer().says(". 0 a1");
+}
+
+#[test]
+fn a_peer_that_does_not_answer_is_gone() {
+    let mut t = keep_alive();
+    t.timer().says(". 0 a1").timer().says(". 0 a1").timer_at(70_000).timer();
+    t.failed(Error::TimedOut);
+}
+
+#[test]
+fn traffic_keeps_alive() {
+    let mut t = keep_alive();
+    t.at(59_000).gets("P. 1:11 a1").says(". 1 a11").timer().says("").timer_at(119_000);
+}
+
+#[test]
+fn a_keep_alive_is_answered() {
+    let mut t = End::established(config());
+    t.gets(". 0 a1").says(". 1 a1").gets(". 0:1 a1").says(". 1 a1");
+}

@@ -1,0 +1,120 @@
+//! What fits into a segment: options (RFC 6691), and the path's MTU (RFC 1191, RFC 8201).
+
+mod wire;
+
+use unruffled_tcp::{Config, Event, Ignored, IpVersion, State};
+use wire::{End, OURS, config};
+
+fn wire(mss: u32) -> Config {
+    let timestamps = false;
+    Config { mss, isn: OURS.0, timestamps, nagle: false, ..Config::wire(IpVersion::V4) }
+}
+
+fn established() -> End {
+    End::connected(wire(1460), "S. 0 a1 w65535 mss1460 sackok")
+}
+
+#[test]
+fn a_segment_has_what_the_smaller_of_both_sizes_leaves() {
+    let mut t = End::connected(wire(1460), "S. 0 a1 mss1000");
+    assert_eq!(t.connection.max_payload(), 1000);
+    t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1");
+    let mut t = End::connected(wire(900), "S. 0 a1 mss1000");
+    t.writes(1000).says(". 1:901 a1, P. 901:1001 a1");
+}
+
+/// RFC 9293, section 3.7.1: "assume a default send MSS of 536 (…) for IPv4 or 1220 (…) for IPv6".
+#[test]
+fn a_peer_that_names_no_size_gets_the_default() {
+    let t = End::connected(wire(1460), "S. 0 a1");
+    assert_eq!(t.connection.max_payload(), 536);
+    let v6 = Config { isn: OURS.0, timestamps: false, ..Config::wire(IpVersion::V6) };
+    assert_eq!(v6.mss, 1440);
+    let t = End::connected(v6, "S. 0 a1");
+    assert_eq!(t.connection.max_payload(), 1220);
+}
+
+/// RFC 6691, section 2: "when TCP options are included, the sender must reduce the TCP data length".
+#[test]
+fn options_take_their_room_from_the_payload() {
+    let config = Config { timestamps: true, paws: None, ..wire(1460) };
+    let mut t = End::connected(config, "S. 0 a1 w65535 mss1460 sackok ts1:1000000");
+    assert_eq!(t.connection.max_payload(), 1448);
+    t.writes(1500).says(". 1:1449 a1, P. 1449:1501 a1").gets(". 1 a1501 ts1:1000000");
+    // With a hole to tell of, 12 octets more: one block, and padding.
+    t.connection.write(5000);
+    t.gets(". 101:201 a1501 ts1:1000000");
+    t.says(
+        ". 1501:2937 a1 sack101-201, . 2937:4373 a1 sack101-201, . 4373:5809 a1 sack101-201, \
+         P. 5809:6501 a1 sack101-201",
+    );
+}
+
+#[test]
+fn what_was_too_big_is_split_and_sent_again() {
+    let mut t = established();
+    t.writes(4380).says(". 1:1461 a1, . 1461:2921 a1, P. 2921:4381 a1");
+    t.too_big(1000, 1461).says(". 1:961 a1");
+    assert!(t.events.contains(&Event::PathMtu { mtu: 1000 }));
+    assert_eq!(t.connection.max_payload(), 960);
+    // Slow start: the acknowledgement of one segment lets two go.
+    t.gets(". 1 a961").says(". 961:1461 a1, . 1461:2421 a1");
+    t.gets(". 1 a2421").says(". 2421:2921 a1, . 2921:3881 a1, P. 3881:4381 a1");
+    t.writes(2000).gets(". 1 a4381").says(". 4381:5341 a1, . 5341:6301 a1, P. 6301:6381 a1");
+    t.gets(". 1 a6381").is(State::Established).no_timer();
+}
+
+/// It is no sign of congestion: the window comes back to what it was, in octets.
+#[test]
+fn the_window_stays_in_octets() {
+    let mut t = established();
+    t.writes(1460).says("P. 1:1461 a1").too_big(770, 1);
+    t.says(". 1:731 a1");
+    let window = t.connection.window();
+    assert_eq!((window.cwnd, window.ssthresh), (1.0, f64::INFINITY));
+}
+
+#[test]
+fn what_has_arrived_is_not_sent_again() {
+    let mut t = established();
+    t.writes(4380).says(". 1:1461 a1, . 1461:2921 a1, P. 2921:4381 a1");
+    t.gets(". 1 a1 sack1461-2921").says("").too_big(1000, 2921).says(". 1:961 a1");
+    t.gets(". 1 a961 sack1461-2921").says(". 961:1461 a1, . 2921:3881 a1");
+    t.gets(". 1 a2921").says("P. 3881:4381 a1").gets(". 1 a3881").gets(". 1 a4381").no_timer();
+}
+
+/// RFC 8201, section 4, and RFC 5927: a message about nothing that is on its way is forged or late.
+#[test]
+fn a_message_about_nothing_on_its_way_is_ignored() {
+    let mut t = established();
+    t.too_big(1000, 1).says("").ignores(Ignored::StaleMtu);
+    t.writes(1460).says("P. 1:1461 a1");
+    t.too_big(1000, 1461).says("").ignores(Ignored::StaleMtu);
+    t.too_big(1000, 0).ignores(Ignored::StaleMtu);
+    t.too_big(1500, 1).says("").ignores(Ignored::StaleMtu);
+    assert_eq!(t.connection.max_payload(), 1460);
+}
+
+#[test]
+fn there_is_a_least_size() {
+    let mut t = established();
+    t.writes(1460).says("P. 1:1461 a1").too_big(68, 1).says(". 1:537 a1");
+    assert!(t.events.contains(&Event::PathMtu { mtu: 576 }));
+    t.too_big(68, 1).says("").ignores(Ignored::StaleMtu);
+}
+
+/// RFC 1191, section 5: old routers name no size, and one falls to the next that occurs.
+#[test]
+fn a_router_that_names_no_size_is_guessed_at() {
+    let mut t = established();
+    t.writes(1460).says("P. 1:1461 a1").too_big(0, 1).says(". 1:1453 a1");
+    t.gets(". 1 a1453").says("P. 1453:1461 a1").too_big(0, 1453).says("");
+    assert_eq!(t.connection.max_payload(), 1006 - 40);
+}
+
+/// In simulation sizes are payload; only the bound moves.
+#[test]
+fn without_counted_options_sizes_are_payload() {
+    let mut t = End::established(config());
+    t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1").too_big(640, 1).says(". 1:601 a1");
+}

@@ -1,0 +1,256 @@
+//! Every transition of RFC 9293, figure 5, and those that the text adds to it.
+
+mod wire;
+
+use unruffled_tcp::{Config, Error, Ignored, State, reset_for};
+use wire::{End, OURS, THEIRS, config, ms, parse};
+
+#[test]
+fn a_passive_open() {
+    let mut t = End::listen(config());
+    t.is(State::Listen).no_timer();
+    t.gets("S 0 w5000 mss900 sackok").says("S. 0 a1 w10000 mss1000 sackok").is(State::SynReceived);
+    t.at(10).gets(". 1 a1").says("").is(State::Established).no_timer();
+}
+
+#[test]
+fn an_active_open() {
+    let mut t = End::connect(config());
+    t.says("S 0 w10000 mss1000 ws0 sackok").is(State::SynSent).timer_at(1000);
+    t.at(10).gets("S. 0 a1").says(". 1 a1").is(State::Established).no_timer();
+}
+
+/// Figure 7: both SYNs cross, and then both answers.
+#[test]
+fn a_simultaneous_open() {
+    let mut t = End::connect(config());
+    t.says("S 0").gets("S 0").says("S. 0 a1").is(State::SynReceived);
+    t.gets("S. 0 a1").says("").is(State::Established);
+    // The other way of ending it: the peer has our SYN-ACK already.
+    let mut t = End::connect(config());
+    t.says("S 0").gets("S 0").says("S. 0 a1").gets(". 1 a1").is(State::Established);
+}
+
+/// The peer's answer got lost: ours comes again, and so does what it acknowledges.
+#[test]
+fn a_simultaneous_open_survives_losses() {
+    let mut t = End::connect(config());
+    t.says("S 0").gets("S 0").says("S. 0 a1").timer_at(1000);
+    t.timer().says("S. 0 a1").is(State::SynReceived);
+    t.gets("S 0").says("S. 0 a1").gets("S. 0 a1").is(State::Established);
+    // Their answer comes again: they do not have our acknowledgement.
+    t.gets("S. 0 a1").says(". 1 a1").is(State::Established);
+}
+
+#[test]
+fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
+    let mut t = End::connect(Config { syn_retries: Some(3), ..config() });
+    t.says("S 0").timer_at(1000).timer().says("S 0").timer_at(3000);
+    t.timer().says("S 0").timer_at(7000).timer().says("S 0").timer_at(15_000);
+    t.timer().says("").failed(Error::TimedOut);
+}
+
+#[test]
+fn an_answer_is_given_up_as_well() {
+    let mut t = End::listen(Config { syn_retries: Some(1), ..config() });
+    t.gets("S 0").says("S. 0 a1").timer().says("S. 0 a1").timer().failed(Error::TimedOut);
+}
+
+#[test]
+fn a_refused_attempt() {
+    let mut t = End::connect(config());
+    t.says("S 0").gets("R 0").ignores(Ignored::Reset).is(State::SynSent);
+    t.gets("R. 0 a7").ignores(Ignored::UnacceptableAck).is(State::SynSent);
+    t.gets("R. 0 a1").says("").failed(Error::Refused);
+}
+
+/// Section 3.5.1, figure 9: the peer thinks that the connection is still there.
+#[test]
+fn a_half_open_connection_is_reset() {
+    let mut t = End::connect(config());
+    t.says("S 0").gets(". 300 a100").ignores(Ignored::UnacceptableAck).says("R 100");
+    t.is(State::SynSent).timer().says("S 0").gets("S. 0 a1").says(". 1 a1");
+}
+
+#[test]
+fn a_listener_answers_what_is_no_syn() {
+    let mut t = End::listen(config());
+    t.gets("R 5").says("").ignores(Ignored::NoConnection);
+    t.gets(". 5 a70").says("R 70").ignores(Ignored::UnacceptableAck);
+    t.gets("S. 5 a70").says("R 70");
+    t.gets("F 5").says("").ignores(Ignored::NoConnection);
+    t.is(State::Listen);
+}
+
+/// Section 3.10.7.4, second and fourth check: a passive attempt that fails is forgotten.
+#[test]
+fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
+    let mut t = End::listen(config());
+    t.gets("S 0 mss500 ws3").says("S. 0 a1 mss1000 ws0 nots");
+    t.gets("R 1").says("").is(State::Listen).no_timer();
+    t.gets("S 0 mss500").says("S. 0 a1 nows").gets("S 7").says("").is(State::Listen);
+    t.gets("S 0 mss2000").says("S. 0 a1").gets(". 1 a1 w10000").is(State::Established);
+    t.writes(1000).says("P. 1:1001 a1");
+}
+
+#[test]
+fn an_active_attempt_is_refused_after_both_syns() {
+    let mut t = End::connect(config());
+    t.says("S 0").gets("S 0").says("S. 0 a1").gets("R 1").says("").failed(Error::Refused);
+}
+
+#[test]
+fn a_false_acknowledgement_of_the_syn_is_reset() {
+    let mut t = End::listen(config());
+    t.gets("S 0").says("S. 0 a1").gets(". 1 a2").says("R 2").ignores(Ignored::UnacceptableAck);
+    t.is(State::SynReceived).gets(". 1 a1").is(State::Established);
+}
+
+/// Figure 12, as who closes first.
+#[test]
+fn this_end_closes_first() {
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").is(State::FinWait1);
+    t.at(10).gets(". 1 a2").says("").is(State::FinWait2).no_timer();
+    t.at(20).gets("F. 1 a2").says(". 2 a2").is(State::TimeWait).timer_at(240_020);
+    t.timer().says("").is(State::Closed).no_timer();
+    assert_eq!(t.connection.error(), None);
+}
+
+/// Figure 12, as who closes second.
+#[test]
+fn the_peer_closes_first() {
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").is(State::CloseWait);
+    assert!(t.connection.peer_finished());
+    t.finishes().says("F. 1 a2").is(State::LastAck);
+    t.gets(". 2 a2").says("").is(State::Closed).no_timer();
+}
+
+/// Figure 13.
+#[test]
+fn both_close_at_the_same_time() {
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets("F. 1 a1").says(". 2 a2").is(State::Closing);
+    t.at(5).gets(". 2 a2").says("").is(State::TimeWait).timer_at(240_005);
+}
+
+/// Their FIN brings the acknowledgement of ours: FIN-WAIT-1 to TIME-WAIT.
+#[test]
+fn their_fin_acknowledges_ours() {
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets("F. 1 a2").says(". 2 a2").is(State::TimeWait);
+}
+
+#[test]
+fn a_half_closed_connection_takes_and_sends_data() {
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets(". 1 a2").is(State::FinWait2);
+    t.gets("P. 1:1001 a2").says(". 2 a1001");
+    assert_eq!(t.connection.readable(), 1000);
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").writes(1500).says(". 1:1001 a2, P. 1001:1501 a2");
+    t.gets(". 2 a1501").finishes().says("F. 1501 a2").is(State::LastAck);
+}
+
+#[test]
+fn a_fin_waits_for_its_turn() {
+    let mut t = End::established(config());
+    t.gets("F. 1001 a1").says(". 1 a1").is(State::Established);
+    t.gets(". 1:1001 a1").says(". 1 a1002").is(State::CloseWait);
+}
+
+/// Before the handshake is done.
+#[test]
+fn finishing_early_is_remembered() {
+    let mut t = End::connect(config());
+    t.says("S 0").writes(10).finishes().is(State::SynSent).gets("S. 0 a1");
+    t.says("P. 1:11 a1, F. 11 a1").is(State::FinWait1);
+    let mut t = End::listen(config());
+    t.gets("S 0").says("S. 0 a1").finishes().is(State::SynReceived).gets(". 1 a1");
+    t.says("F. 1 a1").is(State::FinWait1);
+}
+
+/// Section 3.10.7.4, eighth check: TIME-WAIT answers a FIN that comes again, and begins anew.
+#[test]
+fn time_wait_answers_a_fin_that_comes_again() {
+    let mut t = End::established(Config { msl: ms(30_000), ..config() });
+    t.finishes().says("F. 1 a1").gets("F. 1:51 a2").says(". 2 a52").timer_at(60_000);
+    t.at(50_000).gets("F. 51 a2").says(". 2 a52").timer_at(110_000);
+    t.at(60_000).gets(". 1:51 a2").says(". 2 a52 sack1-51").timer_at(110_000);
+    t.at(70_000).gets("F. 1:51 a2").says(". 2 a52").timer_at(130_000);
+    t.timer().is(State::Closed);
+    t.gets("F. 51 a2").says("").ignores(Ignored::NoConnection);
+}
+
+/// RFC 6191 and section 3.6.1: which SYN may take the place of TIME-WAIT.
+#[test]
+fn time_wait_gives_way_to_a_later_syn() {
+    let mut t = End::established(config());
+    let later = parse("S 5000", THEIRS, OURS);
+    assert!(!t.connection.gives_way_to(&later));
+    t.finishes().says("F. 1 a1").gets("F. 1 a2").says(". 2 a2");
+    assert!(t.connection.gives_way_to(&later));
+    assert!(!t.connection.gives_way_to(&parse("S 0", THEIRS, OURS)));
+    assert!(!t.connection.gives_way_to(&parse(". 5000 a2", THEIRS, OURS)));
+}
+
+#[test]
+fn aborting_resets_where_the_peer_would_wait() {
+    let mut t = End::listen(config());
+    t.aborts().says("").failed(Error::Aborted);
+    let mut t = End::connect(config());
+    t.says("S 0").aborts().says("").failed(Error::Aborted);
+    let mut t = End::listen(config());
+    t.gets("S 0").says("S. 0 a1").aborts().says("R 1").failed(Error::Aborted);
+    let mut t = End::established(config());
+    t.writes(500).says("P. 1:501 a1").aborts().says("R 501").failed(Error::Aborted);
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").aborts().says("R 2").failed(Error::Aborted);
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").aborts().says("R 1").failed(Error::Aborted);
+    // In CLOSING, LAST-ACK and TIME-WAIT nobody waits for anything.
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").finishes().says("F. 1 a2").aborts().says("");
+    t.failed(Error::Aborted);
+}
+
+#[test]
+fn a_reset_ends_it_in_every_state() {
+    let mut t = End::established(config());
+    t.writes(500).says("P. 1:501 a1").gets("R 1").says("").failed(Error::Reset);
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets("R 1").failed(Error::Reset);
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").gets("R 2").failed(Error::Reset);
+    // Once both have finished, it is no failure.
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets("F. 1 a1").says(". 2 a2").gets("R 2").is(State::Closed);
+    assert_eq!(t.connection.error(), None);
+}
+
+#[test]
+fn what_comes_after_the_end_is_for_the_driver_to_reset() {
+    let mut t = End::established(config());
+    t.aborts().says("R 1").gets(". 1 a1").says("").ignores(Ignored::NoConnection);
+    let reset = reset_for(&parse(". 1 a1", THEIRS, OURS)).expect("a reset");
+    assert_eq!((reset.seq, reset.flags.rst), (OURS.add(1), true));
+    t.writes(100).finishes().aborts().says("").reads(10).says("");
+}
+
+/// Section 3.8.3: what was sent gets no answer.
+#[test]
+fn silence_ends_the_connection_in_time() {
+    let mut t = End::established(Config { give_up: Some(ms(10_000)), ..config() });
+    t.no_timer().writes(100).says("P. 1:101 a1");
+    t.timer().says("P. 1:101 a1").timer().says("P. 1:101 a1").timer().says("P. 1:101 a1");
+    t.timer_at(10_000).timer().says("").failed(Error::TimedOut);
+}
+
+#[test]
+fn an_answer_in_time_is_enough() {
+    let mut t = End::established(Config { give_up: Some(ms(10_000)), ..config() });
+    t.writes(100).says("P. 1:101 a1").timer().says("P. 1:101 a1");
+    t.at(2000).gets(". 1 a101").says("").no_timer();
+    t.at(60_000).writes(1).says("P. 101:102 a1").at(60_100).gets(". 1 a102").no_timer();
+}
