@@ -1,0 +1,10 @@
+//! The engine on the wire: a real TCP in a process of its own.
+//!
+//! [`codec`] turns segments into IP packets and back; [`buffer`] keeps what has been written and
+//! what has arrived; [`stack`] holds many connections and, like the engine, does no I/O and knows no
+//! clock.
+
+#![forbid(unsafe_code)]
+
+pub mod buffer;
+pub mod codec;
