@@ -168,6 +168,7 @@ impl Scenario {
             receive_buffer: window * mss,
             timestamps,
             isn: 1_000_000,
+            ..defaults
         };
         let receiver = Config { isn: 2_000_000, ..sender.clone() };
         Ok(Self {

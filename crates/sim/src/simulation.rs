@@ -155,6 +155,8 @@ impl Simulation {
                 let connection = &mut self.flows[flow.0 as usize].ends[to.index()].connection;
                 let mut relay = Relay { monitor, flow, end: to };
                 connection.handle_segment(&packet.segment, self.now, &mut relay);
+                // Applications here read at once.
+                connection.read(connection.readable());
                 self.pump(flow, to, monitor);
             }
         }

@@ -2,12 +2,60 @@
 
 use unruffled_units::Duration;
 
-/// Settings of one end of a connection, beside its variant. The defaults are today's standards;
-/// scenarios of the papers set what ns-2 had.
+/// The version of IP that carries the segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpVersion {
+    /// RFC 791.
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
+impl IpVersion {
+    /// Octets of its header, without options.
+    pub const fn header(self) -> u32 {
+        match self {
+            Self::V4 => 20,
+            Self::V6 => 40,
+        }
+    }
+
+    /// The segment that every peer takes (RFC 9293, section 3.7.1).
+    pub const fn default_mss(self) -> u32 {
+        match self {
+            Self::V4 => 536,
+            Self::V6 => 1220,
+        }
+    }
+}
+
+/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence before the first probe.
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Probes without an answer that end the connection.
+    pub count: u32,
+}
+
+/// Settings of one end of a connection, beside its variant. The defaults are what a simulation
+/// wants: `mss` is payload, nothing is ever given up. For packets take [`Config::wire`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Largest payload of a segment, in octets (SMSS).
+    /// Largest payload of a segment, in octets (SMSS); with `count_options`, what the MSS option
+    /// says: payload and TCP options together.
     pub mss: u32,
+    /// Whether options take their room from `mss` (RFC 6691). The simulator's headers have one size
+    /// whatever they hold.
+    pub count_options: bool,
+    /// What a peer that does not say takes (RFC 9293, section 3.7.1); none sets no bound.
+    pub peer_mss: Option<u32>,
+    /// The version of IP, for the size of its header.
+    pub ip: IpVersion,
+    /// What the path's MTU never lowers the segments below, counted as `mss` is.
+    pub min_mss: u32,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
     /// Bound on cwnd in segments, if any.
@@ -18,18 +66,40 @@ pub struct Config {
     pub max_rto: Duration,
     /// How long an acknowledgement may wait for a second segment; none sends each at once.
     pub delayed_ack: Option<Duration>,
-    /// Room for received data, in octets: the window that is advertised.
+    /// Room for received data, in octets: the window that is advertised. Since a scaled window is
+    /// told in units, and is never taken back, up to an eighth more may come.
     pub receive_buffer: u64,
     /// Whether to offer timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Initial sequence number.
+    /// What the timestamp clock starts from (RFC 7323, section 7.1: better not the machine's).
+    pub timestamp_offset: u32,
+    /// Initial sequence number; see [`crate::initial_sequence_number`].
     pub isn: u32,
+    /// Whether a small segment waits while anything is unacknowledged (Nagle; RFC 9293, section
+    /// 3.7.4).
+    pub nagle: bool,
+    /// Maximum segment lifetime; TIME-WAIT lasts twice as long (RFC 9293: 2 min).
+    pub msl: Duration,
+    /// How often a SYN is sent again before the attempt is given up; none never gives up.
+    pub syn_retries: Option<u32>,
+    /// How long what was sent may stay without an answer before the connection is given up (R2 of
+    /// RFC 9293, section 3.8.3, and the user timeout); none never gives up.
+    pub give_up: Option<Duration>,
+    /// Probes of an idle connection, if any.
+    pub keep_alive: Option<KeepAlive>,
+    /// Challenge ACKs, and answers to unacceptable segments without text, in a second (RFC 5961,
+    /// section 7).
+    pub challenge_acks: u32,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1460,
+            count_options: false,
+            peer_mss: None,
+            ip: IpVersion::V4,
+            min_mss: IpVersion::V4.default_mss(),
             initial_window: 10,
             max_cwnd: None,
             min_rto: Duration::from_secs(1),
@@ -37,7 +107,35 @@ impl Default for Config {
             delayed_ack: None,
             receive_buffer: 4 << 20,
             timestamps: false,
+            timestamp_offset: 0,
             isn: 0,
+            nagle: false,
+            msl: Duration::from_secs(120),
+            syn_retries: None,
+            give_up: None,
+            keep_alive: None,
+            challenge_acks: 10,
+        }
+    }
+}
+
+impl Config {
+    /// Settings for real packets: the standards' defaults, for a link of 1500 octets.
+    pub fn wire(ip: IpVersion) -> Self {
+        Self {
+            mss: 1500 - ip.header() - 20,
+            count_options: true,
+            peer_mss: Some(ip.default_mss()),
+            ip,
+            min_mss: ip.default_mss(),
+            delayed_ack: Some(Duration::from_millis(40)),
+            timestamps: true,
+            nagle: true,
+            // 1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 s: R2 of a SYN is at least 3 min (RFC 9293,
+            // section 3.8.3).
+            syn_retries: Some(7),
+            give_up: Some(Duration::from_secs(300)),
+            ..Self::default()
         }
     }
 }

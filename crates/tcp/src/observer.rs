@@ -72,6 +72,47 @@ pub enum Event {
         /// None of its octets were new.
         duplicate: bool,
     },
+    /// A segment arrived and was dropped.
+    Ignored {
+        /// Why.
+        reason: Ignored,
+    },
+    /// A probe of a closed window left, or of one too small for a segment.
+    WindowProbe,
+    /// A probe of an idle connection left.
+    KeepAlive,
+    /// The path takes smaller packets than thought.
+    PathMtu {
+        /// Their size, IP header and all.
+        mtu: u32,
+    },
+}
+
+/// Why an arriving segment, or a message about one, was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// There is no connection any more, or none yet that this could belong to.
+    NoConnection,
+    /// Longer than a packet can be.
+    Malformed,
+    /// Not in the receive window (RFC 9293, Table 6); old duplicates are among these.
+    OutsideWindow,
+    /// Its timestamp is older than one seen before (PAWS, RFC 7323, section 5).
+    OldTimestamp,
+    /// It has no timestamp although they were agreed on (RFC 7323, section 3.2).
+    NoTimestamp,
+    /// A reset that does not name exactly the next number (RFC 5961, section 3).
+    Reset,
+    /// A SYN in the middle of a connection (RFC 5961, section 4).
+    Syn,
+    /// It acknowledges nothing: no segment but a connection's first may do so.
+    NoAck,
+    /// It acknowledges what was never sent, or what is too long ago (RFC 5961, section 5).
+    UnacceptableAck,
+    /// It has text that lies behind the peer's FIN.
+    BeyondEnd,
+    /// "Packet too big" about a packet that is not on its way, or not too big.
+    StaleMtu,
 }
 
 /// Somebody who is told.

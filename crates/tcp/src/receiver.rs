@@ -1,11 +1,14 @@
 //! The receiving half of a connection: puts the stream together and says what arrived, cumulatively
 //! (RFC 9293), selectively (RFC 2018) and twice (RFC 2883).
 
+mod window;
+
 use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
 use crate::observer::{Event, Observer};
+use window::ReceiveWindow;
 
 /// How many ranges are remembered as recently changed; an option holds at most four.
 const RECENT: usize = 8;
@@ -24,8 +27,10 @@ pub(crate) struct Receiver {
     duplicate: Option<(u64, u64)>,
     /// Where the stream ends, once a FIN has told.
     end: Option<u64>,
-    buffer: u64,
+    window: ReceiveWindow,
     delay: Option<Duration>,
+    /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
+    last_acknowledged: u64,
     /// Segments that no acknowledgement has answered.
     unanswered: u32,
     /// An acknowledgement is to leave at once.
@@ -37,7 +42,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(buffer: u64, delay: Option<Duration>) -> Self {
+    /// A receiver with room for `buffer` octets, whose peer's segments have up to `mss`.
+    pub(crate) fn new(buffer: u64, mss: u32, delay: Option<Duration>) -> Self {
         Self {
             next: 0,
             ranges: VecDeque::new(),
@@ -45,8 +51,9 @@ impl Receiver {
             recent_len: 0,
             duplicate: None,
             end: None,
-            buffer,
+            window: ReceiveWindow::new(buffer, mss),
             delay,
+            last_acknowledged: 0,
             unanswered: 0,
             ack_due: false,
             ack_deadline: None,
@@ -64,12 +71,41 @@ impl Receiver {
         self.end == Some(self.next)
     }
 
-    /// Octets that the peer may send beyond [`Receiver::next`].
-    pub(crate) fn window(&self) -> u64 {
-        self.buffer
+    /// What the last acknowledgement acknowledged, cumulatively.
+    pub(crate) fn last_acknowledged(&self) -> u64 {
+        self.last_acknowledged
     }
 
-    /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it.
+    /// What the peer may send, and how it is told.
+    pub(crate) fn window(&self) -> &ReceiveWindow {
+        &self.window
+    }
+
+    /// The window field of the acknowledgement that leaves now.
+    pub(crate) fn advertise(&mut self) -> u16 {
+        self.window.advertise(self.next())
+    }
+
+    /// The peer does not scale windows.
+    pub(crate) fn without_scale(&mut self) {
+        self.window.without_scale();
+    }
+
+    /// Octets in order that the application has not taken.
+    pub(crate) fn readable(&self) -> u64 {
+        self.next - self.window.taken()
+    }
+
+    /// The application took `octets`; the peer is told when that opens the window enough.
+    pub(crate) fn read(&mut self, octets: u64) {
+        self.window.take(octets.min(self.readable()));
+        if self.end.is_none() && self.window.should_update(self.next) {
+            self.ack_due = true;
+        }
+    }
+
+    /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it. What lies
+    /// beyond the window, or beyond an end already told, is cut off.
     pub(crate) fn on_segment(
         &mut self,
         offset: u64,
@@ -79,13 +115,19 @@ impl Receiver {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let end = offset + u64::from(len);
-        if end > self.next + self.buffer {
-            // Beyond the window: not kept, but answered (RFC 9293, section 3.10.7.4).
+        let (mut end, mut len, mut fin) = (offset + u64::from(len), len, fin);
+        let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
+        if end > bound {
+            // Not kept, but answered (RFC 9293, section 3.10.7.4).
             self.ack_due = true;
-            return;
+            if offset >= bound {
+                return;
+            }
+            (end, len, fin) = (bound, (bound - offset) as u32, false);
         }
-        if fin && self.end.is_none() {
+        // No stream ends before what has arrived of it.
+        let known_to = self.ranges.back().map_or(self.next, |last| last.1);
+        if fin && self.end.is_none() && end >= known_to {
             self.end = Some(end);
         }
         let before = self.next;
@@ -195,6 +237,11 @@ impl Receiver {
         }
     }
 
+    /// How many blocks there are to tell of.
+    pub(crate) fn block_count(&self) -> usize {
+        self.recent_len + usize::from(self.duplicate.is_some())
+    }
+
     /// Whether a retransmission is being answered (in simulation).
     pub(crate) fn answers_rtx(&self) -> bool {
         self.rtx
@@ -225,6 +272,7 @@ impl Receiver {
 
     /// An acknowledgement has left, alone or with data.
     pub(crate) fn acknowledged(&mut self) {
+        self.last_acknowledged = self.next();
         self.ack_due = false;
         self.ack_deadline = None;
         self.unanswered = 0;
@@ -241,7 +289,7 @@ mod tests {
 
     impl Peer {
         fn new() -> Self {
-            Self(Receiver::new(1 << 20, None))
+            Self(Receiver::new(1 << 20, 1000, None))
         }
 
         /// Segment `n` arrives: gives the acknowledgement as `C<next> S<left>-<right> …`.
@@ -304,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
-        let mut r = Receiver::new(1 << 20, Some(Duration::from_millis(100)));
+        let mut r = Receiver::new(1 << 20, 1000, Some(Duration::from_millis(100)));
         let mut gets = |n: u64| {
             r.on_segment(n * 1000, 1000, false, false, Instant::ZERO, &mut ());
             let due = r.ack_due();

@@ -4,8 +4,10 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod flow_control;
 mod limited_transmit;
 mod min_rtt;
+mod path_mtu;
 mod probe;
 mod prr;
 mod recovery;
@@ -27,6 +29,7 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use flow_control::FlowControl;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
 use probe::Probe;
@@ -90,6 +93,7 @@ pub(crate) struct Sender {
     nxt: u64,
     /// First octet beyond the peer's window.
     window_end: u64,
+    flow_control: FlowControl,
     /// First octet that the application has not written yet.
     written: u64,
     /// The application has written its last: a FIN follows, which takes one octet of the stream.
@@ -142,6 +146,7 @@ impl Sender {
             una: 0,
             nxt: 0,
             window_end: 0,
+            flow_control: FlowControl::new(config.nagle),
             written: 0,
             finished: false,
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
@@ -173,11 +178,6 @@ impl Sender {
         }
     }
 
-    /// The largest payload that the peer takes.
-    pub(crate) fn limit_mss(&mut self, mss: u32) {
-        self.mss = self.mss.min(mss);
-    }
-
     /// The application writes `octets` more.
     pub(crate) fn write(&mut self, octets: u64) {
         self.written = self.written.saturating_add(octets);
@@ -188,9 +188,9 @@ impl Sender {
         self.finished = true;
     }
 
-    /// The peer's window ends at this offset.
-    pub(crate) fn set_window_end(&mut self, end: u64) {
-        self.window_end = end;
+    /// Whether the application writes no more.
+    pub(crate) fn finished(&self) -> bool {
+        self.finished
     }
 
     /// A round trip was timed outside the stream (by the handshake).
@@ -260,9 +260,10 @@ impl Sender {
         let highest_before = self.board.highest_delivered();
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
-        self.window_end = self.window_end.max(ack.window_end);
+        self.window_end = ack.window_end;
         self.count_dupacks(ack, &delivery, advanced);
         self.measure_rtt(&delivery, advanced, flight_before, now);
+        self.measure_rtt_by_timestamp(ack, &delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
         if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
             self.highest_at = now;
@@ -355,6 +356,21 @@ impl Sender {
         }
         if advanced {
             self.rto.progress();
+        }
+    }
+
+    /// RFC 7323, section 4.1: what was sent more than once is timed by its timestamp, where there is
+    /// one. The rest is timed by this end's own clock, which is finer.
+    fn measure_rtt_by_timestamp(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        advanced: bool,
+        flight: u32,
+        now: Instant,
+    ) {
+        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
+            self.rto.sample(now.since(echo), f64::from(flight.max(1)));
         }
     }
 

@@ -191,6 +191,13 @@ impl Retransmissions {
         })
     }
 
+    /// Segments were split: they have other numbers, in the same order.
+    pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
+        for record in &mut self.records {
+            record.number = number(record.number);
+        }
+    }
+
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
     pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
         while let Some(front) = self.records.front() {

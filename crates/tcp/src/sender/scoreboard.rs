@@ -4,6 +4,8 @@
 //! Segments are numbered in the order of the stream, from 0; a number never changes. All steps are
 //! amortised O(1) or O(log window), and allocate only when the window outgrows what it ever was.
 
+mod split;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

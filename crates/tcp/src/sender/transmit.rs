@@ -80,21 +80,21 @@ impl Sender {
     }
 
     pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
+        let len = self.next_new()?;
+        Some(self.push_new(len, now))
+    }
+
+    /// The next `len` octets leave for the first time.
+    pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
-        let fin = self.finished && offset == self.written;
-        let len =
-            if fin { 1 } else { self.written.saturating_sub(offset).min(u64::from(self.mss)) };
-        // Silly windows are avoided: the peer must have room for the whole segment.
-        if len == 0 || (offset + len > self.window_end && !fin) {
-            return None;
-        }
+        self.forget_probe();
         self.board.push(offset, len as u32, now);
         self.nxt += len;
         self.start_retransmit_timer(now);
         if self.parts.probes {
             self.schedule_probe(now);
         }
-        Some(self.transmission(offset, len as u32, None))
+        self.transmission(offset, len as u32, None)
     }
 
     pub(super) fn retransmit(&mut self, number: SegNo, cause: Cause, now: Instant) -> Transmission {

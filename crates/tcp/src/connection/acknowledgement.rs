@@ -1,0 +1,123 @@
+//! The acknowledgement field of an arriving segment, its SACK blocks and its window (RFC 9293,
+//! section 3.10.7.4, fifth check; RFC 5961, section 5; RFC 2018; RFC 2883).
+
+use unruffled_units::Instant;
+
+use super::{Connection, State};
+use crate::observer::{Ignored, Observer};
+use crate::segment::{SackBlocks, Segment};
+use crate::sender::Ack;
+
+/// Which segment last told of the peer's window, and how its field is to be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PeerWindow {
+    /// The shift of the window field.
+    pub(super) scale: u8,
+    /// SND.WL1 and SND.WL2, as stream offsets.
+    wl1: u64,
+    wl2: u64,
+}
+
+impl PeerWindow {
+    /// The window of the segment at `seq` that acknowledges `ack` counts.
+    pub(super) fn take(&mut self, seq: u64, ack: u64) {
+        (self.wl1, self.wl2) = (seq, ack);
+    }
+
+    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)"
+    fn is_current(&self, seq: u64, ack: u64) -> bool {
+        self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack)
+    }
+}
+
+impl Connection {
+    /// The stream offset that the segment acknowledges, if that can be true: no more than what was
+    /// sent, and not longer ago than the peer's greatest window.
+    fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
+        let una = self.sender.una();
+        let ahead = i64::from(segment.ack.distance(self.isn.add(1).at(una)));
+        if ahead >= 0 {
+            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.max_ack())
+        } else {
+            let behind = ahead.unsigned_abs();
+            (behind <= self.sender.max_window()).then(|| una.saturating_sub(behind))
+        }
+    }
+
+    pub(super) fn on_ack(
+        &mut self,
+        segment: &Segment,
+        offset: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ignored> {
+        let Some(acked) = self.acceptable_ack(segment) else {
+            self.challenge(now);
+            return Err(Ignored::UnacceptableAck);
+        };
+        let origin = self.isn.add(1);
+        self.sender.settle_probe(acked);
+        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        if acked >= una && self.peer_window.is_current(offset, acked) {
+            self.peer_window.take(offset, acked);
+            self.sender.set_window(acked, u64::from(segment.window) << self.peer_window.scale);
+        }
+        let window_end = self.sender.window_end();
+        if acked > una || (self.sender.window_closed() && acked == una) {
+            self.answered(now);
+        }
+        let unchanged = segment.window == self.last_window;
+        self.last_window = segment.window;
+        if nxt == una && segment.len > 0 && segment.sack.is_empty() {
+            // Nothing is on its way, and this tells of nothing that was.
+            return Ok(());
+        }
+        // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
+        let mut offsets = [(0, 0); SackBlocks::CAPACITY];
+        let mut count = 0;
+        for block in segment.sack.as_slice() {
+            let left = block.left.unwrap(origin, una);
+            let right = block.right.unwrap(origin, una);
+            if let (Some(left), Some(right)) = (left, right)
+                && left < right
+                && right <= nxt
+            {
+                offsets[count] = (left, right);
+                count += 1;
+            }
+        }
+        let mut blocks = &offsets[..count];
+        let mut dsack = None;
+        if let Some((&first, rest)) = blocks.split_first() {
+            let within = |&(l, r): &(u64, u64)| l <= first.0 && first.1 <= r;
+            if first.0 < acked || rest.first().is_some_and(within) {
+                dsack = Some(first);
+                blocks = rest;
+            }
+        }
+        let duplicate = acked == una && segment.len == 0 && nxt > una && unchanged;
+        let ack = Ack {
+            una: acked.max(una),
+            blocks,
+            dsack,
+            window_end,
+            duplicate,
+            rtx: segment.rtx,
+            echo: self.clock.echoed(segment, now),
+        };
+        self.sender.on_ack(&ack, now, observer);
+        if self.sender.finished() && self.sender.done() {
+            self.on_fin_acknowledged(now);
+        }
+        Ok(())
+    }
+
+    fn on_fin_acknowledged(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.wait_out(now),
+            State::LastAck => self.close(),
+            _ => {}
+        }
+    }
+}

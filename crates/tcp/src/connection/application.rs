@@ -1,0 +1,55 @@
+//! What the application, and the driver that keeps its octets, say and ask.
+
+use super::{Connection, State};
+use crate::SeqNr;
+
+/// More than any stream has: offsets stay far from overflowing.
+const LONGEST: u64 = u64::MAX / 2;
+
+impl Connection {
+    /// The application writes `octets` more. After [`Connection::finish`], or when the connection
+    /// has ended, that does nothing.
+    pub fn write(&mut self, octets: u64) {
+        if self.state != State::Closed && !self.sender.finished() {
+            self.sender.write(octets.min(LONGEST - self.sender.written()));
+        }
+    }
+
+    /// The application has taken `octets` of what is [`Connection::readable`]. The peer is told when
+    /// that opens the window enough: poll for segments afterwards.
+    pub fn read(&mut self, octets: u64) {
+        self.receiver.read(octets);
+    }
+
+    /// Octets that have arrived in order and were not read.
+    pub fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// Whether the peer has finished and everything up to its FIN has arrived.
+    pub fn peer_finished(&self) -> bool {
+        self.receiver.at_end()
+    }
+
+    /// The stream offset below which everything is acknowledged: the send buffer may drop it.
+    pub fn unacknowledged_from(&self) -> u64 {
+        self.sender.una().min(self.sender.written())
+    }
+
+    /// The stream offset of the payload of a segment that this end sends, by its sequence number.
+    pub fn send_offset(&self, seq: SeqNr) -> u64 {
+        seq.unwrap(self.isn.add(1), self.sender.una()).unwrap_or(0)
+    }
+
+    /// The stream offset at which the payload of an arriving segment belongs, by its sequence
+    /// number: none before the handshake, or when it lies behind the window. It may lie before what
+    /// was read. Whether the segment is accepted, and how much of it, says
+    /// [`Event::Arrived`](crate::Event::Arrived): only that may be stored.
+    pub fn receive_offset(&self, seq: SeqNr) -> Option<u64> {
+        if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+            return None;
+        }
+        seq.unwrap(self.peer_isn.add(1), self.receiver.next())
+            .filter(|&offset| offset < self.receiver.window().edge())
+    }
+}

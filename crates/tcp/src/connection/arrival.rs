@@ -1,0 +1,161 @@
+//! A segment arrives: the checks of RFC 9293, section 3.10.7, in their order.
+
+use unruffled_units::Instant;
+
+use super::acceptance::acceptable;
+use super::{Connection, Error, State, ignore};
+use crate::observer::{Ignored, Observer};
+use crate::segment::{Flags, Segment};
+
+/// More than a packet can hold.
+const TOO_LONG: u32 = 65_536;
+
+impl Connection {
+    /// A segment arrived.
+    pub fn handle_segment(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if segment.len >= TOO_LONG {
+            ignore(Ignored::Malformed, now, observer);
+            return;
+        }
+        match self.state {
+            // The driver answers with `reset_for`.
+            State::Closed => ignore(Ignored::NoConnection, now, observer),
+            State::Listen => self.arrives_in_listen(segment, now, observer),
+            State::SynSent => self.arrives_in_syn_sent(segment, now, observer),
+            _ => {
+                if let Err(reason) = self.arrives(segment, now, observer) {
+                    ignore(reason, now, observer);
+                }
+            }
+        }
+    }
+
+    /// RFC 9293, section 3.10.7.4, with the checks of RFC 5961 and RFC 7323.
+    fn arrives(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ignored> {
+        let flags = segment.flags;
+        if flags.syn && !flags.rst && segment.seq == self.peer_isn {
+            return self.on_repeated_syn(segment, now);
+        }
+        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
+        // Numbers before the stream's first octet are old ones.
+        let offset = segment.seq.unwrap(self.peer_isn.add(1), next);
+        if let Some(reason) = self.clock.refuses(segment, now) {
+            if reason == Ignored::OldTimestamp {
+                self.answer_unacceptable(segment, offset, now, observer);
+            }
+            return Err(reason);
+        }
+        let (len, window) = (segment.sequence_len(), edge.saturating_sub(next));
+        // A closed window takes acknowledgements, resets and a FIN that needs no room; text is cut
+        // off by the receiver.
+        let allowed =
+            |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
+        let Some(offset) = offset.filter(|&offset| allowed(offset)) else {
+            if !flags.rst {
+                self.answer_unacceptable(segment, offset, now, observer);
+            }
+            return Err(Ignored::OutsideWindow);
+        };
+        if flags.rst {
+            return self.on_reset(offset == next, now);
+        }
+        if flags.syn {
+            if self.state == State::SynReceived && self.passive {
+                self.back_to_listen();
+            } else {
+                self.challenge(now);
+            }
+            return Err(Ignored::Syn);
+        }
+        if !flags.ack {
+            return Err(Ignored::NoAck);
+        }
+        if self.state == State::SynReceived {
+            if segment.ack != self.isn.add(1) {
+                // <SEQ=SEG.ACK><CTL=RST>
+                self.reset = super::reset_for(segment);
+                return Err(Ignored::UnacceptableAck);
+            }
+            self.establish(segment, now);
+        }
+        self.clock.remember(segment, offset, self.receiver.last_acknowledged(), now);
+        self.heard(now);
+        self.on_ack(segment, offset, now, observer)?;
+        if segment.len == 0 && !flags.fin {
+            return Ok(());
+        }
+        if !self.state.receives() {
+            return if segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
+        }
+        self.receiver.on_segment(offset, segment.len, flags.fin, segment.rtx, now, observer);
+        if self.receiver.at_end() {
+            self.on_peer_finished(now);
+        }
+        Ok(())
+    }
+
+    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
+    /// text is reported as a duplicate (RFC 2883). An old FIN restarts TIME-WAIT.
+    fn answer_unacceptable(
+        &mut self,
+        segment: &Segment,
+        offset: Option<u64>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let (len, fin, rtx) = (segment.len, segment.flags.fin, segment.rtx);
+        let old = |offset: &u64| offset + u64::from(len) <= self.receiver.next();
+        match offset.filter(old) {
+            Some(offset) if len > 0 && self.state.is_synchronised() => {
+                self.receiver.on_segment(offset, len, false, rtx, now, observer);
+                self.receiver.demand_ack();
+            }
+            _ if len > 0 || fin => self.receiver.demand_ack(),
+            _ => self.challenge(now),
+        }
+        if fin && self.state == State::TimeWait {
+            self.restart_time_wait(now);
+        }
+    }
+
+    /// RFC 5961, section 3.2: only the exact number resets.
+    fn on_reset(&mut self, exact: bool, now: Instant) -> Result<(), Ignored> {
+        if !exact {
+            self.challenge(now);
+            return Err(Ignored::Reset);
+        }
+        match self.state {
+            State::SynReceived if self.passive => self.back_to_listen(),
+            State::SynReceived => self.fail(Error::Refused),
+            State::Closing | State::LastAck | State::TimeWait => self.close(),
+            _ => self.fail(Error::Reset),
+        }
+        Ok(())
+    }
+
+    /// Sends a challenge ACK, unless there have been too many of late.
+    pub(super) fn challenge(&mut self, now: Instant) {
+        if self.challenges.allows(now) {
+            self.receiver.demand_ack();
+        }
+    }
+
+    /// The reset by which this end tears the connection down.
+    pub(super) fn reset_segment(&self) -> Segment {
+        Segment {
+            seq: self.isn.add(1).at(self.sender.nxt()),
+            flags: Flags { rst: true, ..Flags::default() },
+            ..Segment::default()
+        }
+    }
+}

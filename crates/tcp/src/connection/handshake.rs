@@ -1,0 +1,200 @@
+//! How a connection begins: actively, passively, or from both sides at once (RFC 9293, sections 3.5
+//! and 3.10.7.2 to 3.10.7.3).
+
+use unruffled_units::Instant;
+
+use super::timers::Timer;
+use super::{Connection, Error, State, ignore, reset_for};
+use crate::SeqNr;
+use crate::observer::{Ignored, Observer};
+use crate::segment::{Flags, Segment};
+
+/// SYN and SYN-ACK: when the first one left, and how often they were sent again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Handshake {
+    due: bool,
+    first: Option<Instant>,
+    resent: bool,
+    retries: u32,
+    /// The peer's SYN offered a window scale; the answer may then carry one.
+    scale_offered: Option<u8>,
+    /// The largest segment that it named.
+    peer_mss: Option<u16>,
+}
+
+impl Handshake {
+    /// A SYN or SYN-ACK is to leave.
+    pub(super) fn demand(&mut self) {
+        self.due = true;
+    }
+
+    /// It is to leave again, because the peer seems not to have seen it.
+    pub(super) fn demand_again(&mut self) {
+        self.due = true;
+        self.resent = true;
+    }
+
+    /// Whether one is to leave now.
+    pub(super) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.due)
+    }
+}
+
+impl Connection {
+    /// RFC 9293, section 3.10.7.2.
+    pub(super) fn arrives_in_listen(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let flags = segment.flags;
+        if flags.rst || flags.ack || !flags.syn {
+            let reason = if flags.ack { Ignored::UnacceptableAck } else { Ignored::NoConnection };
+            self.reset = if flags.ack { reset_for(segment) } else { None };
+            ignore(reason, now, observer);
+            return;
+        }
+        self.read_syn(segment, now);
+        self.state = State::SynReceived;
+        self.handshake.demand();
+    }
+
+    /// RFC 9293, section 3.10.7.3.
+    pub(super) fn arrives_in_syn_sent(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let flags = segment.flags;
+        let acceptable = flags.ack && segment.ack == self.isn.add(1);
+        if flags.ack && !acceptable {
+            self.reset = reset_for(segment);
+            ignore(Ignored::UnacceptableAck, now, observer);
+        } else if flags.rst {
+            if acceptable {
+                self.fail(Error::Refused);
+            } else {
+                ignore(Ignored::Reset, now, observer);
+            }
+        } else if !flags.syn {
+            ignore(Ignored::NoConnection, now, observer);
+        } else {
+            self.read_syn(segment, now);
+            if acceptable {
+                self.establish(segment, now);
+                self.receiver.demand_ack();
+            } else {
+                // Both ends connect to one another at the same time.
+                self.state = State::SynReceived;
+                self.handshake.demand();
+            }
+        }
+    }
+
+    fn read_syn(&mut self, segment: &Segment, now: Instant) {
+        self.peer_isn = segment.seq;
+        self.sack = self.sack_offered && segment.sack_permitted;
+        self.handshake.scale_offered = segment.window_scale;
+        self.handshake.peer_mss = segment.mss;
+        self.clock.agree(segment.timestamps, now);
+        // The window of a SYN is never scaled.
+        self.peer_window.scale = 0;
+        self.last_window = segment.window;
+        self.sender.set_window(0, u64::from(segment.window));
+    }
+
+    /// A SYN from the peer's first number came again, or for the first time after both connected.
+    pub(super) fn on_repeated_syn(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+    ) -> Result<(), Ignored> {
+        if self.state != State::SynReceived {
+            self.challenge(now);
+            return Err(Ignored::Syn);
+        }
+        if segment.flags.ack && segment.ack == self.isn.add(1) {
+            // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
+            self.establish(segment, now);
+        } else {
+            self.handshake.demand_again();
+        }
+        Ok(())
+    }
+
+    /// The peer has acknowledged our SYN: what both have offered comes into force. The application
+    /// may have finished in the meantime.
+    pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
+        self.state = if self.sender.finished() { State::FinWait1 } else { State::Established };
+        if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
+            self.sender.sample_rtt(now.since(first), now);
+        }
+        self.handshake.due = false;
+        self.timers.stop(Timer::Handshake);
+        self.answered(now);
+        if !self.sack {
+            self.sender.without_sack();
+        }
+        match self.handshake.scale_offered {
+            // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
+            Some(scale) => self.peer_window.scale = scale.min(14),
+            None => self.receiver.without_scale(),
+        }
+        let peer_mss = self.handshake.peer_mss.map(|mss| u32::from(mss.max(1)));
+        if let Some(mss) = peer_mss.or(self.config.peer_mss) {
+            self.max_segment = self.max_segment.min(mss);
+        }
+        self.sender.set_mss(self.payload(0));
+        let window = if segment.flags.syn {
+            u64::from(segment.window)
+        } else {
+            u64::from(segment.window) << self.peer_window.scale
+        };
+        self.peer_window.take(0, 0);
+        self.sender.set_window(0, window);
+        self.start_keep_alive(now);
+    }
+
+    /// The peer did not answer a SYN in time.
+    pub(super) fn on_handshake_timer(&mut self) {
+        if self.config.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
+            self.fail(Error::TimedOut);
+            return;
+        }
+        self.handshake.retries += 1;
+        self.handshake.demand_again();
+        self.sender.back_off();
+    }
+
+    /// The passive end forgets an attempt that came to nothing (RFC 9293, section 3.10.7.4).
+    pub(super) fn back_to_listen(&mut self) {
+        self.state = State::Listen;
+        self.sack = self.sack_offered;
+        self.handshake = Handshake::default();
+        self.timers.stop(Timer::Handshake);
+        self.timers.stop(Timer::GiveUp);
+        self.clock = super::Clock::new(self.config.timestamps, self.config.timestamp_offset);
+    }
+
+    /// The SYN, or the SYN-ACK.
+    pub(super) fn syn(&mut self, now: Instant) -> Segment {
+        self.handshake.first.get_or_insert(now);
+        self.timers.set(Timer::Handshake, now + self.sender.rto());
+        self.expect_answer(now);
+        let answering = self.state == State::SynReceived;
+        let offers_scale = !answering || self.handshake.scale_offered.is_some();
+        Segment {
+            seq: self.isn,
+            ack: if answering { self.peer_isn.add(1) } else { SeqNr(0) },
+            flags: Flags { syn: true, ack: answering, ..Flags::default() },
+            window: self.receiver.window().syn_field(),
+            mss: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),
+            window_scale: offers_scale.then(|| self.receiver.window().scale()),
+            sack_permitted: self.sack,
+            timestamps: self.clock.option(now),
+            ..Segment::default()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! When nothing comes from the peer: closed windows are probed, idle peers asked, and silent ones
+//! given up (RFC 9293, sections 3.8.3, 3.8.4 and 3.8.6.1).
+
+use unruffled_units::Instant;
+
+use super::timers::Timer;
+use super::{Connection, Error, State};
+
+/// The state of probing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Idle {
+    /// Doublings of the time between window probes.
+    backoff: u32,
+    /// A window probe is to leave; a keep-alive is.
+    pub(super) window_probe_due: bool,
+    pub(super) keep_alive_due: bool,
+    /// When the peer was last heard.
+    heard: Instant,
+    /// Keep-alives without an answer.
+    unanswered: u32,
+}
+
+impl Connection {
+    /// Something that calls for an answer leaves.
+    pub(super) fn expect_answer(&mut self, now: Instant) {
+        if let Some(patience) = self.config.give_up
+            && !self.timers.runs(Timer::GiveUp)
+        {
+            self.timers.set(Timer::GiveUp, now + patience);
+        }
+    }
+
+    /// The peer has answered: with progress, or with a closed window, which keeps the connection for
+    /// as long as it likes.
+    pub(super) fn answered(&mut self, now: Instant) {
+        if let Some(patience) = self.config.give_up
+            && self.timers.runs(Timer::GiveUp)
+        {
+            self.timers.set(Timer::GiveUp, now + patience);
+        }
+    }
+
+    /// Stops waiting for an answer once there is nothing to be answered.
+    pub(super) fn rest(&mut self) {
+        if !self.sender.outstanding() && !self.timers.runs(Timer::Persist) {
+            self.timers.stop(Timer::GiveUp);
+        }
+    }
+
+    /// Nothing more may leave now: when that is for want of a window, it must be asked for, since
+    /// the segment that opens it can get lost.
+    pub(super) fn watch_window(&mut self, now: Instant) {
+        if !self.sender.blocked_by_window() {
+            if self.timers.runs(Timer::Persist) {
+                self.timers.stop(Timer::Persist);
+                self.idle.backoff = 0;
+            }
+        } else if !self.timers.runs(Timer::Persist) {
+            let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
+            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto));
+            self.expect_answer(now);
+        }
+    }
+
+    pub(super) fn on_persist_timer(&mut self) {
+        self.idle.backoff += 1;
+        self.idle.window_probe_due = true;
+    }
+
+    pub(super) fn start_keep_alive(&mut self, now: Instant) {
+        self.idle.heard = now;
+        if let Some(keep_alive) = self.config.keep_alive {
+            self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
+        }
+    }
+
+    /// An acceptable segment arrived.
+    pub(super) fn heard(&mut self, now: Instant) {
+        if self.config.keep_alive.is_some() {
+            self.idle.heard = now;
+            self.idle.unanswered = 0;
+        }
+    }
+
+    pub(super) fn on_keep_alive_timer(&mut self, now: Instant) {
+        let Some(keep_alive) = self.config.keep_alive else { return };
+        if !self.state.is_synchronised() || self.state == State::TimeWait {
+            return;
+        }
+        let due = self.idle.heard + keep_alive.idle;
+        if due > now {
+            self.timers.set(Timer::KeepAlive, due);
+        } else if self.sender.outstanding() || self.timers.runs(Timer::Persist) {
+            // What is on its way asks as well.
+            self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
+        } else if self.idle.unanswered >= keep_alive.count {
+            self.fail(Error::TimedOut);
+        } else {
+            self.idle.unanswered += 1;
+            self.idle.keep_alive_due = true;
+            self.timers.set(Timer::KeepAlive, now + keep_alive.interval);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The path's MTU, as routers tell of it (RFC 1191, RFC 8201), and what fits into a segment
+//! (RFC 6691).
+
+use unruffled_units::Instant;
+
+use super::{Connection, ignore};
+use crate::SeqNr;
+use crate::observer::{Event, Ignored, Observer};
+use crate::segment::SackBlocks;
+
+/// The TCP header without options.
+const TCP_HEADER: u32 = 20;
+/// Timestamps, with the padding that goes before them.
+const TIMESTAMPS: u32 = 12;
+/// No peer's and no path's bound makes segments smaller: there must be room for 40 octets of options
+/// (Linux's TCP_MIN_SND_MSS).
+const LEAST: u32 = 48;
+/// MTUs that occur (RFC 1191, section 7.1): for routers that do not name theirs.
+const PLATEAUS: [u32; 10] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
+
+/// Octets of a SACK option with so many blocks, padding included.
+fn sack_option(blocks: usize) -> u32 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 }
+}
+
+impl Connection {
+    /// The largest payload beside `blocks` SACK blocks.
+    pub(super) fn payload(&self, blocks: usize) -> u32 {
+        if !self.config.count_options {
+            return self.max_segment;
+        }
+        let timestamps = if self.clock.on() { TIMESTAMPS } else { 0 };
+        self.max_segment.max(LEAST) - timestamps - sack_option(blocks)
+    }
+
+    /// How many SACK blocks an option can hold, beside the others.
+    pub(super) fn most_blocks(&self) -> usize {
+        if self.clock.on() { 3 } else { SackBlocks::CAPACITY }
+    }
+
+    /// How many SACK blocks fit beside `len` octets of payload.
+    pub(super) fn blocks_beside(&self, len: u32) -> usize {
+        let most = self.most_blocks();
+        if !self.config.count_options {
+            return most;
+        }
+        (1..=most).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
+    }
+
+    /// A router dropped a packet for its size, and says that packets of `mtu` octets fit (0 if it
+    /// does not say). `quoted` is the sequence number in the part of the packet that it quotes: a
+    /// message about a packet that is not on its way is a stranger's, or late.
+    pub fn handle_packet_too_big(
+        &mut self,
+        mtu: u32,
+        quoted: SeqNr,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let headers = self.config.ip.header() + TCP_HEADER;
+        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let outstanding =
+            quoted.unwrap(self.isn.add(1), una).is_some_and(|offset| una <= offset && offset < nxt);
+        let named = match mtu {
+            0 => {
+                let current = self.max_segment + headers;
+                PLATEAUS.into_iter().find(|&plateau| plateau < current).unwrap_or(0)
+            }
+            named => named,
+        };
+        let max_segment = named.saturating_sub(headers).max(self.config.min_mss).max(LEAST);
+        if !self.state.is_synchronised() || !outstanding || max_segment >= self.max_segment {
+            ignore(Ignored::StaleMtu, now, observer);
+            return;
+        }
+        self.sender.set_mss(self.payload(0));
+        self.max_segment = max_segment;
+        self.sender.lower_mss(self.payload(0), now);
+        observer.on_event(now, &Event::PathMtu { mtu: max_segment + headers });
+    }
+}

@@ -1,0 +1,52 @@
+//! Initial sequence numbers that a stranger cannot guess (RFC 6528).
+
+use core::hash::Hasher;
+use std::net::SocketAddr;
+
+use siphasher::sip::SipHasher24;
+use unruffled_units::Instant;
+
+/// The clock M of RFC 6528, section 3, ticks every 4 µs.
+const TICK: u64 = 4_000;
+
+/// ISN = M + F(local address and port, remote address and port, secret key), where F is
+/// SipHash-2-4. The key must be random, and stay the same while the host is up.
+pub fn initial_sequence_number(
+    key: &[u8; 16],
+    local: SocketAddr,
+    remote: SocketAddr,
+    now: Instant,
+) -> u32 {
+    let mut hash = SipHasher24::new_with_key(key);
+    for end in [local, remote] {
+        match end {
+            SocketAddr::V4(v4) => hash.write(&v4.ip().octets()),
+            SocketAddr::V6(v6) => hash.write(&v6.ip().octets()),
+        }
+        hash.write(&end.port().to_be_bytes());
+    }
+    ((now.as_nanos() / TICK) as u32).wrapping_add(hash.finish() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn isn(key: u8, port: u16, ms: u64) -> u32 {
+        let local = SocketAddr::from(([192, 0, 2, 1], port));
+        let remote = SocketAddr::from(([192, 0, 2, 2], 80));
+        initial_sequence_number(&[key; 16], local, remote, Instant::from_millis(ms))
+    }
+
+    #[test]
+    fn numbers_of_one_connection_advance_with_the_clock() {
+        // 1 ms is 250 ticks of 4 µs.
+        assert_eq!(isn(1, 4000, 1001).wrapping_sub(isn(1, 4000, 1000)), 250);
+    }
+
+    #[test]
+    fn numbers_of_other_connections_and_other_keys_are_elsewhere() {
+        assert_ne!(isn(1, 4000, 0), isn(1, 4001, 0));
+        assert_ne!(isn(1, 4000, 0), isn(2, 4000, 0));
+    }
+}

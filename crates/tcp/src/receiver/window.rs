@@ -1,0 +1,167 @@
+//! The window that a receiver advertises: what is free of its buffer, told in whole units of the
+//! scale, by an edge that does not move back (RFC 9293, section 3.8.6; RFC 7323, section 2).
+
+/// The receive window. Positions are stream offsets.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveWindow {
+    buffer: u64,
+    /// Everything below has been taken by the application.
+    taken: u64,
+    /// The first octet that was never promised room; what lies below is accepted.
+    edge: u64,
+    /// The shift of the window field.
+    scale: u8,
+    /// The edge moves by at least this much (RFC 9293, section 3.8.6.2.2: the lesser of half the
+    /// buffer and a segment).
+    step: u64,
+}
+
+/// The least shift with which a 16-bit field can tell of `buffer` octets (RFC 7323, section 2.3).
+pub(crate) fn scale_for(buffer: u64) -> u8 {
+    (0..14).find(|&scale| buffer.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
+impl ReceiveWindow {
+    pub(crate) fn new(buffer: u64, mss: u32) -> Self {
+        let scale = scale_for(buffer);
+        // What the window field can say: whole units of the scale, none lost.
+        let buffer = (buffer.div_ceil(1 << scale)).min(u64::from(u16::MAX)) << scale;
+        let step = (buffer / 2).min(u64::from(mss)).max(1);
+        let edge = buffer.min(u64::from(u16::MAX));
+        Self { buffer, taken: 0, edge, scale, step }
+    }
+
+    /// The window field of a SYN, which is never scaled.
+    pub(crate) fn syn_field(&self) -> u16 {
+        self.buffer.min(u64::from(u16::MAX)) as u16
+    }
+
+    /// The shift to offer, or that was agreed on.
+    pub(crate) fn scale(&self) -> u8 {
+        self.scale
+    }
+
+    /// The peer does not scale windows.
+    pub(crate) fn without_scale(&mut self) {
+        self.scale = 0;
+    }
+
+    /// Everything below this has been taken by the application.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The first octet that is not accepted.
+    pub(crate) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// The application took `octets`.
+    pub(crate) fn take(&mut self, octets: u64) {
+        self.taken += octets;
+    }
+
+    /// The first octet that the buffer has no room for.
+    fn limit(&self) -> u64 {
+        self.taken + self.buffer
+    }
+
+    /// Whether the window, as the peer knows it, would open by so much that it should be told: at
+    /// least a step, and at least to the double.
+    pub(crate) fn should_update(&self, next: u64) -> bool {
+        let (known, free) = (self.edge.saturating_sub(next), self.limit().saturating_sub(next));
+        free >= 2 * known && self.limit() >= self.edge + self.step
+    }
+
+    /// The window field of an acknowledgement of everything below `next`.
+    pub(crate) fn advertise(&mut self, next: u64) -> u16 {
+        let unit = 1_u64 << self.scale;
+        let most = u64::from(u16::MAX);
+        if self.limit() >= self.edge + self.step {
+            let field = (self.limit().saturating_sub(next) >> self.scale).min(most);
+            let edge = next + (field << self.scale);
+            if edge >= self.edge {
+                self.edge = edge;
+                return field as u16;
+            }
+        }
+        // Rounded up, lest the edge move back. A peer that sends crumbs could push it on and on that
+        // way: an eighth of the buffer beyond its end the field is rounded down, and what was
+        // promised is accepted all the same.
+        let known = self.edge.saturating_sub(next);
+        let field = known.div_ceil(unit).min(most);
+        let edge = next + (field << self.scale);
+        let slack = unit.max(self.buffer / 8);
+        if edge <= self.edge.max(self.limit() + slack) {
+            self.edge = self.edge.max(edge);
+            field as u16
+        } else {
+            (known >> self.scale).min(most) as u16
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_is_what_is_free() {
+        let mut w = ReceiveWindow::new(10_000, 1000);
+        assert_eq!((w.scale(), w.advertise(0)), (0, 10_000));
+        assert_eq!(w.advertise(4000), 6000, "nothing taken");
+        w.take(4000);
+        assert_eq!(w.advertise(4000), 10_000);
+    }
+
+    #[test]
+    fn the_edge_moves_by_a_segment_or_half_the_buffer() {
+        let mut w = ReceiveWindow::new(10_000, 1000);
+        w.take(999);
+        assert_eq!(w.advertise(5000), 5000, "less than a segment is free: nothing is told");
+        w.take(1);
+        assert_eq!(w.advertise(5000), 6000);
+        let mut w = ReceiveWindow::new(1000, 1460);
+        w.take(500);
+        assert_eq!(w.advertise(1000), 500, "half of a buffer smaller than a segment");
+    }
+
+    #[test]
+    fn a_closed_window_is_reopened_when_it_opens_enough() {
+        let mut w = ReceiveWindow::new(4000, 1000);
+        assert_eq!(w.advertise(4000), 0);
+        w.take(999);
+        assert!(!w.should_update(4000));
+        w.take(1);
+        assert!(w.should_update(4000));
+        assert_eq!(w.advertise(4000), 1000);
+        assert!(!w.should_update(4000));
+    }
+
+    #[test]
+    fn rounding_never_moves_the_edge_back() {
+        for size in [1448, 1000, 536] {
+            let mut w = ReceiveWindow::new(4 << 20, 1460);
+            assert!(w.scale() > 0);
+            let (mut next, mut edge) = (0, 0);
+            while next + size <= w.edge() {
+                next += size;
+                let now = next + (u64::from(w.advertise(next)) << w.scale());
+                assert!(now >= edge, "{size} octets at a time, at {next}");
+                edge = now;
+            }
+            assert!(next >= 4 << 20);
+        }
+    }
+
+    #[test]
+    fn whoever_sends_crumbs_finds_the_window_closed_in_the_end() {
+        let mut w = ReceiveWindow::new(1 << 20, 1000);
+        let mut next = 0;
+        while next < w.edge() && w.advertise(next) > 0 {
+            next += 1;
+        }
+        assert_eq!(w.advertise(next), 0);
+        assert!(w.edge() <= (1 << 20) / 8 * 9, "{}", w.edge());
+    }
+}

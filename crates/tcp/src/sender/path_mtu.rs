@@ -1,0 +1,32 @@
+//! The path takes less than the segments hold: what is in flight and too big is split and sent
+//! again (RFC 1191, section 6.4; RFC 8201, section 5.4).
+
+use unruffled_units::Instant;
+
+use super::retransmissions::Cause;
+use super::{Phase, Sender};
+use crate::timers::Timer;
+
+impl Sender {
+    /// From now on segments have at most `mss` octets. That the larger ones were dropped says
+    /// nothing of congestion: the window stays, in octets, but is filled again by slow start.
+    pub(crate) fn lower_mss(&mut self, mss: u32, now: Instant) {
+        let ratio = f64::from(self.mss) / f64::from(mss);
+        self.set_mss(mss);
+        self.window.cwnd *= ratio;
+        self.window.ssthresh *= ratio;
+        let Some(renumbered) = self.board.split(mss) else { return };
+        self.high_rxt = renumbered.first(self.high_rxt);
+        self.retransmissions.renumber(|number| renumbered.first(number));
+        self.retransmissions.begin(Cause::Timeout, self.window, now);
+        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
+        self.window.cwnd = f64::from(self.board.pipe()) + 1.0;
+        self.phase = Phase::Loss { point: self.nxt };
+        self.dupacks = 0;
+        self.fast_retransmit_due = false;
+        self.idle.cancel();
+        self.end_probe();
+        self.timers.stop(Timer::Detect);
+        self.timers.set(Timer::Retransmit, now + self.rto.current());
+    }
+}
