@@ -99,6 +99,11 @@ impl SendBuffer {
         self.ring.capacity
     }
 
+    /// Offset behind the last octet written.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Appends as much of `data` as there is room for, and says how much that was.
     pub fn write(&mut self, data: &[u8]) -> usize {
         let data = &data[..data.len().min(self.free())];
@@ -154,6 +159,11 @@ impl ReceiveBuffer {
         }
         self.ring.reserve(to);
         self.ring.put(from, &data[(from - offset) as usize..(to - offset) as usize]);
+    }
+
+    /// Drops the next `len` octets unread.
+    pub fn skip(&mut self, len: u64) {
+        self.ring.start += len;
     }
 
     /// Moves octets before `end` (which have all arrived) to `out`, as many as fit.

@@ -1,5 +1,7 @@
 //! Packets go out as segments came in, and nothing that arrives makes the decoder panic.
 
+#![allow(clippy::unwrap_used)] // A test that fails may as well panic in its helpers.
+
 use std::net::SocketAddr;
 
 use etherparse::PacketBuilder;
@@ -10,11 +12,8 @@ use unruffled_wire::codec::{
 };
 
 fn ends(v6: bool) -> (SocketAddr, SocketAddr) {
-    let (a, b) = if v6 {
-        ("[fd00::1]:4000", "[fd00::2]:80")
-    } else {
-        ("10.0.0.1:4000", "10.0.0.2:80")
-    };
+    let (a, b) =
+        if v6 { ("[fd00::1]:4000", "[fd00::2]:80") } else { ("10.0.0.1:4000", "10.0.0.2:80") };
     (a.parse().unwrap(), b.parse().unwrap())
 }
 
@@ -154,24 +153,16 @@ fn each_reason_for_a_drop_has_its_name() {
     port_0[20..22].fill(0);
     assert_eq!(trusted(&port_0), Malformed::Flags);
     let mut fragment = Vec::new();
-    let mut ip = etherparse::Ipv4Header::new(
-        8,
-        64,
-        etherparse::IpNumber::TCP,
-        [10, 0, 0, 1],
-        [10, 0, 0, 2],
-    )
-    .unwrap();
+    let mut ip =
+        etherparse::Ipv4Header::new(8, 64, etherparse::IpNumber::TCP, [10, 0, 0, 1], [10, 0, 0, 2])
+            .unwrap();
     ip.more_fragments = true;
     ip.header_checksum = ip.calc_header_checksum();
     fragment.extend_from_slice(&ip.to_bytes());
     fragment.extend_from_slice(&[0; 8]);
     assert_eq!(verdict(&fragment), Malformed::Fragment);
     let mut udp = Vec::new();
-    PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
-        .udp(1, 2)
-        .write(&mut udp, &[])
-        .unwrap();
+    PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(1, 2).write(&mut udp, &[]).unwrap();
     assert_eq!(verdict(&udp), Malformed::Protocol);
     let mut multicast = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 1], [224, 0, 0, 1], 64)
