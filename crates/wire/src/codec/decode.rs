@@ -159,12 +159,7 @@ fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, M
     too_big(from, to, &quoted[ip.slice().len()..], mtu)
 }
 
-fn too_big(
-    from: IpAddr,
-    to: IpAddr,
-    tcp: &[u8],
-    mtu: u32,
-) -> Result<Packet<'static>, Malformed> {
+fn too_big(from: IpAddr, to: IpAddr, tcp: &[u8], mtu: u32) -> Result<Packet<'static>, Malformed> {
     // Eight octets are all that a router must quote: the ports and the sequence number.
     let &[a, b, c, d, e, f, g, h] = tcp.first_chunk::<8>().ok_or(Malformed::Tcp)?;
     Ok(Packet::TooBig(TooBig {
