@@ -88,6 +88,9 @@ fn main() {
         ("unruffled, one thread", ours::in_one_thread),
         ("smoltcp 0.14", smol::run),
     ];
+    // Only the stacks whose names contain this, to look at one.
+    let only = std::env::var("BULK_ONLY").unwrap_or_default();
+    let stacks: Vec<_> = stacks.into_iter().filter(|(name, _)| name.contains(&only)).collect();
     let mut results = vec![Vec::new(); stacks.len() * 2];
     for _ in 0..rounds {
         for (i, (_, run)) in stacks.iter().enumerate() {

@@ -65,19 +65,21 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
 }
 
 /// The ones' complement of the sum over pseudo header and transport: 0 where the checksum is right.
+/// The sum is tun-rs's, which takes less than half the time of etherparse's (benches/codec.rs).
 pub(super) fn transport_sum(from: IpAddr, to: IpAddr, protocol: u8, transport: &[u8]) -> u16 {
-    let mut sum = Sum16BitWords::new();
-    for address in [from, to] {
-        sum = match address {
-            IpAddr::V4(v4) => sum.add_4bytes(v4.octets()),
-            IpAddr::V6(v6) => sum.add_16bytes(v6.octets()),
-        };
-    }
-    sum.add_2bytes([0, protocol])
-        .add_4bytes((transport.len() as u32).to_be_bytes())
-        .add_slice(transport)
-        .ones_complement()
-        .to_be()
+    !tun_rs::checksum(transport, pseudo_sum(from, to, protocol, transport.len()))
+}
+
+/// The sum over the pseudo header (RFC 9293, section 3.1; RFC 8200, section 8.1).
+fn pseudo_sum(from: IpAddr, to: IpAddr, protocol: u8, len: usize) -> u64 {
+    let halves = |octets: &[u8]| -> u64 {
+        octets.chunks_exact(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
+    };
+    let of = |address: IpAddr| match address {
+        IpAddr::V4(v4) => halves(&v4.octets()),
+        IpAddr::V6(v6) => halves(&v6.octets()),
+    };
+    of(from) + of(to) + u64::from(protocol) + len as u64
 }
 
 fn answerable(address: IpAddr) -> bool {

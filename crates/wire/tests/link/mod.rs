@@ -29,6 +29,9 @@ pub(crate) struct Step {
 const DELAY: Duration = Duration::from_millis(5);
 const NANOS_PER_OCTET: u64 = 80;
 
+/// A packet under way: when it arrives, in which order it left, at whom.
+type Flying = (Instant, u64, usize, Vec<u8>);
+
 pub(crate) struct Net {
     pub(crate) stacks: [Stack; 2],
     pub(crate) now: Instant,
@@ -37,8 +40,7 @@ pub(crate) struct Net {
     addresses: [IpAddr; 2],
     step: Step,
     random: Xoshiro256PlusPlus,
-    /// Packets under way: when they arrive, in which order they left, at whom.
-    flying: BinaryHeap<Reverse<(Instant, u64, usize, Vec<u8>)>>,
+    flying: BinaryHeap<Reverse<Flying>>,
     free_at: [Instant; 2],
     left: u64,
 }
