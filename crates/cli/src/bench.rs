@@ -42,7 +42,11 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     });
     let (scenario, variants) = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return crate::refuse(error),
+        Err(error) => {
+            let flags =
+                [("link.bottleneck.delayed.fraction", "--delayed"), ("duration", "--duration")];
+            return crate::refuse(crate::blame(error, &flags));
+        }
     };
     let Some(variant) = variants.first() else { return ExitCode::from(2) };
     let start = Instant::now();

@@ -1,7 +1,6 @@
 //! `unruffled compare`.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +10,8 @@ use unruffled_lab::capture::Capture;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run, table};
 use unruffled_tcp::Variant;
+
+use crate::output;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -51,16 +52,29 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
-        Ok(text) => crate::print(&text),
+        Ok((text, report)) => {
+            let printed = crate::print(&text);
+            // What was found is shown even if the report could not be written.
+            report.map_or_else(crate::refuse, |()| printed)
+        }
         Err(error) => crate::refuse(error),
     }
 }
 
-fn execute(arguments: &Arguments) -> Result<String, Error> {
+/// What to print, and what became of the report.
+fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let mut overrides = arguments.set.clone();
     overrides.extend(arguments.seeds.as_ref().map(|n| format!("seeds={n}")));
     overrides.extend(arguments.duration.as_ref().map(|t| format!("duration={t}")));
-    let scenario = Scenario::load(&arguments.scenario, &overrides)?;
+    let flags: Vec<_> = [
+        ("seeds", "--seeds", arguments.seeds.is_some()),
+        ("duration", "--duration", arguments.duration.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(key, flag, given)| given.then_some((key, flag)))
+    .collect();
+    let scenario = Scenario::load(&arguments.scenario, &overrides)
+        .map_err(|error| crate::blame(error, &flags))?;
     let variants = match arguments.variants.as_slice() {
         [] => compare::variants(
             &scenario,
@@ -70,31 +84,36 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
         names => compare::variants(&scenario, names, "--variants")?,
     };
     // What cannot be written should be known before the work, not after it.
-    let report_path = (!arguments.no_report).then(|| {
-        let file_name = || PathBuf::from(format!("unruffled-{}.html", scenario.name));
-        arguments.report.clone().unwrap_or_else(file_name)
-    });
-    for path in [&report_path, &arguments.pcap].into_iter().flatten() {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(|e| Error::output(path, e))?;
+    let report_path = (!arguments.no_report)
+        .then(|| arguments.report.clone().unwrap_or_else(|| report_name(&scenario.name)));
+    let outputs = || [&report_path, &arguments.pcap].into_iter().flatten();
+    for path in outputs() {
+        if output::same(path, Path::new(&arguments.scenario)) {
+            return Err(Error::Overwrites { path: path.clone(), what: "the scenario" });
+        }
+        output::probe(path).map_err(|e| Error::output(path, e))?;
+    }
+    if let (Some(report), Some(pcap)) = (&report_path, &arguments.pcap)
+        && output::same(report, pcap)
+    {
+        return Err(Error::Overwrites { path: pcap.clone(), what: "the report" });
     }
 
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(arguments.jobs.map_or(0, usize::from))
         .build()
         .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
-    let comparison = pool.install(|| with_progress(&scenario, &variants))?;
     if let (Some(path), Some(variant)) = (&arguments.pcap, variants.first()) {
         capture(&scenario, variant, path)?;
     }
-    if let Some(path) = &report_path {
-        std::fs::write(path, report::html(&comparison)).map_err(|e| Error::output(path, e))?;
-        eprintln!("report: {}", path.display());
-    }
-    Ok(if arguments.json {
+    let comparison = pool.install(|| with_progress(&scenario, &variants))?;
+    let report = report_path.map_or(Ok(()), |path| {
+        output::write_text(&path, &report::html(&comparison))
+            .map_err(|e| Error::output(&path, e))?;
+        crate::tell(&format!("report: {}", path.display()));
+        Ok(())
+    });
+    let text = if arguments.json {
         table::json(&comparison)
     } else if arguments.csv {
         table::csv(&comparison)
@@ -102,7 +121,14 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
         let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         table::render(&comparison, width, colour)
-    })
+    };
+    Ok((text, report))
+}
+
+/// The report's name for a scenario, whose own name may hold anything.
+fn report_name(scenario: &str) -> PathBuf {
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    PathBuf::from(format!("unruffled-{}.html", scenario.chars().map(plain).collect::<String>()))
 }
 
 fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison, Error> {
@@ -118,12 +144,12 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
 }
 
 fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
-    let failed =
-        |e: &dyn std::fmt::Display| Error::output(path, std::io::Error::other(e.to_string()));
-    let file = File::create(path).map_err(|e| Error::output(path, e))?;
-    let capture = Capture::new(BufWriter::new(file)).map_err(|e| failed(&e))?;
-    let (_, capture) = run::run(scenario, variant, 1, capture)?;
-    capture.finish().map_err(|e| failed(&e))?;
-    eprintln!("packets of {}, seed 1: {}", variant.name(), path.display());
-    std::io::stderr().flush().map_err(|e| Error::output(path, e))
+    let written = output::write(path, |file| {
+        let capture = Capture::new(file).map_err(std::io::Error::other)?;
+        let run = run::run(scenario, variant, 1, capture).map_err(std::io::Error::other)?;
+        run.1.finish().map_err(std::io::Error::other)
+    });
+    written.map_err(|e| Error::output(path, e))?;
+    crate::tell(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));
+    Ok(())
 }

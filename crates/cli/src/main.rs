@@ -2,11 +2,14 @@
 
 mod bench;
 mod compare;
+mod output;
 mod variants;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use unruffled_lab::Error;
+use unruffled_lab::error::Place;
 
 /// TCP that keeps its speed when the network shuffles packets.
 #[derive(Parser)]
@@ -28,23 +31,44 @@ enum Command {
 
 /// One line for people, and the exit status for a wrong command or file.
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
-    eprintln!("unruffled: {error}");
+    // What people gave is quoted in it, whatever that holds.
+    tell(&format!("unruffled: {error}").replace(char::is_control, " "));
     ExitCode::from(2)
+}
+
+/// A line on standard error; nobody to tell if that is gone.
+fn tell(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Names the flag that gave the key's value, where that was not `--set`.
+fn blame(mut error: Error, flags: &[(&str, &'static str)]) -> Error {
+    if let Error::Key { place, key, .. } = &mut error
+        && *place == Place::CommandLine("--set")
+        && let Some((_, flag)) = flags.iter().find(|(of, _)| of == key)
+    {
+        *place = Place::CommandLine(flag);
+    }
+    error
 }
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            // Clap's first paragraph says it all; the rest is advice over several lines.
             let text = error.to_string();
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                eprint!("{text}");
+                tell(text.trim_end());
                 return ExitCode::from(2);
             }
-            let line = text.split("\n\n").next().unwrap_or_default();
-            let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-            return refuse(line.trim_start_matches("error: "));
+            // Clap's first paragraph says what is wrong, its usage what was expected.
+            let what = text.split("\n\n").next().unwrap_or_default();
+            let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+            let what = what.trim_start_matches("error: ");
+            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+            let usage = usage.map_or(String::new(), |usage| format!(": expected {usage}"));
+            return refuse(format!("{what}{usage}"));
         }
         Err(error) => {
             // Help or version; nobody to tell if standard output is gone.

@@ -2,7 +2,7 @@
 
 use unruffled_path::{ConfigError, Direction};
 use unruffled_sim::{End, FlowConfig, Monitor, Simulation};
-use unruffled_tcp::Variant;
+use unruffled_tcp::{Config, Variant};
 use unruffled_units::Instant;
 
 use crate::meter::Meter;
@@ -31,7 +31,8 @@ pub fn run<M: Monitor>(
     back.reverse();
     let flow = simulation.add_flow(FlowConfig {
         variant: variant.clone(),
-        sender: scenario.sender.clone(),
+        // A stream of random numbers beside those of the links.
+        sender: Config { seed: !seed, ..scenario.sender.clone() },
         receiver: scenario.receiver.clone(),
         header: scenario.header,
         start: Instant::ZERO,
@@ -41,10 +42,12 @@ pub fn run<M: Monitor>(
     });
     let mut monitors = (Meter::new(scenario.warmup), monitor);
     let end = Instant::ZERO + scenario.duration;
-    let unfinished = simulation.run(end, &mut monitors);
+    simulation.run(end, &mut monitors);
     let (mut meter, monitor) = monitors;
     // A transfer that is complete is measured up to its last octet.
-    let end = if unfinished || scenario.bytes.is_none() { end } else { meter.finished };
+    let received = simulation.connection(flow, End::Receiver).received();
+    let complete = scenario.bytes.is_some_and(|bytes| received >= bytes);
+    let end = if complete { meter.finished } else { end };
     meter.finish(end);
     let seconds = end.since(Instant::ZERO + scenario.warmup).as_secs_f64();
     let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };

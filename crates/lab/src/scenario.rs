@@ -6,7 +6,7 @@ mod links;
 use std::path::Path;
 
 use unruffled_path::{Impairment, LinkConfig};
-use unruffled_tcp::{Config, Variant};
+use unruffled_tcp::{Config, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
 use crate::error::{Error, Place};
@@ -147,13 +147,21 @@ impl Scenario {
             Ok(_) => None,
             Err(_) => k.duration("tcp.delayed_ack")?,
         };
+        let pipe = match k.string("tcp.pipe")?.as_deref() {
+            None | Some("rfc6675") => Pipe::SetPipe,
+            Some("counted") => Pipe::Counted,
+            Some(other) => {
+                let message = format!("expected rfc6675 or counted, found {other:?}");
+                return Err(k.wrong("tcp.pipe", message));
+            }
+        };
         let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
         let bytes = k.bytes("flow.bytes")?;
         let hops = links::hops(k)?;
         let parameters = parameters(k)?;
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
-             initial_window, max_cwnd, min_rto, max_rto, delayed_ack, timestamps), flow.bytes, \
+             initial_window, max_cwnd, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
              path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
              variant.NAME.PARAMETER",
         )?;
@@ -167,6 +175,7 @@ impl Scenario {
             delayed_ack,
             receive_buffer: window * mss,
             timestamps,
+            pipe,
             isn: 1_000_000,
             ..defaults
         };

@@ -1,7 +1,7 @@
 //! Flows over links in virtual time.
 
 use unruffled_path::{ConfigError, Direction, LinkConfig};
-use unruffled_tcp::{Config, Connection, Event, Observer, Segment, Variant};
+use unruffled_tcp::{Config, Connection, Event, Observer, Segment, State, Variant};
 use unruffled_units::Instant;
 
 use crate::network::{Fate, FlowId, LinkId, Network};
@@ -157,6 +157,10 @@ impl Simulation {
                 connection.handle_segment(&packet.segment, self.now, &mut relay);
                 // Applications here read at once.
                 connection.read(connection.readable());
+                // Who has received everything has nothing left to do.
+                if connection.state() == State::CloseWait {
+                    connection.finish();
+                }
                 self.pump(flow, to, monitor);
             }
         }

@@ -2,6 +2,8 @@
 
 use unruffled_units::Duration;
 
+use crate::sender::Pipe;
+
 /// The version of IP that carries the segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
@@ -71,8 +73,16 @@ pub struct Config {
     pub receive_buffer: u64,
     /// Whether to offer timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Whether to drop what has an older timestamp than was seen before, and how much older it may
+    /// be (PAWS, RFC 7323, section 5: nothing). A late segment can be older than a retransmission
+    /// that overtook it; whoever expects such, and does not send 2 GiB in that time, may allow more.
+    pub paws: Option<Duration>,
     /// What the timestamp clock starts from (RFC 7323, section 7.1: better not the machine's).
     pub timestamp_offset: u32,
+    /// How the pipe is estimated in fast recovery with SACK.
+    pub pipe: Pipe,
+    /// Feeds what the sender does at random.
+    pub seed: u64,
     /// Initial sequence number; see [`crate::initial_sequence_number`].
     pub isn: u32,
     /// Whether a small segment waits while anything is unacknowledged (Nagle; RFC 9293, section
@@ -107,8 +117,11 @@ impl Default for Config {
             delayed_ack: None,
             receive_buffer: 4 << 20,
             timestamps: false,
+            paws: None,
             timestamp_offset: 0,
             isn: 0,
+            pipe: Pipe::SetPipe,
+            seed: 0,
             nagle: false,
             msl: Duration::from_secs(120),
             syn_retries: None,
@@ -130,6 +143,7 @@ impl Config {
             min_mss: ip.default_mss(),
             delayed_ack: Some(Duration::from_millis(40)),
             timestamps: true,
+            paws: Some(Duration::ZERO),
             nagle: true,
             // 1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 s: R2 of a SYN is at least 3 min (RFC 9293,
             // section 3.8.3).

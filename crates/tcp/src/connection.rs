@@ -95,6 +95,7 @@ impl Connection {
 
     fn new(config: Config, variant: &Variant, state: State) -> Self {
         let sack = variant.row().acks == crate::variant::Acks::Sack;
+        let config = Config { timestamps: config.timestamps || variant.eifel(), ..config };
         Self {
             state,
             error: None,
@@ -105,7 +106,7 @@ impl Connection {
             peer_isn: SeqNr(0),
             sack_offered: sack,
             sack,
-            clock: Clock::new(config.timestamps, config.timestamp_offset),
+            clock: Clock::new(&config),
             peer_window: PeerWindow::default(),
             last_window: 0,
             max_segment: config.mss,

@@ -1,6 +1,8 @@
 //! Congestion control: how much may be in flight.
 
+pub(crate) mod cubic;
 mod reno;
+pub(crate) mod westwood;
 
 use unruffled_units::{Duration, Instant};
 
@@ -34,15 +36,20 @@ pub(crate) struct Flow {
 
 /// How the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
 pub(crate) trait CongestionControl: core::fmt::Debug + Send {
-    /// Segments were delivered, cumulatively or selectively, whatever the phase.
+    /// Segments were delivered, cumulatively or selectively, whatever the phase. Without SACK each
+    /// duplicate acknowledgement delivered one.
     fn on_delivered(&mut self, _segments: u32, _flow: &Flow) {}
 
     /// The window was full and `acked` segments were acknowledged cumulatively: it may grow.
     fn grow(&mut self, window: &mut Window, acked: u32, flow: &Flow);
 
+    /// New data was acknowledged, but something else than the window was the limit.
+    fn on_limited(&mut self, _flow: &Flow) {}
+
     /// A loss was detected, by a timeout if `timeout`: the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
-    /// The last loss was none: forget what was concluded from it.
-    fn on_undo(&mut self) {}
+    /// What `saved` was reduced for was no loss, nor anything since: forget what was concluded from
+    /// it. `window` is the present one, before anything of it is restored.
+    fn on_undo(&mut self, _window: &Window, _saved: &Window) {}
 }

@@ -4,6 +4,9 @@
 //! from that come round-trip times, reordering lengths and needless retransmissions; the detector
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod counted_pipe;
+mod eifel;
+mod f_rto;
 mod flow_control;
 mod limited_transmit;
 mod min_rtt;
@@ -11,14 +14,17 @@ mod path_mtu;
 mod probe;
 mod prr;
 mod recovery;
+mod response;
 mod retransmissions;
 mod rto;
 mod scoreboard;
 mod time_order;
 mod transmit;
+pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
+pub use counted_pipe::Pipe;
 pub use limited_transmit::LimitedTransmit;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
@@ -29,11 +35,15 @@ use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reor
 use crate::observer::{Event, Observer};
 use crate::timers::{Timer, Timers};
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
+use counted_pipe::CountedPipe;
+use eifel::Eifel;
+use f_rto::FRto;
 use flow_control::FlowControl;
 use limited_transmit::IdleWatch;
 use min_rtt::MinRtt;
 use probe::Probe;
 use prr::Prr;
+use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo};
@@ -61,7 +71,9 @@ pub(crate) struct Ack<'a> {
     pub(crate) dsack: Option<(u64, u64)>,
     /// The first octet beyond the peer's window.
     pub(crate) window_end: u64,
-    /// It repeats the last acknowledgement and carries nothing else (RFC 5681, section 2).
+    /// It repeats the last acknowledgement and carries nothing else.
+    pub(crate) repeated: bool,
+    /// It does so while data is outstanding (RFC 5681, section 2).
     pub(crate) duplicate: bool,
     /// A retransmission triggered it (in simulation).
     pub(crate) rtx: bool,
@@ -76,9 +88,11 @@ struct Parts {
     undo: Undo,
     limited_transmit: LimitedTransmit,
     reduction: Reduction,
+    pipe: Pipe,
     flavour: Flavour,
     enhanced_sampling: bool,
     probes: bool,
+    initial_window: u32,
 }
 
 /// The sending half.
@@ -113,14 +127,19 @@ pub(crate) struct Sender {
     probe: Probe,
     /// Duplicate acknowledgements since the last new one, for peers without SACK.
     dupacks: u32,
+    counted_pipe: CountedPipe,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
     high_rxt: SegNo,
-    /// RescueRxt of RFC 6675: no second rescue before this is acknowledged.
+    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
     rescued_to: u64,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
+    eifel: Eifel,
+    f_rto: FRto,
+    /// What stood before a needless timeout whose round-trip time is still to be learnt from.
+    adapt: Option<Before>,
     timers: Timers,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
@@ -136,9 +155,11 @@ impl Sender {
                 undo: row.undo,
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
+                pipe: config.pipe,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 probes: row.probes,
+                initial_window: config.initial_window,
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -152,7 +173,8 @@ impl Sender {
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
             control: variant.congestion_control(),
             detector: variant.detector(),
-            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile),
+            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
+                .with_wb(variant.wb_rto(config)),
             min_rtt: MinRtt::default(),
             latest_rtt: None,
             phase: Phase::Open,
@@ -162,10 +184,14 @@ impl Sender {
             prr_budget: 0,
             probe: Probe::default(),
             dupacks: 0,
+            counted_pipe: CountedPipe::default(),
             fast_retransmit_due: false,
             high_rxt: 0,
             rescued_to: 0,
             highest_at: Instant::ZERO,
+            eifel: Eifel::new(variant.eifel()),
+            f_rto: FRto::new(variant.f_rto()),
+            adapt: None,
             timers: Timers::new(),
             patience: None,
         }
@@ -197,6 +223,7 @@ impl Sender {
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.rto.sample(rtt, 1.0);
         self.min_rtt.sample(rtt, now);
+        self.probe.on_rtt_sample();
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -261,7 +288,7 @@ impl Sender {
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
         self.window_end = ack.window_end;
-        self.count_dupacks(ack, &delivery, advanced);
+        let arrived = self.count_dupacks(ack, &delivery, advanced);
         self.measure_rtt(&delivery, advanced, flight_before, now);
         self.measure_rtt_by_timestamp(ack, &delivery, advanced, flight_before, now);
         self.measure_reordering(ack, &delivery, highest_before, now, observer);
@@ -278,9 +305,9 @@ impl Sender {
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
-        if delivery.segments > 0 {
+        if arrived > 0 {
             let flow = self.flow(now);
-            self.control.on_delivered(delivery.segments, &flow);
+            self.control.on_delivered(arrived, &flow);
         }
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
@@ -288,6 +315,8 @@ impl Sender {
         self.retransmissions.expire(now, self.rto.base() * 2);
 
         let phase_before = self.phase;
+        self.counted_pipe.on_ack(advanced);
+        let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
         if advanced {
             self.on_progress(now, observer);
         }
@@ -298,10 +327,14 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && window_was_full && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
             let flow = self.flow(now);
-            self.control.grow(&mut self.window, delivery.passed, &flow);
-            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            if window_was_full {
+                self.control.grow(&mut self.window, delivery.passed, &flow);
+                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            } else {
+                self.control.on_limited(&flow);
+            }
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(&delivery);
@@ -330,32 +363,38 @@ impl Sender {
         })
     }
 
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived.
-    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) {
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) -> u32 {
         if self.parts.acks == Acks::Sack {
-            return;
+            return delivery.segments;
         }
+        let before = self.dupacks;
         if advanced {
             // A partial acknowledgement: one segment was the hole, the others had made duplicates.
             self.dupacks = match self.phase {
                 Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
                 _ => 0,
             };
-        } else if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            return delivery.passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
             self.dupacks += 1;
         }
+        self.dupacks - before
     }
 
     fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
         if let Some(sent) = delivery.original_sent {
             let rtt = now.since(sent);
-            self.rto.sample(rtt, f64::from(flight.max(1)));
+            self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
             self.latest_rtt = Some(rtt);
             self.probe.on_rtt_sample();
+            self.rto.forget_backoff();
         }
         if advanced {
-            self.rto.progress();
+            self.rto.progress(self.window.cwnd);
         }
     }
 
@@ -370,7 +409,8 @@ impl Sender {
         now: Instant,
     ) {
         if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
-            self.rto.sample(now.since(echo), f64::from(flight.max(1)));
+            self.sample_rto(now.since(echo), flight);
+            self.rto.forget_backoff();
         }
     }
 
@@ -468,11 +508,17 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
             if self.parts.probes {
                 self.schedule_probe(now);
             }
         }
+    }
+
+    /// The one place where the retransmission timer is computed.
+    fn restart_retransmit_timer(&mut self, now: Instant) {
+        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
+        self.timers.set(Timer::Retransmit, now + timeout);
     }
 
     /// Timers may be due.
@@ -488,13 +534,13 @@ impl Sender {
         }
     }
 
+    /// Segments in flight, without what limited transmit sent beyond cwnd.
+    fn flight(&self) -> f64 {
+        f64::from(self.board.outstanding()).min(self.window.cwnd)
+    }
+
     fn flow(&self, now: Instant) -> Flow {
-        Flow {
-            now,
-            flight: f64::from(self.board.outstanding()).min(self.window.cwnd),
-            srtt: self.rto.srtt(),
-            min_rtt: self.min_rtt.get(),
-        }
+        Flow { now, flight: self.flight(), srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
     }
 
     fn view(&self, now: Instant) -> View {

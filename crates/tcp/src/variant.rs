@@ -5,10 +5,14 @@ mod rows;
 
 pub use rows::ROWS;
 
+use crate::Config;
+use crate::control::cubic::{self, Cubic};
+use crate::control::westwood::{self, Westwood};
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
 use crate::sender::LimitedTransmit;
+use crate::sender::wb_rto::{Scale, WbRto};
 
 /// What a sender does when it finds that a reduction of the window was needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +54,34 @@ pub enum Flavour {
     Rtx,
 }
 
+/// Retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Timer {
+    /// RFC 6298; with the parameter `rtt_percentile`, RR-TCP's enhanced sampling besides.
+    Rfc6298,
+    /// WB-RTO, with its weights of the contention in seconds.
+    WbRto(Scale),
+}
+
+impl Timer {
+    /// Whether its expiry is the timeout of RFC 6298: the first segment is resent, and the window
+    /// falls to one.
+    fn is_standard_timeout(self) -> bool {
+        match self {
+            Self::Rfc6298 | Self::WbRto(_) => true,
+        }
+    }
+}
+
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// RFC 5681.
     Reno,
+    /// RFC 9438.
+    Cubic,
+    /// TCP Westwood.
+    Westwood,
 }
 
 /// One published sender.
@@ -77,6 +104,8 @@ pub struct Row {
     pub limited_transmit: LimitedTransmit,
     /// Window reduction in recovery.
     pub reduction: Reduction,
+    /// Retransmission timer.
+    pub timer: Timer,
     /// Congestion control.
     pub control: Control,
     /// Tail loss probes.
@@ -111,10 +140,41 @@ pub struct Part {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     Control(Control),
+    Eifel,
+    FRto,
 }
 
 /// The parts that any sender can take, where they make sense.
-pub const PARTS: &[Part] = &[];
+pub const PARTS: &[Part] = &[
+    Part {
+        name: "cubic",
+        about: "the window grows with the cube of the time since the last reduction",
+        source: "RFC 9438",
+        change: Change::Control(Control::Cubic),
+        parameters: cubic::PARAMETERS,
+    },
+    Part {
+        name: "westwood",
+        about: "after a loss the window is what the rate of acknowledgements says the path holds",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
+        change: Change::Control(Control::Westwood),
+        parameters: westwood::PARAMETERS,
+    },
+    Part {
+        name: "eifel",
+        about: "timestamps tell needless retransmissions; the window comes back",
+        source: "RFC 3522, RFC 4015",
+        change: Change::Eifel,
+        parameters: &[],
+    },
+    Part {
+        name: "f-rto",
+        about: "new data after a timeout tells a needless one; the window comes back",
+        source: "RFC 5682, RFC 4015",
+        change: Change::FRto,
+        parameters: &[],
+    },
+];
 
 /// A sender: a row, the parts added to it, and the values of its parameters.
 #[derive(Clone, Debug)]
@@ -122,6 +182,8 @@ pub struct Variant {
     name: String,
     row: &'static Row,
     control: Control,
+    eifel: bool,
+    f_rto: bool,
     parameters: Vec<Parameter>,
     values: Vec<f64>,
 }
@@ -142,6 +204,8 @@ impl Variant {
             name: name.to_owned(),
             row,
             control: row.control,
+            eifel: false,
+            f_rto: false,
             parameters: row.parameters.to_vec(),
             values: Vec::new(),
         };
@@ -161,17 +225,29 @@ impl Variant {
         Ok(variant)
     }
 
-    fn add(&mut self, part: &Part) -> Result<(), String> {
+    /// Why `part` does not go with what the sender is made of, if it does not.
+    fn clash(&self, part: &Part) -> Option<String> {
+        let name = part.name;
         match part.change {
-            Change::Control(control) => {
-                if self.control != Control::Reno {
-                    return Err(format!(
-                        "{} is a second congestion control: expected at most one",
-                        part.name
-                    ));
-                }
-                self.control = control;
+            Change::Control(_) if self.control != Control::Reno => {
+                Some(format!("{name} is a second congestion control: expected at most one"))
             }
+            Change::Eifel | Change::FRto if !self.row.timer.is_standard_timeout() => Some(format!(
+                "{name} takes back what RFC 6298's timeout does, and {} has none",
+                self.row.name
+            )),
+            Change::Control(_) | Change::Eifel | Change::FRto => None,
+        }
+    }
+
+    fn add(&mut self, part: &Part) -> Result<(), String> {
+        if let Some(reason) = self.clash(part) {
+            return Err(reason);
+        }
+        match part.change {
+            Change::Control(control) => self.control = control,
+            Change::Eifel => self.eifel = true,
+            Change::FRto => self.f_rto = true,
         }
         self.parameters.extend_from_slice(part.parameters);
         Ok(())
@@ -226,9 +302,14 @@ impl Variant {
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
         };
-        let timer = match self.values().find("rtt_percentile") {
-            None => "RFC 6298".to_owned(),
-            Some(p) => format!("RFC 6298, at least the {:.1}th percentile", p * 100.0),
+        let timer = match (row.timer, self.values().find("rtt_percentile")) {
+            (Timer::Rfc6298, None) => "RFC 6298".to_owned(),
+            (Timer::Rfc6298, Some(p)) => {
+                format!("RFC 6298, at least the {:.1}th percentile", p * 100.0)
+            }
+            (Timer::WbRto([a1, a2, a3, a4]), _) => {
+                format!("random between the RTT and 1 to 2 times {a1}, {a2}, {a3} or {a4} s")
+            }
         };
         let reduction = match row.reduction {
             Reduction::AtOnce => "to ssthresh at once",
@@ -236,6 +317,8 @@ impl Variant {
         };
         let control = match self.control {
             Control::Reno => "Reno, RFC 5681",
+            Control::Cubic => "CUBIC, RFC 9438",
+            Control::Westwood => "Westwood, ssthresh from the rate of acknowledgements",
         };
         let mut parts = vec![
             ("acknowledgements", acks.to_owned()),
@@ -246,10 +329,25 @@ impl Variant {
             ("window reduction", reduction.to_owned()),
             ("congestion control", control.to_owned()),
         ];
+        if self.eifel {
+            parts.push(("eifel", "timestamps, RFC 3522; response RFC 4015".to_owned()));
+        }
+        if self.f_rto {
+            parts.push(("f-rto", "RFC 5682; response RFC 4015".to_owned()));
+        }
         if row.probes {
             parts.push(("tail loss probe", "RFC 8985, section 7".to_owned()));
         }
         parts
+    }
+
+    /// Whether Eifel detection is part of it, which needs timestamps at both ends.
+    pub(crate) fn eifel(&self) -> bool {
+        self.eifel
+    }
+
+    pub(crate) fn f_rto(&self) -> bool {
+        self.f_rto
     }
 
     pub(crate) fn values(&self) -> Values<'_> {
@@ -265,9 +363,21 @@ impl Variant {
         windows.map_or(self.row.limited_transmit, LimitedTransmit::Windows)
     }
 
+    pub(crate) fn wb_rto(&self, config: &Config) -> Option<WbRto> {
+        match self.row.timer {
+            Timer::Rfc6298 => None,
+            Timer::WbRto(scale) => {
+                let gain = self.values().get("awnd_gain");
+                Some(WbRto::new(scale, gain, f64::from(config.initial_window), config.seed))
+            }
+        }
+    }
+
     pub(crate) fn congestion_control(&self) -> Box<dyn CongestionControl> {
         match self.control {
             Control::Reno => Box::new(Reno),
+            Control::Cubic => Cubic::build(&self.values()),
+            Control::Westwood => Westwood::build(&self.values()),
         }
     }
 }
@@ -290,6 +400,7 @@ mod tests {
             }
             // Every parameter that the parts read is declared: building them panics otherwise.
             let _ = (variant.detector(), variant.congestion_control());
+            let _ = variant.wb_rto(&Config::default());
         }
     }
 
@@ -298,6 +409,32 @@ mod tests {
         let refused = |name: &str| Variant::parse(name).expect_err(name);
         assert!(refused("sackk").starts_with("sackk: no such variant: expected one of reno, "));
         assert!(refused("sack+nonsense").starts_with("sack+nonsense: no part \"nonsense\""));
+        let second = "is a second congestion control: expected at most one";
+        assert_eq!(refused("westwood+cubic"), format!("westwood+cubic: cubic {second}"));
+        assert_eq!(
+            refused("sack+cubic+westwood"),
+            format!("sack+cubic+westwood: westwood {second}")
+        );
+        assert_eq!(refused("sack+eifel+eifel"), "sack+eifel+eifel: eifel stands twice");
+    }
+
+    #[test]
+    fn parts_go_with_any_sender_in_any_order_and_bring_their_parameters() {
+        for row in ROWS {
+            for parts in ["+cubic+eifel+f-rto", "+f-rto+eifel", "+westwood"] {
+                let name = format!("{}{parts}", row.name);
+                let Ok(variant) = Variant::parse(&name) else {
+                    assert!(row.control != Control::Reno, "{name}");
+                    continue;
+                };
+                let _ = (variant.detector(), variant.congestion_control());
+            }
+        }
+        let mut variant = Variant::named("rr-ta+cubic").expect("makes sense");
+        variant.set("beta", "0.5").expect("in its range");
+        assert_eq!((variant.values().get("beta"), variant.values().get("c")), (0.5, 0.4));
+        assert_eq!(variant.set("beta", "1"), Err("expected 0.1 to 0.99, found \"1\"".to_owned()));
+        assert!(variant.set("c", "0").is_err());
     }
 
     #[test]

@@ -95,13 +95,14 @@ impl Connection {
                 blocks = rest;
             }
         }
-        let duplicate = acked == una && segment.len == 0 && nxt > una && unchanged;
+        let repeated = acked == una && segment.len == 0 && unchanged;
         let ack = Ack {
             una: acked.max(una),
             blocks,
             dsack,
             window_end,
-            duplicate,
+            repeated,
+            duplicate: repeated && nxt > una,
             rtx: segment.rtx,
             echo: self.clock.echoed(segment, now),
         };

@@ -175,7 +175,7 @@ impl Connection {
         self.handshake = Handshake::default();
         self.timers.stop(Timer::Handshake);
         self.timers.stop(Timer::GiveUp);
-        self.clock = super::Clock::new(self.config.timestamps, self.config.timestamp_offset);
+        self.clock = super::Clock::new(&self.config);
     }
 
     /// The SYN, or the SYN-ACK.

@@ -2,6 +2,7 @@
 
 use unruffled_units::{Duration, Instant};
 
+use crate::Config;
 use crate::observer::Ignored;
 use crate::segment::{Segment, Timestamps};
 
@@ -16,6 +17,8 @@ pub(super) struct Clock {
     /// They are offered or, once the peer has answered, agreed on.
     on: bool,
     offset: u32,
+    /// By how many ticks a segment may be older than TS.Recent; none for any number.
+    tolerance: Option<u32>,
     /// TS.Recent (RFC 7323, section 4.3), and when it was set.
     recent: u32,
     recent_at: Instant,
@@ -26,8 +29,15 @@ fn older(value: u32, than: u32) -> bool {
 }
 
 impl Clock {
-    pub(super) fn new(on: bool, offset: u32) -> Self {
-        Self { on, offset, recent: 0, recent_at: Instant::ZERO }
+    pub(super) fn new(config: &Config) -> Self {
+        let ticks = |tolerance: Duration| (tolerance.as_nanos() / TICK.as_nanos()) as u32;
+        Self {
+            on: config.timestamps,
+            offset: config.timestamp_offset,
+            tolerance: config.paws.map(ticks),
+            recent: 0,
+            recent_at: Instant::ZERO,
+        }
     }
 
     pub(super) fn on(&self) -> bool {
@@ -59,8 +69,10 @@ impl Clock {
         match segment.timestamps {
             None => Some(Ignored::NoTimestamp),
             Some(timestamps) => {
+                let tolerance = self.tolerance?;
+                let old = older(timestamps.value, self.recent.wrapping_sub(tolerance));
                 let outdated = now.since(self.recent_at) > OUTDATED;
-                (older(timestamps.value, self.recent) && !outdated).then_some(Ignored::OldTimestamp)
+                (old && !outdated).then_some(Ignored::OldTimestamp)
             }
         }
     }
@@ -107,8 +119,12 @@ mod tests {
         Segment { timestamps: Some(Timestamps { value, echo: 0 }), ..Segment::default() }
     }
 
+    fn config() -> Config {
+        Config { timestamps: true, paws: Some(Duration::ZERO), ..Config::default() }
+    }
+
     fn clock(recent: u32) -> Clock {
-        let mut clock = Clock::new(true, 0);
+        let mut clock = Clock::new(&config());
         clock.agree(stamped(recent).timestamps, Instant::ZERO);
         clock
     }
@@ -123,6 +139,14 @@ mod tests {
         assert_eq!(c.refuses(&stamped(6), now), None);
         assert_eq!(clock(u32::MAX).refuses(&stamped(0), now), None);
         assert_eq!(c.refuses(&Segment::default(), now), Some(Ignored::NoTimestamp));
+    }
+
+    #[test]
+    fn a_segment_may_be_older_by_what_is_tolerated() {
+        let mut c = Clock::new(&Config { paws: Some(Duration::from_millis(3)), ..config() });
+        c.agree(stamped(5).timestamps, Instant::ZERO);
+        assert_eq!(c.refuses(&stamped(2), Instant::ZERO), None);
+        assert_eq!(c.refuses(&stamped(1), Instant::ZERO), Some(Ignored::OldTimestamp));
     }
 
     #[test]
@@ -146,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_echo_from_the_future_is_none() {
-        let c = Clock::new(true, 1000);
+        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
             ..Segment::default()

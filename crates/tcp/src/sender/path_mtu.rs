@@ -24,9 +24,11 @@ impl Sender {
         self.phase = Phase::Loss { point: self.nxt };
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.counted_pipe.end();
+        self.f_rto.stop();
         self.idle.cancel();
         self.end_probe();
         self.timers.stop(Timer::Detect);
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 }

@@ -58,7 +58,7 @@ impl Sender {
             self.probe.due = true;
             observer.on_event(now, &Event::LossProbe);
         }
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 
     /// The probe that is due: new data if there is any and the peer has room, else the last
@@ -92,7 +92,7 @@ impl Sender {
             self.probe.end = None;
             self.reduce(false, now);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
-        } else if ack.duplicate && ack.blocks.is_empty() {
+        } else if ack.repeated && ack.blocks.is_empty() {
             self.probe.end = None;
         }
     }

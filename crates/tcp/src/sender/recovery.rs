@@ -4,6 +4,7 @@
 
 use unruffled_units::Instant;
 
+use super::counted_pipe::Pipe;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
@@ -32,7 +33,7 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
+    pub(super) fn end_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
         if let (Phase::Recovery { .. }, Reduction::Proportional) =
             (self.phase, self.parts.reduction)
         {
@@ -41,6 +42,8 @@ impl Sender {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.counted_pipe.end();
+        self.f_rto.stop();
         let view = self.view(now);
         self.detector.on_recovery_end(&view);
         observer.on_event(now, &Event::Recovered);
@@ -99,18 +102,26 @@ impl Sender {
         observer.on_event(now, &Event::FastRetransmit);
         let view = self.view(now);
         self.detector.on_recovery(&view);
+        self.watch_for_spurious(Cause::FastRetransmit);
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
         self.fast_retransmit_due = true;
-        self.rescued_to = 0;
+        if self.parts.pipe == Pipe::Counted && self.parts.acks == Acks::Sack {
+            self.counted_pipe.begin(self.board.outstanding(), self.board.sacked());
+        }
+        self.rescued_to = self.board.first_end();
         self.idle.cancel();
         self.end_probe();
         match self.parts.reduction {
-            Reduction::AtOnce => self.window.cwnd = self.window.ssthresh,
-            Reduction::Proportional => self.prr.begin(self.board.outstanding()),
+            // Westwood may find room for more than the window is.
+            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
+            Reduction::Proportional => {
+                self.prr.begin(self.board.outstanding());
+                self.prr_budget = 0;
+            }
         }
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 
     /// ssthresh by the congestion control.
@@ -141,6 +152,7 @@ impl Sender {
         let view = self.view(now);
         let first = !matches!(self.phase, Phase::Loss { .. });
         self.detector.on_timeout(first, &view);
+        self.watch_for_spurious(Cause::Timeout);
         self.retransmissions.begin(Cause::Timeout, self.window, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
         if first {
@@ -149,6 +161,7 @@ impl Sender {
         self.phase = Phase::Loss { point: self.nxt };
         self.dupacks = 0;
         self.fast_retransmit_due = false;
+        self.counted_pipe.end();
         self.idle.cancel();
         self.end_probe();
         if self.board.reneged() {
@@ -165,20 +178,23 @@ impl Sender {
         self.window.cwnd = f64::from(self.board.pipe()) + 1.0;
         self.rto.back_off();
         self.timers.stop(Timer::Detect);
-        self.timers.set(Timer::Retransmit, now + self.rto.current());
+        self.restart_retransmit_timer(now);
     }
 
     /// The reduction that `saved` stood before was needless, and none after it is in doubt.
     pub(super) fn undo(&mut self, saved: Window, now: Instant, observer: &mut impl Observer) {
+        if self.parts.undo == Undo::None {
+            return;
+        }
+        self.control.on_undo(&self.window, &saved);
         match self.parts.undo {
-            Undo::None => return,
+            Undo::None => {}
             Undo::SlowStart => self.window.ssthresh = saved.cwnd.max(self.window.cwnd),
             Undo::AtOnce => {
                 self.window.cwnd = self.window.cwnd.max(saved.cwnd);
                 self.window.ssthresh = self.window.ssthresh.max(saved.ssthresh);
             }
         }
-        self.control.on_undo();
         if self.phase != Phase::Open {
             // Nothing was lost: what is still marked is late too.
             let cwnd = self.window.cwnd;

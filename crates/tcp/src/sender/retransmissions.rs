@@ -92,6 +92,11 @@ pub(crate) struct Retransmissions {
 }
 
 impl Retransmissions {
+    /// The number that the next reduction of the window will get.
+    pub(crate) fn next_episode(&self) -> u32 {
+        self.next_episode
+    }
+
     /// The window is about to be reduced because of `cause`.
     pub(crate) fn begin(&mut self, cause: Cause, saved: Window, now: Instant) {
         if self.episodes.len() == EPISODES {
@@ -198,6 +203,21 @@ impl Retransmissions {
         }
     }
 
+    /// All reductions from number `from` on proved needless, and not by DSACKs: gives the first that
+    /// was not known to be, with the reordering length of a segment resent under it, if that could be
+    /// measured.
+    pub(crate) fn prove_false(
+        &mut self,
+        from: u32,
+        now: Instant,
+    ) -> Option<(Reverted, Option<u32>)> {
+        let episode = self.episodes.iter_mut().find(|e| e.number >= from && !e.reverted)?;
+        episode.reverted = true;
+        let Episode { number, cause, began, saved, .. } = *episode;
+        let length = self.records.iter().find(|r| r.episode == number).and_then(|r| r.length);
+        Some((Reverted { cause, lasted: now.since(began), saved, latest: true }, length))
+    }
+
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
     pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
         while let Some(front) = self.records.front() {
@@ -270,6 +290,19 @@ mod tests {
         assert_eq!((last.saved, last.lasted), (SAVED, Duration::from_millis(102)));
         assert!(last.latest);
         assert_eq!(r.on_dsack(6000, 7000, at(203)), None, "reported before");
+    }
+
+    #[test]
+    fn a_reduction_proved_false_otherwise_is_not_found_again_by_its_dsack() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.set_length(4, 7);
+        let (found, length) = r.prove_false(0, at(130)).expect("in doubt until now");
+        assert_eq!((found.saved, found.lasted), (SAVED, Duration::from_millis(30)));
+        assert_eq!(length, Some(7));
+        assert_eq!(r.prove_false(0, at(130)), None);
+        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reverted, None);
     }
 
     #[test]

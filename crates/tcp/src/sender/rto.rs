@@ -1,7 +1,9 @@
-//! The retransmission timeout (RFC 6298), and RR-TCP's enhanced sampling on top of it.
+//! The retransmission timeout (RFC 6298), RR-TCP's enhanced sampling on top of it, and the choice
+//! between it and WB-RTO.
 
 use unruffled_units::Duration;
 
+use super::wb_rto::WbRto;
 use crate::fenwick::Histogram;
 
 /// Before the first sample (RFC 6298, 2.1).
@@ -16,9 +18,10 @@ pub(crate) struct Rto {
     max: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// Doublings since the last progress (RFC 6298, 5.5).
+    /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
     backoff: u32,
     tail: Option<RttTail>,
+    wb: Option<WbRto>,
 }
 
 impl Rto {
@@ -26,7 +29,12 @@ impl Rto {
     /// Table 2: 99.8 %), if any.
     pub(crate) fn new(min: Duration, max: Duration, percentile: Option<f64>) -> Self {
         let tail = percentile.map(RttTail::new);
-        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail }
+        Self { min, max, srtt: None, rttvar: Duration::ZERO, backoff: 0, tail, wb: None }
+    }
+
+    /// The same, but once there is a round-trip time WB-RTO sets the timeout.
+    pub(crate) fn with_wb(self, wb: Option<WbRto>) -> Self {
+        Self { wb, ..self }
     }
 
     /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
@@ -49,6 +57,21 @@ impl Rto {
         }
     }
 
+    /// SRTT_prev and RTTVAR_prev of RFC 4015, step 0, once there is a sample.
+    pub(crate) fn estimators(&self) -> Option<(Duration, Duration)> {
+        self.srtt.map(|srtt| (srtt + GRANULARITY * 2, self.rttvar))
+    }
+
+    /// RFC 4015, step 11: the first sample after a needless timeout, before which the estimators
+    /// were `srtt` and `rttvar`.
+    pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration, rtt: Duration) {
+        self.srtt = Some(srtt.max(rtt));
+        self.rttvar = rttvar.max(rtt / 2);
+        if let Some(tail) = &mut self.tail {
+            tail.add(rtt);
+        }
+    }
+
     /// SRTT, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
@@ -64,19 +87,43 @@ impl Rto {
         standard.max(tail).clamp(self.min, self.max)
     }
 
+    /// Computes the timeout for a timer that starts now. WB-RTO has a new one each time, bound
+    /// below by the smoothed or the last round-trip time, whichever is longer; it knows neither a
+    /// minimum nor backoff.
+    pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
+        match (&mut self.wb, self.srtt) {
+            (Some(wb), Some(srtt)) => wb.draw(srtt.max(latest_rtt.unwrap_or_default()), cwnd),
+            _ => self.current(),
+        }
+    }
+
     /// The timeout in force.
     pub(crate) fn current(&self) -> Duration {
+        if let Some(drawn) = self.wb.as_ref().and_then(WbRto::drawn) {
+            return drawn;
+        }
         (self.base() * (1 << self.backoff.min(16))).min(self.max)
     }
 
     /// The timer expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+        if let Some(wb) = &mut self.wb {
+            wb.on_timeout();
+        }
     }
 
-    /// New data was acknowledged.
-    pub(crate) fn progress(&mut self) {
+    /// A round-trip time was measured. Until then the doubled timeout stays, or a path that got
+    /// slower would never give a sample (RFC 6298, section 5; Karn's algorithm).
+    pub(crate) fn forget_backoff(&mut self) {
         self.backoff = 0;
+    }
+
+    /// New data was acknowledged, with this window.
+    pub(crate) fn progress(&mut self, cwnd: f64) {
+        if let Some(wb) = &mut self.wb {
+            wb.on_progress(cwnd);
+        }
     }
 }
 
@@ -136,14 +183,29 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_doubles_until_there_is_progress() {
+    fn the_timeout_doubles_until_there_is_a_sample() {
         let mut r = rto(Duration::from_secs(1));
         r.sample(ms(100), 1.0);
         r.back_off();
         r.back_off();
         assert_eq!(r.current(), Duration::from_secs(4));
-        r.progress();
+        r.forget_backoff();
         assert_eq!(r.current(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_sample_after_a_needless_timeout_sets_the_estimators_anew() {
+        let mut r = rto(ms(1));
+        r.sample(ms(100), 1.0);
+        // SRTT 100, RTTVAR 50; before: 102 and 50.
+        let (srtt, rttvar) = r.estimators().expect("one sample");
+        assert_eq!((srtt, rttvar), (ms(102), ms(50)));
+        // 400 ms: SRTT max(102, 400), RTTVAR max(50, 200): 400 + 4·200.
+        r.adapt(srtt, rttvar, ms(400));
+        assert_eq!((r.srtt(), r.base()), (Some(ms(400)), ms(1200)));
+        // 80 ms: max(102, 80) + 4·max(50, 40).
+        r.adapt(srtt, rttvar, ms(80));
+        assert_eq!((r.srtt(), r.base()), (Some(ms(102)), ms(302)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_units::Instant;
 
-use super::time_order::{Links, Ring, TimeOrder};
+use super::time_order::{self, Links, Ring, TimeOrder};
 use crate::detect::{Overdue, Rule, Scope};
 
 /// A segment's place in the stream, counted in segments.
@@ -139,6 +139,11 @@ impl Scoreboard {
     /// The highest segment delivered so far (m, before the acknowledgement that is being read).
     pub(crate) fn highest_delivered(&self) -> Option<SegNo> {
         self.highest
+    }
+
+    /// Where the first outstanding segment ends.
+    pub(crate) fn first_end(&self) -> u64 {
+        self.entries.front().map_or(0, Entry::end)
     }
 
     /// The last segment sent that is not SACKed.
@@ -282,7 +287,9 @@ impl Scoreboard {
             d.latest_sent = d.latest_sent.max(Some(sent));
             if self.latest_delivered.is_none_or(|latest| (sent, end) > latest) {
                 self.latest_delivered = Some((sent, end));
-                if !was_lost {
+                if was_lost {
+                    self.order.seek(&mut ring, |e| (e.sent, e.end()) < (sent, end));
+                } else {
                     self.order.delivered_latest(&mut ring, number);
                 }
             }
@@ -382,13 +389,16 @@ impl Scoreboard {
 
     /// Takes back every "lost" that was not acted on yet.
     pub(crate) fn forgive(&mut self) {
+        let mut before = None;
         while let Some(number) = self.next_lost() {
             self.lost_queue.pop();
             self.entries[(number - self.base) as usize].lost = false;
+            let mut ring = ring(&mut self.entries, self.base);
+            self.order.put_back(&mut ring, number, before, self.latest_delivered);
+            before = Some(number);
         }
         self.lost = 0;
         self.marked_to = self.base;
-        self.rebuild_order();
     }
 
     /// The receiver has thrown away what it had SACKed (RFC 2018, section 8): forget it.
@@ -514,10 +524,14 @@ impl Scoreboard {
     }
 
     fn number(&self, low: u32) -> SegNo {
-        self.base + u64::from(low.wrapping_sub(self.base as u32))
+        self.base + u64::from(time_order::low(u64::from(low.wrapping_sub(self.base as u32))))
     }
 }
 
 fn ring(entries: &mut VecDeque<Entry>, base: SegNo) -> Ring<'_> {
     Ring { entries, base }
 }
+
+#[cfg(test)]
+#[path = "scoreboard_tests.rs"]
+mod tests;

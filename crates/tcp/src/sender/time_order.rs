@@ -1,10 +1,18 @@
 //! Outstanding segments in the order of their last transmission: RACK asks which were sent before
 //! the one that was just delivered (RFC 8985, section 6.2), and a list answers without a scan.
 
-use super::scoreboard::{Entry, SegNo};
 use std::collections::VecDeque;
 
+use unruffled_units::Instant;
+
+use super::scoreboard::{Entry, SegNo};
+
 const NIL: u32 = u32::MAX;
+
+/// The low 31 bits of a segment's number, which no window is too long for; never [`NIL`].
+pub(crate) fn low(number: SegNo) -> u32 {
+    number as u32 & (u32::MAX >> 1)
+}
 
 /// A doubly linked list threaded through the scoreboard's entries.
 #[derive(Clone, Debug)]
@@ -15,7 +23,7 @@ pub(crate) struct TimeOrder {
     cursor: u32,
 }
 
-/// The links of one entry, as the low 32 bits of segment numbers.
+/// The links of one entry, as [`low`] bits of segment numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links {
     prev: u32,
@@ -33,9 +41,19 @@ pub(crate) struct Ring<'a> {
 }
 
 impl Ring<'_> {
+    fn entry(&mut self, number: u32) -> &mut Entry {
+        let index = low(u64::from(number.wrapping_sub(low(self.base))));
+        &mut self.entries[index as usize]
+    }
+
+    /// What the list is in order of.
+    fn key(&mut self, number: u32) -> (Instant, u64) {
+        let entry = self.entry(number);
+        (entry.sent, entry.end())
+    }
+
     fn links(&mut self, number: u32) -> &mut Links {
-        let index = number.wrapping_sub(self.base as u32) as usize;
-        &mut self.entries[index].links
+        &mut self.entry(number).links
     }
 }
 
@@ -46,7 +64,7 @@ impl TimeOrder {
 
     /// Puts `number`, just transmitted, behind all others.
     pub(crate) fn append(&mut self, ring: &mut Ring<'_>, number: SegNo) {
-        let number = number as u32;
+        let number = low(number);
         *ring.links(number) = Links { prev: self.tail, next: NIL };
         match self.tail {
             NIL => self.head = number,
@@ -55,9 +73,40 @@ impl TimeOrder {
         self.tail = number;
     }
 
+    /// Puts `number` back to where it was by its last transmission, which came before `latest` if it
+    /// is eligible for RACK. Looks from `hint` on, or from the head if that was sent later.
+    pub(crate) fn put_back(
+        &mut self,
+        ring: &mut Ring<'_>,
+        number: SegNo,
+        hint: Option<SegNo>,
+        latest: Option<(Instant, u64)>,
+    ) {
+        let (number, hint) = (low(number), hint.map_or(NIL, low));
+        let key = ring.key(number);
+        let mut prev = if hint != NIL && ring.key(hint) < key { hint } else { NIL };
+        let mut next = if prev == NIL { self.head } else { ring.links(prev).next };
+        while next != NIL && ring.key(next) < key {
+            (prev, next) = (next, ring.links(next).next);
+        }
+        *ring.links(number) = Links { prev, next };
+        match prev {
+            NIL => self.head = number,
+            prev => ring.links(prev).next = number,
+        }
+        match next {
+            NIL => self.tail = number,
+            next => ring.links(next).prev = number,
+        }
+        let eligible = latest.is_some_and(|latest| key < latest);
+        if eligible && (self.cursor == NIL || ring.key(self.cursor) < key) {
+            self.cursor = number;
+        }
+    }
+
     /// Takes `number` out; it must be in the list.
     pub(crate) fn remove(&mut self, ring: &mut Ring<'_>, number: SegNo) {
-        let number = number as u32;
+        let number = low(number);
         let Links { prev, next } = *ring.links(number);
         match prev {
             NIL => self.head = next,
@@ -74,7 +123,16 @@ impl TimeOrder {
 
     /// `number` is now the latest-sent segment known to be delivered; it is still in the list.
     pub(crate) fn delivered_latest(&mut self, ring: &mut Ring<'_>, number: SegNo) {
-        self.cursor = ring.links(number as u32).prev;
+        self.cursor = ring.links(low(number)).prev;
+    }
+
+    /// A segment that is no longer in the list is the latest-sent one known to be delivered: looks
+    /// for the last one for which `before` holds. That happens only after events that are rare.
+    pub(crate) fn seek(&mut self, ring: &mut Ring<'_>, before: impl Fn(&Entry) -> bool) {
+        self.cursor = self.tail;
+        while self.cursor != NIL && !before(ring.entry(self.cursor)) {
+            self.cursor = ring.entry(self.cursor).links.prev;
+        }
     }
 
     /// The earliest sent, as the low bits of its number.
@@ -94,6 +152,6 @@ impl TimeOrder {
 
     /// Says that `number` is the last one sent before the latest delivered one.
     pub(crate) fn set_cursor(&mut self, number: SegNo) {
-        self.cursor = number as u32;
+        self.cursor = low(number);
     }
 }

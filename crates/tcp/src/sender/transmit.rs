@@ -2,6 +2,7 @@
 
 use unruffled_units::Instant;
 
+use super::f_rto::Step;
 use super::retransmissions::Cause;
 use super::scoreboard::SegNo;
 use super::{Phase, Sender};
@@ -47,19 +48,38 @@ impl Sender {
                     }
                     None => self.new_data(now).or_else(|| self.last_resort(now)),
                 };
-                self.fast_retransmit_due = false;
+                let first = std::mem::take(&mut self.fast_retransmit_due);
                 if transmission.is_some() {
+                    if !first {
+                        self.counted_pipe.on_sent();
+                    }
                     self.prr.on_sent();
                     self.prr_budget = self.prr_budget.saturating_sub(1);
                 }
                 transmission
             }
-            Phase::Loss { .. } => {
+            Phase::Loss { .. } => self.poll_after_timeout(now),
+        }
+    }
+
+    fn poll_after_timeout(&mut self, now: Instant) -> Option<Transmission> {
+        match self.f_rto.step() {
+            Step::First { .. } | Step::Second { new: 0 } => None,
+            Step::Second { .. } => {
+                let transmission = self.new_data(now)?;
+                self.f_rto.on_sent_new();
+                Some(transmission)
+            }
+            Step::Idle | Step::Resend => {
                 if f64::from(self.effective_pipe()) >= self.window.cwnd.floor() {
                     return None;
                 }
                 match self.board.next_lost() {
-                    Some(number) => Some(self.retransmit(number, Cause::Timeout, now)),
+                    Some(number) => {
+                        let transmission = self.retransmit(number, Cause::Timeout, now);
+                        self.f_rto.on_resent(self.board.entry(number).end());
+                        Some(transmission)
+                    }
                     None => self.new_data(now),
                 }
             }
@@ -76,7 +96,8 @@ impl Sender {
 
     /// The pipe, less what duplicates without SACK say has arrived.
     fn effective_pipe(&self) -> u32 {
-        self.board.pipe().saturating_sub(self.dupacks)
+        let counted = self.counted_pipe.get();
+        counted.unwrap_or_else(|| self.board.pipe().saturating_sub(self.dupacks))
     }
 
     pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
@@ -103,6 +124,7 @@ impl Sender {
         let range = (offset, offset + u64::from(len));
         self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
         self.board.retransmit(number, now);
+        self.eifel.on_retransmit(now);
         self.start_retransmit_timer(now);
         self.transmission(offset, len, Some(cause))
     }
@@ -114,7 +136,7 @@ impl Sender {
 
     fn start_retransmit_timer(&mut self, now: Instant) {
         if self.timers.get(Timer::Retransmit).is_none() {
-            self.timers.set(Timer::Retransmit, now + self.rto.current());
+            self.restart_retransmit_timer(now);
         }
     }
 
@@ -128,7 +150,7 @@ impl Sender {
             return Some(self.retransmit(number, Cause::FastRetransmit, now));
         }
         let (number, last) = self.board.last_unsacked()?;
-        if self.una < self.rescued_to || last.retransmitted {
+        if self.una <= self.rescued_to || last.retransmitted {
             return None;
         }
         let Phase::Recovery { point } = self.phase else { return None };

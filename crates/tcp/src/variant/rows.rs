@@ -1,10 +1,12 @@
 //! The table of senders, each a row; a row says only in what it differs from another.
 
-use super::{Acks, Control, Flavour, Reduction, Row, Undo};
+use super::{Acks, Control, Flavour, Reduction, Row, Timer, Undo};
+use crate::control::westwood;
 use crate::detect::fixed::{self, Fixed};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::sender::LimitedTransmit;
+use crate::sender::wb_rto;
 
 const RENO: Row = Row {
     name: "reno",
@@ -16,6 +18,7 @@ const RENO: Row = Row {
     undo: Undo::None,
     limited_transmit: LimitedTransmit::Rfc3042,
     reduction: Reduction::AtOnce,
+    timer: Timer::Rfc6298,
     control: Control::Reno,
     probes: false,
     flavour: Flavour::Mean,
@@ -80,6 +83,15 @@ const RACK: Row = Row {
     ..SACK
 };
 
+const WB_MEDIUM: Row = Row {
+    name: "wb-medium",
+    about: "reno with a timeout drawn at random, longer for those who congest",
+    source: "WB-RTO, section 3 and footnote 4 (Medium Scale)",
+    timer: Timer::WbRto(wb_rto::MEDIUM),
+    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN],
+    ..RENO
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -103,4 +115,27 @@ pub const ROWS: &[Row] = &[
         ..RR_TA
     },
     RACK,
+    Row {
+        name: "westwood",
+        about: "newreno, and after a loss the window is what the acknowledgements' rate says",
+        source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002), with NewReno",
+        control: Control::Westwood,
+        parameters: &[fixed::PARAMETERS[0], westwood::PARAMETERS[0]],
+        ..NEWRENO
+    },
+    Row {
+        name: "wb-small",
+        about: "wb-medium with shorter timeouts",
+        source: "WB-RTO, footnote 3 (Small Scale)",
+        timer: Timer::WbRto(wb_rto::SMALL),
+        ..WB_MEDIUM
+    },
+    WB_MEDIUM,
+    Row {
+        name: "wb-wide",
+        about: "wb-medium with longer timeouts",
+        source: "WB-RTO, footnote 5 (Wide Scale)",
+        timer: Timer::WbRto(wb_rto::WIDE),
+        ..WB_MEDIUM
+    },
 ];

@@ -1,0 +1,38 @@
+# make demo   build, compare the senders over a path that reorders, show the table
+# make test   all tests; fetches tshark where it can
+# make lint   formatting, clippy and documentation, warnings are errors
+# make bench  how fast this machine simulates
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+APT := DEBIAN_FRONTEND=noninteractive apt-get
+
+.PHONY: demo build test test-tools lint bench
+
+demo: build
+	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
+	@echo "The report: file://$(CURDIR)/unruffled-rr-3.html"
+
+build:
+	$(CARGO) build --release --locked
+
+test: test-tools
+	$(CARGO) test --workspace --locked --no-fail-fast
+
+# Wireshark's tshark reads the captures that one test makes; without it that test skips itself.
+test-tools:
+	@if command -v tshark >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "tshark is missing: installing it"; \
+	    if $(APT) update -qq && $(APT) install -qq -y --no-install-recommends tshark; then exit 0; fi; \
+	fi; \
+	echo "tshark is missing: the test tshark_reads_a_capture_without_complaint will be skipped"
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+bench: build
+	@$(TARGET)/release/unruffled bench sim --delayed 0%
+	@$(TARGET)/release/unruffled bench sim --delayed 10%

@@ -1,0 +1,352 @@
+//! The command as people and programs meet it: what it prints where, its exit status, its files.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Senders that make a short comparison.
+const SHORT: [&str; 6] = ["--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+/// `unruffled` with `arguments`, at home in `folder`.
+fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+/// What a good command prints on standard output.
+fn prints(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = unruffled(folder, arguments).assert().success().get_output().stdout.clone();
+    String::from_utf8(output).expect("prints UTF-8")
+}
+
+/// A wrong command prints nothing on standard output and one line on standard error: gives that.
+fn refusal(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = unruffled(folder, arguments).output().expect("runs");
+    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments:?} prints on standard output");
+    assert_eq!(line.matches('\n').count(), 1, "{arguments:?}: {line}");
+    assert!(line.ends_with('\n'), "{arguments:?}: {line}");
+    line
+}
+
+fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.path().join(name), text).expect("can be written");
+}
+
+fn files(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("can be read");
+    let name = |e: fs::DirEntry| e.file_name().into_string().expect("UTF-8");
+    let mut names: Vec<String> = entries.map(|e| name(e.expect("can be read"))).collect();
+    names.sort();
+    names
+}
+
+/// A scenario file of one hop.
+fn scenario(key: &str, value: &str) -> String {
+    let mut lines = vec![
+        ("duration", "\"5 s\""),
+        ("seeds", "1"),
+        ("variants", "[\"sack\"]"),
+        ("path.hops", "[\"l\"]"),
+        ("link.l.rate", "\"5 Mbit/s\""),
+        ("link.l.delay", "\"10 ms\""),
+        ("link.l.loss.fraction", "\"1 %\""),
+    ];
+    match lines.iter_mut().find(|(k, _)| *k == key) {
+        Some(line) => line.1 = value,
+        None => lines.push((key, value)),
+    }
+    lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+}
+
+#[test]
+fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
+    for (key, value, wanted) in [
+        ("duration", "= 3", "my.toml:1: not TOML: "),
+        ("tcp.windw", "3", "my.toml:8: tcp.windw: unknown key: expected one of name, title"),
+        ("variants", "[\"bbr3\"]", "my.toml: variants: bbr3: no such variant: expected one of "),
+        ("variants", "[]", "my.toml:3: variants: expected a list of names"),
+        ("path.hops", "[]", "my.toml:4: path.hops: expected a list of names"),
+        ("path.hops", "[\"m\"]", "my.toml:4: path.hops: no table [link.m]: expected names among"),
+        ("link.l.rate", "\"-5 Mbit/s\"", "my.toml:5: link.l.rate: expected a rate such as"),
+        ("link.l.rate", "\"5 MB/s\"", "my.toml:5: link.l.rate: expected a rate such as"),
+        ("link.l.loss.fraction", "\"120 %\"", "my.toml:7: link.l.loss.fraction: expected a frac"),
+        ("link.l.loss.fraction", "2005-05-05", "my.toml:7: link.l.loss.fraction: expected a st"),
+        ("seeds", "0", "my.toml:2: seeds: expected a whole number from 1 to 10000"),
+        ("warmup", "\"5 s\"", "my.toml:8: warmup: expected less than the duration"),
+    ] {
+        let folder = folder();
+        write(&folder, "my.toml", scenario(key, value));
+        let line = refusal(&folder, &["compare", "my.toml"]);
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert_eq!(refusal(&folder, &["compare", "my.toml", "--json"]), line);
+        assert_eq!(files(&folder), ["my.toml"], "nothing is left behind");
+    }
+}
+
+#[test]
+fn a_scenario_that_is_no_text_file_is_refused() {
+    let folder = folder();
+    write(&folder, "latin1.toml", b"title = \"caf\xe9\"\n");
+    fs::create_dir(folder.path().join("folder")).expect("can be made");
+    for (name, wanted) in [
+        ("nowhere.toml", "nowhere.toml: no such scenario: expected rr-3, dcr-4, "),
+        ("latin1.toml", "latin1.toml: cannot be read: expected a TOML file (stream did not"),
+        ("folder", "folder: cannot be read: expected a TOML file ("),
+        ("latin1.toml/x", "latin1.toml/x: cannot be read: expected a TOML file ("),
+    ] {
+        for arguments in [&["compare", name][..], &["compare", name, "--json"]] {
+            let line = refusal(&folder, arguments);
+            assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
+    for (arguments, wanted) in [
+        (&["--set", "delayed"][..], "--set delayed: expected KEY=VALUE"),
+        (&["--set", "=3"], "--set =3: expected KEY=VALUE"),
+        (&["--set", "tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of name"),
+        (&["--set", "delay=3 ms"], "--set: delay: could be several: expected one of link.source"),
+        (&["--set", "delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expect"),
+        (&["--set", "bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected a rate"),
+        (&["--set", "a\nb=3"], "--set: a b: unknown key: expected one of"),
+        (&["--variants", "sack,bbr3"], "--variants: bbr3: no such variant: expected one of "),
+        (&["--variants", "sack,rack,sack"], "--variants: sack stands twice: expected each once"),
+        (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1 to 10000, found \"0\""),
+        (&["--seeds", "many"], "--seeds: seeds: expected a whole number from 1 to 10000, found"),
+        (&["--duration", "0 s"], "--duration: duration: expected more than 0 s"),
+        (&["--duration", "99999999999 s"], "--duration: duration: expected a time such as"),
+        (&["--jobs", "0"], "invalid value '0' for '--jobs <N>': 0 is not in 1..=1024"),
+        (&["--frobnicate"], "unexpected argument '--frobnicate' found: expected unruffled compare"),
+        (&["--report", "a.html", "--pcap", "./a.html"], "./a.html: would replace the report: exp"),
+        (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
+        (&["--report", "."], ".: cannot be written: "),
+        (&["--pcap", "nowhere/a.pcapng"], "nowhere/a.pcapng: cannot be written: "),
+    ] {
+        let folder = folder();
+        for command in [&["compare", "--json"][..], &["compare"]] {
+            let line = refusal(&folder, &[command, arguments].concat());
+            assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        }
+        assert!(files(&folder).is_empty(), "{arguments:?} leaves {:?}", files(&folder));
+    }
+    let line = refusal(&folder(), &["compare", "--csv", "--json"]);
+    assert!(line.contains("'--csv' cannot be used with '--json': expected unruffled"), "{line}");
+}
+
+#[test]
+fn what_stood_in_a_files_place_stays_until_the_run_is_done() {
+    let folder = folder();
+    let unwritable = ["--pcap", "nowhere/a.pcapng"];
+    write(&folder, "old.html", "old");
+    let base = ["compare", "--report", "old.html"];
+    refusal(&folder, &[&base[..], &unwritable].concat());
+    assert_eq!(fs::read(folder.path().join("old.html")).expect("is there"), b"old");
+    prints(&folder, &[&base[..], &SHORT].concat());
+    assert!(fs::read(folder.path().join("old.html")).expect("is there").starts_with(b"<!doctype"));
+    assert_eq!(files(&folder), ["old.html"]);
+
+    write(&folder, "my.toml", scenario("seeds", "1"));
+    let line = refusal(&folder, &["compare", "my.toml", "--report", "./my.toml"]);
+    assert!(line.contains("my.toml: would replace the scenario: expected another file"), "{line}");
+}
+
+#[test]
+fn the_report_is_named_after_the_scenario_whatever_that_is_called() {
+    let folder = folder();
+    write(&folder, "my.toml", scenario("name", "\"../a b\""));
+    prints(&folder, &["compare", "my.toml"]);
+    assert_eq!(files(&folder), ["my.toml", "unruffled-..-a-b.html"]);
+    let output = unruffled(&folder, &[&["compare"][..], &SHORT].concat()).output().expect("runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "report: unruffled-rr-3.html\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_are_printed_even_if_the_report_finds_no_room() {
+    let arguments = [&["compare", "--report", "/dev/full"][..], &SHORT].concat();
+    let output = unruffled(&folder(), &arguments).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("rr-ta"));
+    assert_eq!(output.stderr.iter().filter(|&&c| c == b'\n').count(), 1);
+}
+
+#[test]
+fn json_is_one_object_with_a_row_for_every_run() {
+    const FIELDS: [&str; 15] = [
+        "scenario",
+        "variant",
+        "seed",
+        "duration_s",
+        "delivered_segments",
+        "goodput_bps",
+        "sent_segments",
+        "retransmits",
+        "fast_retransmits",
+        "false_fast_retransmits",
+        "timeouts",
+        "false_timeouts",
+        "dupthresh_mean",
+        "loss_rate",
+        "out_of_order_rate",
+    ];
+    let folder = folder();
+    let text = prints(&folder, &[&["compare", "--json"][..], &SHORT].concat());
+    let document: Value = serde_json::from_str(&text).expect("is JSON and nothing else");
+    let rows = document["rows"].as_array().expect("has rows");
+    let runs: Vec<(&str, u64)> = rows
+        .iter()
+        .map(|r| (r["variant"].as_str().expect("a name"), r["seed"].as_u64().expect("a seed")))
+        .collect();
+    let wanted = ["sack", "rr-ta", "rack"].map(|v| [(v, 1), (v, 2)]);
+    assert_eq!(runs, wanted.concat());
+    for row in rows {
+        let row = row.as_object().expect("is an object");
+        for field in FIELDS {
+            let value = row.get(field).unwrap_or_else(|| panic!("no {field} in {row:?}"));
+            let none = field == "dupthresh_mean" && row["variant"] == "rack";
+            assert_eq!(value.is_null(), none, "{field} in {row:?}");
+        }
+        assert_eq!(row["scenario"], "rr-3");
+        assert_eq!(row["duration_s"], 20.0);
+    }
+}
+
+#[test]
+fn csv_has_the_same_fields_and_runs() {
+    let folder = folder();
+    let text = prints(&folder, &[&["compare", "--no-report", "--csv"][..], &SHORT].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("scenario,variant,seed,duration_s,delivered_segments,"), "{text}");
+    assert_eq!(lines.len(), 1 + 6);
+    assert!(lines[3].starts_with("rr-3,rr-ta,1,20.0,"), "{text}");
+    assert!(files(&folder).is_empty(), "--no-report writes none");
+}
+
+#[test]
+fn the_table_fits_into_80_columns() {
+    let folder = folder();
+    for scenario in ["rr-3", "dcr-4", "burst"] {
+        let arguments = ["compare", scenario, "--duration", "120 s", "--seeds", "2"];
+        let table = prints(&folder, &arguments);
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{widest:?} columns:\n{table}");
+        assert!(table.lines().any(|line| line.starts_with("rr-ta ")), "{table}");
+        assert!(!table.contains('\u{1b}'), "colour is for terminals");
+    }
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let run = |jobs: &str| {
+        let folder = folder();
+        let jobs =
+            ["compare", "--json", "--report", "r.html", "--pcap", "p.pcapng", "--jobs", jobs];
+        let text = prints(&folder, &[&jobs[..], &SHORT].concat());
+        let read = |name: &str| fs::read(folder.path().join(name)).expect("was written");
+        (text, read("r.html"), read("p.pcapng"))
+    };
+    assert!(run("1") == run("2"));
+}
+
+#[test]
+fn variants_are_listed_and_shown_one_by_one() {
+    let folder = folder();
+    let list = prints(&folder, &["variants"]);
+    for name in ["reno", "newreno", "sack", "dsack-r", "rr-fa", "rr-ta", "rr-ta-rtx", "rack"] {
+        assert!(list.lines().any(|line| line.split(' ').next() == Some(name)), "{name}:\n{list}");
+    }
+    let one = prints(&folder, &["variants", "rr-ta"]);
+    assert!(one.starts_with("rr-ta: ") && one.contains("\nsource: RR-TCP"), "{one}");
+    assert!(one.contains("fa_ratio") && one.contains("90 %"), "{one}");
+
+    let json: Value =
+        serde_json::from_str(&prints(&folder, &["variants", "--json"])).expect("JSON");
+    let listed = json["variants"].as_array().expect("a list");
+    assert!(listed.iter().any(|v| v["name"] == "rr-ta" && v["parts"].is_object()));
+    let json = prints(&folder, &["variants", "rr-ta", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["variants"].as_array().map(Vec::len), Some(1));
+
+    let line = refusal(&folder, &["variants", "bbr3"]);
+    assert!(line.contains("bbr3: no such variant: expected one of reno, "), "{line}");
+}
+
+#[test]
+fn bench_says_how_many_packets_a_second_it_simulates() {
+    let folder = folder();
+    let bench = ["bench", "sim", "--duration", "100 s"];
+    let json = prints(&folder, &[&bench[..], &["--delayed", "10%", "--json"]].concat());
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert!(json["packets_per_wall_second"].as_f64() > Some(0.0), "{json}");
+    let line = refusal(&folder, &["bench", "sim", "--delayed", "120 %"]);
+    assert!(line.starts_with("unruffled: --delayed: "), "{line}");
+}
+
+/// What tshark prints of `file`: `fields` of the packets that `filter` lets through.
+fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
+    tshark.arg("-r").arg(file).args(["-Y", filter, "-T", "fields"]);
+    tshark.args(fields.iter().flat_map(|field| ["-e", field]));
+    let output = tshark.assert().success().get_output().stdout.clone();
+    String::from_utf8(output).expect("prints UTF-8").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn tshark_reads_a_capture_without_complaint() {
+    if std::process::Command::new("tshark").arg("--version").output().is_err() {
+        println!("skipped: tshark is not installed");
+        return;
+    }
+    let folder = folder();
+    let arguments =
+        ["compare", "--variants", "rr-ta", "--duration", "20 s", "--seeds", "1", "--no-report"];
+    prints(&folder, &[&arguments[..], &["--pcap", "p.pcapng"]].concat());
+    let file = folder.path().join("p.pcapng");
+    let packets = tshark(&file, "tcp", &["frame.number"]).len();
+    assert!(packets > 5_000, "{packets} packets");
+
+    // Payload is cut off, so that only acknowledgements' checksums can be verified.
+    let complaints = "_ws.malformed || _ws.short || ip.checksum.status != 1 || \
+                      tcp.checksum.status == 0 || (tcp.len == 0 && tcp.checksum.status != 1)";
+    assert_eq!(tshark(&file, complaints, &["frame.number"]), [""; 0]);
+
+    let handshake = tshark(
+        &file,
+        "tcp.flags.syn == 1",
+        &["tcp.flags.ack", "tcp.options.mss_val", "tcp.options.sack_perm", "tcp.options.wscale"],
+    );
+    assert_eq!(handshake.len(), 2, "{handshake:?}");
+    for (packet, ack) in handshake.iter().zip(["0", "1"]) {
+        let fields: Vec<&str> = packet.split('\t').collect();
+        assert_eq!(fields[..2], [ack, "960"], "{packet}");
+        assert!(fields[2..].iter().all(|field| !field.is_empty()), "{packet}");
+    }
+
+    // Segments follow one another from the initial number on, 960 octets each.
+    let first = tshark(&file, "tcp.len > 0 && frame.number < 20", &["tcp.seq", "tcp.len"]);
+    for (i, segment) in first.iter().enumerate() {
+        assert_eq!(*segment, format!("{}\t960", 1 + 960 * i));
+    }
+    let blocks = tshark(&file, "tcp.options.sack", &["tcp.ack", "tcp.options.sack_le"]);
+    assert!(blocks.len() > 100, "{} acknowledgements with SACK blocks", blocks.len());
+    for fields in blocks {
+        let (ack, left) = fields.split_once('\t').expect("two fields");
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let aligned = |n: u64| n % 960 == 1;
+        assert!(aligned(number(ack)) && left.split(',').map(number).all(aligned), "{fields}");
+    }
+    assert!(!tshark(&file, "tcp.options.sack.dsack", &["frame.number"]).is_empty(), "has DSACKs");
+}

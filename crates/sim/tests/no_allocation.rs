@@ -1,0 +1,88 @@
+//! In the steady state nothing is allocated, neither by the engine nor by the links and the event
+//! queue: every buffer has got the size that it ever needs.
+
+use unruffled_path::{Applies, Direction, Distribution, Impairment, LinkConfig};
+use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Passage, Simulation};
+use unruffled_tcp::{Config, ROWS, Segment, Variant};
+use unruffled_units::{Duration, Instant, Rate};
+
+/// Counts packets, without allocating.
+#[derive(Default)]
+struct Packets(u64);
+
+impl Monitor for Packets {
+    fn segment(&mut self, _: FlowId, _: End, way: Passage, _: Instant, _: &Segment) {
+        self.0 += u64::from(way == Passage::Out);
+    }
+}
+
+/// RR-TCP's path: 10 Mbit/s and 50 ms, a tenth of the packets late by N(25, 8) ms; one in a
+/// thousand is lost.
+fn path_rr() -> LinkConfig {
+    let ms = Duration::from_millis;
+    let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
+    LinkConfig {
+        rate: Rate::from_bps(10e6),
+        delay: ms(25),
+        queue: Some(100),
+        impairments: vec![
+            Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data },
+            Impairment::Loss { fraction: 0.001, applies: Applies::Data },
+        ],
+    }
+}
+
+/// Packets and allocations of `seconds` of one flow, after `warm` seconds.
+fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
+    let mut simulation = Simulation::new();
+    let mut link = |direction| simulation.add_link(&path_rr(), direction, 1).expect("valid");
+    let (forward, reverse) = (vec![link(Direction::Forward)], vec![link(Direction::Reverse)]);
+    let config = Config { mss: 1000, max_cwnd: Some(50), ..Config::default() };
+    simulation.add_flow(FlowConfig {
+        variant: Variant::parse(variant).expect("a variant"),
+        sender: config.clone(),
+        receiver: config,
+        header: 40,
+        start: Instant::ZERO,
+        bytes: None,
+        forward,
+        reverse,
+    });
+    let mut packets = Packets::default();
+    simulation.run(Instant::ZERO + Duration::from_secs(warm), &mut packets);
+    let before = packets.0;
+    let until = Instant::ZERO + Duration::from_secs(warm + seconds);
+    let info = allocation_counter::measure(|| {
+        simulation.run(until, &mut packets);
+    });
+    (packets.0 - before, info.count_total)
+}
+
+/// One hundred seconds, after two hundred: everything has had its largest size, RR-TCP's ring of the
+/// samples of the last 80 s as well.
+#[test]
+fn in_the_steady_state_nothing_is_allocated() {
+    for variant in ["sack", "rr-ta", "rack"] {
+        let (packets, allocations) = allocations(variant, 200, 100);
+        assert!(packets > 15_000, "{variant} sent {packets} packets");
+        assert_eq!(allocations, 0, "{variant}: allocations in {packets} packets");
+    }
+}
+
+/// For every sender: a buffer may reach a new height now and then, which doubles it; nothing is
+/// allocated per packet or per recovery.
+#[test]
+fn no_sender_allocates_more_than_a_few_times() {
+    for row in ROWS {
+        let (packets, allocations) = allocations(row.name, 60, 600);
+        assert!(packets > 10_000, "{} sent {packets} packets", row.name);
+        assert!(allocations <= 10, "{}: {allocations} allocations in {packets} packets", row.name);
+    }
+}
+
+/// The counter counts: a flow's start does allocate.
+#[test]
+fn the_start_of_a_flow_allocates() {
+    let (_, allocations) = allocations("sack", 0, 5);
+    assert!(allocations > 10, "{allocations}");
+}

@@ -1,0 +1,268 @@
+//! What holds for every sender over every path: nothing is lost, nothing comes twice, the
+//! connection ends, its variables keep to their ranges, and the same seed gives the same run.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use proptest::prelude::*;
+use unruffled_path::{Applies, Direction, Distribution, DropCause, Impairment, LinkConfig};
+use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Passage, Simulation};
+use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
+use unruffled_units::{Duration, Instant, Rate};
+
+/// The simulated time within which every transfer must have ended: with every fifth packet lost
+/// each way, a segment may need many timeouts of a minute.
+const LIMIT: Instant = Instant::from_millis(1_000_000_000);
+
+#[derive(Clone, Debug)]
+struct Case {
+    variant: String,
+    sender: Config,
+    receiver: Config,
+    bytes: u64,
+    link: LinkConfig,
+    seed: u64,
+}
+
+/// Counts what is delivered and remembers, as one number, everything that happened.
+#[derive(Default)]
+struct Witness {
+    delivered: u64,
+    fresh: u64,
+    last: Instant,
+    hash: DefaultHasher,
+}
+
+impl Witness {
+    fn happened(&mut self, now: Instant, what: impl core::fmt::Debug) {
+        assert!(now >= self.last, "time runs backwards, from {} to {now}", self.last);
+        self.last = now;
+        (now, format!("{what:?}")).hash(&mut self.hash);
+    }
+}
+
+impl Monitor for Witness {
+    fn event(&mut self, _flow: FlowId, end: End, now: Instant, event: &Event) {
+        self.happened(now, (end, event));
+        match *event {
+            Event::Delivered { len } => {
+                assert_eq!(end, End::Receiver, "the sender's peer sends nothing");
+                self.delivered += len;
+            }
+            Event::Arrived { len, duplicate: false, .. } => self.fresh += u64::from(len),
+            Event::Acknowledged { cwnd, ssthresh, .. } => {
+                assert!(cwnd >= 1.0 && cwnd.is_finite(), "cwnd {cwnd}");
+                assert!(ssthresh >= 1.0, "ssthresh {ssthresh}");
+            }
+            _ => {}
+        }
+    }
+
+    fn segment(&mut self, _flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        self.happened(now, (end, way, segment));
+    }
+
+    fn dropped(&mut self, _flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
+        self.happened(now, (cause, segment));
+    }
+}
+
+/// Runs a case to its end, checking all the way; gives the number for all that happened.
+fn run(case: &Case) -> u64 {
+    let mut simulation = Simulation::new();
+    let mut link =
+        |direction, seed| simulation.add_link(&case.link, direction, seed).expect("a valid link");
+    let forward = vec![link(Direction::Forward, case.seed)];
+    let reverse = vec![link(Direction::Reverse, case.seed)];
+    let flow = simulation.add_flow(FlowConfig {
+        variant: Variant::parse(&case.variant).expect("a variant"),
+        sender: case.sender.clone(),
+        receiver: case.receiver.clone(),
+        header: 40,
+        start: Instant::ZERO,
+        bytes: Some(case.bytes),
+        forward,
+        reverse,
+    });
+    let mut witness = Witness::default();
+    let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(1));
+    loop {
+        let before = simulation.now();
+        let more = simulation.run(until, &mut witness);
+        check(case, &simulation, flow, until);
+        if !more {
+            break;
+        }
+        assert!(until < LIMIT, "has not ended after {until}");
+        // Small steps while something happens.
+        step = if simulation.now() > before { Duration::from_millis(1) } else { step * 2 };
+        until += step;
+    }
+    for end in [End::Sender, End::Receiver] {
+        assert_eq!(simulation.connection(flow, end).state(), State::Closed, "{end:?}");
+    }
+    let (sender, receiver) =
+        (simulation.connection(flow, End::Sender), simulation.connection(flow, End::Receiver));
+    // The FIN counts one.
+    assert_eq!(receiver.received(), case.bytes + 1);
+    assert_eq!(sender.acknowledged(), case.bytes + 1);
+    assert_eq!(sender.received(), 1);
+    assert_eq!((sender.in_flight(), sender.pipe()), (0, 0));
+    assert_eq!(witness.delivered, case.bytes);
+    assert!(witness.fresh >= case.bytes);
+    witness.hash.finish()
+}
+
+/// What must hold at any time.
+fn check(case: &Case, simulation: &Simulation, flow: FlowId, until: Instant) {
+    for end in [End::Sender, End::Receiver] {
+        let connection = simulation.connection(flow, end);
+        let due = connection.poll_timeout();
+        assert!(due.is_none_or(|due| due > until), "{end:?}: a timer was due at {due:?}");
+        let window = connection.window();
+        assert!(window.cwnd >= 1.0 && window.cwnd.is_finite(), "cwnd {}", window.cwnd);
+        assert!(window.ssthresh >= 1.0, "ssthresh {}", window.ssthresh);
+        // All segments are full but the last, the FIN, and what is left of the first.
+        let outstanding = connection.in_flight() / u64::from(case.sender.mss) + 3;
+        assert!(u64::from(connection.pipe()) <= 2 * outstanding, "pipe {}", connection.pipe());
+        if case.variant.starts_with("rr-") {
+            let dupthresh = connection.dupthresh().expect("rr has one");
+            assert!((3..=64).contains(&dupthresh), "dupthresh {dupthresh}");
+            let fa_ratio = connection.fa_ratio().expect("rr has one");
+            assert!((0.0..=0.99).contains(&fa_ratio), "FA ratio {fa_ratio}");
+        }
+    }
+}
+
+fn ms(range: core::ops::Range<u64>) -> impl Strategy<Value = Duration> {
+    range.prop_map(Duration::from_millis)
+}
+
+fn distribution() -> impl Strategy<Value = Distribution> {
+    prop_oneof![
+        ms(0..400).prop_map(Distribution::Constant),
+        (ms(0..200), ms(0..200))
+            .prop_map(|(low, more)| Distribution::Uniform { low, high: low + more }),
+        (ms(0..200), ms(0..70))
+            .prop_map(|(mean, deviation)| Distribution::Normal { mean, deviation }),
+        ms(1..200).prop_map(|mean| Distribution::Exponential { mean }),
+        (ms(1..50), 1.1..3.0).prop_map(|(scale, shape)| Distribution::Pareto { scale, shape }),
+    ]
+}
+
+fn applies() -> impl Strategy<Value = Applies> {
+    prop::sample::select(vec![Applies::Data, Applies::Acks, Applies::Both])
+}
+
+fn impairment() -> impl Strategy<Value = Impairment> {
+    prop_oneof![
+        3 => (0.0..1.0, distribution(), applies())
+            .prop_map(|(fraction, delay, applies)| Impairment::Delay { fraction, delay, applies }),
+        3 => (0.0..0.2, applies())
+            .prop_map(|(fraction, applies)| Impairment::Loss { fraction, applies }),
+        1 => (2..5_u32, ms(1..300), applies())
+            .prop_map(|(every, extra, applies)| Impairment::Alternate { every, extra, applies }),
+        2 => (0.0..0.1, applies())
+            .prop_map(|(fraction, applies)| Impairment::Duplicate { fraction, applies }),
+    ]
+}
+
+fn link() -> impl Strategy<Value = LinkConfig> {
+    let rate = prop::option::of((5.0..8.0).prop_map(|log: f64| 10_f64.powf(log)));
+    let queue = prop::option::of(2..200_u32);
+    let impairments = prop::collection::vec(impairment(), 0..4);
+    (rate, ms(0..150), queue, impairments).prop_map(|(rate, delay, queue, impairments)| {
+        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, impairments }
+    })
+}
+
+/// Any number, and those close to the wrap more often.
+fn isn() -> impl Strategy<Value = u32> {
+    prop_oneof![any::<u32>(), (0..100_000_u32).prop_map(|n| u32::MAX - n)]
+}
+
+fn config(mss: u32) -> impl Strategy<Value = Config> {
+    let windows = (1..30_u32, prop::option::of(1..300_u32), 0..9_u32);
+    let timing = (ms(5..1000), prop::option::of(ms(1..500)), any::<bool>());
+    (windows, timing, isn()).prop_map(
+        move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn)| Config {
+            mss,
+            initial_window: max.map_or(initial, |max| initial.min(max)),
+            max_cwnd: max,
+            min_rto,
+            delayed_ack,
+            receive_buffer: u64::from(mss) << room,
+            timestamps,
+            isn,
+            ..Config::default()
+        },
+    )
+}
+
+/// Every sender, alone or with a part that it can take.
+fn variant() -> impl Strategy<Value = String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in ROWS {
+        let with_parts = PARTS.iter().map(|part| format!("{}+{}", row.name, part.name));
+        names.push(row.name.to_owned());
+        names.extend(with_parts.filter(|name| Variant::parse(name).is_ok()));
+    }
+    prop::sample::select(names)
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let mss = prop::sample::select(vec![100_u32, 536, 1460, 9000]);
+    mss.prop_flat_map(|mss| {
+        let bytes = 0..u64::from(mss) * 300;
+        (variant(), config(mss), config(mss), bytes, link(), any::<u64>()).prop_map(
+            |(variant, sender, receiver, bytes, link, seed)| Case {
+                variant,
+                sender,
+                receiver,
+                bytes,
+                link,
+                seed,
+            },
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every byte is delivered once and in order, both ends close, and all variables keep to their
+    /// ranges on the way; and once more, exactly so.
+    #[test]
+    fn every_transfer_ends_with_every_byte_delivered_once(case in case()) {
+        prop_assert_eq!(run(&case), run(&case));
+    }
+}
+
+/// The same for each sender by itself, on a path that does everything at once.
+#[test]
+fn every_sender_survives_the_worst_path() {
+    for row in ROWS {
+        for seed in 0..3 {
+            let applies = Applies::Both;
+            let delay = Distribution::Exponential { mean: Duration::from_millis(80) };
+            let case = Case {
+                variant: row.name.to_owned(),
+                sender: Config { isn: u32::MAX - 50_000, ..Config::default() },
+                receiver: Config::default(),
+                bytes: 400_001,
+                link: LinkConfig {
+                    rate: Rate::from_bps(10e6),
+                    delay: Duration::from_millis(20),
+                    queue: Some(20),
+                    impairments: vec![
+                        Impairment::Delay { fraction: 0.3, delay, applies },
+                        Impairment::Loss { fraction: 0.1, applies },
+                        Impairment::Duplicate { fraction: 0.1, applies },
+                    ],
+                },
+                seed,
+            };
+            run(&case);
+        }
+    }
+}

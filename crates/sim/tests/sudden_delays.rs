@@ -1,0 +1,94 @@
+//! Sudden delays: every five seconds another flow throws a second's worth of segments at once into
+//! the queue that a transfer goes through. Nothing is lost or reordered, so that every timeout of the
+//! transfer is needless.
+
+use unruffled_path::{Direction, LinkConfig};
+use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Simulation};
+use unruffled_tcp::{Cause, Config, Event, Variant};
+use unruffled_units::{Duration, Instant, Rate};
+
+const SECONDS: u64 = 60;
+
+/// What the transfer under test did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    delivered: u64,
+    timeouts: u32,
+    false_timeouts: u32,
+    resent: u32,
+}
+
+impl Monitor for Counts {
+    fn event(&mut self, flow: FlowId, _end: End, _now: Instant, event: &Event) {
+        if flow != FlowId(0) {
+            return;
+        }
+        match event {
+            Event::Delivered { len } => self.delivered += len,
+            Event::Timeout => self.timeouts += 1,
+            Event::FalseReduction { cause: Cause::Timeout } => self.false_timeouts += 1,
+            Event::Sent { cause: Some(_), .. } => self.resent += 1,
+            _ => {}
+        }
+    }
+}
+
+/// One transfer by `name` at 4 Mb/s and 100 ms, its window 50, its least RTO 200 ms.
+fn run(name: &str) -> Counts {
+    let mut simulation = Simulation::new();
+    let link = LinkConfig {
+        rate: Rate::from_bps(4e6),
+        delay: Duration::from_millis(50),
+        ..LinkConfig::default()
+    };
+    let forward = simulation.add_link(&link, Direction::Forward, 1).expect("a link");
+    let reverse = simulation.add_link(&link, Direction::Reverse, 1).expect("a link");
+    let config = Config {
+        mss: 960,
+        initial_window: 2,
+        min_rto: Duration::from_millis(200),
+        receive_buffer: 50 * 960,
+        seed: 1,
+        ..Config::default()
+    };
+    let mut add = |variant: &str, config: &Config, start: u64, bytes: Option<u64>| {
+        simulation.add_flow(FlowConfig {
+            variant: Variant::parse(variant).expect("makes sense"),
+            sender: config.clone(),
+            receiver: config.clone(),
+            header: 40,
+            start: Instant::ZERO + Duration::from_secs(start),
+            bytes,
+            forward: vec![forward],
+            reverse: vec![reverse],
+        })
+    };
+    add(name, &config, 0, None);
+    let burst = Config {
+        initial_window: 500,
+        min_rto: Duration::from_secs(5),
+        receive_buffer: 1000 * 960,
+        ..config.clone()
+    };
+    for start in (5..SECONDS).step_by(5) {
+        add("sack", &burst, start, Some(500 * 960));
+    }
+    let mut counts = Counts::default();
+    simulation.run(Instant::ZERO + Duration::from_secs(SECONDS), &mut counts);
+    println!("{name}: {counts:?}");
+    counts
+}
+
+#[test]
+fn the_parts_find_the_timeouts_needless_and_resend_little() {
+    for base in ["sack", "newreno", "rr-ta"] {
+        let plain = run(base);
+        assert!(plain.timeouts >= 11, "{base}: one for each burst: {plain:?}");
+        for part in ["+eifel", "+f-rto", "+eifel+f-rto"] {
+            let name = format!("{base}{part}");
+            let with = run(&name);
+            assert!(with.false_timeouts > 0, "{name}: {with:?}");
+            assert!(with.resent < plain.resent / 2, "{name}: {with:?}, without {plain:?}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Recovery without SACK, as packet traces: RFC 6582 (`newreno`) and RFC 5681 (`reno`).
+
+mod trace;
+
+use trace::Trace;
+
+/// Segments 2 and 5 of a window of eleven are lost: plays up to the acknowledgement of R2.
+fn two_losses(variant: &str) -> Trace {
+    let mut t = Trace::of(variant).window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C1").cwnd(11.0).sends("11 12");
+    // RFC 3042: one for each of the first two duplicates, of 3 and 4.
+    t.at(101).ack("C1").sees("").sends("13");
+    t.at(102).ack("C1").sees("").sends("14");
+    // RFC 5681, section 3.2: ssthresh = 11/2; 13 and 14, limited transmit's, are left out.
+    t.at(103).ack("C1").sees("fast-retransmit").ssthresh(5.5).cwnd(5.5).sends("R2");
+    // The RFC's cwnd is 5.5 + 3, one more with each further duplicate (7 to 14): 16.5 after the
+    // eleventh. 13 are outstanding: the ninth is the first that lets a segment go.
+    for _ in 4..=8 {
+        t.at(104).ack("C1").sends("");
+    }
+    t.at(105).ack("C1").sends("15");
+    t.at(105).ack("C1").sends("16");
+    t.at(105).ack("C1").sends("17");
+    t
+}
+
+/// RFC 6582, section 3.2, step 3: a partial acknowledgement resends the first unacknowledged
+/// segment, deflates the window by what was acknowledged less one, and does not end recovery.
+#[test]
+fn a_partial_acknowledgement_resends_the_next_hole() {
+    let mut t = two_losses("newreno");
+    // The RFC's cwnd: 16.5 − 3 + 1 = 14.5; of 5-17 13 are outstanding, so one more may go.
+    t.at(203).ack("C4").sees("").sends("R5 18").ssthresh(5.5);
+    // recover is 14: a full acknowledgement. 15-18 are outstanding, cwnd = ssthresh.
+    t.at(303).ack("C14").sees("recovered").cwnd(5.5).sends("19");
+}
+
+/// RFC 6582, section 4: here every partial acknowledgement restarts the timer ("slow but steady").
+#[test]
+fn a_partial_acknowledgement_restarts_the_timer() {
+    let mut t = two_losses("newreno");
+    t.timer_at(1103);
+    t.at(203).ack("C4").sends("R5 18").timer_at(1203);
+    // 14.5 − 3 + 1 = 12.5; of 8-18 11 are outstanding.
+    t.at(303).ack("C7").sends("R8 19").timer_at(1303);
+}
+
+/// RFC 5681, section 3.2, step 6: Reno's recovery ends with the first new acknowledgement; the
+/// second loss waits for duplicates of its own.
+#[test]
+fn renos_first_new_acknowledgement_ends_recovery() {
+    let mut t = two_losses("reno");
+    // 5-17 are outstanding, far more than cwnd.
+    t.at(203).ack("C4").sees("recovered").cwnd(5.5).sends("");
+    // 15, 16 and 17 make duplicates. ssthresh = 5.5/2.
+    t.at(204).ack("C4").sees("").sends("");
+    t.at(205).ack("C4").sees("").sends("");
+    t.at(206).ack("C4").sees("fast-retransmit").ssthresh(2.75).sends("R5");
+    t.at(303).ack("C17").sees("recovered").cwnd(2.75).sends("18 19");
+}
+
+/// RFC 5681, section 2: an acknowledgement that changes the window is no duplicate.
+#[test]
+fn a_window_update_is_no_duplicate() {
+    let mut t = Trace::of("newreno").fixed_window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C1").sends("11");
+    t.at(101).window_changes().ack("C1").sends("");
+    t.at(102).window_changes().ack("C1").sends("");
+    t.at(103).window_changes().ack("C1").sees("").sends("");
+}
+
+/// RFC 5681, section 2: nor is one that comes when nothing is outstanding.
+#[test]
+fn without_outstanding_data_there_are_no_duplicates() {
+    let mut t = Trace::of("newreno").fixed_window(4).writes(4).start();
+    t.sends("1-4");
+    t.at(100).ack("C4");
+    t.at(101).ack("C4").at(102).ack("C4").at(103).ack("C4").sees("");
+    t.at(110).writes(8).sends("5-8");
+    t.at(111).ack("C4").sees("").sends("9");
+}
+
+/// RFC 6582, section 3.2, step 4: no fast retransmit for what was sent before a timeout.
+#[test]
+fn duplicates_after_a_timeout_start_nothing() {
+    let mut t = Trace::of("newreno").fixed_window(8).writes(8).start();
+    t.sends("1-8");
+    t.at(100).ack("C1");
+    t.at(1100).timer().sees("timeout").ssthresh(3.5).sends("T2");
+    t.at(1200).ack("C2").cwnd(2.0).sends("T3 T4");
+    // 3 and 4 had arrived: duplicates, and no sign of loss.
+    for _ in 0..4 {
+        t.at(1201).ack("C2").sees("").and_so_on();
+    }
+    t.at(1300).ack("C8").sees("recovered");
+}

@@ -1,0 +1,345 @@
+//! Traces of senders with the parts `eifel`, `f-rto`, `cubic` and of `westwood` and `wb-medium`,
+//! through the public interface. Segments have 1000 octets and are named by their numbers from 0;
+//! the handshake takes 100 ms, so data leaves first at 100 ms; the least RTO is 200 ms.
+
+use unruffled_tcp::{
+    Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
+};
+use unruffled_units::{Duration, Instant};
+
+const MSS: u32 = 1000;
+const PEER: u32 = 50_000;
+
+struct Trace {
+    connection: Connection,
+    now: Instant,
+    events: Vec<Event>,
+    sack: bool,
+}
+
+impl Trace {
+    /// A connection of `variant` with an initial window of ten to a peer with or without SACK.
+    fn new(variant: &Variant, sack: bool, seed: u64) -> Self {
+        let config = Config {
+            mss: MSS,
+            min_rto: Duration::from_millis(200),
+            receive_buffer: 1 << 20,
+            seed,
+            ..Config::default()
+        };
+        let connection = Connection::connect(config, variant);
+        let mut trace = Self { connection, now: Instant::ZERO, events: Vec::new(), sack };
+        let syn = trace.poll().expect("a SYN");
+        trace.now = Instant::from_millis(100);
+        let answer = Segment {
+            seq: SeqNr(PEER),
+            ack: SeqNr(1),
+            flags: Flags { syn: true, ack: true, ..Flags::default() },
+            window: u16::MAX,
+            mss: Some(MSS as u16),
+            window_scale: Some(7),
+            sack_permitted: sack,
+            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
+            ..Segment::default()
+        };
+        trace.gets(&answer);
+        trace.connection.write(1 << 30);
+        trace
+    }
+
+    fn of(name: &str) -> Self {
+        let variant = Variant::parse(name).expect("makes sense");
+        Self::new(&variant, variant.row().acks == unruffled_tcp::variant::Acks::Sack, 1)
+    }
+
+    fn gets(&mut self, segment: &Segment) {
+        let events = &mut self.events;
+        let mut observer = |_: Instant, event: &Event| events.push(*event);
+        self.connection.handle_segment(segment, self.now, &mut observer);
+    }
+
+    fn poll(&mut self) -> Option<Segment> {
+        let events = &mut self.events;
+        let mut observer = |_: Instant, event: &Event| events.push(*event);
+        self.connection.poll_transmit(self.now, &mut observer)
+    }
+
+    /// The numbers of all data segments that leave now.
+    fn sends(&mut self) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        while let Some(segment) = self.poll() {
+            if segment.len > 0 {
+                numbers.push((segment.seq.0 - 1) / MSS);
+            }
+        }
+        numbers
+    }
+
+    /// At `ms`, an acknowledgement of everything before segment `next`, with blocks of segments
+    /// (first and last), that echoes what was sent at `echo` ms. Gives what leaves in answer.
+    fn ack(&mut self, ms: u64, next: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<u32> {
+        self.now = Instant::from_millis(ms);
+        let mut sack = SackBlocks::default();
+        for &(first, last) in blocks.iter().filter(|_| self.sack) {
+            sack.push(SeqNr(1 + first * MSS), SeqNr(1 + (last + 1) * MSS));
+        }
+        let segment = Segment {
+            seq: SeqNr(PEER + 1),
+            ack: SeqNr(1 + next * MSS),
+            flags: Flags { ack: true, ..Flags::default() },
+            window: u16::MAX,
+            sack,
+            timestamps: Some(Timestamps { value: 2, echo }),
+            ..Segment::default()
+        };
+        self.gets(&segment);
+        self.sends()
+    }
+
+    /// The next timer expires: gives when, in ms, and what leaves.
+    fn timeout(&mut self) -> (u64, Vec<u32>) {
+        self.now = self.connection.poll_timeout().expect("a timer");
+        let events = &mut self.events;
+        let mut observer = |_: Instant, event: &Event| events.push(*event);
+        self.connection.handle_timeout(self.now, &mut observer);
+        (self.now.as_nanos() / 1_000_000, self.sends())
+    }
+
+    /// cwnd and ssthresh.
+    fn window(&self) -> (f64, f64) {
+        let window = self.connection.window();
+        (window.cwnd, window.ssthresh)
+    }
+
+    /// The reductions found needless so far.
+    fn found(&self) -> Vec<Cause> {
+        let cause = |e: &Event| match e {
+            Event::FalseReduction { cause } => Some(*cause),
+            _ => None,
+        };
+        self.events.iter().filter_map(cause).collect()
+    }
+}
+
+/// 0 to 9 leave at 100 ms, and segment 0 seems lost: SACKs of 1, 2 and 3 come at 200 ms. Limited
+/// transmit lets 10 and 11 go, then 0 is resent with the timestamp 200.
+fn three_duplicates(t: &mut Trace) {
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(t.ack(200, 0, &[(1, 1)], 100), [10]);
+    assert_eq!(t.ack(200, 0, &[(1, 2)], 100), [11]);
+    assert_eq!(t.ack(200, 0, &[(1, 3)], 100), [0]);
+    // Half of the window of 10; limited transmit's two do not count.
+    assert_eq!(t.window(), (5.0, 5.0));
+}
+
+#[test]
+fn eifel_takes_back_a_false_fast_retransmit_once() {
+    let mut t = Trace::of("sack+eifel");
+    three_duplicates(&mut t);
+    // The original of 0 arrives and fills the hole. FlightSize 4…11 = 8 and four acknowledged
+    // would make 12, two more than ever: 10. pipe_prev = max(10, ∞).
+    assert_eq!(t.ack(205, 4, &[], 100), [12, 13]);
+    assert_eq!(t.found(), [Cause::FastRetransmit]);
+    assert_eq!(t.window(), (10.0, f64::INFINITY));
+    assert!(!t.connection.recovering());
+    // The DSACK for the retransmission says nothing new.
+    t.ack(305, 5, &[(0, 0)], 200);
+    assert!(t.events.contains(&Event::Needless { offset: 0, len: MSS }));
+    assert_eq!(t.found(), [Cause::FastRetransmit]);
+}
+
+#[test]
+fn eifel_leaves_a_genuine_fast_retransmit_alone() {
+    let mut t = Trace::of("sack+eifel");
+    three_duplicates(&mut t);
+    // Only the retransmission, sent at 200 ms, fills the hole.
+    t.ack(300, 4, &[], 200);
+    assert_eq!(t.found(), []);
+    assert_eq!(t.window(), (5.0, 5.0));
+}
+
+#[test]
+fn without_the_part_the_same_acknowledgement_changes_nothing() {
+    let mut t = Trace::of("sack");
+    three_duplicates(&mut t);
+    t.ack(205, 4, &[], 100);
+    assert_eq!((t.found(), t.window()), (vec![], (5.0, 5.0)));
+}
+
+/// After a genuine loss, cwnd and ssthresh are 5, and 12 to 16 are in flight, 12 since 200 ms. Their
+/// timer expires and 12 is resent: gives when, in ms.
+fn timeout_in_congestion_avoidance(t: &mut Trace) -> u64 {
+    three_duplicates(t);
+    // Pipe: 12 outstanding, less those SACKed; below 5 from the eighth on.
+    for last in 4..12 {
+        let sent = t.ack(200, 0, &[(1, last)], 100);
+        assert_eq!(sent, if last < 8 { vec![] } else { vec![last + 4] });
+    }
+    assert_eq!(t.ack(300, 12, &[], 200), [16]);
+    assert_eq!(t.window(), (5.0, 5.0));
+    let (expired, sent) = t.timeout();
+    assert_eq!(sent, [12]);
+    assert_eq!(t.window(), (1.0, 2.5), "half of FlightSize");
+    expired
+}
+
+#[test]
+fn eifel_takes_back_a_false_timeout_and_adapts_the_timer() {
+    let mut t = Trace::of("sack+eifel");
+    let expired = timeout_in_congestion_avoidance(&mut t);
+    // The original of 12 is acknowledged late. FlightSize 4 + min(1, IW) = 5; pipe_prev =
+    // max(5, 5); one new segment may leave, nothing old.
+    assert_eq!(t.ack(expired + 50, 13, &[], 200), [17]);
+    assert_eq!(t.found(), [Cause::Timeout]);
+    assert_eq!(t.window(), (5.0, 5.0));
+    // The others of the flight follow; they had been sent before the timeout.
+    for next in 14..=17 {
+        t.ack(expired + 60, next, &[], 200);
+    }
+    assert!(t.connection.srtt().is_some_and(|srtt| srtt < Duration::from_millis(500)));
+    // The first new one takes 600 ms: SRTT = max(SRTT_prev, 600), RTTVAR = max(RTTVAR_prev, 300):
+    // RTO = 600 + 4·300.
+    t.ack(expired + 650, 18, &[], expired as u32 + 50);
+    assert_eq!(t.connection.srtt(), Some(Duration::from_millis(600)));
+    assert_eq!(t.connection.rto(), Duration::from_millis(1800));
+}
+
+#[test]
+fn eifel_leaves_a_genuine_timeout_alone() {
+    let mut t = Trace::of("sack+eifel");
+    let expired = timeout_in_congestion_avoidance(&mut t);
+    // Slow start: the next two lost segments are resent.
+    assert_eq!(t.ack(expired + 100, 13, &[], expired as u32), [13, 14]);
+    assert_eq!(t.found(), []);
+    assert_eq!(t.window(), (2.0, 2.5));
+}
+
+#[test]
+fn eifel_works_without_sack() {
+    let mut t = Trace::of("newreno+eifel");
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // 0 is acknowledged, which makes the window 11; then 1 seems lost.
+    assert_eq!(t.ack(200, 1, &[], 100), [10, 11]);
+    assert_eq!(t.ack(200, 1, &[], 100), [12]);
+    assert_eq!(t.ack(200, 1, &[], 100), [13]);
+    assert_eq!(t.ack(200, 1, &[], 100), [1]);
+    assert_eq!(t.window(), (5.5, 5.5));
+    // FlightSize 5…13 = 9, and four acknowledged: no more than the 11 that it was.
+    t.ack(205, 5, &[], 100);
+    assert_eq!(t.found(), [Cause::FastRetransmit]);
+    assert_eq!(t.window(), (11.0, f64::INFINITY));
+}
+
+/// 0 to 9 leave at 100 ms; SRTT 100, RTTVAR 50: at 400 ms the timer expires and 0 is resent.
+fn timeout_of_ten(name: &str) -> Trace {
+    let mut t = Trace::of(name);
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(t.timeout(), (400, vec![0]));
+    assert_eq!(t.window(), (1.0, 5.0));
+    t
+}
+
+#[test]
+fn f_rto_finds_a_false_timeout_and_resends_nothing_more() {
+    for name in ["sack+f-rto", "newreno+f-rto"] {
+        let mut t = timeout_of_ten(name);
+        assert_eq!(t.ack(500, 1, &[], 0), [10, 11], "{name}: two new ones, branch (2b)");
+        // FlightSize 2…11 = 10, and one acknowledged; no more than the 10 that it was.
+        t.ack(501, 2, &[], 0);
+        assert_eq!(t.found(), [Cause::Timeout], "{name}");
+        assert_eq!(t.window(), (10.0, f64::INFINITY), "{name}");
+        assert_eq!(t.ack(502, 3, &[], 0), [12, 13], "{name}: slow start");
+    }
+}
+
+#[test]
+fn f_rto_with_sack_takes_an_original_out_of_order_for_proof() {
+    let mut t = timeout_of_ten("sack+f-rto");
+    assert_eq!(t.ack(500, 1, &[], 0), [10, 11]);
+    // Segment 2 arrives before 1: a duplicate, but of an original.
+    t.ack(501, 1, &[(2, 2)], 0);
+    assert_eq!(t.found(), [Cause::Timeout]);
+    // Without SACK a duplicate means loss.
+    let mut t = timeout_of_ten("newreno+f-rto");
+    assert_eq!(t.ack(500, 1, &[], 0), [10, 11]);
+    t.ack(501, 1, &[], 0);
+    assert_eq!(t.found(), []);
+}
+
+#[test]
+fn f_rto_resends_the_rest_when_the_new_segments_only_make_duplicates() {
+    let mut t = timeout_of_ten("sack+f-rto");
+    assert_eq!(t.ack(500, 1, &[], 0), [10, 11]);
+    // 10 arrives: 1 to 9 are lost indeed. cwnd is 2, and 11 is in flight: one may leave.
+    assert_eq!(t.ack(600, 1, &[(10, 10)], 0), [1]);
+    assert_eq!(t.ack(600, 1, &[(10, 11)], 0), [2]);
+    assert_eq!(t.found(), []);
+}
+
+#[test]
+fn f_rto_with_sack_waits_for_the_retransmission_through_duplicates() {
+    let mut t = timeout_of_ten("sack+f-rto");
+    assert_eq!(t.ack(450, 0, &[(3, 3)], 0), [], "step 2 sends nothing");
+    assert_eq!(t.ack(500, 1, &[(3, 3)], 0), [10, 11]);
+}
+
+#[test]
+fn f_rto_and_eifel_together_find_a_false_timeout_once() {
+    let mut t = timeout_of_ten("sack+f-rto+eifel");
+    // Eifel knows with the first acknowledgement: FlightSize 9 + 1.
+    assert_eq!(t.ack(500, 1, &[], 100), [10]);
+    t.ack(501, 2, &[], 100);
+    assert_eq!(t.found(), [Cause::Timeout]);
+}
+
+#[test]
+fn cubic_keeps_seven_tenths_and_gets_all_back() {
+    let mut t = Trace::of("sack+cubic+eifel");
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    for last in 1..=3 {
+        t.ack(200, 0, &[(1, last)], 100);
+    }
+    assert_eq!(t.window(), (7.0, 7.0));
+    t.ack(205, 4, &[], 100);
+    assert_eq!(t.window(), (10.0, f64::INFINITY));
+}
+
+#[test]
+fn westwood_counts_duplicates_as_deliveries_and_keeps_what_the_path_holds() {
+    let mut variant = Variant::parse("westwood").expect("a row");
+    variant.set("tau", "20 ms").expect("a time");
+    let mut t = Trace::new(&variant, false, 1);
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    t.ack(200, 1, &[], 0);
+    for ms in [210, 220, 230] {
+        t.ack(ms, 1, &[], 0);
+    }
+    // One each 10 ms: 100/s; 2τ/Δ = 4: 100/5 = 20, (3·20 + 200)/5 = 52, (3·52 + 200)/5 = 71.2 a
+    // second; times RTTmin, 100 ms.
+    let (cwnd, ssthresh) = t.window();
+    assert!((cwnd - 7.12).abs() < 1e-9 && (ssthresh - 7.12).abs() < 1e-9, "{cwnd} {ssthresh}");
+}
+
+#[test]
+fn wb_rto_draws_a_new_timeout_for_every_timer_and_never_backs_off() {
+    let variant = Variant::parse("wb-medium").expect("a row");
+    let times = |seed| {
+        let mut t = Trace::new(&variant, false, seed);
+        t.sends();
+        let mut last = 100;
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            let (now, sent) = t.timeout();
+            assert_eq!(sent, [0]);
+            // awnd is 5 (half the initial window): c·a_2 = 2·5 s at most, the RTT at least.
+            assert!((100..=10_000).contains(&(now - last)), "{}", now - last);
+            times.push(now - last);
+            last = now;
+        }
+        times
+    };
+    let drawn = times(1);
+    assert!(drawn.iter().any(|&ms| ms > 8000) && drawn.iter().any(|&ms| ms < 2000));
+    assert_eq!(drawn, times(1));
+    assert_ne!(drawn, times(2));
+}

@@ -1,0 +1,434 @@
+//! Tests that read like packet traces: a sender driven by hand, in segments and milliseconds.
+//!
+//! Segments have 1000 octets and are numbered from 1. Time 0 is when the handshake ends, which is
+//! played inside and gives the first round-trip time. A trace says when something happens, what
+//! happens, and what the sender does about it:
+//!
+//! ```ignore
+//! let mut t = Trace::of("rack").window(10).rtt(100).start();
+//! t.sends("1-10");
+//! t.at(100).ack("C1").sends("11 12");     // cumulative acknowledgement of segment 1
+//! t.at(102).ack("C1 S3").sends("13");     // segment 3 is SACKed
+//! t.at(126).timer().sends("R2");          // the timer that is due; segment 2 goes out again
+//! t.at(200).ack("C5 D2 S7-9").sends("");  // segment 2 is reported as a duplicate (DSACK)
+//! ```
+//!
+//! `R` marks what loss detection or recovery resends, `T` what is resent after a timeout, `P` a tail
+//! loss probe that resends, `F` the FIN. Nothing may be left out: a trace fails when time passes a
+//! timer that it did not play, or goes on before it told of all that was sent.
+
+#![allow(dead_code)] // Every test file has its own copy and uses a part of it.
+
+use unruffled_tcp::detect::RackState;
+use unruffled_tcp::{
+    Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
+};
+use unruffled_units::{Duration, Instant};
+
+/// Octets of a segment.
+const SEGMENT: u64 = 1000;
+/// Time 0 of a trace.
+const START: Instant = Instant::from_millis(100_000);
+/// The peer's initial sequence number, and ours: the latter wraps within the first segments.
+const PEER: SeqNr = SeqNr(77);
+const ISN: u32 = u32::MAX - 2500;
+
+/// What a trace starts with.
+pub(crate) struct Setup {
+    variant: Variant,
+    config: Config,
+    rtt: Duration,
+    segments: u64,
+    sack: bool,
+}
+
+/// A sender and the time.
+pub(crate) struct Trace {
+    connection: Connection,
+    now: Instant,
+    /// What was sent and is not told of yet.
+    out: Vec<String>,
+    /// What happened in this step.
+    seen: Vec<String>,
+    /// Timestamp that the peer echoes.
+    echo: u32,
+    window: u16,
+}
+
+impl Trace {
+    pub(crate) fn of(variant: &str) -> Setup {
+        Setup {
+            variant: Variant::named(variant).expect("a variant of this name"),
+            config: Config { mss: SEGMENT as u32, isn: ISN, ..Config::default() },
+            rtt: Duration::from_millis(100),
+            segments: 1 << 40,
+            sack: true,
+        }
+    }
+}
+
+impl Setup {
+    /// Initial window, in segments.
+    pub(crate) fn window(mut self, segments: u32) -> Self {
+        self.config.initial_window = segments;
+        self
+    }
+
+    /// Initial window, beyond which it never grows.
+    pub(crate) fn fixed_window(mut self, segments: u32) -> Self {
+        self.config.max_cwnd = Some(segments);
+        self.window(segments)
+    }
+
+    /// Round-trip time of the handshake, in milliseconds.
+    pub(crate) fn rtt(mut self, ms: u64) -> Self {
+        self.rtt = Duration::from_millis(ms);
+        self
+    }
+
+    /// Least retransmission timeout, in milliseconds.
+    pub(crate) fn min_rto(mut self, ms: u64) -> Self {
+        self.config.min_rto = Duration::from_millis(ms);
+        self
+    }
+
+    /// The application has this much to send at first, in segments; without this, no end of it.
+    pub(crate) fn writes(mut self, segments: u64) -> Self {
+        self.segments = segments;
+        self
+    }
+
+    /// Timestamps are used.
+    pub(crate) fn timestamps(mut self) -> Self {
+        self.config.timestamps = true;
+        self
+    }
+
+    /// The peer does not know SACK.
+    pub(crate) fn without_sack(mut self) -> Self {
+        self.sack = false;
+        self
+    }
+
+    /// Plays the handshake.
+    pub(crate) fn start(self) -> Trace {
+        let mut connection = Connection::connect(self.config, &self.variant);
+        connection.write(self.segments * SEGMENT);
+        let begin = START - self.rtt;
+        let syn = connection.poll_transmit(begin, &mut ()).expect("a SYN");
+        assert!(syn.flags.syn && syn.seq == SeqNr(ISN));
+        let answer = Segment {
+            seq: PEER,
+            ack: SeqNr(ISN).add(1),
+            flags: Flags { syn: true, ack: true, ..Flags::default() },
+            window: u16::MAX,
+            window_scale: Some(14),
+            sack_permitted: self.sack,
+            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
+            ..Segment::default()
+        };
+        connection.handle_segment(&answer, START, &mut ());
+        let mut trace = Trace {
+            connection,
+            now: START,
+            out: Vec::new(),
+            seen: Vec::new(),
+            echo: 0,
+            window: u16::MAX,
+        };
+        trace.echo = trace.ticks(0);
+        trace.pump();
+        trace
+    }
+}
+
+/// What happens.
+impl Trace {
+    /// It is now `ms` milliseconds after the start.
+    #[track_caller]
+    pub(crate) fn at(&mut self, ms: u64) -> &mut Self {
+        let now = START + Duration::from_millis(ms);
+        assert!(now >= self.now, "the trace goes back in time, to {ms} ms");
+        if now > self.now {
+            self.settled();
+        }
+        if let Some(due) = self.connection.poll_timeout() {
+            assert!(due >= now, "a timer is due before, at {:?}", due.since(START));
+        }
+        self.now = now;
+        self
+    }
+
+    /// It is now `ns` nanoseconds later.
+    pub(crate) fn after_ns(&mut self, ns: u64) -> &mut Self {
+        self.now += Duration::from_nanos(ns);
+        self
+    }
+
+    /// An acknowledgement arrives: `C` cumulative, `S` SACK block, `D` DSACK block (first of all
+    /// blocks), `rtx` the bit of the RTX variants.
+    #[track_caller]
+    pub(crate) fn ack(&mut self, ack: &str) -> &mut Self {
+        self.settled();
+        let mut segment = Segment {
+            seq: PEER.add(1),
+            flags: Flags { ack: true, ..Flags::default() },
+            window: self.window,
+            timestamps: Some(Timestamps { value: 1, echo: self.echo }),
+            ..Segment::default()
+        };
+        let mut sack = SackBlocks::default();
+        for word in ack.split_whitespace() {
+            let (kind, numbers) = word.split_at(1);
+            let position = |n: u64| SeqNr(ISN).add(1).at(n * SEGMENT);
+            match kind {
+                "C" => segment.ack = position(range(numbers).0),
+                "S" | "D" => {
+                    let (first, last) = range(numbers);
+                    sack.push(position(first - 1), position(last));
+                }
+                _ if word == "rtx" => segment.rtx = true,
+                _ => panic!("{word}: neither C, S, D nor rtx"),
+            }
+        }
+        segment.sack = sack;
+        let seen = &mut self.seen;
+        self.connection.handle_segment(&segment, self.now, &mut |_, e: &Event| note(seen, e));
+        self.pump();
+        self
+    }
+
+    /// From now on acknowledgements echo what was sent at `ms`.
+    pub(crate) fn echoing(&mut self, ms: u64) -> &mut Self {
+        self.echo = self.ticks(ms);
+        self
+    }
+
+    /// From now on acknowledgements advertise another window.
+    pub(crate) fn window_changes(&mut self) -> &mut Self {
+        self.window -= 1;
+        self
+    }
+
+    /// The timer goes off; fails unless one is due exactly now.
+    #[track_caller]
+    pub(crate) fn timer(&mut self) -> &mut Self {
+        self.settled();
+        let due = self.connection.poll_timeout().expect("a timer");
+        assert_eq!(due.since(START), self.now.since(START), "the time of the next timer");
+        let seen = &mut self.seen;
+        self.connection.handle_timeout(self.now, &mut |_, e: &Event| note(seen, e));
+        self.pump();
+        self
+    }
+
+    /// The application writes this many segments more.
+    #[track_caller]
+    pub(crate) fn writes(&mut self, segments: u64) -> &mut Self {
+        self.settled();
+        self.connection.write(segments * SEGMENT);
+        self.pump();
+        self
+    }
+
+    /// The application writes no more.
+    #[track_caller]
+    pub(crate) fn finishes(&mut self) -> &mut Self {
+        self.settled();
+        self.connection.finish();
+        self.pump();
+        self
+    }
+
+    #[track_caller]
+    fn settled(&mut self) {
+        assert!(self.out.is_empty(), "sent, and not told of: {}", self.out.join(" "));
+        self.seen.clear();
+    }
+
+    fn pump(&mut self) {
+        let (out, seen) = (&mut self.out, &mut self.seen);
+        let mut observer = |_: Instant, e: &Event| {
+            note(seen, e);
+            if let Event::Sent { offset, len, cause } = *e {
+                out.push(sent(offset, len, cause));
+            }
+        };
+        while self.connection.poll_transmit(self.now, &mut observer).is_some() {}
+    }
+
+    fn ticks(&self, ms: u64) -> u32 {
+        let tick = Duration::from_millis(1).as_nanos();
+        (START.as_nanos() / tick + ms) as u32
+    }
+}
+
+/// What the sender did, and how it stands.
+impl Trace {
+    /// Exactly these segments have been sent since the last event.
+    #[track_caller]
+    pub(crate) fn sends(&mut self, expected: &str) -> &mut Self {
+        let expected: Vec<String> = expected.split_whitespace().flat_map(spell_out).collect();
+        assert_eq!(self.out.join(" "), expected.join(" "), "what was sent");
+        self.out.clear();
+        self
+    }
+
+    /// Whatever was sent does not matter here.
+    pub(crate) fn and_so_on(&mut self) -> &mut Self {
+        self.out.clear();
+        self
+    }
+
+    /// Exactly this has happened in this step: `fast-retransmit`, `recovered`, `timeout`, `probe`,
+    /// `reordered <length>`, `needless <segment>`, `false-fast-retransmit`, `false-timeout`.
+    #[track_caller]
+    pub(crate) fn sees(&mut self, expected: &str) -> &mut Self {
+        assert_eq!(self.seen.join(", "), expected, "what was seen");
+        self
+    }
+
+    /// The congestion window, in segments.
+    #[track_caller]
+    pub(crate) fn cwnd(&mut self, expected: f64) -> &mut Self {
+        close("cwnd", self.connection.window().cwnd, expected);
+        self
+    }
+
+    /// The slow-start threshold, in segments.
+    #[track_caller]
+    pub(crate) fn ssthresh(&mut self, expected: f64) -> &mut Self {
+        close("ssthresh", self.connection.window().ssthresh, expected);
+        self
+    }
+
+    /// Segments believed to be in the network.
+    #[track_caller]
+    pub(crate) fn pipe(&mut self, expected: u32) -> &mut Self {
+        assert_eq!(self.connection.pipe(), expected, "pipe");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn dupthresh(&mut self, expected: u32) -> &mut Self {
+        assert_eq!(self.connection.dupthresh(), Some(expected), "dupthresh");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn fa_ratio(&mut self, expected: f64) -> &mut Self {
+        close("FA ratio", self.connection.fa_ratio().expect("an FA ratio"), expected);
+        self
+    }
+
+    /// The next timer goes off at `ms`.
+    #[track_caller]
+    pub(crate) fn timer_at(&mut self, ms: u64) -> &mut Self {
+        let due = self.connection.poll_timeout().map(|due| due.since(START));
+        assert_eq!(due, Some(Duration::from_millis(ms)), "the next timer");
+        self
+    }
+
+    /// No timer runs.
+    #[track_caller]
+    pub(crate) fn no_timer(&mut self) -> &mut Self {
+        assert_eq!(self.connection.poll_timeout().map(|due| due.since(START)), None);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn srtt(&mut self, ms: f64) -> &mut Self {
+        let srtt = self.connection.srtt().expect("an SRTT");
+        assert!((srtt.as_millis_f64() - ms).abs() < 1e-5, "SRTT is {srtt}, not {ms} ms");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn rto(&mut self, ms: f64) -> &mut Self {
+        let rto = self.connection.rto();
+        assert!((rto.as_millis_f64() - ms).abs() < 1e-5, "RTO is {rto}, not {ms} ms");
+        self
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(crate) fn rack(&self) -> RackState {
+        self.connection.rack().expect("RACK's variables")
+    }
+
+    /// RACK's variables: whether reordering was seen, the multiplier, and its recoveries left.
+    #[track_caller]
+    pub(crate) fn reo_wnd(&mut self, seen: bool, mult: u32, persist: u32) -> &mut Self {
+        let rack = self.rack();
+        let state = (rack.reordering_seen, rack.reo_wnd_mult, rack.reo_wnd_persist);
+        assert_eq!(state, (seen, mult, persist), "reordering_seen, reo_wnd_mult, reo_wnd_persist");
+        self
+    }
+
+    /// RACK.rtt, and when RACK.segment was sent, both in milliseconds.
+    #[track_caller]
+    pub(crate) fn rack_segment(&mut self, rtt: u64, sent: u64) -> &mut Self {
+        let rack = self.rack();
+        let state = (rack.rtt, rack.latest_sent.since(START));
+        assert_eq!(state, (Duration::from_millis(rtt), Duration::from_millis(sent)), "RACK");
+        self
+    }
+}
+
+#[track_caller]
+fn close(what: &str, is: f64, expected: f64) {
+    let same = is == expected || (is - expected).abs() < 1e-9;
+    assert!(same, "{what} is {is}, not {expected}");
+}
+
+/// `7` or `7-9`.
+fn range(numbers: &str) -> (u64, u64) {
+    let number = |n: &str| n.parse().unwrap_or_else(|_| panic!("{n} is no segment's number"));
+    match numbers.split_once('-') {
+        Some((first, last)) => (number(first), number(last)),
+        None => (number(numbers), number(numbers)),
+    }
+}
+
+/// `R7-9` is `R7 R8 R9`.
+fn spell_out(word: &str) -> Vec<String> {
+    let digits = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
+    let (mark, numbers) = word.split_at(digits);
+    if numbers.is_empty() {
+        return vec![mark.to_owned()];
+    }
+    let (first, last) = range(numbers);
+    (first..=last).map(|n| format!("{mark}{n}")).collect()
+}
+
+fn sent(offset: u64, len: u32, cause: Option<Cause>) -> String {
+    let mark = match cause {
+        None => "",
+        Some(Cause::FastRetransmit) => "R",
+        Some(Cause::Timeout) => "T",
+        Some(Cause::Probe) => "P",
+    };
+    match len {
+        0 => format!("{mark}F"),
+        _ => format!("{mark}{}", offset / SEGMENT + 1),
+    }
+}
+
+fn note(seen: &mut Vec<String>, event: &Event) {
+    seen.push(match *event {
+        Event::FastRetransmit => "fast-retransmit".to_owned(),
+        Event::Recovered => "recovered".to_owned(),
+        Event::Timeout => "timeout".to_owned(),
+        Event::LossProbe => "probe".to_owned(),
+        Event::Reordered { length, .. } => format!("reordered {length}"),
+        Event::Needless { offset, .. } => format!("needless {}", offset / SEGMENT + 1),
+        Event::FalseReduction { cause } => match cause {
+            Cause::FastRetransmit => "false-fast-retransmit".to_owned(),
+            Cause::Timeout => "false-timeout".to_owned(),
+            Cause::Probe => "false-probe".to_owned(),
+        },
+        _ => return,
+    });
+}
