@@ -9,6 +9,7 @@
 mod application;
 mod arrival;
 mod config;
+mod departure;
 mod listener;
 mod slab;
 mod socket;
@@ -23,9 +24,10 @@ use unruffled_tcp::{Event, Observer, Segment, State, initial_sequence_number};
 use unruffled_units::{Duration, Instant};
 
 pub use config::{StackConfig, StackError};
+pub use departure::{Departure, Offload};
 pub use socket::FourTuple;
 
-use crate::codec::{self, Drops};
+use crate::codec::Drops;
 use listener::Listener;
 use slab::{Key, Slab};
 use socket::{Owner, Socket};
@@ -78,6 +80,8 @@ pub struct Stack {
     timers: Timers,
     /// Connections that may have something to send, in turn.
     eager: VecDeque<ConnectionId>,
+    /// A segment that did not go together with those before it: it leaves next.
+    held: Option<(ConnectionId, Segment)>,
     /// What the one whose turn it is may still send.
     quantum: u32,
     /// Answers that belong to no connection.
@@ -113,6 +117,7 @@ impl Stack {
             by_address: HashMap::new(),
             timers: Timers::default(),
             eager: VecDeque::new(),
+            held: None,
             quantum: QUANTUM,
             replies: VecDeque::new(),
             urgent: false,
@@ -239,41 +244,6 @@ impl Stack {
             socket.armed = Some(due);
             self.timers.push(due, id);
         }
-    }
-
-    /// Appends the next packet to `out` and gives its length; nothing when there is none.
-    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
-        while let Some((tuple, segment)) = self.replies.pop_front() {
-            if let Some(len) = codec::encode(tuple.local, tuple.remote, &segment, (&[], &[]), out) {
-                self.counters.sent += 1;
-                return Some(len);
-            }
-        }
-        while let Some(&id) = self.eager.front() {
-            let mut relay = Relay { watcher: &mut self.watcher, id };
-            let next = self
-                .sockets
-                .get_mut(id.0)
-                .and_then(|socket| Some((socket.transmit(now, &mut relay)?, socket)));
-            let Some((segment, socket)) = next else {
-                self.eager.pop_front();
-                self.quantum = QUANTUM;
-                self.rest(id);
-                continue;
-            };
-            let FourTuple { local, remote } = socket.tuple;
-            let len = codec::encode(local, remote, &segment, socket.payload(&segment), out);
-            self.quantum -= 1;
-            if self.quantum == 0 {
-                self.quantum = QUANTUM;
-                self.eager.rotate_left(1);
-            }
-            if len.is_some() {
-                self.counters.sent += 1;
-                return len;
-            }
-        }
-        None
     }
 
     /// The connection has nothing to send for now.

@@ -13,44 +13,64 @@ use std::time::Duration;
 
 use capture::Capture;
 use lab::{Lab, receive, send};
+use unruffled_wire::codec::Malformed;
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
 /// Both directions, one after the other, of `megabytes` each.
-fn both_directions(v6: bool, megabytes: u64) {
-    Lab::run(move |lab| {
-        let snap = if v6 { 0 } else { 200 };
-        let capture = Capture::start(&format!("both{}", u8::from(v6)), "ur0", snap);
-        let total = megabytes << 20;
-        let (handle, kernel, ours) = (lab.handle(), lab.kernel(v6), lab.ours(v6));
-        // We connect and send.
-        let listener = net::TcpListener::bind(SocketAddr::new(kernel, 5001)).unwrap();
-        let reader = lab.thread(move || receive(listener.accept().unwrap().0));
-        let mut stream = TcpStream::connect(&handle, SocketAddr::new(kernel, 5001)).unwrap();
-        let sent = send(&mut stream, total);
-        stream.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(reader.join().unwrap(), (total, sent));
-        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "the kernel has finished too");
-        // The kernel connects and sends.
-        let listener = TcpListener::bind(&handle, SocketAddr::new(ours, 5002), 8).unwrap();
-        let writer = lab.thread(move || {
-            let mut stream = net::TcpStream::connect(SocketAddr::new(ours, 5002)).unwrap();
-            send(&mut stream, total)
-        });
-        let stream = listener.accept().unwrap();
-        let received = receive(stream);
-        assert_eq!((total, writer.join().unwrap()), received);
+fn both_directions(lab: &Lab, v6: bool, megabytes: u64) {
+    let total = megabytes << 20;
+    let (handle, kernel, ours) = (lab.handle(), lab.kernel(v6), lab.ours(v6));
+    // We connect and send.
+    let listener = net::TcpListener::bind(SocketAddr::new(kernel, 5001)).unwrap();
+    let reader = lab.thread(move || receive(listener.accept().unwrap().0));
+    let mut stream = TcpStream::connect(&handle, SocketAddr::new(kernel, 5001)).unwrap();
+    let sent = send(&mut stream, total);
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(reader.join().unwrap(), (total, sent));
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "the kernel has finished too");
+    // The kernel connects and sends.
+    let listener = TcpListener::bind(&handle, SocketAddr::new(ours, 5002), 8).unwrap();
+    let writer = lab.thread(move || {
+        let mut stream = net::TcpStream::connect(SocketAddr::new(ours, 5002)).unwrap();
+        send(&mut stream, total)
+    });
+    let received = receive(listener.accept().unwrap());
+    assert_eq!((total, writer.join().unwrap()), received);
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_over_ipv4() {
+    Lab::run(|lab| both_directions(lab, false, 100));
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_over_ipv6() {
+    Lab::run(|lab| both_directions(lab, true, 100));
+}
+
+#[test]
+fn nothing_in_a_capture_is_malformed() {
+    Lab::run(|lab| {
+        let capture = Capture::start("both", "ur0");
+        both_directions(lab, false, 10);
+        both_directions(lab, true, 10);
         capture.assert_clean();
     });
 }
 
 #[test]
-fn a_hundred_megabytes_each_way_over_ipv4() {
-    both_directions(false, 100);
-}
-
-#[test]
-fn twenty_megabytes_each_way_over_ipv6() {
-    both_directions(true, 20);
+fn offload_carries_the_same_octets() {
+    Lab::with_offload(|lab| {
+        both_directions(lab, false, 100);
+        both_directions(lab, true, 100);
+        let (sent, received) = lab.handle().with(|stack| {
+            let counters = stack.counters();
+            assert_eq!(counters.malformed.get(Malformed::Checksum), 0);
+            (counters.sent, counters.received)
+        });
+        // 200 MiB are 145,000 segments of 1448 octets each way.
+        assert!(sent > 100_000 && received < 100_000, "{sent} sent, {received} received");
+    });
 }
 
 #[test]
@@ -167,7 +187,7 @@ fn a_reader_who_rests_closes_the_window_and_opens_it_again() {
 #[test]
 fn two_hundred_connections_at_once() {
     Lab::run(|lab| {
-        let capture = Capture::start("many", "ur0", 0);
+        let capture = Capture::start("many", "ur0");
         let (handle, kernel, total) = (lab.handle(), lab.kernel(false), 256 << 10);
         let listener = net::TcpListener::bind(SocketAddr::new(kernel, 5001)).unwrap();
         let accepting = lab.thread(move || {

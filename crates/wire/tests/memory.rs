@@ -69,14 +69,16 @@ fn transfer(net: &mut Net, from: (usize, ConnectionId), to: (usize, ConnectionId
 
 #[test]
 fn ten_megabytes_cross_a_link_that_loses_and_shuffles() {
-    for v6 in [false, true] {
+    for (v6, offload) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut net = Net::new(v6, Step { loss: 0.01, late: 0.1 }, 7);
+        net.offload = offload;
         let (client, accepted) = connected(&mut net);
         transfer(&mut net, (CLIENT, client), (SERVER, accepted), 10 << 20);
         net.stacks[SERVER].finish(accepted);
         net.release(CLIENT, client);
         net.release(SERVER, accepted);
         net.run_for(Duration::from_secs(300));
+        assert_eq!(net.joined > 100, offload, "{} packets joined", net.joined);
         for stack in &net.stacks {
             assert_eq!(stack.connections(), 0, "nothing is left behind");
             assert_eq!(stack.counters().malformed.total(), 0);

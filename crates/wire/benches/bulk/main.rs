@@ -83,8 +83,9 @@ fn main() {
         return;
     }
     type Run = fn(Way, Duration) -> u64;
-    let stacks: [(&str, Run); 3] = [
+    let stacks: [(&str, Run); 4] = [
         ("unruffled, streams", ours::through_streams),
+        ("unruffled, offload", ours::with_offload),
         ("unruffled, one thread", ours::in_one_thread),
         ("smoltcp 0.14", smol::run),
     ];

@@ -16,15 +16,24 @@ use unruffled_wire::stream::{TcpListener, TcpStream};
 
 use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way};
 
-fn parts() -> (Tun, Stack) {
-    let tun = Tun::create("bulk0", 1500, &[(KERNEL.into(), 24)]).expect("a TUN interface");
+fn parts(offload: bool) -> (Tun, Stack) {
+    let create = if offload { Tun::create_with_offload } else { Tun::create };
+    let tun = create("bulk0", 1500, &[(KERNEL.into(), 24)]).expect("a TUN interface");
     let variant = Variant::parse("sack").expect("a variant");
     let config = StackConfig::new(vec![STACK.into()], variant).expect("randomness");
     (tun, Stack::new(config))
 }
 
 pub(crate) fn through_streams(way: Way, span: Duration) -> u64 {
-    let (tun, stack) = parts();
+    run(way, span, false)
+}
+
+pub(crate) fn with_offload(way: Way, span: Duration) -> u64 {
+    run(way, span, true)
+}
+
+fn run(way: Way, span: Duration, offload: bool) -> u64 {
+    let (tun, stack) = parts(offload);
     let driver = Driver::spawn(tun, stack).expect("a driver");
     let handle = driver.handle();
     let listener = TcpListener::bind(&handle, (STACK, PORT).into(), 1).expect("a port");
@@ -47,7 +56,7 @@ pub(crate) fn through_streams(way: Way, span: Duration) -> u64 {
 }
 
 pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
-    let (mut tun, mut stack) = parts();
+    let (mut tun, mut stack) = parts(false);
     let begin = Instant::now();
     let now = || Time::from_nanos(begin.elapsed().as_nanos() as u64);
     let listener = stack.listen((STACK, PORT).into(), 1).expect("a port");
@@ -60,9 +69,9 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
     while begin.elapsed() < span {
         let mut idle = true;
         for _ in 0..64 {
-            let Ok((len, checksums)) = tun.receive(&mut packet) else { break };
+            let Ok((at, checksums)) = tun.receive(&mut packet) else { break };
             idle = false;
-            stack.receive(&packet[..len], checksums, now());
+            stack.receive(&packet[at], checksums, now());
         }
         let time = now();
         if stack.poll_timeout().is_some_and(|due| due <= time) {
@@ -85,7 +94,9 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
                 break;
             }
             idle = false;
-            while tun.send(&out).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {}
+            while tun.send(&out, None).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+            {
+            }
         }
         if idle {
             let left = stack.poll_timeout().map_or(10_000_000, |due| due.since(now()).as_nanos());

@@ -36,16 +36,14 @@ pub(crate) fn run(way: Way, span: Duration) -> u64 {
     if way == Way::Sending {
         socket.connect(interface.context(), (KERNEL, PORT), 50_000).expect("a connection");
     }
-    let (begin, mut octets, chunk) = (Instant::now(), 0, vec![0; CHUNK]);
+    let (begin, mut octets, mut chunk) = (Instant::now(), 0, vec![0; CHUNK]);
     while begin.elapsed() < span {
         let time = Time::now();
         interface.poll(time, &mut device, &mut sockets);
         let socket = sockets.get_mut::<tcp::Socket<'_>>(handle);
         octets += match way {
             Way::Sending if socket.can_send() => socket.send_slice(&chunk).expect("octets"),
-            Way::Receiving if socket.can_recv() => {
-                socket.recv(|data| (data.len(), data.len())).expect("octets")
-            }
+            Way::Receiving if socket.can_recv() => socket.recv_slice(&mut chunk).expect("octets"),
             _ => 0,
         };
         let delay = interface.poll_delay(time, &sockets);

@@ -71,7 +71,7 @@ pub(super) fn transport_sum(from: IpAddr, to: IpAddr, protocol: u8, transport: &
 }
 
 /// The sum over the pseudo header (RFC 9293, section 3.1; RFC 8200, section 8.1).
-fn pseudo_sum(from: IpAddr, to: IpAddr, protocol: u8, len: usize) -> u64 {
+pub(super) fn pseudo_sum(from: IpAddr, to: IpAddr, protocol: u8, len: usize) -> u64 {
     let halves = |octets: &[u8]| -> u64 {
         octets.chunks_exact(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
     };

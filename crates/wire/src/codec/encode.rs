@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement};
 use unruffled_tcp::Segment;
 
-use super::decode::transport_sum;
+use super::decode::{pseudo_sum, transport_sum};
 
 /// TTL, or hop limit, of what leaves.
 const HOPS: u8 = 64;
@@ -20,6 +20,37 @@ pub fn encode(
     payload: (&[u8], &[u8]),
     out: &mut Vec<u8>,
 ) -> Option<usize> {
+    let (len, transport) = assemble(from, to, segment, payload, out)?;
+    let sum = transport_sum(from.ip(), to.ip(), 6, &out[transport..]);
+    out[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
+    Some(len)
+}
+
+/// As [`encode`], but where the checksum belongs stands only the sum over the pseudo header: whoever
+/// cuts the packet into segments, or sends it, sums up the rest. Gives the length of the packet and
+/// where in it the TCP header begins.
+pub fn encode_for_offload(
+    from: SocketAddr,
+    to: SocketAddr,
+    segment: &Segment,
+    payload: (&[u8], &[u8]),
+    out: &mut Vec<u8>,
+) -> Option<(usize, usize)> {
+    let start = out.len();
+    let (len, transport) = assemble(from, to, segment, payload, out)?;
+    let sum = tun_rs::checksum(&[], pseudo_sum(from.ip(), to.ip(), 6, out.len() - transport));
+    out[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
+    Some((len, transport - start))
+}
+
+/// Appends the packet, its TCP checksum zero; gives its length, and where TCP begins in `out`.
+fn assemble(
+    from: SocketAddr,
+    to: SocketAddr,
+    segment: &Segment,
+    payload: (&[u8], &[u8]),
+    out: &mut Vec<u8>,
+) -> Option<(usize, usize)> {
     let tcp = header(from, to, segment);
     let payload_len = payload.0.len() + payload.1.len();
     debug_assert_eq!(payload_len, segment.len as usize);
@@ -53,9 +84,7 @@ pub fn encode(
     out.extend_from_slice(&tcp.to_bytes());
     out.extend_from_slice(payload.0);
     out.extend_from_slice(payload.1);
-    let sum = transport_sum(from.ip(), to.ip(), 6, &out[transport..]);
-    out[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
-    Some(out.len() - start)
+    Some((out.len() - start, transport))
 }
 
 /// Octets of IP and TCP headers that go before the payload of `segment`.

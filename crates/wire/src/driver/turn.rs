@@ -15,8 +15,11 @@ use crate::codec::Checksums;
 use crate::device::Link;
 use crate::stack::Stack;
 
-/// Packets read in one turn.
+/// Packets read in one turn, unless they are large.
 const READ: usize = 64;
+
+/// Octets read, and taken from the stack, in one turn where packets are large.
+const OCTETS: usize = 512 << 10;
 
 /// Packets taken from the stack in one turn: few, so that what arrives meanwhile is seen soon.
 const WRITE: usize = 64;
@@ -27,7 +30,9 @@ const WRITE_URGENT: usize = 256;
 /// A packet that was read.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
-    len: usize,
+    /// Where it lies in its buffer.
+    from: usize,
+    to: usize,
     checksums: Checksums,
     at: Instant,
 }
@@ -47,7 +52,7 @@ pub(super) struct Loop<L> {
 impl<L: Link> Loop<L> {
     pub(super) fn new(link: L, handle: Handle) -> Self {
         Self {
-            inbox: vec![0; READ * link.largest()],
+            inbox: vec![0; READ.min(OCTETS / link.largest()) * link.largest()],
             stamps: Vec::with_capacity(READ),
             outbox: Outbox::default(),
             blocked: false,
@@ -81,9 +86,12 @@ impl<L: Link> Loop<L> {
         self.stamps.clear();
         for buffer in self.inbox.chunks_exact_mut(self.link.largest()) {
             match self.link.receive(buffer) {
-                Ok((len, checksums)) => {
-                    self.stamps.push(Stamp { len, checksums, at: self.handle.now() });
-                }
+                Ok((at, checksums)) => self.stamps.push(Stamp {
+                    from: at.start,
+                    to: at.end,
+                    checksums,
+                    at: self.handle.now(),
+                }),
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock => break,
                     io::ErrorKind::Interrupted => {}
@@ -96,11 +104,12 @@ impl<L: Link> Loop<L> {
 
     /// Takes what has arrived through the stack, and from it what is to leave.
     fn through_the_stack(&mut self, stopping: bool) -> Next {
+        let offload = self.link.offloads();
         let mut stack = self.handle.lock();
         let packets = self.inbox.chunks_exact(self.link.largest());
         for (buffer, stamp) in packets.zip(&self.stamps) {
-            if stack.receive(&buffer[..stamp.len], stamp.checksums, stamp.at) {
-                take(&mut stack, &mut self.outbox, stamp.at, WRITE_URGENT);
+            if stack.receive(&buffer[stamp.from..stamp.to], stamp.checksums, stamp.at) {
+                take(&mut stack, &mut self.outbox, offload, stamp.at, WRITE_URGENT);
             }
         }
         let now = self.handle.now();
@@ -108,7 +117,7 @@ impl<L: Link> Loop<L> {
             stack.handle_timeout(now);
         }
         if !self.blocked {
-            take(&mut stack, &mut self.outbox, now, WRITE);
+            take(&mut stack, &mut self.outbox, offload, now, WRITE);
         }
         stack.take_wakers(&mut self.wakers);
         if stopping && stack.quiet() && self.outbox.is_empty() {
@@ -125,8 +134,8 @@ impl<L: Link> Loop<L> {
     /// Writes what is to leave, until the link takes no more.
     fn write(&mut self) {
         self.blocked = false;
-        while let Some(packet) = self.outbox.first() {
-            match self.link.send(packet) {
+        while let Some((packet, offload)) = self.outbox.first() {
+            match self.link.send(packet, offload) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.blocked = true;
                     return;
@@ -171,11 +180,12 @@ impl<L: Link> Loop<L> {
 
     /// Resets what is still open, and tells everybody who waits.
     pub(super) fn end(&mut self) {
+        let offload = self.link.offloads();
         self.handle.lock().shut_down();
         loop {
             let now = self.handle.now();
             let mut stack = self.handle.lock();
-            let more = take(&mut stack, &mut self.outbox, now, WRITE);
+            let more = take(&mut stack, &mut self.outbox, offload, now, WRITE);
             stack.take_wakers(&mut self.wakers);
             drop(stack);
             self.wakers.drain(..).for_each(Waker::wake);
@@ -194,8 +204,11 @@ enum Next {
 }
 
 /// Fills the outbox up to `most` packets; says whether anything came.
-fn take(stack: &mut Stack, outbox: &mut Outbox, now: Instant, most: usize) -> bool {
+fn take(stack: &mut Stack, outbox: &mut Outbox, offload: bool, now: Instant, most: usize) -> bool {
     let before = outbox.len();
-    while outbox.len() < most && outbox.push(|bytes| stack.poll_transmit(now, bytes)) {}
+    while outbox.len() < most
+        && (outbox.is_empty() || outbox.octets() < OCTETS)
+        && outbox.push(|bytes| stack.poll_departure(offload, now, bytes))
+    {}
     outbox.len() > before
 }

@@ -107,6 +107,17 @@ impl Socket {
             }
         }
         let before = self.connection.received();
+        let half = segment.len / 2;
+        if segment.len > self.connection.max_payload() && half > 0 {
+            // Several segments that offload has joined: to be acknowledged as such, at once.
+            let (first, second) = payload.split_at((half as usize).min(payload.len()));
+            let mut head = Segment { len: half, ..segment };
+            head.flags.fin = false;
+            segment.seq = segment.seq.add(half);
+            segment.len -= half;
+            let urgent = self.handle(head, first, now, observer);
+            return self.handle(segment, second, now, observer) || urgent;
+        }
         let receive = &mut self.receive;
         let mut store = |at: Instant, event: &Event| {
             if let Event::Arrived { offset: at, len, .. } = *event

@@ -12,6 +12,9 @@ use unruffled_wire::device::Tun;
 use unruffled_wire::driver::{Driver, Handle};
 use unruffled_wire::stack::{Stack, StackConfig};
 
+/// [`Tun::create`], or the one with offload.
+type Create = fn(&str, u16, &[(IpAddr, u8)]) -> std::io::Result<Tun>;
+
 pub(crate) struct Lab {
     driver: std::cell::RefCell<Option<Driver>>,
     handle: Handle,
@@ -22,8 +25,22 @@ impl Lab {
         Self::with(|_| {}, test);
     }
 
-    /// Runs `test` in a thread with a network namespace of its own; threads that it starts share it.
+    /// As [`Lab::run`], over an interface with offload.
+    pub(crate) fn with_offload(test: impl FnOnce(&Self) + Send + 'static) {
+        Self::over(Tun::create_with_offload, |_| {}, test);
+    }
+
+    /// As [`Lab::run`], with settings of the stack.
     pub(crate) fn with(
+        set: impl FnOnce(&mut StackConfig) + Send + 'static,
+        test: impl FnOnce(&Self) + Send + 'static,
+    ) {
+        Self::over(Tun::create, set, test);
+    }
+
+    /// Runs `test` in a thread with a network namespace of its own; threads that it starts share it.
+    fn over(
+        create: Create,
         set: impl FnOnce(&mut StackConfig) + Send + 'static,
         test: impl FnOnce(&Self) + Send + 'static,
     ) {
@@ -34,7 +51,7 @@ impl Lab {
             }
             let addresses = [("10.9.0.1", 24), ("fd09::1", 64)];
             let addresses = addresses.map(|(a, prefix)| (a.parse().unwrap(), prefix));
-            let tun = match Tun::create("ur0", 1500, &addresses) {
+            let tun = match create("ur0", 1500, &addresses) {
                 Ok(tun) => tun,
                 Err(error) => {
                     println!("skipped: no TUN interface: {error}");

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
 use unruffled_wire::codec::Checksums;
-use unruffled_wire::stack::{ConnectionId, Stack, StackConfig};
+use unruffled_wire::stack::{ConnectionId, Departure, Stack, StackConfig};
 
 /// The octets that every test sends: what stands at each offset of the stream.
 pub(crate) fn octets(from: u64, len: usize) -> Vec<u8> {
@@ -37,12 +37,16 @@ pub(crate) struct Net {
     pub(crate) now: Instant,
     /// Nothing arrives any more.
     pub(crate) cut: bool,
+    /// Segments travel joined, and nobody sums them up.
+    pub(crate) offload: bool,
     addresses: [IpAddr; 2],
     step: Step,
     random: Xoshiro256PlusPlus,
     flying: BinaryHeap<Reverse<Flying>>,
     free_at: [Instant; 2],
     left: u64,
+    /// Packets of several segments that have left.
+    pub(crate) joined: u64,
 }
 
 impl Net {
@@ -60,12 +64,14 @@ impl Net {
             stacks: addresses.map(stack),
             now: Instant::from_millis(1000),
             cut: false,
+            offload: false,
             addresses,
             step,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::new(),
             free_at: [Instant::ZERO; 2],
             left: 0,
+            joined: 0,
         }
     }
 
@@ -84,9 +90,15 @@ impl Net {
     fn send_all(&mut self) {
         for from in 0..2 {
             let mut packet = Vec::new();
-            while let Some(len) = self.stacks[from].poll_transmit(self.now, &mut packet) {
+            while let Some(Departure { len, offload }) =
+                self.stacks[from].poll_departure(self.offload, self.now, &mut packet)
+            {
                 assert_eq!(len, packet.len());
-                assert!(len <= 1500, "larger than the MTU: {len}");
+                let each = offload.and_then(|offload| {
+                    offload.segment.map(|each| usize::from(offload.headers + each))
+                });
+                assert!(each.unwrap_or(len) <= 1500, "larger than the MTU: {each:?} {len}");
+                self.joined += u64::from(each.is_some());
                 self.free_at[from] = self.free_at[from].max(self.now)
                     + Duration::from_nanos(len as u64 * NANOS_PER_OCTET);
                 let mut at = self.free_at[from] + DELAY;
@@ -122,7 +134,8 @@ impl Net {
             && let Some(Reverse((_, _, to, packet))) = self.flying.pop()
             && !self.cut
         {
-            self.stacks[to].receive(&packet, Checksums::Verify, self.now);
+            let checksums = if self.offload { Checksums::Trust } else { Checksums::Verify };
+            self.stacks[to].receive(&packet, checksums, self.now);
         }
         self.send_all();
         true
