@@ -1,0 +1,112 @@
+//! Bulk speed over TUN at an MTU of 1500, one connection with the kernel of the same machine, ours
+//! and smoltcp's in turn: `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
+//!
+//! CPU seconds are those of the process with the userspace stack, the kernel's work on its behalf
+//! included; the kernel's end is a process of its own.
+
+mod ours;
+mod peer;
+mod smol;
+
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// The kernel's address, and that of the stack under test.
+const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+const STACK: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const PORT: u16 = 5001;
+const CHUNK: usize = 256 << 10;
+
+/// Which way the octets go, seen from the stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Sending,
+    Receiving,
+}
+
+struct Peer(Child);
+
+impl Peer {
+    /// The other end: it connects to the stack where that receives, and listens where it sends.
+    fn start(way: Way) -> Self {
+        let role = if way == Way::Sending { "sink" } else { "source" };
+        let program = std::env::current_exe().expect("this program");
+        let child = Command::new(program).env("BULK_PEER", role).spawn().expect("a peer");
+        if way == Way::Sending {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("usage");
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Duration::from_micros(micros as u64)
+}
+
+/// One run's speed in Gbit/s, and CPU seconds per GB.
+fn measure(way: Way, span: Duration, run: fn(Way, Duration) -> u64) -> (f64, f64) {
+    let (begin, cpu_begin) = (Instant::now(), cpu());
+    let octets = run(way, span) as f64;
+    let (wall, cpu) = (begin.elapsed(), cpu() - cpu_begin);
+    (octets * 8.0 / wall.as_secs_f64() / 1e9, cpu.as_secs_f64() / (octets / 1e9))
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
+
+fn main() {
+    if let Ok(role) = std::env::var("BULK_PEER") {
+        return peer::run(&role);
+    }
+    let mut numbers = std::env::args().skip(1).filter_map(|a| a.parse::<u64>().ok());
+    let span = Duration::from_secs(numbers.next().unwrap_or(3));
+    let rounds = numbers.next().unwrap_or(3);
+    if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+        println!("skipped: no network namespace: {error}");
+        return;
+    }
+    type Run = fn(Way, Duration) -> u64;
+    let stacks: [(&str, Run); 4] = [
+        ("unruffled, streams", ours::through_streams),
+        ("unruffled, offload", ours::with_offload),
+        ("unruffled, one thread", ours::in_one_thread),
+        ("smoltcp 0.14", smol::run),
+    ];
+    // Only the stacks whose names contain this, to look at one.
+    let only = std::env::var("BULK_ONLY").unwrap_or_default();
+    let stacks: Vec<_> = stacks.into_iter().filter(|(name, _)| name.contains(&only)).collect();
+    let mut results = vec![Vec::new(); stacks.len() * 2];
+    for _ in 0..rounds {
+        for (i, (_, run)) in stacks.iter().enumerate() {
+            for (j, way) in [Way::Sending, Way::Receiving].into_iter().enumerate() {
+                results[i * 2 + j].push(measure(way, span, *run));
+                print!(".");
+                let _ = std::io::stdout().flush();
+            }
+        }
+    }
+    println!("\n{:24} {:>10} {:>12} {:>12}", "", "", "Gbit/s", "CPU s/GB");
+    for (i, (name, _)) in stacks.iter().enumerate() {
+        for (j, way) in ["sending", "receiving"].iter().enumerate() {
+            let (speed, cost) = results[i * 2 + j].iter().copied().unzip();
+            println!("{name:24} {way:>10} {:12.2} {:12.2}", median(speed), median(cost));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Segments to IP packets and back (RFC 791, RFC 8200, RFC 9293).
+//!
+//! [`decode`] takes whatever the device gave and answers with a segment and its payload, or with
+//! the reason for which it is dropped; no octets make it panic. [`encode`] appends one packet to a
+//! buffer that the caller keeps.
+
+mod decode;
+mod encode;
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use unruffled_tcp::{Segment, SeqNr};
+
+pub use decode::decode;
+pub use encode::{encode, encode_for_offload, header_len, pure_len};
+
+/// Who checks and fills the checksums of the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// This crate: they are verified on arrival.
+    Verify,
+    /// Somebody before us: they are not looked at.
+    Trust,
+}
+
+/// A segment that arrived, and between whom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival<'a> {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// Whom it is for.
+    pub to: SocketAddr,
+    /// The header's fields and options.
+    pub segment: Segment,
+    /// As many octets as the segment says.
+    pub payload: &'a [u8],
+}
+
+/// A router could not pass on a packet of ours (RFC 1191, RFC 8201).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooBig {
+    /// The sender of the packet quoted: us.
+    pub from: SocketAddr,
+    /// Where the packet quoted was going.
+    pub to: SocketAddr,
+    /// Its sequence number.
+    pub seq: SeqNr,
+    /// The largest packet that the next link takes; 0 from routers that do not say.
+    pub mtu: u32,
+}
+
+/// What a packet was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Packet<'a> {
+    /// A TCP segment.
+    Tcp(Arrival<'a>),
+    /// An ICMP message about a packet of ours.
+    TooBig(TooBig),
+}
+
+/// Why a packet goes no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Neither IPv4 nor IPv6, or headers that do not fit into the packet.
+    #[error("no IP packet")]
+    Ip,
+    /// The IPv4 header's checksum is wrong.
+    #[error("IPv4 header checksum")]
+    IpChecksum,
+    /// A fragment: nothing here puts them together.
+    #[error("fragment")]
+    Fragment,
+    /// Another protocol, or an ICMP message that says nothing to TCP.
+    #[error("not TCP")]
+    Protocol,
+    /// The TCP header does not fit into the packet, or is shorter than it must be.
+    #[error("TCP header")]
+    Tcp,
+    /// The TCP checksum is wrong.
+    #[error("TCP checksum")]
+    Checksum,
+    /// An option's length contradicts its kind or the header.
+    #[error("TCP options")]
+    Options,
+    /// Flags or ports that no TCP sends: SYN with FIN or RST, or port 0.
+    #[error("TCP flags or ports")]
+    Flags,
+    /// An address that nobody can be answered at: multicast, broadcast, unspecified.
+    #[error("address")]
+    Address,
+}
+
+impl Malformed {
+    /// All reasons, in the order of the counters.
+    pub const ALL: [Self; 9] = [
+        Self::Ip,
+        Self::IpChecksum,
+        Self::Fragment,
+        Self::Protocol,
+        Self::Tcp,
+        Self::Checksum,
+        Self::Options,
+        Self::Flags,
+        Self::Address,
+    ];
+}
+
+/// How many packets were dropped for which reason.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drops([u64; Malformed::ALL.len()]);
+
+impl Drops {
+    /// One more.
+    pub fn count(&mut self, reason: Malformed) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// How many for this reason.
+    pub fn get(&self, reason: Malformed) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// How many for any reason.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl fmt::Debug for Drops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = Malformed::ALL.iter().filter(|&&reason| self.get(reason) > 0);
+        f.debug_map().entries(counted.map(|&reason| (reason, self.get(reason)))).finish()
+    }
+}

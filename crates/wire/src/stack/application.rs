@@ -1,0 +1,306 @@
+//! What applications ask of a stack.
+
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+
+use unruffled_tcp::{Connection, State};
+use unruffled_units::Instant;
+
+use super::listener::Listener;
+use super::socket::{self, Owner};
+use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError};
+
+impl Stack {
+    /// Waits for connections to `address`, whose IP may be unspecified and whose port may be 0 for
+    /// any; up to `backlog` may be on their way in at once.
+    ///
+    /// # Errors
+    /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not ours.
+    pub fn listen(
+        &mut self,
+        mut address: SocketAddr,
+        backlog: usize,
+    ) -> Result<ListenerId, StackError> {
+        if self.shut {
+            return Err(StackError::Closed);
+        }
+        if !address.ip().is_unspecified() && !self.config.owns(address.ip()) {
+            return Err(StackError::NoAddress);
+        }
+        if address.port() == 0 {
+            let free = self.config.ports.clone().find(|&port| {
+                address.set_port(port);
+                !self.by_address.contains_key(&address)
+            });
+            address.set_port(free.ok_or(StackError::NoAddress)?);
+        }
+        if self.by_address.contains_key(&address) {
+            return Err(StackError::InUse);
+        }
+        let id = ListenerId(self.listeners.insert(Listener::new(address, backlog)));
+        self.by_address.insert(address, id);
+        Ok(id)
+    }
+
+    /// Where the listener listens.
+    pub fn listening_at(&self, id: ListenerId) -> Option<SocketAddr> {
+        self.listeners.get(id.0).map(|listener| listener.address)
+    }
+
+    /// Listens no more; connections that nobody accepted are reset.
+    pub fn close_listener(&mut self, id: ListenerId) {
+        let Some(mut listener) = self.listeners.remove(id.0) else { return };
+        self.by_address.remove(&listener.address);
+        self.wakers.append(&mut listener.waiting);
+        for waiting in listener.queue {
+            self.abort(waiting);
+            self.release(waiting);
+        }
+    }
+
+    /// The next connection that came in.
+    ///
+    /// # Errors
+    /// [`StackError::Closed`] when there is no such listener any more.
+    pub fn poll_accept(
+        &mut self,
+        id: ListenerId,
+        waker: &Waker,
+    ) -> Poll<Result<ConnectionId, StackError>> {
+        let Some(listener) = self.listeners.get_mut(id.0) else {
+            return Poll::Ready(Err(StackError::Closed));
+        };
+        let Some(connection) = listener.queue.pop_front() else {
+            socket::remember(&mut listener.waiting, waker);
+            return Poll::Pending;
+        };
+        if let Some(socket) = self.sockets.get_mut(connection.0) {
+            socket.owner = Owner::Application;
+        }
+        Poll::Ready(Ok(connection))
+    }
+
+    /// Connects to `remote`, from `local` if that is given.
+    ///
+    /// # Errors
+    /// [`StackError::InUse`] or [`StackError::NoAddress`].
+    pub fn connect(
+        &mut self,
+        remote: SocketAddr,
+        local: Option<SocketAddr>,
+        now: Instant,
+    ) -> Result<ConnectionId, StackError> {
+        if self.shut {
+            return Err(StackError::Closed);
+        }
+        let local = match local {
+            Some(local) if local.port() != 0 => local,
+            other => {
+                let ip = match other {
+                    Some(local) if !local.ip().is_unspecified() => local.ip(),
+                    _ => self.config.source_for(remote.ip()).ok_or(StackError::NoAddress)?,
+                };
+                self.free_end(SocketAddr::new(ip, 0), remote).ok_or(StackError::NoAddress)?
+            }
+        };
+        if !self.config.owns(local.ip()) || local.is_ipv4() != remote.is_ipv4() {
+            return Err(StackError::NoAddress);
+        }
+        let tuple = FourTuple { local, remote };
+        if self.by_tuple.contains_key(&tuple) {
+            return Err(StackError::InUse);
+        }
+        let id = self.open(tuple, Owner::Application, now);
+        self.changed(id);
+        Ok(id)
+    }
+
+    fn free_end(&mut self, mut local: SocketAddr, remote: SocketAddr) -> Option<SocketAddr> {
+        let (first, last) = (*self.config.ports.start(), *self.config.ports.end());
+        for _ in first..=last {
+            local.set_port(self.next_port);
+            self.next_port = if self.next_port >= last { first } else { self.next_port + 1 };
+            let taken = self.by_tuple.contains_key(&FourTuple { local, remote });
+            if !taken && self.listener_for(local).is_none() {
+                return Some(local);
+            }
+        }
+        None
+    }
+
+    /// The two ends of a connection.
+    pub fn ends(&self, id: ConnectionId) -> Option<FourTuple> {
+        self.sockets.get(id.0).map(|socket| socket.tuple)
+    }
+
+    /// The engine's side of a connection, to look at.
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.sockets.get(id.0).map(|socket| &socket.connection)
+    }
+
+    /// Whether the handshake is done.
+    ///
+    /// # Errors
+    /// Why the connection did not come about.
+    pub fn poll_connected(
+        &mut self,
+        id: ConnectionId,
+        waker: &Waker,
+    ) -> Poll<Result<(), StackError>> {
+        let Some(socket) = self.sockets.get_mut(id.0) else {
+            return Poll::Ready(Err(StackError::Closed));
+        };
+        if let Some(error) = socket.connection.error() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if socket.opening() {
+            socket.wait_to_write(waker);
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes what has arrived; 0 octets say that the peer has finished.
+    ///
+    /// # Errors
+    /// Why the connection ended before its time.
+    pub fn poll_read(
+        &mut self,
+        id: ConnectionId,
+        waker: &Waker,
+        out: &mut [u8],
+    ) -> Poll<Result<usize, StackError>> {
+        let Some(socket) = self.sockets.get_mut(id.0) else {
+            return Poll::Ready(Err(StackError::Closed));
+        };
+        if out.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let read = socket.read(out);
+        if read > 0 {
+            // The window may be open again.
+            self.changed(id);
+            return Poll::Ready(Ok(read));
+        }
+        if let Some(error) = socket.connection.error() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if socket.connection.peer_finished() || socket.closed() {
+            return Poll::Ready(Ok(0));
+        }
+        socket.wait_to_read(waker);
+        Poll::Pending
+    }
+
+    /// Gives octets to send, as many as there is room for.
+    ///
+    /// # Errors
+    /// Why the connection ended before its time, or [`StackError::Finished`].
+    pub fn poll_write(
+        &mut self,
+        id: ConnectionId,
+        waker: &Waker,
+        data: &[u8],
+    ) -> Poll<Result<usize, StackError>> {
+        let Some(socket) = self.sockets.get_mut(id.0) else {
+            return Poll::Ready(Err(StackError::Closed));
+        };
+        if let Some(error) = socket.connection.error() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if socket.finished {
+            return Poll::Ready(Err(StackError::Finished));
+        }
+        if socket.opening() {
+            socket.wait_to_write(waker);
+            return Poll::Pending;
+        }
+        let written = socket.write(data);
+        if written == 0 && !data.is_empty() {
+            socket.wait_to_write(waker);
+            return Poll::Pending;
+        }
+        self.changed(id);
+        Poll::Ready(Ok(written))
+    }
+
+    /// Whether the peer has acknowledged all that was written.
+    ///
+    /// # Errors
+    /// Why the connection ended before its time.
+    pub fn poll_acknowledged(
+        &mut self,
+        id: ConnectionId,
+        waker: &Waker,
+    ) -> Poll<Result<(), StackError>> {
+        let Some(socket) = self.sockets.get_mut(id.0) else {
+            return Poll::Ready(Err(StackError::Closed));
+        };
+        if let Some(error) = socket.connection.error() {
+            return Poll::Ready(Err(error.into()));
+        }
+        if socket.acknowledged() {
+            return Poll::Ready(Ok(()));
+        }
+        socket.wait_for_acknowledgement(waker);
+        Poll::Pending
+    }
+
+    /// Writes no more: the peer reads the end behind the last octet.
+    pub fn finish(&mut self, id: ConnectionId) {
+        if let Some(socket) = self.sockets.get_mut(id.0)
+            && !std::mem::replace(&mut socket.finished, true)
+        {
+            socket.connection.finish();
+            self.changed(id);
+        }
+    }
+
+    /// Ends the connection at once; the peer is told by a reset.
+    pub fn abort(&mut self, id: ConnectionId) {
+        if let Some(socket) = self.sockets.get_mut(id.0) {
+            socket.finished = true;
+            socket.connection.abort();
+            self.changed(id);
+        }
+    }
+
+    /// The application is done with the connection, which ends in its own time: what was written
+    /// arrives, unless something has been left unread (RFC 2525, section 2.17).
+    pub fn release(&mut self, id: ConnectionId) {
+        let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        socket.owner = Owner::Nobody;
+        let unread = socket.connection.readable() > 0;
+        let opening = matches!(socket.connection.state(), State::Listen | State::SynSent);
+        if unread || opening {
+            self.abort(id);
+        } else {
+            self.finish(id);
+        }
+        // If it is closed already, its turn to send is when it goes.
+        self.changed(id);
+    }
+
+    /// Whether nothing is left to be sent or acknowledged, and no application holds a connection.
+    pub fn quiet(&self) -> bool {
+        self.sockets.iter().all(|socket| {
+            let state = socket.connection.state();
+            matches!(state, State::Closed | State::TimeWait) && socket.owner == Owner::Nobody
+        })
+    }
+
+    /// Resets all connections and closes all listeners.
+    pub fn shut_down(&mut self) {
+        let listeners: Vec<ListenerId> = self.by_address.values().copied().collect();
+        for id in listeners {
+            self.close_listener(id);
+        }
+        let mut open: Vec<ConnectionId> = self.by_tuple.values().copied().collect();
+        // Not in the order of a hash map, which is another one each time.
+        open.sort_unstable();
+        for id in open {
+            self.abort(id);
+        }
+        self.shut = true;
+    }
+}

@@ -1,0 +1,239 @@
+//! One connection of the stack: the engine's, its two buffers, and who waits for it.
+
+use std::net::SocketAddr;
+use std::task::Waker;
+
+use unruffled_tcp::{Config, Connection, Event, Observer, Segment, State, Variant};
+use unruffled_units::Instant;
+
+use super::slab::Key;
+use crate::buffer::{ReceiveBuffer, SendBuffer};
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FourTuple {
+    /// This end.
+    pub local: SocketAddr,
+    /// The peer.
+    pub remote: SocketAddr,
+}
+
+/// Who it is for, before an application has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A listener, and the handshake is not done.
+    Handshake(Key),
+    /// A listener: it waits to be accepted.
+    Queue(Key),
+    /// An application.
+    Application,
+    /// Nobody any more: what still arrives is discarded.
+    Nobody,
+}
+
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) connection: Connection,
+    pub(super) tuple: FourTuple,
+    pub(super) owner: Owner,
+    send: SendBuffer,
+    receive: ReceiveBuffer,
+    /// It stands in the queue of those that may have something to send.
+    pub(super) queued: bool,
+    /// The due time that counts among those in the stack's heap.
+    pub(super) armed: Option<Instant>,
+    /// When an orphan whose peer does not close is given up.
+    pub(super) orphaned: Option<Instant>,
+    /// The application writes no more.
+    pub(super) finished: bool,
+    readers: Vec<Waker>,
+    writers: Vec<Waker>,
+    /// Those who wait for all to be acknowledged.
+    flushers: Vec<Waker>,
+}
+
+impl Socket {
+    pub(super) fn new(
+        tuple: FourTuple,
+        config: Config,
+        variant: &Variant,
+        send_buffer: usize,
+        owner: Owner,
+    ) -> Self {
+        // The engine rounds the buffer up to what its window field can say.
+        let receive_buffer = config.receive_buffer as usize;
+        let connection = match owner {
+            Owner::Handshake(_) => Connection::listen(config, variant),
+            _ => Connection::connect(config, variant),
+        };
+        Self {
+            connection,
+            tuple,
+            owner,
+            send: SendBuffer::new(send_buffer),
+            receive: ReceiveBuffer::new(receive_buffer),
+            queued: false,
+            armed: None,
+            orphaned: None,
+            readers: Vec::new(),
+            writers: Vec::new(),
+            flushers: Vec::new(),
+            finished: false,
+        }
+    }
+
+    /// A segment arrived. Says whether its answer must leave before anything else is read, because
+    /// a later one would hide it: it was out of order, or said more than "next in line".
+    pub(super) fn handle(
+        &mut self,
+        mut segment: Segment,
+        payload: &[u8],
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if segment.flags.syn {
+            // Text may come with a SYN, but comes again: nobody does it without TCP Fast Open.
+            segment.len = 0;
+        }
+        let offset = self.connection.receive_offset(segment.seq);
+        if let Some(offset) = offset
+            && segment.len > 0
+        {
+            // What there is no room for has not arrived.
+            let room = self.receive.limit().saturating_sub(offset);
+            if u64::from(segment.len) > room {
+                segment.len = room as u32;
+                segment.flags.fin = false;
+            }
+        }
+        let before = self.connection.received();
+        let half = segment.len / 2;
+        if segment.len > self.connection.max_payload() && half > 0 {
+            // Several segments that offload has joined: to be acknowledged as such, at once.
+            let (first, second) = payload.split_at((half as usize).min(payload.len()));
+            let mut head = Segment { len: half, ..segment };
+            head.flags.fin = false;
+            segment.seq = segment.seq.add(half);
+            segment.len -= half;
+            let urgent = self.handle(head, first, now, observer);
+            return self.handle(segment, second, now, observer) || urgent;
+        }
+        let receive = &mut self.receive;
+        let mut store = |at: Instant, event: &Event| {
+            if let Event::Arrived { offset: at, len, .. } = *event
+                && let Some(offset) = offset
+            {
+                let from = at.saturating_sub(offset) as usize;
+                if let Some(arrived) = payload.get(from..from + len as usize) {
+                    receive.write(at, arrived);
+                }
+            }
+            observer.on_event(at, event);
+        };
+        self.connection.handle_segment(&segment, now, &mut store);
+        if self.owner == Owner::Nobody {
+            self.discard();
+        }
+        self.send.release(self.connection.unacknowledged_from());
+        let advance = self.connection.received().wrapping_sub(before);
+        let Segment { flags, len, .. } = segment;
+        flags.syn || flags.fin || flags.rst || advance != u64::from(len)
+    }
+
+    fn discard(&mut self) {
+        let readable = self.connection.readable();
+        if readable > 0 {
+            self.receive.skip(readable);
+            // Nobody will ever read it: the peer must know (RFC 9293, section 3.6.1; RFC 2525,
+            // section 2.17).
+            self.connection.abort();
+        }
+    }
+
+    /// The next segment to send.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Segment> {
+        let mut segment = self.connection.poll_transmit(now, observer)?;
+        if segment.len > 0 {
+            let end = self.connection.send_offset(segment.seq) + u64::from(segment.len);
+            segment.flags.psh = end == self.send.end();
+        }
+        Some(segment)
+    }
+
+    /// The octets that `segment` carries.
+    pub(super) fn payload(&self, segment: &Segment) -> (&[u8], &[u8]) {
+        if segment.len == 0 {
+            return (&[], &[]);
+        }
+        self.send.slices(self.connection.send_offset(segment.seq), segment.len)
+    }
+
+    pub(super) fn write(&mut self, data: &[u8]) -> usize {
+        let written = self.send.write(data);
+        self.connection.write(written as u64);
+        written
+    }
+
+    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
+        let end = self.receive.start() + self.connection.readable();
+        let read = self.receive.read(end, out);
+        self.connection.read(read as u64);
+        read
+    }
+
+    /// Whether all that was written has been acknowledged.
+    pub(super) fn acknowledged(&self) -> bool {
+        self.send.is_empty()
+    }
+
+    /// Whether the handshake has not come to its end yet.
+    pub(super) fn opening(&self) -> bool {
+        matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    pub(super) fn closed(&self) -> bool {
+        self.connection.state() == State::Closed
+    }
+
+    pub(super) fn wait_to_read(&mut self, waker: &Waker) {
+        remember(&mut self.readers, waker);
+    }
+
+    pub(super) fn wait_to_write(&mut self, waker: &Waker) {
+        remember(&mut self.writers, waker);
+    }
+
+    pub(super) fn wait_for_acknowledgement(&mut self, waker: &Waker) {
+        remember(&mut self.flushers, waker);
+    }
+
+    /// Moves to `wakers` those whose time has come.
+    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
+        let over = self.closed();
+        let connection = &self.connection;
+        if !self.readers.is_empty()
+            && (over || connection.readable() > 0 || connection.peer_finished())
+        {
+            wakers.append(&mut self.readers);
+        }
+        // A writer that is woken finds room for more than a segment or two.
+        let room = self.send.free() >= self.send.capacity() / 4;
+        if !self.writers.is_empty() && (over || room && !self.opening()) {
+            wakers.append(&mut self.writers);
+        }
+        if !self.flushers.is_empty() && (over || self.acknowledged()) {
+            wakers.append(&mut self.flushers);
+        }
+    }
+}
+
+/// Adds `waker` to those who wait, once.
+pub(super) fn remember(wakers: &mut Vec<Waker>, waker: &Waker) {
+    if !wakers.iter().any(|known| known.will_wake(waker)) {
+        wakers.push(waker.clone());
+    }
+}

@@ -1,0 +1,193 @@
+//! Streams and listeners like those of `std::net`, over a driver.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::driver::Handle;
+use crate::stack::{ConnectionId, FourTuple, ListenerId, StackError};
+
+/// A connection that an application holds; the last holder's drop lets it end.
+#[derive(Debug)]
+struct Held {
+    handle: Handle,
+    id: ConnectionId,
+    ends: FourTuple,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.handle.with(|stack| stack.release(self.id));
+    }
+}
+
+/// A TCP connection. Reading and writing wait, up to the timeouts if they are set; dropping it (and
+/// all clones) closes it, and what was written still arrives while the driver runs.
+#[derive(Clone, Debug)]
+pub struct TcpStream {
+    held: Arc<Held>,
+    read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
+}
+
+impl TcpStream {
+    /// Connects to `remote`, and waits until the connection is there.
+    ///
+    /// # Errors
+    /// Why it is not: refused, timed out, no address to connect from.
+    pub fn connect(handle: &Handle, remote: SocketAddr) -> io::Result<Self> {
+        Self::connect_from(handle, None, remote, None)
+    }
+
+    /// Connects from an address or port, and waits no longer than `timeout`.
+    ///
+    /// # Errors
+    /// As [`TcpStream::connect`], and [`io::ErrorKind::WouldBlock`] at the timeout.
+    pub fn connect_from(
+        handle: &Handle,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        timeout: Option<Duration>,
+    ) -> io::Result<Self> {
+        let now = handle.now();
+        let id = handle.with(|stack| stack.connect(remote, local, now))?;
+        let stream = Self::hold(handle, id)?;
+        handle.wait(timeout, |stack, waker| stack.poll_connected(id, waker))?;
+        Ok(stream)
+    }
+
+    fn hold(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
+        let ends = handle.with(|stack| stack.ends(id)).ok_or(StackError::Closed)?;
+        let held = Arc::new(Held { handle: handle.clone(), id, ends });
+        Ok(Self { held, read_timeout: None, write_timeout: None })
+    }
+
+    /// This end's address.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.held.ends.local
+    }
+
+    /// The peer's address.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.held.ends.remote
+    }
+
+    /// The connection's name in the stack, to look at it there.
+    pub fn id(&self) -> ConnectionId {
+        self.held.id
+    }
+
+    /// How long a read may wait; none waits for ever.
+    pub fn set_read_timeout(&mut self, timeout: Option<Duration>) {
+        self.read_timeout = timeout;
+    }
+
+    /// How long a write may wait; none waits for ever.
+    pub fn set_write_timeout(&mut self, timeout: Option<Duration>) {
+        self.write_timeout = timeout;
+    }
+
+    /// Ends this end's stream. Reading cannot be given up but by dropping the stream: what arrives
+    /// then is answered by a reset.
+    ///
+    /// # Errors
+    /// None today; the signature is that of `std::net`.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        if how != Shutdown::Read {
+            self.held.handle.with(|stack| stack.finish(self.held.id));
+        }
+        Ok(())
+    }
+
+    /// Waits until the peer has acknowledged all that was written.
+    ///
+    /// # Errors
+    /// Why it never will.
+    pub fn wait_acknowledged(&self) -> io::Result<()> {
+        let Held { handle, id, .. } = &*self.held;
+        handle.wait(self.write_timeout, |stack, waker| stack.poll_acknowledged(*id, waker))
+    }
+
+    /// Ends the connection at once; the peer is told by a reset.
+    pub fn abort(&self) {
+        self.held.handle.with(|stack| stack.abort(self.held.id));
+    }
+}
+
+impl Read for &TcpStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let Held { handle, id, .. } = &*self.held;
+        handle.wait(self.read_timeout, |stack, waker| stack.poll_read(*id, waker, out))
+    }
+}
+
+impl Write for &TcpStream {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let Held { handle, id, .. } = &*self.held;
+        handle.wait(self.write_timeout, |stack, waker| stack.poll_write(*id, waker, data))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for TcpStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        (&*self).read(out)
+    }
+}
+
+impl Write for TcpStream {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        (&*self).write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits for connections; dropping it closes the port and resets those that nobody accepted.
+#[derive(Debug)]
+pub struct TcpListener {
+    handle: Handle,
+    id: ListenerId,
+    address: SocketAddr,
+}
+
+impl TcpListener {
+    /// Listens at `address` (an unspecified IP for all, port 0 for any), where up to `backlog`
+    /// connections may wait.
+    ///
+    /// # Errors
+    /// When the address is in use, or not ours.
+    pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
+        let (id, at) = handle.with(|stack| {
+            let id = stack.listen(address, backlog)?;
+            Ok::<_, StackError>((id, stack.listening_at(id)))
+        })?;
+        Ok(Self { handle: handle.clone(), id, address: at.unwrap_or(address) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// When the driver has stopped.
+    pub fn accept(&self) -> io::Result<TcpStream> {
+        let id = self.handle.wait(None, |stack, waker| stack.poll_accept(self.id, waker))?;
+        TcpStream::hold(&self.handle, id)
+    }
+}
+
+impl Drop for TcpListener {
+    fn drop(&mut self) {
+        self.handle.with(|stack| stack.close_listener(self.id));
+    }
+}

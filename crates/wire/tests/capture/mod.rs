@@ -1,0 +1,74 @@
+//! A capture of the interface while a test runs, and what tshark says of it.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+pub(crate) struct Capture {
+    running: Option<(Child, PathBuf)>,
+}
+
+impl Capture {
+    /// Begins to capture `interface`, where there are the tools.
+    pub(crate) fn start(name: &str, interface: &str) -> Self {
+        let file = std::env::temp_dir().join(format!("wire-{name}-{}.pcap", std::process::id()));
+        let child = Command::new("tshark")
+            .args(["-q", "-i", interface, "-F", "pcap", "-B", "64", "-w"])
+            .arg(&file)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(child) = child else {
+            println!("skipped: no capture without tshark");
+            return Self { running: None };
+        };
+        // Wait until it captures.
+        for _ in 0..100 {
+            thread::sleep(Duration::from_millis(50));
+            if file.metadata().is_ok_and(|meta| meta.len() > 0) {
+                break;
+            }
+        }
+        thread::sleep(Duration::from_millis(300));
+        Self { running: Some((child, file)) }
+    }
+
+    /// Nothing in it is malformed, and no checksum is wrong.
+    pub(crate) fn assert_clean(mut self) {
+        let Some((mut child, file)) = self.running.take() else { return };
+        thread::sleep(Duration::from_millis(500));
+        let id = nix::unistd::Pid::from_raw(child.id() as i32);
+        let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT);
+        let _ = child.wait();
+        let count = |filter: &str| {
+            let out = Command::new("tshark")
+                .args(["-r"])
+                .arg(&file)
+                .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"])
+                .args(["-Y", filter])
+                .output()
+                .unwrap();
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+            String::from_utf8_lossy(&out.stdout).lines().count()
+        };
+        let all = count("tcp");
+        let bad = count(
+            "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.checksum.status == \"Bad\" || \
+             _ws.expert.group == \"Malformed\" || tcp.bogus_header_length",
+        );
+        println!("{all} TCP packets captured, {bad} malformed");
+        assert!(all > 100, "the capture is empty");
+        assert_eq!(bad, 0, "see {}", file.display());
+        let _ = std::fs::remove_file(file);
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        if let Some((mut child, _)) = self.running.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
