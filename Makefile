@@ -19,14 +19,18 @@ build:
 test: test-tools
 	$(CARGO) test --workspace --locked --no-fail-fast
 
-# Wireshark's tshark reads the captures that one test makes; without it that test skips itself.
+# tshark reads the captures that tests make; ip (iproute2) sets up the namespaces of tests with real
+# packets. Without them, or without root, those tests skip themselves and say so.
 test-tools:
-	@if command -v tshark >/dev/null; then exit 0; fi; \
+	@missing=""; \
+	command -v tshark >/dev/null || missing="$$missing tshark"; \
+	command -v ip >/dev/null || missing="$$missing iproute2"; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "tshark is missing: installing it"; \
-	    if $(APT) update -qq && $(APT) install -qq -y --no-install-recommends tshark; then exit 0; fi; \
+	    echo "missing:$$missing: installing"; \
+	    if $(APT) update -qq && $(APT) install -qq -y --no-install-recommends $$missing; then exit 0; fi; \
 	fi; \
-	echo "tshark is missing: the test tshark_reads_a_capture_without_complaint will be skipped"
+	echo "missing:$$missing: tests that need them will be skipped"
 
 lint:
 	$(CARGO) fmt --all --check
