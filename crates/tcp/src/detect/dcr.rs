@@ -74,11 +74,15 @@ impl Dcr {
         }
         // A window of packets, scaled by SRTT / RTT sample since the duplicates come at the rate of
         // the present round trip (section 2.2). Rounded up: τ is to have passed.
-        let latest = view.latest_rtt.unwrap_or(srtt).as_nanos().max(1);
-        let scaled = f64::from(view.flight) * self.delay * srtt.as_nanos() as f64 / latest as f64;
+        let scale = srtt.ratio(view.latest_rtt.unwrap_or(srtt)).min(MAX_SCALE);
+        let scaled = f64::from(view.flight) * self.delay * scale;
         Response::Dupthresh((scaled.ceil() as u32).max(DUPTHRESH))
     }
 }
+
+/// The paper sets the scaling no bound. A receiver that acknowledges what it does not have yet makes
+/// the last sample as short as it likes, and the threshold out of reach; no honest path is so uneven.
+const MAX_SCALE: f64 = 10.0;
 
 impl LossDetector for Dcr {
     fn rule(&self, view: &View) -> Rule {
@@ -147,6 +151,16 @@ mod tests {
             detector.on_ack(&duplicate(), &first);
             assert_eq!(detector.rule(&first), Rule::dupthresh(want), "{flight} {latest}");
         }
+    }
+
+    #[test]
+    fn a_sample_that_cannot_be_honest_counts_as_a_tenth_of_the_usual() {
+        // 20·10, not 20·100 000.
+        let mut detector = detector("dcr-ack");
+        let latest_rtt = Some(unruffled_units::Duration::from_micros(1));
+        let first = View { flight: 20, latest_rtt, ..view(200) };
+        detector.on_ack(&duplicate(), &first);
+        assert_eq!(detector.rule(&first), Rule::dupthresh(200));
     }
 
     #[test]
