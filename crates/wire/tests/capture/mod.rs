@@ -54,7 +54,9 @@ impl Capture {
         };
         let all = count("tcp");
         let bad = count(
-            "_ws.malformed || tcp.checksum.status == \"Bad\" || ip.checksum.status == \"Bad\" || \
+            // Linux writes a sum of 0 as 0xffff, which is the same number in ones' complement.
+            "_ws.malformed || (tcp.checksum.status == \"Bad\" && tcp.checksum != 0xffff) || \
+             ip.checksum.status == \"Bad\" || \
              _ws.expert.group == \"Malformed\" || tcp.bogus_header_length",
         );
         println!("{all} TCP packets captured, {bad} malformed");
