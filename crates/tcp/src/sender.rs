@@ -365,16 +365,20 @@ impl Sender {
         }
         self.watch_idle(ack, &delivery, advanced, now);
         self.rearm_after_ack(advanced, now);
-        observer.on_event(
-            now,
-            &Event::Acknowledged {
-                una: self.una,
-                cwnd: self.window.cwnd,
-                ssthresh: self.window.ssthresh,
-                dupthresh: self.detector.dupthresh(),
-                patience: self.patience,
-            },
-        );
+        self.tell_state(self.detector.dupthresh(), self.patience, now, observer);
+    }
+
+    /// Tells how the sender stands after an acknowledgement.
+    fn tell_state(
+        &self,
+        dupthresh: Option<u32>,
+        patience: Option<Duration>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let Window { cwnd, ssthresh } = self.window;
+        let una = self.una;
+        observer.on_event(now, &Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience });
     }
 
     fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {

@@ -7,7 +7,7 @@ use unruffled_tcp::{Connection, State};
 use unruffled_units::Instant;
 
 use super::listener::Listener;
-use super::socket::{self, Owner};
+use super::socket::{self, Owner, Socket};
 use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError};
 
 impl Stack {
@@ -138,6 +138,15 @@ impl Stack {
         self.sockets.get(id.0).map(|socket| &socket.connection)
     }
 
+    /// The socket of a connection that nothing has gone wrong with.
+    fn sound(&mut self, id: ConnectionId) -> Result<&mut Socket, StackError> {
+        let socket = self.sockets.get_mut(id.0).ok_or(StackError::Closed)?;
+        match socket.connection.error() {
+            Some(error) => Err(error.into()),
+            None => Ok(socket),
+        }
+    }
+
     /// Whether the handshake is done.
     ///
     /// # Errors
@@ -147,12 +156,7 @@ impl Stack {
         id: ConnectionId,
         waker: &Waker,
     ) -> Poll<Result<(), StackError>> {
-        let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
-        };
-        if let Some(error) = socket.connection.error() {
-            return Poll::Ready(Err(error.into()));
-        }
+        let socket = self.sound(id)?;
         if socket.opening() {
             socket.wait_to_write(waker);
             return Poll::Pending;
@@ -202,12 +206,7 @@ impl Stack {
         waker: &Waker,
         data: &[u8],
     ) -> Poll<Result<usize, StackError>> {
-        let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
-        };
-        if let Some(error) = socket.connection.error() {
-            return Poll::Ready(Err(error.into()));
-        }
+        let socket = self.sound(id)?;
         if socket.finished {
             return Poll::Ready(Err(StackError::Finished));
         }
@@ -233,12 +232,7 @@ impl Stack {
         id: ConnectionId,
         waker: &Waker,
     ) -> Poll<Result<(), StackError>> {
-        let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
-        };
-        if let Some(error) = socket.connection.error() {
-            return Poll::Ready(Err(error.into()));
-        }
+        let socket = self.sound(id)?;
         if socket.acknowledged() {
             return Poll::Ready(Ok(()));
         }

@@ -42,16 +42,7 @@ impl Sender {
             observer.on_event(now, &Event::Recovered);
         }
         self.await_drop(now);
-        observer.on_event(
-            now,
-            &Event::Acknowledged {
-                una: self.una,
-                cwnd: self.window.cwnd,
-                ssthresh: self.window.ssthresh,
-                dupthresh: None,
-                patience: Some(self.rto()),
-            },
-        );
+        self.tell_state(None, Some(self.rto()), now, observer);
     }
 
     /// The machine wanted to look again. One drop at a time: line 13 flushes after each.
