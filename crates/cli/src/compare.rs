@@ -1,6 +1,5 @@
 //! `unruffled compare`.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,10 +7,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::capture::Capture;
 use unruffled_lab::record::Comparison;
-use unruffled_lab::{Error, Scenario, compare, report, run, table};
+use unruffled_lab::{Error, Scenario, compare, report, run};
 use unruffled_tcp::Variant;
 
-use crate::output;
+use crate::output::{self, Results};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -30,18 +29,8 @@ pub(crate) struct Arguments {
     /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Where the HTML report goes [default: unruffled-SCENARIO.html]
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// Write no report
-    #[arg(long, conflicts_with = "report")]
-    no_report: bool,
-    /// Print one JSON object in place of the table
-    #[arg(long)]
-    json: bool,
-    /// Print one CSV line per run in place of the table
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
+    #[command(flatten)]
+    results: Results,
     /// Write the packets at the first variant's sender, first seed, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
@@ -86,27 +75,15 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         )?,
         names => compare::variants(&scenario, names, "--variants")?,
     };
-    // What cannot be written should be known before the work, not after it.
-    let report_path = (!arguments.no_report)
-        .then(|| arguments.report.clone().unwrap_or_else(|| report_name(&scenario.name)));
-    let outputs = [&report_path, &arguments.pcap, &arguments.thresholds];
-    for path in outputs.into_iter().flatten() {
-        if output::same(path, Path::new(&arguments.scenario)) {
-            return Err(Error::Overwrites { path: path.clone(), what: "the scenario" });
-        }
-        output::probe(path).map_err(|e| Error::output(path, e))?;
-    }
-    for (path, what, other) in [
-        (&arguments.pcap, "the report", &report_path),
-        (&arguments.thresholds, "the report", &report_path),
-        (&arguments.thresholds, "the capture", &arguments.pcap),
-    ] {
-        if let (Some(path), Some(other)) = (path, other)
-            && output::same(path, other)
-        {
-            return Err(Error::Overwrites { path: path.clone(), what });
-        }
-    }
+    let report_path = arguments.results.report_path(&scenario.name);
+    output::check(
+        Path::new(&arguments.scenario),
+        &[
+            ("the report", report_path.as_deref()),
+            ("the capture", arguments.pcap.as_deref()),
+            ("the thresholds", arguments.thresholds.as_deref()),
+        ],
+    )?;
 
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(arguments.jobs.map_or(0, usize::from))
@@ -116,33 +93,13 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         capture(&scenario, variant, path)?;
     }
     let comparison = pool.install(|| with_progress(&scenario, &variants))?;
-    let report = report_path.map_or(Ok(()), |path| {
-        output::write_text(&path, &report::html(&comparison))
-            .map_err(|e| Error::output(&path, e))?;
-        crate::tell(&format!("report: {}", path.display()));
-        Ok(())
-    });
+    let report = arguments.results.write(&comparison, report_path.as_deref());
     if let Some(path) = &arguments.thresholds {
         output::write_text(path, &report::thresholds(&comparison))
             .map_err(|e| Error::output(path, e))?;
         crate::tell(&format!("thresholds: {}", path.display()));
     }
-    let text = if arguments.json {
-        table::json(&comparison)
-    } else if arguments.csv {
-        table::csv(&comparison)
-    } else {
-        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        table::render(&comparison, width, colour)
-    };
-    Ok((text, report))
-}
-
-/// The report's name for a scenario, whose own name may hold anything.
-fn report_name(scenario: &str) -> PathBuf {
-    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    PathBuf::from(format!("unruffled-{}.html", scenario.chars().map(plain).collect::<String>()))
+    Ok((arguments.results.text(&comparison), report))
 }
 
 fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison, Error> {

@@ -100,7 +100,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
     }
 
     let start = Instant::now();
-    let emulator = pair.emulate(&hops)?;
+    let emulator = pair.emulate(&hops, None)?;
     let mut left = match &arguments.left {
         Some(line) => Some(Application::start(&pair.left.namespace, &mut pair.shell(line))?),
         None => None,

@@ -5,6 +5,8 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod output;
+#[cfg(target_os = "linux")]
+mod race;
 mod variants;
 
 use std::process::ExitCode;
@@ -28,6 +30,9 @@ enum Command {
     /// Join two network namespaces by a scenario's path, and run real programs across it
     #[cfg(target_os = "linux")]
     Emulate(emulate::Arguments),
+    /// Send over a scenario's path with real packets: the kernel's senders against ours
+    #[cfg(target_os = "linux")]
+    Race(race::Arguments),
     /// List the senders: name, parts, parameters, source
     Variants(variants::Arguments),
     /// Measure how fast this machine simulates
@@ -85,6 +90,8 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Emulate(arguments) => emulate::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Race(arguments) => race::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
     }

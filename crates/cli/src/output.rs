@@ -4,11 +4,91 @@
 //! what stood there before is lost only to what replaces it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Result, Write};
+use std::io::{BufWriter, IsTerminal, Result, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+use unruffled_lab::record::Comparison;
+use unruffled_lab::{Error, report, table};
+
+/// How results are given.
+#[derive(Args)]
+pub(crate) struct Results {
+    /// Where the HTML report goes [default: unruffled-SCENARIO.html, or unruffled-race-SCENARIO.html]
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write no report
+    #[arg(long, conflicts_with = "report")]
+    no_report: bool,
+    /// Print one JSON object in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Print one CSV line per run in place of the table
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+impl Results {
+    /// Where the report goes, if one is wanted; `name` may hold anything.
+    pub(crate) fn report_path(&self, name: &str) -> Option<PathBuf> {
+        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let usual = || format!("unruffled-{}.html", name.chars().map(plain).collect::<String>());
+        (!self.no_report).then(|| self.report.clone().unwrap_or_else(|| usual().into()))
+    }
+
+    /// What goes to standard output.
+    pub(crate) fn text(&self, comparison: &Comparison) -> String {
+        if self.json {
+            table::json(comparison)
+        } else if self.csv {
+            table::csv(comparison)
+        } else {
+            let (width, colour) = terminal();
+            table::render(comparison, width, colour)
+        }
+    }
+
+    /// Writes the report to `path`, if there is one.
+    pub(crate) fn write(
+        &self,
+        comparison: &Comparison,
+        path: Option<&Path>,
+    ) -> std::result::Result<(), Error> {
+        let Some(path) = path else { return Ok(()) };
+        write_text(path, &report::html(comparison)).map_err(|e| Error::output(path, e))?;
+        crate::tell(&format!("report: {}", path.display()));
+        Ok(())
+    }
+}
+
+/// The columns of standard output's terminal, and whether it wants colour.
+fn terminal() -> (usize, bool) {
+    let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+    (width, std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+}
+
+/// Whether all files can be written, none in place of another or of the scenario: what cannot be
+/// written should be known before the work, not after it.
+pub(crate) fn check(
+    scenario: &Path,
+    files: &[(&'static str, Option<&Path>)],
+) -> std::result::Result<(), Error> {
+    let files: Vec<_> =
+        files.iter().filter_map(|&(what, path)| path.map(|path| (what, path))).collect();
+    for (i, &(_, path)) in files.iter().enumerate() {
+        if same(path, scenario) {
+            return Err(Error::Overwrites { path: path.to_owned(), what: "the scenario" });
+        }
+        if let Some(&(what, _)) = files[..i].iter().find(|(_, other)| same(path, other)) {
+            return Err(Error::Overwrites { path: path.to_owned(), what });
+        }
+        probe(path).map_err(|e| Error::output(path, e))?;
+    }
+    Ok(())
+}
+
 /// Whether a file could be written at `path`, without leaving a trace.
-pub(crate) fn probe(path: &Path) -> Result<()> {
+fn probe(path: &Path) -> Result<()> {
     match fs::metadata(path) {
         // Pipes and devices: opening one may block, or mean something to its other end.
         Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
@@ -23,7 +103,7 @@ pub(crate) fn probe(path: &Path) -> Result<()> {
 }
 
 /// Whether both names are of the same file, or would be.
-pub(crate) fn same(a: &Path, b: &Path) -> bool {
+fn same(a: &Path, b: &Path) -> bool {
     place(a) == place(b)
 }
 

@@ -5,7 +5,7 @@ use unruffled_path::ConfigError;
 use unruffled_tcp::Variant;
 
 use crate::error::Error;
-use crate::record::{Comparison, Row, Trace, VariantRuns};
+use crate::record::{Comparison, Medium, Row, Trace, VariantRuns};
 use crate::recorder::Recorder;
 use crate::run::run;
 use crate::scenario::Scenario;
@@ -28,6 +28,15 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
     Ok(variants)
 }
 
+/// What `sack` delivers over the path without impairments, in bits per second.
+///
+/// # Errors
+/// A link's configuration that makes no sense; loaded scenarios have none.
+pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
+    let Some(sack) = Variant::named("sack") else { return Ok(f64::NAN) };
+    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.goodput_bps)
+}
+
 /// How many runs [`compare`] makes.
 pub fn runs(scenario: &Scenario, variants: &[Variant]) -> u64 {
     scenario.seeds * variants.len() as u64 + 1
@@ -43,11 +52,8 @@ pub fn compare(
     variants: &[Variant],
     done: impl Fn() + Sync,
 ) -> Result<Comparison, ConfigError> {
-    let undisturbed = Variant::named("sack").map(|sack| {
-        let row = run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.goodput_bps);
-        done();
-        row
-    });
+    let undisturbed_bps = undisturbed_bps(scenario)?;
+    done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
     let results: Vec<(Row, Option<Trace>)> = tasks
@@ -84,12 +90,14 @@ pub fn compare(
         .collect();
     Ok(Comparison {
         scenario: scenario.name.clone(),
+        medium: Medium::Simulation,
+        notes: Vec::new(),
         title: scenario.title.clone(),
         source: scenario.source.clone(),
         scenario_toml: scenario.toml.clone(),
         facts: scenario.facts(),
         episodes: scenario.episodes(),
-        undisturbed_bps: undisturbed.transpose()?.unwrap_or(f64::NAN),
+        undisturbed_bps,
         variants,
     })
 }

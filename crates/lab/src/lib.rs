@@ -3,9 +3,9 @@
 pub mod capture;
 pub mod compare;
 pub mod error;
-mod meter;
+pub mod meter;
 pub mod record;
-mod recorder;
+pub mod recorder;
 pub mod report;
 pub mod run;
 pub mod scenario;

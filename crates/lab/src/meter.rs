@@ -1,9 +1,12 @@
-//! Counts what a run's row needs, while the simulation runs.
+//! Counts what a run's row needs, while it runs.
 
 use unruffled_path::DropCause;
 use unruffled_sim::{End, FlowId, Monitor};
 use unruffled_tcp::{Cause, Event, Segment};
 use unruffled_units::{Duration, Instant};
+
+use crate::Scenario;
+use crate::record::Row;
 
 /// The mean over time of a value that changes in steps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,22 +36,23 @@ impl TimeMean {
     }
 }
 
-/// What is counted, from the end of the warm-up on.
+/// What is counted of one flow, from the end of the warm-up on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Meter {
+pub struct Meter {
     from: Instant,
-    pub(crate) delivered_bytes: u64,
-    pub(crate) sent: u64,
-    pub(crate) retransmits: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) false_fast_retransmits: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) false_timeouts: u64,
-    pub(crate) loss_probes: u64,
-    pub(crate) reordering_events: u64,
-    pub(crate) dropped: u64,
-    pub(crate) arrived: u64,
-    pub(crate) out_of_order: u64,
+    delivered_bytes: u64,
+    sent: u64,
+    retransmits: u64,
+    fast_retransmits: u64,
+    false_fast_retransmits: u64,
+    timeouts: u64,
+    false_timeouts: u64,
+    loss_probes: u64,
+    reordering_events: u64,
+    dropped: u64,
+    arrived: u64,
+    out_of_order: u64,
+    dsacks: u64,
     /// When the last octet was delivered.
     pub(crate) finished: Instant,
     highest_arrived: Option<u64>,
@@ -58,22 +62,42 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Counts what happens `warmup` after the start and later.
-    pub(crate) fn new(warmup: Duration) -> Self {
+    pub fn new(warmup: Duration) -> Self {
         Self { from: Instant::ZERO + warmup, ..Self::default() }
     }
 
     /// Closes the means at the end of the run.
-    pub(crate) fn finish(&mut self, now: Instant) {
+    pub fn finish(&mut self, now: Instant) {
         self.cwnd.advance(now);
         self.dupthresh.advance(now);
     }
 
-    pub(crate) fn cwnd_mean(&self) -> f64 {
-        self.cwnd.mean().unwrap_or(0.0)
-    }
-
-    pub(crate) fn dupthresh_mean(&self) -> Option<f64> {
-        self.dupthresh.mean()
+    /// What was counted, as the row of a run that was measured for so many `seconds`.
+    pub fn row(&self, scenario: &Scenario, variant: &str, seed: u64, seconds: f64) -> Row {
+        let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+        let bits = self.delivered_bytes as f64 * 8.0;
+        Row {
+            scenario: scenario.name.clone(),
+            variant: variant.to_owned(),
+            seed,
+            duration_s: seconds,
+            delivered_segments: self.delivered_bytes.div_ceil(u64::from(scenario.sender.mss)),
+            goodput_bps: if seconds > 0.0 { bits / seconds } else { 0.0 },
+            sent_segments: self.sent,
+            retransmits: self.retransmits,
+            fast_retransmits: self.fast_retransmits,
+            false_fast_retransmits: self.false_fast_retransmits,
+            timeouts: self.timeouts,
+            false_timeouts: self.false_timeouts,
+            dupthresh_mean: self.dupthresh.mean(),
+            loss_rate: share(self.dropped, self.sent),
+            out_of_order_rate: share(self.out_of_order, self.arrived),
+            reordering_events: self.reordering_events,
+            cwnd_mean: Some(self.cwnd.mean().unwrap_or(0.0)),
+            loss_probes: self.loss_probes,
+            fa_ratio: None,
+            dsacks: self.dsacks,
+        }
     }
 }
 
@@ -94,6 +118,7 @@ impl Monitor for Meter {
                 }
             }
             (End::Sender, Event::Reordered { .. }) => self.reordering_events += 1,
+            (End::Sender, Event::Needless { .. }) => self.dsacks += 1,
             (End::Sender, Event::FastRetransmit) => self.fast_retransmits += 1,
             (End::Sender, Event::Timeout) => self.timeouts += 1,
             (End::Sender, Event::LossProbe) => self.loss_probes += 1,

@@ -37,12 +37,14 @@ pub struct Row {
     pub out_of_order_rate: f64,
     /// Holes that closed by late arrival, as the sender measured them.
     pub reordering_events: u64,
-    /// Mean over time of the congestion window, in segments.
-    pub cwnd_mean: f64,
+    /// Mean over time of the congestion window, in segments; none where nobody can see it.
+    pub cwnd_mean: Option<f64>,
     /// Tail loss probes sent.
     pub loss_probes: u64,
     /// The FA ratio at the end of the run (RR-TCP only).
     pub fa_ratio: Option<f64>,
+    /// Segments that the receiver reported by DSACK as having come before.
+    pub dsacks: u64,
 }
 
 /// What a data segment was when the sender sent it, and what it turned out to be.
@@ -82,6 +84,9 @@ pub struct Trace {
     pub sent: Vec<Sent>,
     /// `(time, highest cumulatively acknowledged segment)` within the same window.
     pub acked: Vec<(f64, f64)>,
+    /// `(time, goodput in Mb/s about then)`, as the receiving application saw it; only where the
+    /// sender's window is not the same thing told better.
+    pub delivered: Vec<(f64, f64)>,
     /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
     pub reordering_lengths: Vec<u64>,
 }
@@ -110,11 +115,25 @@ pub struct VariantRuns {
     pub trace: Trace,
 }
 
+/// Where runs take place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Medium {
+    /// Virtual time.
+    #[default]
+    Simulation,
+    /// Real packets over an emulated path, between real kernels and our stack.
+    Wire,
+}
+
 /// A finished comparison: what the table, the report, `--json` and `--csv` print.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The scenario's name.
     pub scenario: String,
+    /// Where the runs took place.
+    pub medium: Medium,
+    /// What else there is to say of the runs, a line each.
+    pub notes: Vec<String>,
     /// Its title, one line.
     pub title: String,
     /// Where it comes from: paper, section, figure.

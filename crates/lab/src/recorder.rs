@@ -15,7 +15,7 @@ const LENGTHS: usize = 257;
 
 /// A monitor that fills a [`Trace`].
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     trace: Trace,
     /// Octets of a segment.
     mss: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// For a run of `duration`, measured after `warmup`, in segments of `mss` octets.
-    pub(crate) fn new(duration: Duration, warmup: Duration, mss: u32) -> Self {
+    pub fn new(duration: Duration, warmup: Duration, mss: u32) -> Self {
         let measured = duration.saturating_sub(warmup);
         let from = Instant::ZERO + warmup + measured * 2 / 5;
         Self {
@@ -41,7 +41,7 @@ impl Recorder {
     }
 
     /// What was recorded.
-    pub(crate) fn into_trace(mut self) -> Trace {
+    pub fn into_trace(mut self) -> Trace {
         let used = self.trace.reordering_lengths.iter().rposition(|&n| n > 0).map_or(0, |i| i + 1);
         self.trace.reordering_lengths.truncate(used);
         self.trace

@@ -17,8 +17,8 @@ pub(crate) mod fake;
 
 use minijinja::{Environment, Value, context};
 
-use crate::record::{Comparison, VariantRuns};
-use crate::summary::{COLUMNS, Column, Summary, best, cells, effort, finding, summaries};
+use crate::record::{Comparison, Medium, VariantRuns};
+use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 use series::Quantity;
 pub use thresholds::thresholds;
 
@@ -28,6 +28,13 @@ const STYLE: &str = include_str!("report/style.css");
 
 /// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
 const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
+
+const DELIVERED: Quantity = Quantity {
+    points: |trace| &trace.delivered,
+    name: "Goodput",
+    label: "goodput (Mb/s)",
+    stepwise: true,
+};
 
 const CWND: Quantity = Quantity {
     points: |trace| &trace.cwnd,
@@ -67,6 +74,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let about: Vec<_> =
         comparison.variants.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let best = best(summaries).map(|s| s.variant);
+    let columns = columns(comparison);
     context! {
         style => Value::from_safe_string(palette::stylesheet() + STYLE),
         scenario => comparison.scenario.as_str(),
@@ -74,12 +82,15 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         source => comparison.source.as_str(),
         effort => effort(comparison),
         finding => finding(comparison, summaries),
-        columns => COLUMNS.map(|Column { long, .. }| long),
-        lines => cells(summaries),
+        columns => columns.iter().map(|column| column.long).collect::<Vec<_>>(),
+        lines => cells(columns, summaries),
+        wire => comparison.medium == Medium::Wire,
+        notes => comparison.notes.clone(),
         best => best,
         goodput_wide => Value::from_safe_string(goodput(wide)),
         goodput_narrow => Value::from_safe_string(goodput(narrow)),
         seed => seed,
+        delivered => values(series::panels(comparison, &DELIVERED)),
         cwnd => values(series::panels(comparison, &CWND)),
         dupthresh => values(series::panels(comparison, &DUPTHRESH)),
         patience => values(series::panels(comparison, &PATIENCE)),

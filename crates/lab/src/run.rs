@@ -48,27 +48,8 @@ pub fn run<M: Monitor>(
     let end = if complete { meter.finished } else { end };
     meter.finish(end);
     let seconds = end.since(Instant::ZERO + scenario.warmup).as_secs_f64();
-    let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
-    let row = Row {
-        scenario: scenario.name.clone(),
-        variant: variant.name().to_owned(),
-        seed,
-        duration_s: seconds,
-        delivered_segments: meter.delivered_bytes.div_ceil(u64::from(scenario.sender.mss)),
-        goodput_bps: if seconds > 0.0 { meter.delivered_bytes as f64 * 8.0 / seconds } else { 0.0 },
-        sent_segments: meter.sent,
-        retransmits: meter.retransmits,
-        fast_retransmits: meter.fast_retransmits,
-        false_fast_retransmits: meter.false_fast_retransmits,
-        timeouts: meter.timeouts,
-        false_timeouts: meter.false_timeouts,
-        dupthresh_mean: meter.dupthresh_mean(),
-        loss_rate: share(meter.dropped, meter.sent),
-        out_of_order_rate: share(meter.out_of_order, meter.arrived),
-        reordering_events: meter.reordering_events,
-        cwnd_mean: meter.cwnd_mean(),
-        loss_probes: meter.loss_probes,
-        fa_ratio: simulation.connection(flow, End::Sender).fa_ratio(),
-    };
+    let fa_ratio = simulation.connection(flow, End::Sender).fa_ratio();
+    let row = meter.row(scenario, variant.name(), seed, seconds);
+    let row = Row { fa_ratio, ..row };
     Ok((row, monitor))
 }

@@ -251,12 +251,15 @@ impl Scenario {
             .collect()
     }
 
-    /// The path in words, for people.
+    /// Each link in words, for people.
+    pub fn path_in_words(&self) -> Vec<(String, String)> {
+        let words = |hop: &Hop| (format!("link {}", hop.name), links::in_words(&hop.link));
+        self.hops.iter().map(words).collect()
+    }
+
+    /// The path and the ends of a simulation in words, for people.
     pub fn facts(&self) -> Vec<(String, String)> {
-        let mut facts = Vec::new();
-        for hop in &self.hops {
-            facts.push((format!("link {}", hop.name), links::in_words(&hop.link)));
-        }
+        let mut facts = self.path_in_words();
         let tcp = &self.sender;
         facts.push((
             "segments".to_owned(),

@@ -1,6 +1,6 @@
 //! What the seeds of one variant say together: the numbers that the table and the report share.
 
-use crate::record::{Comparison, Row, VariantRuns};
+use crate::record::{Comparison, Medium, Row, VariantRuns};
 use crate::statistics::Estimate;
 
 /// The means over the seeds of one variant.
@@ -14,6 +14,12 @@ pub struct Summary<'a> {
     pub goodput_bps: Estimate,
     /// Goodput over the goodput of the undisturbed path; 1 is all of it.
     pub share: Estimate,
+    /// Retransmissions of any cause.
+    pub retransmits: Estimate,
+    /// Segments reported by DSACK.
+    pub dsacks: Estimate,
+    /// Holes that closed by late arrival, as the sender saw them.
+    pub reordering_events: Estimate,
     /// Times that loss detection entered recovery.
     pub fast_retransmits: Estimate,
     /// Those of which every retransmission proved needless.
@@ -33,6 +39,9 @@ impl<'a> Summary<'a> {
             runs: runs.rows.len(),
             goodput_bps: mean(|row| row.goodput_bps),
             share: Estimate::of(runs.rows.iter().map(|row| row.goodput_bps / undisturbed_bps)),
+            retransmits: mean(|row| row.retransmits as f64),
+            dsacks: mean(|row| row.dsacks as f64),
+            reordering_events: mean(|row| row.reordering_events as f64),
             fast_retransmits: mean(|row| row.fast_retransmits as f64),
             false_fast_retransmits: mean(|row| row.false_fast_retransmits as f64),
             timeouts: mean(|row| row.timeouts as f64),
@@ -53,58 +62,106 @@ pub fn best<'s, 'a>(summaries: &'s [Summary<'a>]) -> Option<&'s Summary<'a>> {
 }
 
 /// A column of the results: its head where space is short, and where it is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// For a terminal of 80 columns.
     pub short: &'static str,
     /// For a page.
     pub long: &'static str,
+    value: Value,
 }
 
-const fn column(short: &'static str, long: &'static str) -> Column {
-    Column { short, long }
+/// What a column shows of a summary.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Name,
+    Goodput,
+    Share,
+    /// Counts per run.
+    Count(fn(&Summary<'_>) -> f64),
+    Dupthresh,
 }
+
+const fn column(short: &'static str, long: &'static str, value: Value) -> Column {
+    Column { short, long, value }
+}
+
+const VARIANT: Column = column("variant", "Variant", Value::Name);
+const GOODPUT: Column = column("Mb/s", "Goodput, Mb/s", Value::Goodput);
+const SHARE: Column = column("share %", "Share,\u{a0}%", Value::Share);
+const FAST: Column =
+    column("fast rtx", "Fast retransmits", Value::Count(|s| s.fast_retransmits.mean));
+const FALSE: Column =
+    column("false", "of\u{a0}these false", Value::Count(|s| s.false_fast_retransmits.mean));
+const TIMEOUTS: Column = column("timeouts", "Timeouts", Value::Count(|s| s.timeouts.mean));
+
+/// The columns of a simulation.
+const SIMULATION: &[Column] = &[
+    VARIANT,
+    GOODPUT,
+    SHARE,
+    FAST,
+    FALSE,
+    TIMEOUTS,
+    column("dupthresh", "Mean dupthresh", Value::Dupthresh),
+];
+
+/// The columns of real packets: what a kernel counts, too.
+const WIRE: &[Column] = &[
+    VARIANT,
+    GOODPUT,
+    SHARE,
+    column("rtx", "Retransmissions", Value::Count(|s| s.retransmits.mean)),
+    column("DSACKs", "DSACKs", Value::Count(|s| s.dsacks.mean)),
+    column("reord", "Reorderings seen", Value::Count(|s| s.reordering_events.mean)),
+    FAST,
+    FALSE,
+    TIMEOUTS,
+];
 
 /// The columns of the results; [`cells`] fills them.
-pub const COLUMNS: [Column; 7] = [
-    column("variant", "Variant"),
-    column("Mb/s", "Goodput, Mb/s"),
-    column("share %", "Share,\u{a0}%"),
-    column("fast rtx", "Fast retransmits"),
-    column("false", "of\u{a0}these false"),
-    column("timeouts", "Timeouts"),
-    column("dupthresh", "Mean dupthresh"),
-];
+pub fn columns(comparison: &Comparison) -> &'static [Column] {
+    match comparison.medium {
+        Medium::Simulation => SIMULATION,
+        Medium::Wire => WIRE,
+    }
+}
 
 /// What a cell says where there is no number.
 const NONE: &str = "–";
 
-/// The results as text, one line of [`COLUMNS`] per summary; a column has as many decimals in every line.
-pub fn cells(summaries: &[Summary<'_>]) -> Vec<[String; COLUMNS.len()]> {
-    let goodput = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
-    let counts = |field: fn(&Summary<'_>) -> f64| {
-        let values: Vec<f64> = summaries.iter().map(field).collect();
-        let decimals = usize::from(values.iter().any(|v| v.is_finite() && v.fract() != 0.0));
-        values.into_iter().map(|v| number(v, decimals)).collect::<Vec<_>>()
-    };
-    let fast = counts(|s| s.fast_retransmits.mean);
-    let falsely = counts(|s| s.false_fast_retransmits.mean);
-    let timeouts = counts(|s| s.timeouts.mean);
-    let line = |(i, s): (usize, &Summary<'_>)| {
-        [
-            s.variant.to_owned(),
-            match number(s.goodput_bps.mean / 1e6, goodput) {
-                mean if s.runs < 2 => mean,
-                mean => format!("{mean} ± {}", number(s.goodput_bps.half_width / 1e6, goodput)),
-            },
-            number(s.share.mean * 100.0, 1),
-            fast[i].clone(),
-            falsely[i].clone(),
-            timeouts[i].clone(),
-            s.dupthresh.map_or_else(|| NONE.to_owned(), |d| number(d.mean, 1)),
-        ]
-    };
-    summaries.iter().enumerate().map(line).collect()
+impl Column {
+    /// The column's cells, one for each summary; all have as many decimals.
+    fn cells(&self, summaries: &[Summary<'_>]) -> Vec<String> {
+        let each = |cell: &dyn Fn(&Summary<'_>) -> String| summaries.iter().map(cell).collect();
+        match self.value {
+            Value::Name => each(&|s| s.variant.to_owned()),
+            Value::Goodput => {
+                let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
+                each(&|s| match number(s.goodput_bps.mean / 1e6, decimals) {
+                    mean if s.runs < 2 => mean,
+                    mean => {
+                        format!("{mean} ± {}", number(s.goodput_bps.half_width / 1e6, decimals))
+                    }
+                })
+            }
+            Value::Share => each(&|s| number(s.share.mean * 100.0, 1)),
+            Value::Count(count) => {
+                let broken = |v: f64| v.is_finite() && v.fract() != 0.0;
+                let decimals = usize::from(summaries.iter().any(|s| broken(count(s))));
+                each(&|s| number(count(s), decimals))
+            }
+            Value::Dupthresh => {
+                each(&|s| s.dupthresh.map_or_else(|| NONE.to_owned(), |d| number(d.mean, 1)))
+            }
+        }
+    }
+}
+
+/// The results as text: for each summary a line with a cell for each column.
+pub fn cells(columns: &[Column], summaries: &[Summary<'_>]) -> Vec<Vec<String>> {
+    let columns: Vec<_> = columns.iter().map(|column| column.cells(summaries)).collect();
+    (0..summaries.len()).map(|i| columns.iter().map(|cells| cells[i].clone()).collect()).collect()
 }
 
 /// Decimals that show goodputs of this size, given in bits per second, as Mb/s to three digits.
@@ -207,7 +264,7 @@ mod tests {
     fn a_single_run_has_no_interval_in_its_cell() {
         let mut comparison = fake::comparison();
         comparison.variants.iter_mut().for_each(|v| v.rows.truncate(1));
-        let cells = cells(&summaries(&comparison));
+        let cells = cells(SIMULATION, &summaries(&comparison));
         assert!(cells.iter().all(|line| !line[1].contains('±')), "{cells:?}");
         assert_eq!(effort(&comparison), "1 seed, 1000 s");
     }
@@ -217,7 +274,7 @@ mod tests {
         let mut comparison = fake::comparison();
         comparison.undisturbed_bps = 0.0;
         comparison.variants[1].rows.clear();
-        let cells = cells(&summaries(&comparison));
+        let cells = cells(SIMULATION, &summaries(&comparison));
         assert_eq!(cells[0][2], "–");
         assert_eq!(cells[1][1..], ["–"; 6]);
     }

@@ -4,9 +4,9 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Tab
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 use serde::Serialize;
 
-use crate::record::{Comparison, Row};
+use crate::record::{Comparison, Medium, Row};
 use crate::statistics::Estimate;
-use crate::summary::{COLUMNS, Summary, best, cells, effort, goodput_decimals, number, summaries};
+use crate::summary::{Summary, best, cells, columns, effort, goodput_decimals, number, summaries};
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -27,10 +27,12 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     if colour {
         table.enforce_styling();
     }
-    table.set_header(COLUMNS.map(|c| Cell::new(c.short).add_attribute(Attribute::Bold)));
-    for line in cells(&summaries) {
+    let columns = columns(comparison);
+    let head = columns.iter().map(|c| Cell::new(c.short).add_attribute(Attribute::Bold));
+    table.set_header(head);
+    for line in cells(columns, &summaries) {
         let wins = winner == Some(line[0].as_str());
-        table.add_row(line.map(|text| match Cell::new(text) {
+        table.add_row(line.into_iter().map(|text| match Cell::new(text) {
             cell if wins => cell.fg(Color::Green),
             cell => cell,
         }));
@@ -43,10 +45,15 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let undisturbed = comparison.undisturbed_bps;
     let undisturbed = number(undisturbed / 1e6, goodput_decimals([undisturbed]));
     let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
-    let below = format!("undisturbed: {undisturbed} Mb/s (sack, no impairments)");
+    let how = match comparison.medium {
+        Medium::Simulation => "sack, no impairments",
+        Medium::Wire => "sack, no impairments, simulated",
+    };
+    let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
     let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
+    let notes: String = comparison.notes.iter().map(|note| format!("{note}\n")).collect();
     let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
-    format!("{above}\n\n{}\n{below}\n", lines.collect::<String>())
+    format!("{above}\n\n{}\n{below}\n{notes}", lines.collect::<String>())
 }
 
 /// At most `width` characters of `text`.
@@ -73,6 +80,7 @@ pub fn json(comparison: &Comparison) -> String {
     let document = Document {
         scenario: &comparison.scenario,
         undisturbed_bps: comparison.undisturbed_bps,
+        notes: &comparison.notes,
         rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
         variants: summaries(comparison).iter().map(Means::of).collect(),
     };
@@ -84,6 +92,8 @@ pub fn json(comparison: &Comparison) -> String {
 struct Document<'a> {
     scenario: &'a str,
     undisturbed_bps: f64,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     rows: Vec<&'a Row>,
     variants: Vec<Means<'a>>,
 }
@@ -95,6 +105,9 @@ struct Means<'a> {
     runs: usize,
     goodput_bps: Interval,
     share_of_undisturbed: Interval,
+    retransmits: Interval,
+    dsacks: Interval,
+    reordering_events: Interval,
     fast_retransmits: Interval,
     false_fast_retransmits: Interval,
     timeouts: Interval,
@@ -121,6 +134,9 @@ impl<'a> Means<'a> {
             runs: summary.runs,
             goodput_bps: summary.goodput_bps.into(),
             share_of_undisturbed: summary.share.into(),
+            retransmits: summary.retransmits.into(),
+            dsacks: summary.dsacks.into(),
+            reordering_events: summary.reordering_events.into(),
             fast_retransmits: summary.fast_retransmits.into(),
             false_fast_retransmits: summary.false_fast_retransmits.into(),
             timeouts: summary.timeouts.into(),

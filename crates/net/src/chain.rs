@@ -27,6 +27,8 @@ pub struct Counts {
     pub offered: u64,
     /// Packets that have left it at its far end, copies included.
     pub delivered: u64,
+    /// Those of them that left behind one that had come later.
+    pub overtaken: u64,
     /// Packets that a full queue dropped.
     pub dropped: u64,
     /// Packets lost behind a queue.
@@ -44,6 +46,8 @@ pub struct Chain<P> {
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Orders packets that are due at the same instant.
     serial: u64,
+    /// The latest to come among those that have left, counted from 1.
+    last_out: u64,
     counts: Counts,
 }
 
@@ -60,6 +64,14 @@ struct Waiting<P> {
     serial: u64,
     /// The hop that it comes to then; the number of hops stands for the far end.
     next: usize,
+    packet: Crossing<P>,
+}
+
+/// A packet on its way.
+#[derive(Clone, Debug)]
+struct Crossing<P> {
+    /// Which of those that came it is, counted from 1.
+    number: u64,
     bytes: u32,
     packet: P,
 }
@@ -79,14 +91,15 @@ impl<P: Clone> Chain<P> {
             hops.reverse();
         }
         let waiting = BinaryHeap::new();
-        Ok(Self { hops, waiting, serial: 0, counts: Counts::default() })
+        Ok(Self { hops, waiting, serial: 0, last_out: 0, counts: Counts::default() })
     }
 
     /// Takes a packet of `bytes` octets at `now`, which must not go backwards, neither here nor
     /// behind what [`take`](Self::take) was told.
     pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
         self.counts.offered += 1;
-        self.cross(packet, bytes, 0, now);
+        let number = self.counts.offered;
+        self.cross(Crossing { number, bytes, packet }, 0, now);
     }
 
     /// When something happens next on the path.
@@ -102,10 +115,13 @@ impl<P: Clone> Chain<P> {
             }
             let Reverse(first) = self.waiting.pop()?;
             if first.next == self.hops.len() {
+                let Crossing { number, packet, .. } = first.packet;
                 self.counts.delivered += 1;
-                return Some((first.due, first.packet));
+                self.counts.overtaken += u64::from(number < self.last_out);
+                self.last_out = self.last_out.max(number);
+                return Some((first.due, packet));
             }
-            self.cross(first.packet, first.bytes, first.next, first.due);
+            self.cross(first.packet, first.next, first.due);
         }
     }
 
@@ -115,9 +131,9 @@ impl<P: Clone> Chain<P> {
     }
 
     /// The packet comes to hop `next` at `at`.
-    fn cross(&mut self, packet: P, bytes: u32, mut next: usize, mut at: Instant) {
+    fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
-            let outcome = hop.link.offer(bytes, at);
+            let outcome = hop.link.offer(packet.bytes, at);
             let shuffles = hop.shuffles;
             match outcome.verdict {
                 Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
@@ -129,18 +145,18 @@ impl<P: Clone> Chain<P> {
             if shuffles {
                 if outcome.duplicate {
                     self.counts.duplicated += 1;
-                    self.wait(packet.clone(), bytes, next, at);
+                    self.wait(packet.clone(), next, at);
                 }
                 break;
             }
         }
-        self.wait(packet, bytes, next, at);
+        self.wait(packet, next, at);
     }
 
-    fn wait(&mut self, packet: P, bytes: u32, next: usize, due: Instant) {
+    fn wait(&mut self, packet: Crossing<P>, next: usize, due: Instant) {
         let serial = self.serial;
         self.serial += 1;
-        self.waiting.push(Reverse(Waiting { due, serial, next, bytes, packet }));
+        self.waiting.push(Reverse(Waiting { due, serial, next, packet }));
     }
 }
 
@@ -221,7 +237,7 @@ mod tests {
         let late = trace(&mut chain, &[0, 1, 2]);
         // The second link is free again long before the late packet gets there.
         assert_eq!(late, [(at(22), 0), (at(24), 2), (at(123), 1)]);
-        assert_eq!(chain.counts().delayed, 1);
+        assert_eq!((chain.counts().delayed, chain.counts().overtaken), (1, 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use unruffled_path::Direction;
 
 use crate::lane::{Lane, LaneReport};
 use crate::pair::Device;
-use crate::{Chain, Error, Hop, Lateness};
+use crate::{Chain, Error, Hop, Lateness, Tap};
 
 /// Carries packets between two ends until it is stopped or dropped.
 #[derive(Debug)]
@@ -32,12 +32,14 @@ impl Emulator {
         left: &Arc<Device>,
         right: &Arc<Device>,
         hops: &[Hop],
+        tap: Option<&Tap>,
     ) -> Result<Self, Error> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = Instant::now();
         let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
             let chain = Chain::new(hops, direction)?;
-            Ok(Lane::new(from.clone(), to.clone(), chain, start, stop.clone()))
+            let tap = tap.map(|tap| (tap.clone(), direction));
+            Ok(Lane::new(from.clone(), to.clone(), chain, start, stop.clone(), tap))
         };
         let forward = lane(left, right, Direction::Forward)?;
         let reverse = lane(right, left, Direction::Reverse)?;

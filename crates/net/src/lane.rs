@@ -21,12 +21,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::set_current_timer_slack;
 use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
 use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
+use unruffled_path::Direction;
 use unruffled_units::{Duration, Instant};
 
 use crate::packet::is_carried;
 use crate::pair::Device;
 use crate::spin::Budget;
-use crate::{Chain, Counts, Lateness};
+use crate::{Chain, Counts, Lateness, Passed, Tap};
 
 /// How long the thread sleeps before it looks whether it is to stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
@@ -56,6 +57,7 @@ pub(crate) struct Lane {
     chain: Chain<Box<[u8]>>,
     start: Clock,
     stop: Arc<AtomicBool>,
+    tap: Option<(Tap, Direction)>,
     budget: Budget,
     ignored: u64,
     refused: u64,
@@ -69,9 +71,10 @@ impl Lane {
         chain: Chain<Box<[u8]>>,
         start: Clock,
         stop: Arc<AtomicBool>,
+        tap: Option<(Tap, Direction)>,
     ) -> Self {
         let (budget, lateness) = (Budget::new(), Lateness::new());
-        Self { from, to, chain, start, stop, budget, ignored: 0, refused: 0, lateness }
+        Self { from, to, chain, start, stop, tap, budget, ignored: 0, refused: 0, lateness }
     }
 
     /// Carries packets until it is told to stop.
@@ -112,7 +115,10 @@ impl Lane {
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.now();
             match self.to.send(packet) {
-                Ok(_) => return self.lateness.record(now.since(due)),
+                Ok(_) => {
+                    self.show(packet, Direction::Reverse, now);
+                    return self.lateness.record(now.since(due));
+                }
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => wait_for(&self.to, PollFlags::OUT, LONGEST_SLEEP),
                     ErrorKind::Interrupted | ErrorKind::OutOfMemory => {}
@@ -129,7 +135,9 @@ impl Lane {
                 Ok(length) => {
                     let packet = &buffer[..length];
                     if is_carried(packet) {
-                        self.chain.offer(packet.into(), length as u32, self.now());
+                        let now = self.now();
+                        self.show(packet, Direction::Forward, now);
+                        self.chain.offer(packet.into(), length as u32, now);
                     } else {
                         self.ignored += 1;
                     }
@@ -144,6 +152,16 @@ impl Lane {
             }
         }
         BATCH
+    }
+
+    /// Shows a packet that passes the left end, which packets of `way` do at this point.
+    fn show(&self, packet: &[u8], way: Direction, at: Instant) {
+        if let Some((tap, direction)) = &self.tap
+            && *direction == way
+        {
+            // Nobody looks any more.
+            let _ = tap.send(Passed { at, direction: way, packet: packet.into() });
+        }
     }
 
     /// Sleeps until a packet comes, or until shortly before one is due.

@@ -10,9 +10,15 @@ pub const TOLERABLE: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug)]
 pub struct Lateness(Histogram<u64>);
 
+impl Default for Lateness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Lateness {
     /// Of no packet yet. Times are kept to three digits, up to a minute.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3);
         Self(histogram.expect("these bounds are in the histogram's range"))
     }

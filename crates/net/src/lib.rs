@@ -2,7 +2,7 @@
 //!
 //! - [`Namespace`]: a network of its own, which lives no longer than the process that made it.
 //! - [`Pair`]: two of them, left and right, each with a TUN device that all its traffic goes to.
-//! - [`Application`]: a program at one end.
+//! - [`Application`]: a program at one end; [`Statistics`]: what a kernel counts there.
 //! - [`Emulator`]: carries packets from one device to the other over a [`Chain`] of the same links
 //!   that the simulator uses, in real time, and measures how late it was itself.
 //! - [`Chain`]: one direction of such a path; knows no clock and no device.
@@ -21,6 +21,8 @@ mod namespace;
 mod packet;
 mod pair;
 mod spin;
+mod statistics;
+mod tap;
 
 pub use application::Application;
 pub use chain::{Chain, Counts, Hop};
@@ -30,3 +32,5 @@ pub use lane::LaneReport;
 pub use lateness::{Lateness, TOLERABLE};
 pub use namespace::Namespace;
 pub use pair::{Pair, Side};
+pub use statistics::Statistics;
+pub use tap::{Passed, Tap};

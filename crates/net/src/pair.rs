@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::has_ipv6;
-use crate::{Emulator, Error, Hop, Namespace};
+use crate::{Emulator, Error, Hop, Namespace, Tap};
 
 /// The device in either namespace.
 const DEVICE: &str = "path0";
@@ -62,12 +62,12 @@ impl Pair {
     }
 
     /// Carries packets between the two ends over `hops`, which are listed from left to right. The
-    /// times of a scenario count from here.
+    /// times of a scenario count from here. What passes the left end is shown to `tap`, if any.
     ///
     /// # Errors
     /// A link's configuration that makes no sense, or no threads are to be had.
-    pub fn emulate(&self, hops: &[Hop]) -> Result<Emulator, Error> {
-        Emulator::start(&self.left.device, &self.right.device, hops)
+    pub fn emulate(&self, hops: &[Hop], tap: Option<&Tap>) -> Result<Emulator, Error> {
+        Emulator::start(&self.left.device, &self.right.device, hops, tap)
     }
 
     /// `sh -c line`, with the addresses of both ends in its environment: `UNRUFFLED_LEFT`,

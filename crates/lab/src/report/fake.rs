@@ -1,6 +1,6 @@
 //! A made-up comparison with plausible numbers, for the tests of tables and reports.
 
-use crate::record::{Comparison, Row, SendKind, Sent, Trace, VariantRuns};
+use crate::record::{Comparison, Medium, Row, SendKind, Sent, Trace, VariantRuns};
 
 /// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
 pub(crate) fn comparison() -> Comparison {
@@ -21,6 +21,8 @@ pub(crate) fn comparison() -> Comparison {
             fact("Late packets", "10 %, by N(25 ms, 8 ms)"),
             fact("Loss", "0.1 %, independent"),
         ],
+        medium: Medium::Simulation,
+        notes: Vec::new(),
         episodes: Vec::new(),
         undisturbed_bps: 9.5e6,
         variants: SHAPES.iter().enumerate().map(variant).collect(),
@@ -63,9 +65,10 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
             loss_rate: 0.001,
             out_of_order_rate: 0.1,
             reordering_events: 60_000,
-            cwnd_mean: mbps * 8.0,
+            cwnd_mean: Some(mbps * 8.0),
             loss_probes: 3,
             fa_ratio: dupthresh.map(|_| 0.9),
+            dsacks: falsely,
         }
     };
     VariantRuns {

@@ -52,7 +52,7 @@ fn victim() {
         return;
     }
     let Some(pair) = pair() else { return };
-    let _emulator = pair.emulate(&[hop(None, 10, vec![])]).expect("starts");
+    let _emulator = pair.emulate(&[hop(None, 10, vec![])], None).expect("starts");
     // One that detaches itself as far as it can, and one in the foreground.
     let mut detached = pair.shell("setsid sh -c 'trap \"\" HUP TERM; sleep 1000 & sleep 1001' &");
     let mut waiting = pair.shell("sleep 1002; true");

@@ -28,7 +28,8 @@ fn tell(report: &Report) {
 #[test]
 fn packets_take_the_propagation_delay_and_never_less() {
     let Some(pair) = pair() else { return };
-    let emulator = pair.emulate(&[hop(None, 15, vec![]), hop(None, 5, vec![])]).expect("starts");
+    let emulator =
+        pair.emulate(&[hop(None, 15, vec![]), hop(None, 5, vec![])], None).expect("starts");
     let arrivals = send(&pair, 100, ms(3));
     let mut took: Vec<Duration> = arrivals.iter().map(|arrival| arrival.took).collect();
     took.sort();
@@ -44,7 +45,7 @@ fn packets_take_the_propagation_delay_and_never_less() {
 #[test]
 fn a_burst_comes_out_at_the_rate_of_the_link() {
     let Some(pair) = pair() else { return };
-    let emulator = pair.emulate(&[hop(Some(1.0), 10, vec![])]).expect("starts");
+    let emulator = pair.emulate(&[hop(Some(1.0), 10, vec![])], None).expect("starts");
     let arrivals = send(&pair, 400, ms(0));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
     // 1 ms each, from the first to the last.
@@ -58,7 +59,7 @@ fn a_full_queue_drops_its_tail() {
     let Some(pair) = pair() else { return };
     let slow = hop(Some(20.0), 1, vec![]);
     let slow = Hop { link: LinkConfig { queue: Some(10), ..slow.link }, ..slow };
-    let emulator = pair.emulate(&[slow]).expect("starts");
+    let emulator = pair.emulate(&[slow], None).expect("starts");
     let arrivals = send(&pair, 40, ms(0));
     // Ten find room. On a busy machine the burst may last until one or two of them have left.
     assert!((10..=13).contains(&arrivals.len()), "{}", arrivals.len());
@@ -74,7 +75,7 @@ fn the_packets_late_are_those_that_the_simulated_link_delays() {
     let delay = Distribution::Constant(unruffled_units::Duration::from_millis(300));
     let late = Impairment::Delay { fraction: 0.2, delay, applies: Applies::Data };
     let hop = hop(None, 1, vec![late]);
-    let emulator = pair.emulate(std::slice::from_ref(&hop)).expect("starts");
+    let emulator = pair.emulate(std::slice::from_ref(&hop), None).expect("starts");
     let arrivals = send(&pair, PACKETS, Duration::from_micros(500));
     let mut late: Vec<u32> =
         arrivals.iter().filter(|a| a.took >= ms(301)).map(|arrival| arrival.number).collect();
@@ -98,7 +99,7 @@ fn packets_overtake_those_on_a_longer_path() {
     let Some(pair) = pair() else { return };
     let extra = unruffled_units::Duration::from_millis(150);
     let alternate = Impairment::Alternate { every: 2, extra, applies: Applies::Data };
-    let emulator = pair.emulate(&[hop(None, 1, vec![alternate])]).expect("starts");
+    let emulator = pair.emulate(&[hop(None, 1, vec![alternate])], None).expect("starts");
     let arrivals = send(&pair, 10, ms(1));
     assert_eq!(numbers(&arrivals), [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
     drop(emulator);
@@ -112,7 +113,7 @@ fn a_transfer_survives_loss_and_doubling_over_both_ip_versions() {
         Impairment::Loss { fraction: 0.02, applies: Applies::Data },
         Impairment::Duplicate { fraction: 0.02, applies: Applies::Both },
     ];
-    let emulator = pair.emulate(&[hop(None, 2, impairments)]).expect("starts");
+    let emulator = pair.emulate(&[hop(None, 2, impairments)], None).expect("starts");
     for address in pair.right.addresses() {
         let listener = at(&pair.right, || TcpListener::bind((address, 80)).expect("a port"));
         let sent: Vec<u8> = (0..OCTETS).map(|n| (n % 251) as u8).collect();

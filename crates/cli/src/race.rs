@@ -1,0 +1,157 @@
+//! `unruffled race`.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::{Error, Scenario, compare};
+use unruffled_race::{Competitor, Course, Finished, Length, Recording};
+
+use crate::output::{self, Results};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A built-in scenario (half-late, few-late, in-order, …) or a TOML file; dcr-t20 repeats a
+    /// paper's table
+    #[arg(default_value = "half-late")]
+    scenario: String,
+    /// Congestion controls of the kernel to run, or none [default: what it has of cubic, reno, bbr]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    kernel: Vec<String>,
+    /// Our senders to run, in place of the scenario's, or none (see `unruffled variants`)
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "reverse")]
+    variants: Vec<String>,
+    /// Let the kernel send to our stack, in place of any sender to the kernel
+    #[arg(long)]
+    reverse: bool,
+    /// Let all send at once and share the path, in place of one after another
+    #[arg(long)]
+    together: bool,
+    /// How long each transfer lasts [default: 30 s]
+    #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
+    duration: Option<unruffled_units::Duration>,
+    /// Send so much in place of what goes in a time, such as 33MB
+    #[arg(long, value_name = "OCTETS", value_parser = unruffled_units::parse_bytes)]
+    #[arg(conflicts_with = "duration")]
+    bytes: Option<u64>,
+    /// How many seeds to run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    results: Results,
+    /// Write the packets at the left end, first seed, as pcapng: an interface for each heat
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+}
+
+/// What a transfer lasts if nobody says.
+const USUAL: Length = Length::Time(Duration::from_secs(30));
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok(status) => status,
+        Err(error) => crate::refuse(error),
+    }
+}
+
+fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let scenario = Scenario::load(&arguments.scenario, &arguments.set)?;
+    let competitors = competitors(arguments, &scenario)?;
+    let length = match (arguments.bytes.or(scenario.bytes), arguments.duration) {
+        (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
+        (Some(octets), None) => Length::Bytes(octets),
+        (None, None) => USUAL,
+    };
+    let report = arguments.results.report_path(&format!("race-{}", scenario.name));
+    output::check(
+        Path::new(&arguments.scenario),
+        &[("the report", report.as_deref()), ("the recording", arguments.pcap.as_deref())],
+    )?;
+    let course = Course {
+        scenario: &scenario,
+        competitors: &competitors,
+        length,
+        seeds: arguments.seeds,
+        together: arguments.together,
+        reverse: arguments.reverse,
+    };
+    let finished = match &arguments.pcap {
+        None => with_progress(&course, None)?,
+        Some(path) => {
+            let mut finished = None;
+            output::write(path, |file| {
+                let mut recording = Recording::new(file).map_err(std::io::Error::other)?;
+                finished = Some(with_progress(&course, Some(&mut recording)));
+                recording.finish().map_err(std::io::Error::other)
+            })
+            .map_err(|e| Error::output(path, e))?;
+            crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));
+            finished.ok_or("no race")??
+        }
+    };
+    for failure in &finished.failures {
+        crate::tell(&format!("unruffled: {failure}"));
+    }
+    let written = arguments.results.write(&finished.comparison, report.as_deref());
+    let printed = crate::print(&arguments.results.text(&finished.comparison));
+    written?;
+    Ok(if finished.failures.is_empty() { printed } else { ExitCode::FAILURE })
+}
+
+/// Who was asked for.
+fn competitors(
+    arguments: &Arguments,
+    scenario: &Scenario,
+) -> Result<Vec<Competitor>, Box<dyn std::error::Error>> {
+    let nobody = |names: &[String]| names.len() == 1 && names[0] == "none";
+    let mut competitors = match arguments.kernel.as_slice() {
+        [] => Competitor::usual_kernels(),
+        names if nobody(names) => Vec::new(),
+        names => Competitor::kernels(names)?,
+    };
+    let variants = match arguments.variants.as_slice() {
+        _ if arguments.reverse => Vec::new(),
+        [] if arguments.together => return Err("--together: expected --variants, too".into()),
+        [] => {
+            let place = format!("{}: variants", arguments.scenario);
+            compare::variants(scenario, &scenario.variants, &place)?
+        }
+        names if nobody(names) => Vec::new(),
+        names => compare::variants(scenario, names, "--variants")?,
+    };
+    competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+    if competitors.is_empty() {
+        return Err("race: nobody takes part: expected --kernel or --variants".into());
+    }
+    Ok(competitors)
+}
+
+type Output = BufWriter<std::fs::File>;
+
+fn with_progress(
+    course: &Course<'_>,
+    recording: Option<&mut Recording<Output>>,
+) -> Result<Finished, unruffled_race::Error> {
+    let bar = ProgressBar::new(course.heats());
+    if let Ok(style) =
+        ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} heats, {elapsed}")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    let mut begun = 0;
+    let finished = course.run(recording, |names| {
+        bar.set_message(names.to_owned());
+        bar.set_position(begun);
+        begun += 1;
+    });
+    bar.finish_and_clear();
+    finished
+}

@@ -1,0 +1,71 @@
+//! Who takes part.
+
+use std::fs;
+
+use unruffled_tcp::Variant;
+
+use crate::Error;
+
+/// The congestion controls that are asked for if nobody says which.
+const USUAL: [&str; 3] = ["cubic", "reno", "bbr"];
+
+/// A sender.
+#[derive(Clone, Debug)]
+pub enum Competitor {
+    /// The kernel, under this congestion control.
+    Kernel(String),
+    /// Ours.
+    Ours(Box<Variant>),
+}
+
+impl Competitor {
+    /// The kernel under each of these congestion controls.
+    ///
+    /// # Errors
+    /// The kernel lacks one.
+    pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
+        let available = available();
+        let known = |name: &&String| available.iter().any(|a| a == *name);
+        if let Some(missing) = names.iter().find(|name| !known(name)) {
+            let available = available.join(", ");
+            return Err(Error::NoCongestionControl { name: missing.clone(), available });
+        }
+        Ok(names.iter().cloned().map(Self::Kernel).collect())
+    }
+
+    /// The kernel under what it has of CUBIC, Reno and BBR.
+    pub fn usual_kernels() -> Vec<Self> {
+        let available = available();
+        let there = USUAL.iter().filter(|name| available.iter().any(|a| a == *name));
+        there.map(|&name| Self::Kernel(name.to_owned())).collect()
+    }
+
+    /// The name of its rows: `kernel-cubic`, or the variant's.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Kernel(control) => format!("kernel-{control}"),
+            Self::Ours(variant) => variant.name().to_owned(),
+        }
+    }
+
+    /// One line on what it is.
+    pub(crate) fn about(&self) -> String {
+        match self {
+            Self::Kernel(control) => format!("Linux {} with {control}", release()),
+            Self::Ours(variant) => variant.row().about.to_owned(),
+        }
+    }
+}
+
+/// What the kernel offers.
+fn available() -> Vec<String> {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let names = fs::read_to_string(path).unwrap_or_default();
+    names.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The kernel's release.
+pub(crate) fn release() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
+}

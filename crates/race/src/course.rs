@@ -1,0 +1,247 @@
+//! A race: heats, one after another.
+
+use std::io::Write;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use unruffled_lab::Scenario;
+use unruffled_lab::compare::undisturbed_bps;
+use unruffled_lab::record::{Comparison, Medium, Row, Trace, VariantRuns};
+use unruffled_net::{Hop, Lateness, Pair, Report, TOLERABLE};
+use unruffled_units as units;
+
+use crate::competitor::release;
+use crate::entrant::Entrant;
+use crate::guest::mtu;
+use crate::payload::Payload;
+use crate::{Competitor, Error, Recording};
+
+/// How much is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// What can be sent in this time, the handshake included.
+    Time(Duration),
+    /// So many octets; their time is measured, the handshake included.
+    Bytes(u64),
+}
+
+impl Length {
+    /// How long it takes, or would take over an ideal path.
+    pub(crate) fn expected(self, scenario: &Scenario) -> units::Duration {
+        match self {
+            Self::Time(time) => units::Duration::from_nanos(time.as_nanos() as u64),
+            Self::Bytes(octets) => {
+                let rates = scenario.hops.iter().filter_map(|hop| hop.link.rate);
+                let slowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
+                units::Duration::from_secs_f64(octets as f64 * 8.0 / slowest)
+            }
+        }
+    }
+}
+
+/// What is sent, by whom, over which path.
+#[derive(Clone, Debug)]
+pub struct Course<'a> {
+    /// The path, and settings of our senders; how long it runs, and for whom, stands below.
+    pub scenario: &'a Scenario,
+    /// Who sends.
+    pub competitors: &'a [Competitor],
+    /// How much.
+    pub length: Length,
+    /// How many seeds; they are 1, 2, 3 …
+    pub seeds: u64,
+    /// All send at once and share the path, in place of one after another.
+    pub together: bool,
+    /// Our stack receives, in place of a kernel.
+    pub reverse: bool,
+}
+
+/// A race that is over.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The results, in the order of the competitors.
+    pub comparison: Comparison,
+    /// Transfers that failed, a line each.
+    pub failures: Vec<String>,
+    /// How late the emulator was, in all heats.
+    pub lateness: Lateness,
+}
+
+/// What came of one competitor in one heat.
+type Ran = Result<(Row, Trace), String>;
+
+impl Course<'_> {
+    /// How many heats there are.
+    pub fn heats(&self) -> u64 {
+        if self.together { self.seeds } else { self.seeds * self.competitors.len() as u64 }
+    }
+
+    /// Runs all heats. `started` is told who runs before each heat, and `recording` gets the packets
+    /// of the first seed.
+    ///
+    /// # Errors
+    /// No emulated path is to be had, or the kernel lacks a congestion control. A transfer that fails
+    /// is none of these; the others go on.
+    pub fn run<W: Write + Send>(
+        &self,
+        mut recording: Option<&mut Recording<W>>,
+        mut started: impl FnMut(&str),
+    ) -> Result<Finished, Error> {
+        let undisturbed = Scenario {
+            duration: Length::expected(self.length, self.scenario),
+            ..self.scenario.clone()
+        };
+        let undisturbed = Scenario { warmup: units::Duration::ZERO, bytes: None, ..undisturbed };
+        let undisturbed_bps = undisturbed_bps(&undisturbed).map_err(unruffled_net::Error::from)?;
+        let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
+        let (mut failures, mut lateness) = (Vec::new(), Lateness::new());
+        let all: Vec<usize> = (0..runs.len()).collect();
+        let heats: Vec<&[usize]> = if self.together { vec![&all] } else { all.chunks(1).collect() };
+        for seed in 1..=self.seeds {
+            for &heat in &heats {
+                let names: Vec<String> = heat.iter().map(|&i| self.competitors[i].name()).collect();
+                let names = names.join(" and ");
+                started(&names);
+                let recording = recording.as_deref_mut().filter(|_| seed == 1);
+                let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
+                lateness = lateness.and(&report.lateness());
+                for (&i, ran) in heat.iter().zip(ran) {
+                    match ran {
+                        Ok((row, trace)) => {
+                            if runs[i].rows.is_empty() {
+                                runs[i].trace = trace;
+                            }
+                            runs[i].rows.push(row);
+                        }
+                        Err(failure) => failures.push(failure),
+                    }
+                }
+            }
+        }
+        let mut notes = vec![self.summary(&runs), timeliness(&lateness)];
+        notes.extend(self.together.then(|| shares(&runs)).flatten());
+        let comparison = Comparison {
+            scenario: self.scenario.name.clone(),
+            medium: Medium::Wire,
+            notes,
+            title: self.scenario.title.clone(),
+            source: self.scenario.source.clone(),
+            scenario_toml: self.scenario.toml.clone(),
+            facts: self.facts(),
+            episodes: self.scenario.episodes(),
+            undisturbed_bps,
+            variants: runs,
+        };
+        Ok(Finished { comparison, failures, lateness })
+    }
+
+    /// One heat over a path of its own, by those of the competitors that `who` says.
+    fn heat<W: Write + Send>(
+        &self,
+        who: &[usize],
+        seed: u64,
+        recording: Option<(&mut Recording<W>, String)>,
+    ) -> Result<(Vec<Ran>, Report), Error> {
+        let pair = Pair::new(mtu(self.scenario))?;
+        let hops: Vec<Hop> = self
+            .scenario
+            .links(seed)
+            .map(|(link, seed)| Hop { link: link.clone(), seed })
+            .collect();
+        let entrants = who
+            .iter()
+            .zip(0..)
+            .map(|(&i, n)| Entrant::new(self, &self.competitors[i], &pair, n))
+            .collect::<Result<Vec<_>, _>>()?;
+        thread::scope(|scope| {
+            let (tap, packets) = channel();
+            let emulator = pair.emulate(&hops, recording.is_some().then_some(&tap))?;
+            drop(tap);
+            if let Some((recording, name)) = recording {
+                scope.spawn(move || recording.heat(&name, &packets));
+            }
+            let runners: Vec<_> = entrants
+                .into_iter()
+                .map(|entrant| scope.spawn(move || entrant.run(seed)))
+                .collect();
+            let outcomes: Vec<_> = runners
+                .into_iter()
+                .map(|runner| runner.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+                .collect();
+            let report = emulator.stop();
+            let counts = report.forward.counts;
+            let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+            let ran = who.iter().zip(outcomes).map(|(&i, outcome)| {
+                let who = format!("{}, seed {seed}", self.competitors[i].name());
+                let outcome = outcome.map_err(|error| format!("{who}: {error}"))?;
+                let expected = Payload::hash(seed, outcome.received.octets);
+                if outcome.received.digest != expected {
+                    return Err(format!("{who}: what arrived is not what was sent"));
+                }
+                let (mut row, trace) = outcome.tell(self.scenario);
+                row.loss_rate = share(counts.dropped + counts.lost, counts.offered);
+                row.out_of_order_rate = share(counts.overtaken, counts.delivered);
+                Ok((row, trace))
+            });
+            Ok((ran.collect(), report))
+        })
+    }
+
+    /// The path and the ends, for people.
+    fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = self.scenario.path_in_words();
+        let fact = |what: &str, value: String| (what.to_owned(), value);
+        facts.push(fact("packets", format!("IPv4, up to {} B", mtu(self.scenario))));
+        let kernel = format!("Linux {}", release());
+        let receiver = if self.reverse { "our stack".to_owned() } else { kernel };
+        facts.push(fact("receiver", receiver));
+        facts.push(fact("initial window of ours", self.scenario.sender.initial_window.to_string()));
+        facts.push(fact("least RTO of ours", self.scenario.sender.min_rto.to_string()));
+        let what = match self.length {
+            Length::Time(time) => format!("as much as goes in {} s", time.as_secs_f64()),
+            Length::Bytes(octets) => format!("{octets} B"),
+        };
+        let how = if self.together { "all at once" } else { "one after another" };
+        facts.push(fact("transfer", format!("{what}, {how}; {} seeds", self.seeds)));
+        facts
+    }
+
+    fn summary(&self, runs: &[VariantRuns]) -> String {
+        let transfers: usize = runs.iter().map(|v| v.rows.len()).sum();
+        let receiver = if self.reverse { "our stack" } else { "the kernel" };
+        format!("{transfers} transfers to {receiver}, the same hash at both ends of each")
+    }
+}
+
+/// Before anything ran.
+fn blank(competitor: &Competitor) -> VariantRuns {
+    VariantRuns {
+        name: competitor.name(),
+        about: competitor.about(),
+        rows: Vec::new(),
+        trace: Trace::default(),
+    }
+}
+
+/// How late the emulator was, in one line.
+fn timeliness(lateness: &Lateness) -> String {
+    let micros = |share| lateness.quantile(share).as_nanos().div_ceil(1_000);
+    let mut line = format!("emulator late: p50 {} us, p99 {} us", micros(0.5), micros(0.99));
+    if lateness.is_intolerable() {
+        line += &format!("; warning: the machine could not keep up, {TOLERABLE} is tolerable");
+    }
+    line
+}
+
+/// How those who ran at once shared what was delivered.
+fn shares(runs: &[VariantRuns]) -> Option<String> {
+    let mean = |v: &VariantRuns| {
+        let sum: f64 = v.rows.iter().map(|row| row.goodput_bps).sum();
+        sum / v.rows.len() as f64
+    };
+    let all: f64 = runs.iter().map(mean).sum();
+    let share = |v: &VariantRuns| format!("{} {:.1} %", v.name, 100.0 * mean(v) / all);
+    let shares = runs.iter().map(share).collect::<Vec<_>>().join(", ");
+    all.is_finite().then(|| format!("shares of {:.2} Mb/s: {shares}", all / 1e6))
+}

@@ -1,0 +1,198 @@
+//! A competitor at the start: the sockets and stacks of its transfer.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
+use unruffled_net::{Namespace, Pair, Statistics};
+use unruffled_tcp::Variant;
+use unruffled_wire::driver::Driver;
+use unruffled_wire::stream;
+
+use crate::course::{Course, Length};
+use crate::outcome::{Account, Outcome, Watch};
+use crate::transfer::{PATIENCE, Received, receive, send};
+use crate::{Competitor, Error, guest};
+
+/// The port of the first receiver.
+const PORT: u16 = 5001;
+
+/// How long a connection may take to come about.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// Its transfer is about to begin.
+pub(crate) struct Entrant<'a> {
+    course: &'a Course<'a>,
+    competitor: &'a Competitor,
+    sender: Sender<'a>,
+    receiver: Receiver,
+    to: SocketAddr,
+}
+
+enum Sender<'a> {
+    Kernel { network: Network<'a>, control: &'a str },
+    Ours(Driver),
+}
+
+/// The network that a kernel sends from: that of the end, or one behind it.
+enum Network<'a> {
+    End(&'a Namespace),
+    Guest(Namespace),
+}
+
+impl Network<'_> {
+    fn namespace(&self) -> &Namespace {
+        match self {
+            Self::End(namespace) => namespace,
+            Self::Guest(namespace) => namespace,
+        }
+    }
+}
+
+enum Receiver {
+    Kernel(TcpListener),
+    /// The listener ends before the driver that runs it.
+    Ours {
+        listener: stream::TcpListener,
+        _driver: Driver,
+    },
+}
+
+impl<'a> Entrant<'a> {
+    /// The `n`th of those who run at once. The kernel counts network by network, so a second kernel
+    /// gets a network of its own.
+    pub(crate) fn new(
+        course: &'a Course<'a>,
+        competitor: &'a Competitor,
+        pair: &'a Pair,
+        n: u8,
+    ) -> Result<Self, Error> {
+        let scenario = course.scenario;
+        let sender = match competitor {
+            Competitor::Kernel(control) => {
+                let guest = (n > 0)
+                    .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
+                    .transpose()?;
+                let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                Sender::Kernel { network, control }
+            }
+            Competitor::Ours(variant) => {
+                Sender::Ours(guest::stack(&pair.left, n, scenario, variant)?.0)
+            }
+        };
+        let port = PORT + u16::from(n);
+        let (receiver, to) = if course.reverse {
+            let sack = Variant::named("sack").expect("the table has it");
+            let (driver, own) = guest::stack(&pair.right, n, scenario, &sack)?;
+            let to = SocketAddr::new(IpAddr::V4(own), port);
+            let listener = stream::TcpListener::bind(&driver.handle(), to, 1);
+            let listener = listener.map_err(Error::system("a listener of our own"))?;
+            (Receiver::Ours { listener, _driver: driver }, to)
+        } else {
+            let to = SocketAddr::new(IpAddr::V4(pair.right.v4), port);
+            let listener = pair
+                .right
+                .namespace
+                .run(|| TcpListener::bind(to).map_err(Error::system("a listener of the kernel")))?;
+            (Receiver::Kernel(listener), to)
+        };
+        Ok(Self { course, competitor, sender, receiver, to })
+    }
+
+    /// The transfer. It fails if no connection comes about, or if one breaks.
+    pub(crate) fn run(self, seed: u64) -> io::Result<Outcome> {
+        let Course { scenario, length, .. } = *self.course;
+        let start = Instant::now();
+        let (received, account) = match &self.sender {
+            Sender::Kernel { network, control } => {
+                let network = network.namespace();
+                let stream =
+                    network.run(|| connect(self.to, control).map_err(Error::system("connecting")));
+                let stream = stream.map_err(io::Error::other)?;
+                stream.set_write_timeout(Some(PATIENCE))?;
+                let received = self.transfer(stream, seed, start)?;
+                (received, Account::Kernel(Statistics::of(network)?))
+            }
+            Sender::Ours(driver) => {
+                let handle = driver.handle();
+                let expected = length.expected(scenario);
+                let watch = Watch::new(handle.now(), expected, scenario.sender.mss);
+                let watcher = Arc::clone(&watch);
+                handle.with(|stack| {
+                    stack.watch(Some(Box::new(move |_, now, event| {
+                        let watch: &Mutex<Watch> = &watcher;
+                        watch.lock().unwrap_or_else(PoisonError::into_inner).event(now, event);
+                    })));
+                });
+                let connect =
+                    stream::TcpStream::connect_from(&handle, None, self.to, Some(HANDSHAKE));
+                let mut stream = connect?;
+                stream.set_write_timeout(Some(PATIENCE));
+                let received = self.transfer(stream.clone(), seed, start)?;
+                handle.with(|stack| stack.watch(None));
+                stream.abort();
+                (received, Account::Ours(watch))
+            }
+        };
+        let seconds = match length {
+            Length::Time(time) => time,
+            Length::Bytes(_) => received.last,
+        };
+        let seconds = seconds.as_secs_f64();
+        Ok(Outcome { received, account, name: self.competitor.name(), seed, seconds })
+    }
+
+    /// Sends from `stream` to the receiver until that has enough.
+    fn transfer(
+        &self,
+        stream: impl io::Write + Send,
+        seed: u64,
+        start: Instant,
+    ) -> io::Result<Received> {
+        let (length, stop) = (self.course.length, AtomicBool::new(false));
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| send(stream, seed, length, &stop));
+            let received = self.receive(start);
+            stop.store(true, Ordering::Relaxed);
+            let sent = match sender.join() {
+                Ok(sent) => sent,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            match (received, sent) {
+                // A receiver that had enough may have closed before the sender heard of it.
+                (Ok(received), _) if received.complete => Ok(received),
+                (Err(error), _) | (_, Err(error)) => Err(error),
+                (Ok(_), Ok(())) => Err(ErrorKind::UnexpectedEof.into()),
+            }
+        })
+    }
+
+    fn receive(&self, start: Instant) -> io::Result<Received> {
+        let length = self.course.length;
+        match &self.receiver {
+            Receiver::Kernel(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                receive(stream, length, start)
+            }
+            Receiver::Ours { listener, .. } => {
+                let mut stream = listener.accept()?;
+                stream.set_read_timeout(Some(PATIENCE));
+                receive(stream, length, start)
+            }
+        }
+    }
+}
+
+/// A kernel's connection under a congestion control. Only the first network may have another than
+/// an unrestricted one as its default, so the socket has to be told.
+fn connect(to: SocketAddr, control: &str) -> io::Result<TcpStream> {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
+    sockopt::set_tcp_congestion(&socket, control)?;
+    rustix::net::connect(&socket, &to)?;
+    Ok(TcpStream::from(socket))
+}

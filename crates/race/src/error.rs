@@ -1,0 +1,32 @@
+//! Why a race did not take place.
+
+/// Why there is no race; prints as one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No emulated path is to be had.
+    #[error(transparent)]
+    Net(#[from] unruffled_net::Error),
+    /// The kernel has no such congestion control.
+    #[error("--kernel {name}: not in this kernel: expected names among {available}")]
+    NoCongestionControl {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        available: String,
+    },
+    /// The system refused something that every race needs.
+    #[error("{what}: {reason}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// Why.
+        reason: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Tells what the system refused.
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |reason| Self::System { what, reason }
+    }
+}

@@ -1,0 +1,81 @@
+//! What stands behind the kernel of an end, which forwards its packets: our stack, or another kernel.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use unruffled_lab::Scenario;
+use unruffled_net::{Namespace, Side};
+use unruffled_tcp::{Config, IpVersion, Variant};
+use unruffled_wire::device::Tun;
+use unruffled_wire::driver::Driver;
+use unruffled_wire::stack::{Stack, StackConfig};
+
+use crate::Error;
+
+/// Octets of the IP and TCP headers without options.
+const HEADERS: u32 = 40;
+
+/// The addresses of guest `n`: the host's end of the link to it, and its own.
+fn addresses(n: u8) -> (Ipv4Addr, Ipv4Addr) {
+    (Ipv4Addr::new(10, 1, n, 1), Ipv4Addr::new(10, 1, n, 2))
+}
+
+/// The longest packet that carries a segment of the scenario.
+pub(crate) fn mtu(scenario: &Scenario) -> u16 {
+    u16::try_from(scenario.sender.mss + HEADERS).unwrap_or(u16::MAX)
+}
+
+/// Our stack as guest `n` of an end, and its address.
+pub(crate) fn stack(
+    host: &Side,
+    n: u8,
+    scenario: &Scenario,
+    variant: &Variant,
+) -> Result<(Driver, Ipv4Addr), Error> {
+    host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
+    let ((gateway, own), mtu) = (addresses(n), mtu(scenario));
+    let tun = host.namespace.run(|| {
+        let kernel = [(IpAddr::V4(gateway), 24)];
+        Tun::create(&format!("guest{n}"), mtu, &kernel).map_err(Error::system("a TUN device"))
+    })?;
+    let secret = Error::system("a secret for sequence numbers");
+    let config = StackConfig::new(vec![own.into()], variant.clone()).map_err(secret)?;
+    let config = StackConfig { mtu, connection: connection(scenario), ..config };
+    let driver = Driver::spawn(tun, Stack::new(config)).map_err(Error::system("a thread"))?;
+    Ok((driver, own))
+}
+
+/// The standards' settings for real packets, with what the scenario says of senders.
+fn connection(scenario: &Scenario) -> Config {
+    let told = &scenario.sender;
+    Config {
+        initial_window: told.initial_window,
+        max_cwnd: told.max_cwnd,
+        min_rto: told.min_rto,
+        max_rto: told.max_rto,
+        pipe: told.pipe,
+        timestamps: told.timestamps,
+        // A bulk transfer ends with the race, not before.
+        nagle: false,
+        give_up: None,
+        ..Config::wire(IpVersion::V4)
+    }
+}
+
+/// Another kernel's network as guest `n` of an end.
+pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<Namespace, Error> {
+    host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
+    let (gateway, own) = addresses(n);
+    let guest = Namespace::new("unruffled-guest")?;
+    host.namespace.ip(&format!(
+        "link add guest{n} mtu {mtu} type veth peer name up0 mtu {mtu} netns {}\n\
+         address add {gateway}/24 dev guest{n}\n\
+         link set dev guest{n} up\n",
+        guest.keeper(),
+    ))?;
+    guest.ip(&format!(
+        "address add {own}/24 dev up0\n\
+         link set dev up0 up\n\
+         route add default via {gateway}\n"
+    ))?;
+    Ok(guest)
+}

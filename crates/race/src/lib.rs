@@ -1,0 +1,30 @@
+//! Real packets against each other: the same transfer by the kernel's congestion controls and by our
+//! senders, one after another over the same emulated path with the same seeds, or two at once.
+//!
+//! - [`Competitor`]: who sends, the kernel under one of its congestion controls or a variant of ours.
+//! - [`Course`]: what is sent, how, and over which path; [`Course::run`] gives the same
+//!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
+//!   of `compare`.
+//! - [`Recording`]: the packets of a race as pcapng.
+//!
+//! A transfer is between two network namespaces. The kernel's sender is a socket in the left one; ours
+//! is a stack behind a TUN interface of the left one, which forwards. The receiver is a socket in the
+//! right one. With [`Course::reverse`] the kernel sends from the left and our stack, behind the right
+//! one, receives.
+#![cfg(target_os = "linux")]
+
+mod competitor;
+mod counters;
+mod course;
+mod entrant;
+mod error;
+mod guest;
+mod outcome;
+mod payload;
+mod recording;
+mod transfer;
+
+pub use competitor::Competitor;
+pub use course::{Course, Finished, Length};
+pub use error::Error;
+pub use recording::Recording;

@@ -1,0 +1,90 @@
+//! What a transfer came to, as a row and a trace.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use unruffled_lab::Scenario;
+use unruffled_lab::meter::Meter;
+use unruffled_lab::record::{Row, Trace};
+use unruffled_lab::recorder::Recorder;
+use unruffled_net::Statistics;
+use unruffled_sim::{End, FlowId, Monitor};
+use unruffled_tcp::Event;
+use unruffled_units::{Duration, Instant};
+
+use crate::counters;
+use crate::transfer::{Received, SLICE};
+
+/// Follows what our sender does.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// The stack's time at the start.
+    origin: Instant,
+    meter: Meter,
+    recorder: Recorder,
+}
+
+impl Watch {
+    /// For a transfer of about `duration` that starts now, at `origin`.
+    pub(crate) fn new(origin: Instant, duration: Duration, mss: u32) -> Arc<Mutex<Self>> {
+        let (meter, warmup) = (Meter::default(), Duration::ZERO);
+        let recorder = Recorder::new(duration, warmup, mss);
+        Arc::new(Mutex::new(Self { origin, meter, recorder }))
+    }
+
+    pub(crate) fn event(&mut self, now: Instant, event: &Event) {
+        let now = Instant::ZERO + now.since(self.origin);
+        self.meter.event(FlowId(0), End::Sender, now, event);
+        self.recorder.event(FlowId(0), End::Sender, now, event);
+    }
+}
+
+/// Who knows what the sender did.
+#[derive(Debug)]
+pub(crate) enum Account {
+    /// The sending kernel.
+    Kernel(Statistics),
+    /// Our own sender.
+    Ours(Arc<Mutex<Watch>>),
+}
+
+/// A transfer that took place.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) received: Received,
+    pub(crate) account: Account,
+    /// What the row is of.
+    pub(crate) name: String,
+    pub(crate) seed: u64,
+    /// Measured time, in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl Outcome {
+    /// The row and the trace; what the path did to packets is not in them yet.
+    pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
+        let Self { received, account, name, seed, seconds } = self;
+        let (mut row, mut trace) = match account {
+            Account::Kernel(statistics) => {
+                let mut row = Meter::default().row(scenario, &name, seed, seconds);
+                row.cwnd_mean = None;
+                counters::fill(&mut row, &statistics);
+                (row, Trace::default())
+            }
+            Account::Ours(watch) => {
+                let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+                let end = Instant::ZERO + Duration::from_secs_f64(seconds);
+                watch.meter.finish(end);
+                let row = watch.meter.row(scenario, &name, seed, seconds);
+                (row, watch.recorder.clone().into_trace())
+            }
+        };
+        row.goodput_bps = received.octets as f64 * 8.0 / seconds;
+        row.delivered_segments = received.octets.div_ceil(u64::from(scenario.sender.mss));
+        let width = SLICE.as_secs_f64();
+        let whole = (seconds / width) as usize;
+        let slices = received.slices.iter().take(whole).enumerate();
+        trace.delivered =
+            slices.map(|(i, &n)| (i as f64 * width, n as f64 * 8e-6 / width)).collect();
+        (row, trace)
+    }
+}

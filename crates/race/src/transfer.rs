@@ -1,0 +1,106 @@
+//! The two ends of a transfer, over whatever reads and writes like a socket with timeouts.
+
+use std::io::{ErrorKind, Read, Result, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::course::Length;
+use crate::payload::{Digest, Payload};
+
+/// How long a read or write may wait before the end looks around.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A transfer is given up when nothing has arrived for so long.
+const STALLED: Duration = Duration::from_secs(120);
+
+/// The width of a slice of the goodput over time.
+pub(crate) const SLICE: Duration = Duration::from_millis(500);
+
+/// What reached the receiving application.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Received {
+    pub(crate) octets: u64,
+    pub(crate) digest: Digest,
+    /// When the last octet came, since the start.
+    pub(crate) last: Duration,
+    /// Octets in each [`SLICE`] since the start.
+    pub(crate) slices: Vec<u64>,
+    /// The receiver has what it waited for, or its time was up.
+    pub(crate) complete: bool,
+}
+
+/// Writes octets until there are enough of them, then waits; either way until `stop` is set.
+///
+/// # Errors
+/// Those of the stream.
+pub(crate) fn send(
+    mut stream: impl Write,
+    seed: u64,
+    length: Length,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut payload = Payload::new(seed);
+    let mut left = match length {
+        Length::Bytes(octets) => octets,
+        Length::Time(_) => u64::MAX,
+    };
+    while !stop.load(Ordering::Relaxed) {
+        if left == 0 {
+            std::thread::sleep(PATIENCE);
+            continue;
+        }
+        let some = payload.peek();
+        let some = &some[..some.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+        match stream.write(some) {
+            Ok(n) => {
+                payload.advance(n);
+                left -= n as u64;
+            }
+            Err(error) if waits(error.kind()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads octets until there are enough of them, or the time that counts from `start` is up.
+///
+/// # Errors
+/// Those of the stream.
+pub(crate) fn receive(mut stream: impl Read, length: Length, start: Instant) -> Result<Received> {
+    let mut received = Received::default();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let now = start.elapsed();
+        received.complete = match length {
+            Length::Time(time) => now >= time,
+            Length::Bytes(octets) => received.octets >= octets,
+        };
+        if received.complete || now.saturating_sub(received.last) > STALLED {
+            return Ok(received);
+        }
+        let n = match stream.read(&mut buffer) {
+            Ok(0) => return Ok(received),
+            Ok(n) => n,
+            Err(error) if waits(error.kind()) => continue,
+            Err(error) => return Err(error),
+        };
+        let now = start.elapsed();
+        if matches!(length, Length::Time(time) if now >= time) {
+            continue;
+        }
+        let slice = (now.as_nanos() / SLICE.as_nanos()) as usize;
+        if received.slices.len() <= slice {
+            received.slices.resize(slice + 1, 0);
+        }
+        received.slices[slice] += n as u64;
+        received.octets += n as u64;
+        received.digest.add(&buffer[..n]);
+        received.last = now;
+    }
+}
+
+/// Nothing is wrong, only not ready.
+fn waits(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
