@@ -50,7 +50,7 @@ use prr::Prr;
 use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
-use scoreboard::{Delivery, Scoreboard, SegNo};
+use scoreboard::{Delivery, Scoreboard, SegNo, SpuriousAfter};
 use tcp_pr::TcpPr;
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
@@ -383,7 +383,9 @@ impl Sender {
 
     fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
-        let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
+        let selective = now - min_rtt;
+        let cumulative = ack.echo.map_or(selective, |echo| echo.min(selective));
+        let spurious_after = SpuriousAfter { cumulative, selective };
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
         let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
         self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {

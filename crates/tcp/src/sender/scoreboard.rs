@@ -51,6 +51,17 @@ impl Entry {
     }
 }
 
+/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2): a retransmission sent after
+/// these cannot be what the acknowledgement covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpuriousAfter {
+    /// By the timestamp's echo, or min_RTT before now.
+    pub(crate) cumulative: Instant,
+    /// min_RTT before now: a SACK echoes what came before the hole (RFC 7323, section 4.3, step 2),
+    /// so here the RFC's first condition would always hold. Linux never asks it.
+    pub(crate) selective: Instant,
+}
+
 /// One segment that an acknowledgement covers and none did before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Covered {
@@ -216,13 +227,12 @@ impl Scoreboard {
     }
 
     /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
-    /// A retransmission sent after `spurious_after` cannot have been acknowledged yet (RACK's guard
-    /// against ambiguity). `on_delivered` is told of every newly covered segment.
+    /// `on_delivered` is told of every newly covered segment.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
         blocks: &[(u64, u64)],
-        spurious_after: Instant,
+        spurious_after: SpuriousAfter,
         mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
@@ -240,7 +250,8 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                self.deliver(self.base, highest_before, spurious_after, &mut d, &mut on_delivered);
+                let guard = spurious_after.cumulative;
+                self.deliver(self.base, highest_before, guard, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -253,7 +264,8 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                self.deliver(number, highest_before, spurious_after, &mut d, &mut on_delivered);
+                let guard = spurious_after.selective;
+                self.deliver(number, highest_before, guard, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
                 self.sacked_from_edge += u32::from(number >= self.edge);
