@@ -48,7 +48,7 @@ use ncr::Ncr;
 use probe::Probe;
 use prr::Prr;
 use response::Before;
-use retransmissions::Retransmissions;
+use retransmissions::{Needless, Retransmissions};
 use rto::Rto;
 use scoreboard::{Delivery, Scoreboard, SegNo, SpuriousAfter};
 use tcp_pr::TcpPr;
@@ -492,7 +492,22 @@ impl Sender {
         if right > self.una && !self.board.is_sacked(left.max(self.una), right) {
             return;
         }
-        let Some(needless) = self.retransmissions.on_dsack(left, right, now) else { return };
+        let mut from = left;
+        while let Some(needless) = self.retransmissions.on_dsack(from, right, now) {
+            from = needless.end;
+            self.on_needless(&needless, rtx, highest, now, observer);
+        }
+    }
+
+    /// A DSACK reports a retransmission.
+    fn on_needless(
+        &mut self,
+        needless: &Needless,
+        rtx: bool,
+        highest: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
         let len = (needless.end - needless.start) as u32;
         observer.on_event(now, &Event::Needless { offset: needless.start, len });
         let second = highest.map_or(0, |h| h.saturating_sub(needless.number) as u32);
