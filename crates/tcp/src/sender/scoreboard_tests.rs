@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use unruffled_units::Duration;
 
+use super::is_lost::Verdict;
 use super::*;
+use crate::detect::{Overdue, Rule, Scope};
 
 const SEGMENT: u64 = 1000;
 
