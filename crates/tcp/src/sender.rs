@@ -7,6 +7,7 @@
 mod counted_pipe;
 mod eifel;
 mod f_rto;
+mod facts;
 mod flow_control;
 mod limited_transmit;
 mod min_rtt;
@@ -21,6 +22,7 @@ mod rto;
 mod scoreboard;
 pub(crate) mod tcp_pr;
 mod time_order;
+mod timers;
 mod transmit;
 mod waiting;
 pub(crate) mod wb_rto;
@@ -34,9 +36,9 @@ pub(crate) use transmit::Transmission;
 
 use crate::Config;
 use crate::control::{CongestionControl, Flow, Window};
-use crate::detect::{AckFacts, FalseFastRetransmit, LossDetector, RackState, Reordering, View};
+use crate::detect::{AckFacts, LossDetector, RackState, View};
 use crate::observer::{Event, Observer};
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
 use counted_pipe::CountedPipe;
 use eifel::Eifel;
@@ -50,7 +52,7 @@ use prr::Prr;
 use response::Before;
 use retransmissions::Retransmissions;
 use rto::Rto;
-use scoreboard::{Delivery, Scoreboard, SegNo};
+use scoreboard::{Scoreboard, SegNo};
 use tcp_pr::TcpPr;
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
@@ -294,11 +296,6 @@ impl Sender {
         self.detector.rack()
     }
 
-    /// When to call [`Sender::on_timers`] at the latest.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.next()
-    }
-
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
         if self.tcp_pr.is_some() {
@@ -379,195 +376,6 @@ impl Sender {
         let Window { cwnd, ssthresh } = self.window;
         let una = self.una;
         observer.on_event(now, &Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience });
-    }
-
-    fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {
-        let min_rtt = self.min_rtt.get().unwrap_or_default();
-        let spurious_after = ack.echo.map_or(now - min_rtt, |echo| echo.min(now - min_rtt));
-        let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
-        let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
-        self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
-            if covered.resent {
-                retransmissions.on_covered(covered.number, now);
-            }
-            if let Some(pr) = tcp_pr {
-                pr.on_covered(covered.number);
-            }
-        })
-    }
-
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
-    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
-    fn count_dupacks(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool) -> u32 {
-        if self.parts.acks == Acks::Sack {
-            return delivery.segments;
-        }
-        let before = self.dupacks;
-        if advanced {
-            // A partial acknowledgement: one segment was the hole, the others had made duplicates.
-            self.dupacks = match self.phase {
-                Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
-                _ => 0,
-            };
-            return delivery.passed.saturating_sub(before).max(1);
-        }
-        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
-            self.dupacks += 1;
-        }
-        self.dupacks - before
-    }
-
-    fn measure_rtt(&mut self, delivery: &Delivery, advanced: bool, flight: u32, now: Instant) {
-        if let Some(sent) = delivery.original_sent {
-            let rtt = now.since(sent);
-            self.sample_rto(rtt, flight);
-            self.min_rtt.sample(rtt, now);
-            self.latest_rtt = Some(rtt);
-            self.probe.on_rtt_sample();
-            self.rto.forget_backoff();
-        }
-        if advanced {
-            self.rto.progress(self.window.cwnd);
-        }
-    }
-
-    /// RFC 7323, section 4.1: what was sent more than once is timed by its timestamp, where there is
-    /// one. The rest is timed by this end's own clock, which is finer.
-    fn measure_rtt_by_timestamp(
-        &mut self,
-        ack: &Ack<'_>,
-        delivery: &Delivery,
-        advanced: bool,
-        flight: u32,
-        now: Instant,
-    ) {
-        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
-            self.sample_rto(now.since(echo), flight);
-            self.rto.forget_backoff();
-        }
-    }
-
-    /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
-    fn measure_reordering(
-        &mut self,
-        ack: &Ack<'_>,
-        delivery: &Delivery,
-        highest_before: Option<SegNo>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let Some(highest) = highest_before else { return };
-        if delivery.segments != 1 || highest <= delivery.number {
-            return;
-        }
-        let length = (highest - delivery.number) as u32;
-        if delivery.retransmitted {
-            self.retransmissions.set_length(delivery.number, length);
-            if self.parts.flavour == Flavour::Mean || ack.rtx {
-                return;
-            }
-        }
-        self.on_reordering(length, now, observer);
-    }
-
-    fn on_reordering(&mut self, length: u32, now: Instant, observer: &mut impl Observer) {
-        let sample = Reordering { length, delay: now.since(self.highest_at) };
-        let view = self.view(now);
-        self.detector.on_reordering(sample, &view);
-        observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
-    }
-
-    fn on_dsack(
-        &mut self,
-        left: u64,
-        right: u64,
-        rtx: bool,
-        highest: Option<SegNo>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        // Believable is only what has been acknowledged (RFC 3708, section 3).
-        if right > self.una && !self.board.is_sacked(left.max(self.una), right) {
-            return;
-        }
-        let Some(needless) = self.retransmissions.on_dsack(left, right, now) else { return };
-        let len = (needless.end - needless.start) as u32;
-        observer.on_event(now, &Event::Needless { offset: needless.start, len });
-        let second = highest.map_or(0, |h| h.saturating_sub(needless.number) as u32);
-        let length = match self.parts.flavour {
-            // Rounded up: the longer of two ways to be wrong is the careful one.
-            Flavour::Mean => needless.first_length.map(|first| (first + second).div_ceil(2)),
-            // The original came second; had it come first, its length was taken then.
-            Flavour::Rtx => (!rtx).then_some(second),
-        };
-        let length = length.filter(|&length| length > 0);
-        if let Some(length) = length {
-            self.on_reordering(length, now, observer);
-        }
-        if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
-            self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));
-        }
-        if let Some(reverted) = needless.reverted {
-            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
-            let view = self.view(now);
-            if reverted.cause == Cause::FastRetransmit {
-                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
-                self.detector.on_false_fast_retransmit(found, &view);
-            }
-            if reverted.latest {
-                self.undo(reverted.saved, now, observer);
-            }
-        }
-    }
-
-    /// Limited transmit that has run out makes the sender idle; RR-TCP puts a cost on that.
-    fn watch_idle(&mut self, ack: &Ack<'_>, delivery: &Delivery, advanced: bool, now: Instant) {
-        if self.phase != Phase::Open {
-            self.idle.cancel();
-        } else if advanced {
-            if let Some(idle) = self.idle.advanced(now) {
-                let view = self.view(now);
-                self.detector.on_idle(idle, &view);
-            }
-        } else if delivery.sacked > 0 || ack.duplicate {
-            let waiting = self.board.sacked().max(self.dupacks);
-            if self.parts.limited_transmit.exhausted(waiting, self.window.cwnd) {
-                self.idle.blocked(now);
-            }
-        }
-    }
-
-    fn rearm_after_ack(&mut self, advanced: bool, now: Instant) {
-        if self.board.outstanding() == 0 {
-            self.timers = Timers::new();
-        } else if advanced {
-            self.restart_retransmit_timer(now);
-            if self.parts.probes {
-                self.schedule_probe(now);
-            }
-        }
-    }
-
-    /// The one place where the retransmission timer is computed.
-    fn restart_retransmit_timer(&mut self, now: Instant) {
-        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
-        self.timers.set(Timer::Retransmit, now + timeout);
-    }
-
-    /// Timers may be due.
-    pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
-        if self.tcp_pr.is_some() {
-            return self.on_drop_timer(now, observer);
-        }
-        if self.timers.expired(Timer::Detect, now) {
-            self.detect(false, now, observer);
-        }
-        if self.timers.expired(Timer::Probe, now) {
-            self.on_probe_timer(now, observer);
-        }
-        if self.timers.expired(Timer::Retransmit, now) {
-            self.on_timeout(now, observer);
-        }
     }
 
     /// Segments in flight, without what limited transmit sent beyond cwnd.

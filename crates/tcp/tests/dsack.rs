@@ -111,6 +111,29 @@ fn a_duplicate_is_counted_once() {
     t.at(202).ack("C10 D5").sees("needless 5, false-fast-retransmit").ssthresh(10.0);
 }
 
+/// Linux merges duplicates that arrive together, joined by offload or before an acknowledgement
+/// leaves, into one block.
+#[test]
+fn a_block_over_several_segments_reports_each_of_them() {
+    let mut t = Trace::of("dsack-r").window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S4-10").sees("fast-retransmit").ssthresh(5.0).sends("R1-3 11 12");
+    t.at(110).ack("C10").sees("recovered").and_so_on();
+    t.at(200).ack("C10 D1-3").sees("needless 1, needless 2, needless 3, false-fast-retransmit");
+    t.ssthresh(10.0);
+}
+
+/// Of what such a block covers, that which was never resent or was reported before says nothing.
+#[test]
+fn a_block_reports_only_what_is_new_of_it() {
+    let mut t = Trace::of("dsack-r").window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5 11-13");
+    t.at(110).ack("C10").sees("recovered").and_so_on();
+    t.at(200).ack("C10 D1-4").sees("needless 1").ssthresh(5.0);
+    t.at(201).ack("C10 D1-5").sees("needless 5, false-fast-retransmit").ssthresh(10.0);
+}
+
 /// Every retransmission of the episode must be reported.
 #[test]
 fn a_reduction_with_one_needed_retransmission_stays() {

@@ -219,6 +219,30 @@ fn a_retransmission_whose_timestamp_is_not_echoed_says_nothing() {
     }
 }
 
+/// Section 6.2, step 2, condition 1, is asked only of what is covered cumulatively: while a hole is
+/// open, acknowledgements echo what arrived last in order (RFC 7323, section 4.3, step 2), so the
+/// echo of a SACK is older than what it covers.
+#[test]
+fn a_sacked_retransmission_counts_though_its_timestamp_is_not_echoed() {
+    let mut t = Trace::of("rack").fixed_window(10).writes(10).timestamps().start();
+    t.sends("1-10");
+    // ssthresh 5, the pipe empty, 8 delivered: both holes may go. R1 is lost, too.
+    t.at(100).echoing(0).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5");
+    // R5 was sent when R1 was, and is further on: 1 was due at 100 + 100 + 0.
+    t.at(200).ack("C0 S2-10").rack_segment(100, 100).sends("R1");
+    t.at(300).echoing(200).ack("C10").sees("recovered").rack_segment(100, 200).sends("");
+}
+
+/// Section 6.2, step 2, condition 2, is asked of every retransmission.
+#[test]
+fn a_retransmission_sacked_too_soon_says_nothing() {
+    let mut t = Trace::of("rack").fixed_window(10).writes(10).timestamps().start();
+    t.sends("1-10");
+    t.at(100).echoing(0).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5");
+    // The original of 5.
+    t.at(199).ack("C0 S2-10").rack_segment(100, 0).sends("");
+}
+
 /// Section 3.4, figure 1: P0-P3 are segments 1-4 here.
 #[test]
 fn figure_1() {

@@ -2,6 +2,8 @@
 
 use unruffled_units::Instant;
 
+use super::scoreboard::Delivery;
+use super::{Ack, Phase, Sender};
 use crate::detect::Idle;
 
 /// How much new data duplicate acknowledgements release before anything counts as lost.
@@ -81,6 +83,31 @@ impl IdleWatch {
     /// Loss recovery began: the period does not count.
     pub(crate) fn cancel(&mut self) {
         self.since = None;
+    }
+}
+
+impl Sender {
+    /// Limited transmit that has run out makes the sender idle; RR-TCP puts a cost on that.
+    pub(super) fn watch_idle(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        advanced: bool,
+        now: Instant,
+    ) {
+        if self.phase != Phase::Open {
+            self.idle.cancel();
+        } else if advanced {
+            if let Some(idle) = self.idle.advanced(now) {
+                let view = self.view(now);
+                self.detector.on_idle(idle, &view);
+            }
+        } else if delivery.sacked > 0 || ack.duplicate {
+            let waiting = self.board.sacked().max(self.dupacks);
+            if self.parts.limited_transmit.exhausted(waiting, self.window.cwnd) {
+                self.idle.blocked(now);
+            }
+        }
     }
 }
 

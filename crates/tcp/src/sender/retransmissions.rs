@@ -172,11 +172,13 @@ impl Retransmissions {
         }
     }
 
-    /// A believable DSACK for offsets `left..right` came: gives what it reports, unless that is the
-    /// network's duplication or was reported before.
+    /// A believable DSACK for offsets `left..right` came: gives the first segment that it reports,
+    /// unless that is the network's duplication or was reported before. More may follow behind that
+    /// segment's end: receivers merge duplicates that arrive together into one block.
     pub(crate) fn on_dsack(&mut self, left: u64, right: u64, now: Instant) -> Option<Needless> {
         let at = self.records.partition_point(|r| r.start < left);
-        let record = self.records.get_mut(at).filter(|r| r.end <= right && !r.reported)?;
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| !r.reported)?;
         record.reported = true;
         let record = *record;
         // Exactly one retransmission, or one cannot say which copy came twice (RFC 3708, A.3).
@@ -290,6 +292,21 @@ mod tests {
         assert_eq!((last.saved, last.lasted), (SAVED, Duration::from_millis(102)));
         assert!(last.latest);
         assert_eq!(r.on_dsack(6000, 7000, at(203)), None, "reported before");
+    }
+
+    #[test]
+    fn one_block_reports_every_segment_that_it_covers_and_was_not_reported() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        for number in [4, 5, 7, 8] {
+            r.on_retransmit(number, range(number), at(0), false, at(100));
+        }
+        let mut next = |left, right| r.on_dsack(left, right, at(200)).map(|n| (n.number, n.end));
+        assert_eq!(next(5000, 6000), Some((5, 6000)));
+        // 5 was reported, 6 never retransmitted, and of 8 one octet is missing.
+        assert_eq!(next(4000, 8999), Some((4, 5000)));
+        assert_eq!(next(5000, 8999), Some((7, 8000)));
+        assert_eq!(next(8000, 8999), None);
     }
 
     #[test]

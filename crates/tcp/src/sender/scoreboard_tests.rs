@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use unruffled_units::Duration;
 
+use super::is_lost::Verdict;
 use super::*;
+use crate::detect::{Overdue, Rule, Scope};
 
 const SEGMENT: u64 = 1000;
 
@@ -136,7 +138,8 @@ proptest! {
                     model.high_rxt = model.high_rxt.max(una);
                     let octets: Vec<(u64, u64)> =
                         blocks.iter().map(|&(l, r)| (l * SEGMENT, r * SEGMENT)).collect();
-                    board.acknowledge(una * SEGMENT, &octets, now, |_| {});
+                    let no_doubt = SpuriousAfter { cumulative: now, selective: now };
+                    board.acknowledge(una * SEGMENT, &octets, no_doubt, |_| {});
                     board.apply(&Rule::dupthresh(dup_thresh), now);
                 }
                 Step::ResendLost(times) => for _ in 0..times {
@@ -222,7 +225,12 @@ impl Naive {
         self.segments.last().map_or(base_offset, Segment::end)
     }
 
-    fn acknowledge(&mut self, una: u64, blocks: &[(u64, u64)], guard: Instant) -> Delivery {
+    fn acknowledge(
+        &mut self,
+        una: u64,
+        blocks: &[(u64, u64)],
+        spurious_after: SpuriousAfter,
+    ) -> Delivery {
         let mut d = Delivery::default();
         let highest_before = self.highest;
         let passed = self.segments.iter().take_while(|s| s.end() <= una).count();
@@ -252,6 +260,7 @@ impl Naive {
                 d.original_sent = d.original_sent.max(Some(s.sent));
                 d.reordered |= highest_before.is_some_and(|h| number < h);
             }
+            let guard = if below { spurious_after.cumulative } else { spurious_after.selective };
             if !s.retransmitted || s.sent <= guard {
                 d.latest_sent = d.latest_sent.max(Some(s.sent));
                 self.latest = self.latest.max(Some((s.sent, s.end())));
@@ -335,7 +344,14 @@ impl Naive {
 #[derive(Clone, Debug)]
 enum Deed {
     Push(usize, u32),
-    Ack { to: Index, within: u64, moves: bool, blocks: Vec<(Index, u64)>, ragged: u64, guard: u64 },
+    Ack {
+        to: Index,
+        within: u64,
+        moves: bool,
+        blocks: Vec<(Index, u64)>,
+        ragged: u64,
+        guards: (u64, u64),
+    },
     Resend(usize),
     ResendAny(Index),
     LoseFirst,
@@ -346,15 +362,22 @@ enum Deed {
 }
 
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let ack = (any::<Index>(), 0..SEGMENT, any::<bool>(), blocks(), 0..2 * SEGMENT, 0..200_u64)
-        .prop_map(|(to, within, moves, blocks, ragged, guard)| Deed::Ack {
+    let ack = (
+        any::<Index>(),
+        0..SEGMENT,
+        any::<bool>(),
+        blocks(),
+        0..2 * SEGMENT,
+        (0..200_u64, 0..200_u64),
+    )
+        .prop_map(|(to, within, moves, blocks, ragged, guards)| Deed::Ack {
             to,
             // Half of the acknowledgements keep to whole segments.
             within: if within % 2 == 0 { 0 } else { within },
             moves,
             blocks,
             ragged: ragged.saturating_sub(SEGMENT),
-            guard,
+            guards,
         });
     let len = prop_oneof![Just(SEGMENT as u32), 1..=SEGMENT as u32];
     let deed = prop_oneof![
@@ -416,7 +439,7 @@ proptest! {
                     };
                     model.segments.push(new);
                 },
-                Deed::Ack { to, within, moves, blocks, ragged, guard } => {
+                Deed::Ack { to, within, moves, blocks, ragged, guards } => {
                     let end = model.next_offset(una);
                     if moves && !model.segments.is_empty() {
                         let to = &model.segments[to.index(model.segments.len())];
@@ -432,7 +455,9 @@ proptest! {
                         })
                         .filter(|&(left, right)| left < right)
                         .collect();
-                    let guard = now - Duration::from_millis(guard);
+                    let ago = |ms| now - Duration::from_millis(ms);
+                    let guard =
+                        SpuriousAfter { cumulative: ago(guards.0), selective: ago(guards.1) };
                     let d = board.acknowledge(una, &blocks, guard, |_| {});
                     let expected = model.acknowledge(una, &blocks, guard);
                     // With several segments it does not matter which comes last.

@@ -82,9 +82,13 @@ impl Scoreboard {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SpuriousAfter;
     use super::*;
     use crate::detect::Rule;
     use unruffled_units::Instant;
+
+    const NO_DOUBT: SpuriousAfter =
+        SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX };
 
     fn board() -> Scoreboard {
         let mut board = Scoreboard::new();
@@ -101,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_too_big_becomes_lost_pieces_that_cover_the_same_octets() {
         let mut board = board();
-        board.acknowledge(0, &[(1400, 2800)], Instant::MAX, |_| ());
+        board.acknowledge(0, &[(1400, 2800)], NO_DOUBT, |_| ());
         let renumbered = board.split(600).expect("1400 is more than 600");
         let expected = [
             [(0, 600), (600, 600), (1200, 200)].as_slice(),
@@ -125,10 +129,10 @@ mod tests {
             board.retransmit(number, now);
         }
         assert_eq!((board.outstanding(), board.pipe()), (8, 8));
-        board.acknowledge(700, &[(1400, 2100)], Instant::MAX, |_| ());
+        board.acknowledge(700, &[(1400, 2100)], NO_DOUBT, |_| ());
         assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (7, 1, 6));
         board.apply(&Rule::dupthresh(1), now);
-        board.acknowledge(5600, &[], Instant::MAX, |_| ());
+        board.acknowledge(5600, &[], NO_DOUBT, |_| ());
         assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (0, 0, 0));
     }
 

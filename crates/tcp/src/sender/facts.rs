@@ -1,0 +1,185 @@
+//! What an acknowledgement says: which segments have arrived, how long the round trip took, what came
+//! out of order, and what was retransmitted needlessly.
+
+use unruffled_units::Instant;
+
+use super::retransmissions::{Cause, Needless};
+use super::scoreboard::{Delivery, SegNo, SpuriousAfter};
+use super::{Ack, Phase, Sender};
+use crate::detect::{FalseFastRetransmit, Reordering};
+use crate::observer::{Event, Observer};
+use crate::variant::{Acks, Flavour};
+
+impl Sender {
+    /// Marks what the acknowledgement covers, and tells whoever keeps books on single segments.
+    pub(super) fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {
+        let min_rtt = self.min_rtt.get().unwrap_or_default();
+        let selective = now - min_rtt;
+        let cumulative = ack.echo.map_or(selective, |echo| echo.min(selective));
+        let spurious_after = SpuriousAfter { cumulative, selective };
+        let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
+        let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
+        self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            if covered.resent {
+                retransmissions.on_covered(covered.number, now);
+            }
+            if let Some(pr) = tcp_pr {
+                pr.on_covered(covered.number);
+            }
+        })
+    }
+
+    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    pub(super) fn count_dupacks(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        advanced: bool,
+    ) -> u32 {
+        if self.parts.acks == Acks::Sack {
+            return delivery.segments;
+        }
+        let before = self.dupacks;
+        if advanced {
+            // A partial acknowledgement: one segment was the hole, the others had made duplicates.
+            self.dupacks = match self.phase {
+                Phase::Recovery { .. } => self.dupacks.saturating_sub(delivery.passed.max(1) - 1),
+                _ => 0,
+            };
+            return delivery.passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && self.dupacks + 1 < self.board.outstanding() {
+            self.dupacks += 1;
+        }
+        self.dupacks - before
+    }
+
+    /// What was sent once is timed by this end's own clock (Karn's rule).
+    pub(super) fn measure_rtt(
+        &mut self,
+        delivery: &Delivery,
+        advanced: bool,
+        flight: u32,
+        now: Instant,
+    ) {
+        if let Some(sent) = delivery.original_sent {
+            let rtt = now.since(sent);
+            self.sample_rto(rtt, flight);
+            self.min_rtt.sample(rtt, now);
+            self.latest_rtt = Some(rtt);
+            self.probe.on_rtt_sample();
+            self.rto.forget_backoff();
+        }
+        if advanced {
+            self.rto.progress(self.window.cwnd);
+        }
+    }
+
+    /// RFC 7323, section 4.1: what was sent more than once is timed by its timestamp, where there is
+    /// one. The rest is timed by this end's own clock, which is finer.
+    pub(super) fn measure_rtt_by_timestamp(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        advanced: bool,
+        flight: u32,
+        now: Instant,
+    ) {
+        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
+            self.sample_rto(now.since(echo), flight);
+            self.rto.forget_backoff();
+        }
+    }
+
+    /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
+    pub(super) fn measure_reordering(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        highest_before: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let Some(highest) = highest_before else { return };
+        if delivery.segments != 1 || highest <= delivery.number {
+            return;
+        }
+        let length = (highest - delivery.number) as u32;
+        if delivery.retransmitted {
+            self.retransmissions.set_length(delivery.number, length);
+            if self.parts.flavour == Flavour::Mean || ack.rtx {
+                return;
+            }
+        }
+        self.on_reordering(length, now, observer);
+    }
+
+    /// A segment came this late: the detector learns from it.
+    fn on_reordering(&mut self, length: u32, now: Instant, observer: &mut impl Observer) {
+        let sample = Reordering { length, delay: now.since(self.highest_at) };
+        let view = self.view(now);
+        self.detector.on_reordering(sample, &view);
+        observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
+    }
+
+    /// Something came twice (RFC 2883): needless retransmissions, if it is believable, and perhaps
+    /// a needless reduction of the window.
+    pub(super) fn on_dsack(
+        &mut self,
+        left: u64,
+        right: u64,
+        rtx: bool,
+        highest: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        // Believable is only what has been acknowledged (RFC 3708, section 3).
+        if right > self.una && !self.board.is_sacked(left.max(self.una), right) {
+            return;
+        }
+        let mut from = left;
+        while let Some(needless) = self.retransmissions.on_dsack(from, right, now) {
+            from = needless.end;
+            self.on_needless(&needless, rtx, highest, now, observer);
+        }
+    }
+
+    /// A DSACK reports a retransmission.
+    fn on_needless(
+        &mut self,
+        needless: &Needless,
+        rtx: bool,
+        highest: Option<SegNo>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let len = (needless.end - needless.start) as u32;
+        observer.on_event(now, &Event::Needless { offset: needless.start, len });
+        let second = highest.map_or(0, |h| h.saturating_sub(needless.number) as u32);
+        let length = match self.parts.flavour {
+            // Rounded up: the longer of two ways to be wrong is the careful one.
+            Flavour::Mean => needless.first_length.map(|first| (first + second).div_ceil(2)),
+            // The original came second; had it come first, its length was taken then.
+            Flavour::Rtx => (!rtx).then_some(second),
+        };
+        let length = length.filter(|&length| length > 0);
+        if let Some(length) = length {
+            self.on_reordering(length, now, observer);
+        }
+        if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
+            self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));
+        }
+        if let Some(reverted) = needless.reverted {
+            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
+            let view = self.view(now);
+            if reverted.cause == Cause::FastRetransmit {
+                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
+                self.detector.on_false_fast_retransmit(found, &view);
+            }
+            if reverted.latest {
+                self.undo(reverted.saved, now, observer);
+            }
+        }
+    }
+}
