@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unruffled_lab::record::Comparison;
+use unruffled_lab::sweep::Sweep;
 use unruffled_lab::{Error, report, table};
 
 /// How results are given.
@@ -37,27 +38,65 @@ impl Results {
     }
 
     /// What goes to standard output.
-    pub(crate) fn text(&self, comparison: &Comparison) -> String {
+    pub(crate) fn text(&self, results: &dyn Showable) -> String {
         if self.json {
-            table::json(comparison)
+            results.json()
         } else if self.csv {
-            table::csv(comparison)
+            results.csv()
         } else {
-            let (width, colour) = terminal();
-            table::render(comparison, width, colour)
+            results.table()
         }
     }
 
     /// Writes the report to `path`, if there is one.
     pub(crate) fn write(
         &self,
-        comparison: &Comparison,
+        results: &dyn Showable,
         path: Option<&Path>,
     ) -> std::result::Result<(), Error> {
         let Some(path) = path else { return Ok(()) };
-        write_text(path, &report::html(comparison)).map_err(|e| Error::output(path, e))?;
+        write_text(path, &results.page()).map_err(|e| Error::output(path, e))?;
         crate::tell(&format!("report: {}", path.display()));
         Ok(())
+    }
+}
+
+/// What results are shown as.
+pub(crate) trait Showable {
+    fn json(&self) -> String;
+    fn csv(&self) -> String;
+    fn table(&self) -> String;
+    fn page(&self) -> String;
+}
+
+impl Showable for Comparison {
+    fn json(&self) -> String {
+        table::json(self)
+    }
+    fn csv(&self) -> String {
+        table::csv(self)
+    }
+    fn table(&self) -> String {
+        let (width, colour) = terminal();
+        table::render(self, width, colour)
+    }
+    fn page(&self) -> String {
+        report::html(self)
+    }
+}
+
+impl Showable for Sweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+    fn csv(&self) -> String {
+        self.csv()
+    }
+    fn table(&self) -> String {
+        self.render()
+    }
+    fn page(&self) -> String {
+        report::sweep(self)
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::sweep::{Point, Sweep};
 use unruffled_lab::{Error, Scenario, compare};
-use unruffled_race::{Competitor, Course, Finished, Length, Recording};
+use unruffled_race::{Competitor, Course, Finished, Length, Recording, dcr_t20};
 
-use crate::output::{self, Results};
+use crate::output::{self, Showable};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
-    results: Results,
+    results: output::Results,
     /// Write the packets at the left end, first seed, as pcapng: an interface for each heat
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
@@ -64,45 +65,104 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let scenario = Scenario::load(&arguments.scenario, &arguments.set)?;
     let competitors = competitors(arguments, &scenario)?;
-    let length = match (arguments.bytes.or(scenario.bytes), arguments.duration) {
-        (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
-        (Some(octets), None) => Length::Bytes(octets),
-        (None, None) => USUAL,
-    };
     let report = arguments.results.report_path(&format!("race-{}", scenario.name));
     output::check(
         Path::new(&arguments.scenario),
         &[("the report", report.as_deref()), ("the recording", arguments.pcap.as_deref())],
     )?;
+    let race = |recording: Option<&mut Recording<Output>>| {
+        if arguments.scenario == dcr_t20::NAME {
+            sweep(arguments, &competitors, recording)
+        } else {
+            let finished = run(arguments, &scenario, &competitors, recording)?;
+            Ok(Results::One(finished))
+        }
+    };
+    let results = match &arguments.pcap {
+        None => race(None)?,
+        Some(path) => {
+            let mut results = None;
+            output::write(path, |file| {
+                let mut recording = Recording::new(file).map_err(std::io::Error::other)?;
+                results = Some(race(Some(&mut recording)));
+                recording.finish().map_err(std::io::Error::other)
+            })
+            .map_err(|e| Error::output(path, e))?;
+            crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));
+            results.ok_or("no race")??
+        }
+    };
+    let failures = results.failures();
+    failures.iter().for_each(|failure| crate::tell(&format!("unruffled: {failure}")));
+    let shown: &dyn Showable = match &results {
+        Results::One(finished) => &finished.comparison,
+        Results::Sweep(sweep, _) => sweep,
+    };
+    let written = arguments.results.write(shown, report.as_deref());
+    let printed = crate::print(&arguments.results.text(shown));
+    written?;
+    Ok(if failures.is_empty() { printed } else { ExitCode::FAILURE })
+}
+
+/// One race, or one for each value of a paper's table.
+enum Results {
+    One(Finished),
+    /// And the transfers that failed.
+    Sweep(Sweep, Vec<String>),
+}
+
+impl Results {
+    fn failures(&self) -> &[String] {
+        match self {
+            Self::One(finished) => &finished.failures,
+            Self::Sweep(_, failures) => failures,
+        }
+    }
+}
+
+/// The races of table 20 of TCP-DCR.
+fn sweep(
+    arguments: &Arguments,
+    competitors: &[Competitor],
+    mut recording: Option<&mut Recording<Output>>,
+) -> Result<Results, Box<dyn std::error::Error>> {
+    let (mut points, mut failures) = (Vec::new(), Vec::new());
+    let (mut title, mut source) = (String::new(), String::new());
+    for deviation in dcr_t20::DEVIATIONS {
+        let name = format!("name={}-{deviation}ms", dcr_t20::NAME);
+        let mut overrides = vec![name, format!("{}={deviation} ms", dcr_t20::KEY)];
+        overrides.extend_from_slice(&arguments.set);
+        let scenario = Scenario::load(dcr_t20::NAME, &overrides)?;
+        let finished = run(arguments, &scenario, competitors, recording.as_deref_mut())?;
+        failures.extend(finished.failures);
+        (title, source) = (scenario.title, scenario.source);
+        points.push(Point { value: deviation, comparison: finished.comparison });
+    }
+    let (name, quantity) = (dcr_t20::NAME.to_owned(), dcr_t20::QUANTITY.to_owned());
+    let paper = Some(dcr_t20::paper());
+    Ok(Results::Sweep(Sweep { name, title, source, quantity, points, paper }, failures))
+}
+
+fn run(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    competitors: &[Competitor],
+    recording: Option<&mut Recording<Output>>,
+) -> Result<Finished, unruffled_race::Error> {
+    let length = match (arguments.bytes.or(scenario.bytes), arguments.duration) {
+        (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
+        (Some(octets), None) => Length::Bytes(octets),
+        (None, None) => USUAL,
+    };
     let course = Course {
-        scenario: &scenario,
-        competitors: &competitors,
+        scenario,
+        competitors,
         length,
         seeds: arguments.seeds,
         together: arguments.together,
         reverse: arguments.reverse,
     };
-    let finished = match &arguments.pcap {
-        None => with_progress(&course, None)?,
-        Some(path) => {
-            let mut finished = None;
-            output::write(path, |file| {
-                let mut recording = Recording::new(file).map_err(std::io::Error::other)?;
-                finished = Some(with_progress(&course, Some(&mut recording)));
-                recording.finish().map_err(std::io::Error::other)
-            })
-            .map_err(|e| Error::output(path, e))?;
-            crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));
-            finished.ok_or("no race")??
-        }
-    };
-    for failure in &finished.failures {
-        crate::tell(&format!("unruffled: {failure}"));
-    }
-    let written = arguments.results.write(&finished.comparison, report.as_deref());
-    let printed = crate::print(&arguments.results.text(&finished.comparison));
-    written?;
-    Ok(if finished.failures.is_empty() { printed } else { ExitCode::FAILURE })
+    with_progress(&course, recording)
 }
 
 /// Who was asked for.

@@ -11,6 +11,7 @@ pub mod run;
 pub mod scenario;
 pub mod statistics;
 pub mod summary;
+pub mod sweep;
 pub mod table;
 
 pub use error::Error;

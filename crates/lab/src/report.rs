@@ -9,6 +9,7 @@ mod plot;
 mod reordering;
 mod sequence;
 mod series;
+mod sweep;
 mod thin;
 mod thresholds;
 
@@ -20,6 +21,7 @@ use minijinja::{Environment, Value, context};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 use series::Quantity;
+pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The page; the name makes the template engine escape for HTML.

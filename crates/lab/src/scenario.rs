@@ -21,6 +21,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("in-order", include_str!("../scenarios/in-order.toml")),
     ("half-late", include_str!("../scenarios/half-late.toml")),
     ("few-late", include_str!("../scenarios/few-late.toml")),
+    ("dcr-t20", include_str!("../scenarios/dcr-t20.toml")),
 ];
 
 /// A hop of the path.

@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Tab
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 use serde::Serialize;
 
-use crate::record::{Comparison, Medium, Row};
+use crate::record::{Comparison, Medium, Row, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{Summary, best, cells, columns, effort, goodput_decimals, number, summaries};
 
@@ -21,8 +21,7 @@ const STYLE: TableStyle = TableStyle::new()
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
     let winner = best(&summaries).map(|s| s.variant);
-    let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    let mut table = plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     if colour {
         table.enforce_styling();
@@ -56,6 +55,13 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     format!("{above}\n\n{}\n{below}\n{notes}", lines.collect::<String>())
 }
 
+/// A table in the style of all of them.
+pub(crate) fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    table
+}
+
 /// At most `width` characters of `text`.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -66,8 +72,13 @@ fn cut(text: &str, width: usize) -> String {
 
 /// The runs as CSV: a header with the field names of [`Row`], then one line per run.
 pub fn csv(comparison: &Comparison) -> String {
+    rows_csv(&comparison.variants)
+}
+
+/// The runs of these variants as CSV.
+pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in comparison.variants.iter().flat_map(|v| &v.rows) {
+    for row in variants.into_iter().flat_map(|v| &v.rows) {
         writer.serialize(row).expect("rows are flat, and memory takes every write");
     }
     let bytes = writer.into_inner().expect("memory takes every write");

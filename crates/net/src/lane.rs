@@ -19,13 +19,12 @@ use std::time::Instant as Clock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::set_current_timer_slack;
-use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
-use thread_priority::{RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy};
 use unruffled_path::Direction;
 use unruffled_units::{Duration, Instant};
 
 use crate::packet::is_carried;
 use crate::pair::Device;
+use crate::priority::real_time;
 use crate::spin::Budget;
 use crate::{Chain, Counts, Lateness, Passed, Tap};
 
@@ -79,10 +78,9 @@ impl Lane {
 
     /// Carries packets until it is told to stop.
     pub(crate) fn run(mut self) -> LaneReport {
-        // Both only make it more punctual, and need not succeed.
+        // It only makes it more punctual, and need not succeed.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let real_time = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, real_time);
+        real_time();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
         while !self.stop.load(Ordering::Relaxed) {
             self.deliver();

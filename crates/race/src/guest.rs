@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use unruffled_lab::Scenario;
-use unruffled_net::{Namespace, Side};
+use unruffled_net::{Namespace, Side, real_time};
 use unruffled_tcp::{Config, IpVersion, Variant};
 use unruffled_wire::device::Tun;
 use unruffled_wire::driver::Driver;
@@ -40,7 +40,9 @@ pub(crate) fn stack(
     let secret = Error::system("a secret for sequence numbers");
     let config = StackConfig::new(vec![own.into()], variant.clone()).map_err(secret)?;
     let config = StackConfig { mtu, connection: connection(scenario), ..config };
-    let driver = Driver::spawn(tun, Stack::new(config)).map_err(Error::system("a thread"))?;
+    // The kernel's TCP does not wait for a processor while others compute; ours shall not either.
+    let driver = Driver::spawn_with(tun, Stack::new(config), real_time);
+    let driver = driver.map_err(Error::system("a thread"))?;
     Ok((driver, own))
 }
 

@@ -5,6 +5,7 @@
 //! - [`Course`]: what is sent, how, and over which path; [`Course::run`] gives the same
 //!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
 //!   of `compare`.
+//! - [`dcr_t20`]: a paper's table of such transfers.
 //! - [`Recording`]: the packets of a race as pcapng.
 //!
 //! A transfer is between two network namespaces. The kernel's sender is a socket in the left one; ours
@@ -16,6 +17,7 @@
 mod competitor;
 mod counters;
 mod course;
+pub mod dcr_t20;
 mod entrant;
 mod error;
 mod guest;

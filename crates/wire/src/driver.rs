@@ -32,10 +32,23 @@ impl Driver {
     /// # Errors
     /// When the system has no thread or descriptor left.
     pub fn spawn(link: impl Link, stack: Stack) -> io::Result<Self> {
+        Self::spawn_with(link, stack, || ())
+    }
+
+    /// As [`Driver::spawn`]; the loop's thread begins with `prepare`, which may set its priority.
+    ///
+    /// # Errors
+    /// As [`Driver::spawn`].
+    pub fn spawn_with(
+        link: impl Link,
+        stack: Stack,
+        prepare: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let handle = Handle::new(stack)?;
         let mut turns = Loop::new(link, handle.clone());
         let thread =
             std::thread::Builder::new().name("unruffled-wire".into()).spawn(move || {
+                prepare();
                 let result = turns.run();
                 turns.end();
                 result

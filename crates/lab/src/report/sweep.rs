@@ -1,0 +1,93 @@
+//! A sweep as a page: the table, and goodput over what is swept.
+
+use minijinja::{Environment, Value, context};
+use plotters::element::Circle;
+use plotters::series::{DashedLineSeries, LineSeries};
+use plotters::style::Color;
+
+use super::palette::{self, TEXT};
+use super::plot::{self, Axes};
+use super::{Panel, STYLE, values};
+use crate::sweep::{Curve, Sweep};
+
+const PAGE: (&str, &str) = ("sweep.html", include_str!("sweep.html"));
+
+/// The page. The same sweep gives the same bytes.
+pub fn sweep(sweep: &Sweep) -> String {
+    let first = sweep.points.first().map(|p| &p.comparison);
+    let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
+    let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
+    let contents = context! {
+        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        name => sweep.name.as_str(),
+        title => sweep.title.as_str(),
+        source => sweep.source.as_str(),
+        quantity => sweep.quantity.as_str(),
+        heads => sweep.heads(),
+        lines => sweep.lines(),
+        notes => sweep.notes(),
+        panels => values(panels(sweep)),
+        about => about,
+        facts => first.map(|c| c.facts.clone()).unwrap_or_default(),
+        toml => first.map_or("", |c| c.scenario_toml.as_str()),
+    };
+    let mut page = Environment::new();
+    page.add_template(PAGE.0, PAGE.1)
+        .and_then(|()| page.get_template(PAGE.0)?.render(contents))
+        .expect("the template is part of the program, and its tests render it")
+}
+
+/// A panel for each curve but the paper's, which is dashed in each.
+fn panels(sweep: &Sweep) -> Vec<Panel> {
+    let curves = sweep.curves();
+    let highest = plot::span(curves.iter().flat_map(|c| &c.goodput_bps).copied()).end / 8e3;
+    let x = plot::span(sweep.points.iter().map(|p| p.value));
+    let (ours, paper) = curves.split_at(curves.len() - usize::from(sweep.paper.is_some()));
+    let panel = |(i, curve): (usize, &Curve)| {
+        let points = |curve: &Curve| -> Vec<(f64, f64)> {
+            let values = sweep.points.iter().map(|p| p.value);
+            let points = values.zip(curve.goodput_bps.iter().map(|bps| bps / 8e3));
+            points.filter(|p| p.1.is_finite()).collect()
+        };
+        let axes = Axes {
+            x: x.clone(),
+            y: 0.0..highest * 1.05,
+            x_label: &sweep.quantity,
+            y_label: "goodput (KB/s)",
+        };
+        let label = format!("Goodput of {} over {}", curve.variant, sweep.quantity);
+        let svg = plot::svg(plot::PANEL, &label, |area| {
+            let mut chart = plot::chart(area, &axes)?;
+            for paper in paper {
+                let style = TEXT.colour().stroke_width(2);
+                chart.draw_series(DashedLineSeries::new(points(paper), 8, 8, style))?;
+            }
+            let colour = palette::variant(i).colour();
+            chart.draw_series(LineSeries::new(points(curve), colour.stroke_width(4)))?;
+            let dots = points(curve).into_iter();
+            chart.draw_series(dots.map(|p| Circle::new(p, 7, colour.filled()))).map(drop)
+        });
+        Panel {
+            variant: curve.variant.clone(),
+            colour: palette::variant(i).name,
+            note: format!("spread {:.1} %", curve.spread * 100.0),
+            svg,
+        }
+    };
+    ours.iter().enumerate().map(panel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::fake;
+
+    #[test]
+    fn the_page_has_a_panel_for_each_variant_and_the_papers_numbers() {
+        let html = super::sweep(&fake::sweep());
+        assert_eq!(html.matches("<figure").count(), 7);
+        assert!(html.contains("<th scope=\"row\">the paper</th>"), "{html}");
+        for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
+            assert!(!html.contains(reference), "{reference}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Comparisons at several values of one key of a scenario, and what a paper has at these.
+
+use comfy_table::{Cell, CellAlignment};
+use serde::Serialize;
+
+use crate::record::{Comparison, Row};
+use crate::summary::{number, summaries};
+use crate::table;
+
+/// The same comparison, again and again with one key changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Its name.
+    pub name: String,
+    /// One line on what it is.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What is changed, and its unit.
+    pub quantity: String,
+    /// The values, ascending.
+    pub points: Vec<Point>,
+    /// The paper's results at the same values.
+    pub paper: Option<Paper>,
+}
+
+/// One value of the key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The value in the unit of [`Sweep::quantity`].
+    pub value: f64,
+    /// What came of it; all points have the same variants.
+    pub comparison: Comparison,
+}
+
+/// What a paper has for each point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Paper {
+    /// Whose results these are.
+    pub name: String,
+    /// Goodput, in bits per second.
+    pub goodput_bps: Vec<f64>,
+    /// Packets that arrived out of order, as a share.
+    pub out_of_order_rate: Vec<f64>,
+}
+
+/// A variant's results over the sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The variant's name, or the paper's.
+    pub variant: String,
+    /// Mean goodput at each point, in bits per second.
+    pub goodput_bps: Vec<f64>,
+    /// How much less the least of them is than the greatest, as a share of that.
+    pub spread: f64,
+}
+
+impl Curve {
+    fn new(variant: &str, goodput_bps: Vec<f64>) -> Self {
+        let most = goodput_bps.iter().copied().fold(f64::NAN, f64::max);
+        let least = goodput_bps.iter().copied().fold(f64::NAN, f64::min);
+        let spread = (most - least) / most;
+        Self { variant: variant.to_owned(), goodput_bps, spread }
+    }
+}
+
+impl Sweep {
+    /// One curve for each variant, then the paper's.
+    pub fn curves(&self) -> Vec<Curve> {
+        let at: Vec<_> = self.points.iter().map(|p| summaries(&p.comparison)).collect();
+        let variants = self.points.first().map_or(&[][..], |p| &p.comparison.variants);
+        let curve = |(i, variant): (usize, &crate::record::VariantRuns)| {
+            let goodput = at.iter().map(|s| s.get(i).map_or(f64::NAN, |s| s.goodput_bps.mean));
+            Curve::new(&variant.name, goodput.collect())
+        };
+        let paper = self.paper.iter().map(|p| Curve::new(&p.name, p.goodput_bps.clone()));
+        variants.iter().enumerate().map(curve).chain(paper).collect()
+    }
+
+    /// The mean share of packets that arrived out of order at each point.
+    pub fn out_of_order(&self) -> Vec<f64> {
+        let mean = |p: &Point| {
+            let rows = p.comparison.variants.iter().flat_map(|v| &v.rows);
+            let rates: Vec<f64> = rows.map(|row| row.out_of_order_rate).collect();
+            rates.iter().sum::<f64>() / rates.len() as f64
+        };
+        self.points.iter().map(mean).collect()
+    }
+
+    /// The table's lines, without a head: a name, a cell for each point, the spread.
+    pub(crate) fn lines(&self) -> Vec<Vec<String>> {
+        let curve = |c: &Curve| -> Vec<String> {
+            let cells = c.goodput_bps.iter().map(|bps| number(bps / 8e3, 1));
+            let spread = number(c.spread * 100.0, 1);
+            [c.variant.clone()].into_iter().chain(cells).chain([spread]).collect()
+        };
+        let percent = |name: &str, rates: &[f64]| -> Vec<String> {
+            let cells = rates.iter().map(|rate| number(rate * 100.0, 2));
+            [name.to_owned()].into_iter().chain(cells).chain([String::new()]).collect()
+        };
+        let mut lines: Vec<Vec<String>> = self.curves().iter().map(curve).collect();
+        lines.push(percent("out of order %", &self.out_of_order()));
+        lines.extend(self.paper.iter().map(|p| percent("the paper’s %", &p.out_of_order_rate)));
+        lines
+    }
+
+    /// The heads of the columns of [`lines`](Self::lines).
+    pub(crate) fn heads(&self) -> Vec<String> {
+        let values = self.points.iter().map(|p| p.value.to_string());
+        ["KB/s".to_owned()].into_iter().chain(values).chain(["spread %".to_owned()]).collect()
+    }
+
+    /// The results for a terminal.
+    pub fn render(&self) -> String {
+        let mut table = table::plain();
+        table.set_header(self.heads().into_iter().map(Cell::new));
+        table.add_rows(self.lines());
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let lines: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+        let notes = self.notes().into_iter().map(|note| note + "\n").collect::<String>();
+        format!("{}: by {}\n\n{lines}\nKB are 1000 octets\n{notes}", self.name, self.quantity)
+    }
+
+    /// What there is to say of the points, each with its value.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let of = |p: &Point| {
+            let value = p.value;
+            p.comparison.notes.iter().map(move |note| format!("at {value}: {note}")).collect()
+        };
+        self.points.iter().flat_map(|p| -> Vec<String> { of(p) }).collect()
+    }
+
+    /// The results as one JSON object; the rows of each point name the scenario with its value.
+    pub fn json(&self) -> String {
+        let rows =
+            self.points.iter().flat_map(|p| p.comparison.variants.iter().flat_map(|v| &v.rows));
+        let document = Document {
+            scenario: &self.name,
+            quantity: &self.quantity,
+            values: self.points.iter().map(|p| p.value).collect(),
+            rows: rows.collect(),
+            curves: self.curves(),
+            out_of_order_rate: self.out_of_order(),
+            paper: self.paper.as_ref(),
+        };
+        let text = serde_json::to_string_pretty(&document);
+        text.expect("the document has string keys only") + "\n"
+    }
+
+    /// All runs as CSV.
+    pub fn csv(&self) -> String {
+        table::rows_csv(self.points.iter().flat_map(|p| &p.comparison.variants))
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    scenario: &'a str,
+    quantity: &'a str,
+    values: Vec<f64>,
+    rows: Vec<&'a Row>,
+    curves: Vec<Curve>,
+    out_of_order_rate: Vec<f64>,
+    paper: Option<&'a Paper>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::fake;
+
+    #[test]
+    fn a_curve_has_each_point_and_its_spread() {
+        let sweep = fake::sweep();
+        let curves = sweep.curves();
+        assert_eq!(curves.len(), 8, "seven variants and the paper");
+        assert_eq!(curves[7].spread, 0.25);
+        assert_eq!(curves[0].goodput_bps.len(), 2);
+    }
+
+    #[test]
+    fn the_table_has_the_papers_line_and_the_shares_out_of_order() {
+        let table = fake::sweep().render();
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        let paper = table
+            .lines()
+            .find(|line| line.starts_with("the paper") && line.contains("1000.0"))
+            .unwrap();
+        let cells: Vec<_> = paper.split_whitespace().skip(2).collect();
+        assert_eq!(cells, ["1000.0", "750.0", "25.0"]);
+        assert!(table.contains("out of order %"), "{table}");
+    }
+
+    #[test]
+    fn json_has_every_row_of_every_point() {
+        let value: serde_json::Value = serde_json::from_str(&fake::sweep().json()).unwrap();
+        assert_eq!(value["rows"].as_array().unwrap().len(), 2 * 35);
+        assert_eq!(value["values"], serde_json::json!([0.0, 1.0]));
+        assert_eq!(value["paper"]["goodput_bps"][0], 8e6);
+    }
+}
