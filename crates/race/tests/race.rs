@@ -1,0 +1,157 @@
+//! Races over real packets. Without the rights to make namespaces, these say that they were skipped.
+#![cfg(target_os = "linux")]
+
+use std::time::Duration;
+
+use unruffled_lab::record::Row;
+use unruffled_lab::{Scenario, compare};
+use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
+
+/// A path that is fast enough for short tests, and what is changed of it.
+fn scenario(changes: &[&str]) -> Scenario {
+    let quick = ["bottleneck.rate=50Mbit/s", "bottleneck.delay=5ms", "bottleneck.queue=100"];
+    let changes: Vec<String> =
+        quick.iter().chain(changes).map(|&change| change.to_owned()).collect();
+    Scenario::load("in-order", &changes).expect("a scenario")
+}
+
+fn ours(scenario: &Scenario, names: &[&str]) -> Vec<Competitor> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let variants = compare::variants(scenario, &names, "test").expect("variants");
+    variants.into_iter().map(|v| Competitor::Ours(Box::new(v))).collect()
+}
+
+fn kernels(names: &[&str]) -> Vec<Competitor> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    Competitor::kernels(&names).expect("every kernel has these")
+}
+
+fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'a> {
+    Course {
+        scenario,
+        competitors,
+        length: Length::Bytes(2_000_000),
+        seeds: 1,
+        together: false,
+        reverse: false,
+    }
+}
+
+/// What comes of it, unless the rights are missing.
+fn run(course: &Course<'_>) -> Option<Finished> {
+    record(course, None)
+}
+
+fn record(
+    course: &Course<'_>,
+    recording: Option<&mut Recording<&mut Vec<u8>>>,
+) -> Option<Finished> {
+    match course.run(recording, |_| ()) {
+        Err(Error::Net(unruffled_net::Error::Rights(error))) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        finished => Some(finished.expect("a race")),
+    }
+}
+
+/// The single row of each competitor.
+fn rows(finished: &Finished) -> Vec<&Row> {
+    assert_eq!(finished.failures, [""; 0]);
+    finished.comparison.variants.iter().map(|v| &v.rows[0]).collect()
+}
+
+#[test]
+fn kernel_and_ours_send_the_same_octets_over_the_same_path() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=1%"]);
+    let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["rack", "sack"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    let names: Vec<_> = finished.comparison.variants.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["kernel-reno", "kernel-cubic", "rack", "sack"]);
+    for row in rows(&finished) {
+        assert_eq!(row.delivered_segments, 2_000_000_u64.div_ceil(1460), "{row:?}");
+        assert!(row.retransmits > 0 && row.sent_segments > row.delivered_segments, "{row:?}");
+        assert!(row.fast_retransmits + row.timeouts > 0, "{row:?}");
+        assert!((0.001..0.03).contains(&row.loss_rate), "{row:?}");
+        assert!(row.duration_s > 0.3 && row.goodput_bps < 50e6, "{row:?}");
+    }
+}
+
+#[test]
+fn reordering_is_counted_by_both_kinds_of_sender() {
+    let late = ["link.bottleneck.alternate.every=10", "link.bottleneck.alternate.extra=8ms"];
+    let scenario = scenario(&late);
+    let competitors = [kernels(&["cubic"]), ours(&scenario, &["rr-ta"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    for row in rows(&finished) {
+        assert!(row.reordering_events > 0, "{row:?}");
+        assert!((0.05..0.12).contains(&row.out_of_order_rate), "{row:?}");
+        assert_eq!(row.loss_rate, 0.0, "{row:?}");
+    }
+    // Late packets that were resent were resent for nothing, and the receiver says so.
+    let dsacks: u64 = rows(&finished).iter().map(|row| row.dsacks).sum();
+    assert!(dsacks > 0);
+}
+
+#[test]
+fn a_race_against_time_ends_with_it() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let length = Length::Time(Duration::from_millis(1500));
+    let course = Course { length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for (row, variant) in rows(&finished).iter().zip(&finished.comparison.variants) {
+        assert_eq!(row.duration_s, 1.5);
+        assert!(row.goodput_bps > 10e6 && row.goodput_bps < 50e6, "{row:?}");
+        assert_eq!(variant.trace.delivered.len(), 3, "half seconds");
+    }
+    assert!(!finished.comparison.variants[1].trace.cwnd.is_empty(), "ours tells its window");
+}
+
+#[test]
+fn the_kernel_sends_to_our_stack() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=1%"]);
+    let competitors = kernels(&["reno", "cubic"]);
+    let course = Course { reverse: true, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for row in rows(&finished) {
+        assert!(row.retransmits > 0 && row.fast_retransmits > 0, "SACK is there: {row:?}");
+    }
+    assert!(finished.comparison.notes[0].contains("our stack"));
+}
+
+#[test]
+fn those_who_run_together_share_the_path() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["sack"])].concat();
+    let length = Length::Time(Duration::from_secs(3));
+    let course = Course { together: true, length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    let all: f64 = rows(&finished).iter().map(|row| row.goodput_bps).sum();
+    assert!((25e6..50e6).contains(&all), "{all}");
+    // Each kernel sender has counters of its own.
+    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.sent_segments).collect();
+    assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
+    let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
+    assert!(shares.is_some_and(|s| s.contains("kernel-cubic") && s.contains("sack")), "{shares:?}");
+}
+
+#[test]
+fn a_recording_has_an_interface_for_each_heat() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let mut file = Vec::new();
+    let mut recording = Recording::new(&mut file).expect("memory takes every write");
+    let course = Course { length: Length::Bytes(50_000), ..course(&scenario, &competitors) };
+    let Some(_) = record(&course, Some(&mut recording)) else { return };
+    recording.finish().expect("memory takes every write");
+    let holds = |name: &[u8]| file.windows(name.len()).any(|window| window == name);
+    assert!(holds(b"kernel-reno") && holds(b"sack"));
+    assert!(file.len() > 100_000, "both transfers, whole packets: {}", file.len());
+}
+
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_refused() {
+    let error = Competitor::kernels(&["tortoise".to_owned()]).expect_err("no such thing");
+    assert!(error.to_string().starts_with("--kernel tortoise: not in this kernel: expected "));
+}
