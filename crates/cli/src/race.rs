@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
 /// What a transfer lasts if nobody says.
 const USUAL: Length = Length::Time(Duration::from_secs(30));
 
+/// Linux sends no smaller segments (TCP_MIN_MSS).
+const LEAST_MSS: u32 = 88;
+
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
         Ok(status) => status,
@@ -64,6 +67,18 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let scenario = Scenario::load(&arguments.scenario, &arguments.set)?;
+    let mss = scenario.sender.mss;
+    if mss < LEAST_MSS {
+        return Err(format!("race: tcp.mss: expected at least {LEAST_MSS} B, found {mss} B").into());
+    }
+    for (flag, zero) in [
+        ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),
+        ("--bytes", arguments.bytes == Some(0)),
+    ] {
+        if zero {
+            return Err(format!("{flag}: expected more than none").into());
+        }
+    }
     let competitors = competitors(arguments, &scenario)?;
     let report = arguments.results.report_path(&format!("race-{}", scenario.name));
     output::check(
@@ -181,11 +196,17 @@ fn competitors(
         [] if arguments.together => return Err("--together: expected --variants, too".into()),
         [] => {
             let place = format!("{}: variants", arguments.scenario);
-            compare::variants(scenario, &scenario.variants, &place)?
+            let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
+            variants.retain(|variant| !variant.is_for_simulation_only());
+            variants
         }
         names if nobody(names) => Vec::new(),
         names => compare::variants(scenario, names, "--variants")?,
     };
+    if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
+        let name = variant.name();
+        return Err(format!("--variants: {name}: for simulation only: expected others").into());
+    }
     competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
     if competitors.is_empty() {
         return Err("race: nobody takes part: expected --kernel or --variants".into());

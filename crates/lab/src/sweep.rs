@@ -1,6 +1,6 @@
 //! Comparisons at several values of one key of a scenario, and what a paper has at these.
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 use serde::Serialize;
 
 use crate::record::{Comparison, Row};
@@ -115,21 +115,23 @@ impl Sweep {
         let mut table = table::plain();
         table.set_header(self.heads().into_iter().map(Cell::new));
         table.add_rows(self.lines());
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        let lines: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+        let lines = table::lines(table);
         let notes = self.notes().into_iter().map(|note| note + "\n").collect::<String>();
         format!("{}: by {}\n\n{lines}\nKB are 1000 octets\n{notes}", self.name, self.quantity)
     }
 
-    /// What there is to say of the points, each with its value.
+    /// What there is to say of the points, each note with the values that it is of.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let of = |p: &Point| {
-            let value = p.value;
-            p.comparison.notes.iter().map(move |note| format!("at {value}: {note}")).collect()
-        };
-        self.points.iter().flat_map(|p| -> Vec<String> { of(p) }).collect()
+        let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+        for point in &self.points {
+            for note in &point.comparison.notes {
+                match notes.iter_mut().find(|(text, _)| text == note) {
+                    Some((_, values)) => values.push(point.value.to_string()),
+                    None => notes.push((note, vec![point.value.to_string()])),
+                }
+            }
+        }
+        notes.into_iter().map(|(note, at)| format!("at {}: {note}", at.join(", "))).collect()
     }
 
     /// The results as one JSON object; the rows of each point name the scenario with its value.

@@ -36,11 +36,6 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
             cell => cell,
         }));
     }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
-    }
-
     let undisturbed = comparison.undisturbed_bps;
     let undisturbed = number(undisturbed / 1e6, goodput_decimals([undisturbed]));
     let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
@@ -51,8 +46,7 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
     let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
     let notes: String = comparison.notes.iter().map(|note| format!("{note}\n")).collect();
-    let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
-    format!("{above}\n\n{}\n{below}\n{notes}", lines.collect::<String>())
+    format!("{above}\n\n{}\n{below}\n{notes}", lines(table))
 }
 
 /// A table in the style of all of them.
@@ -60,6 +54,15 @@ pub(crate) fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
     table
+}
+
+/// The table's lines: names to the left, numbers to the right.
+pub(crate) fn lines(mut table: Table) -> String {
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// At most `width` characters of `text`.

@@ -242,6 +242,11 @@ impl Variant {
         self.row
     }
 
+    /// Whether it needs what only the simulator tells: which of two copies arrived.
+    pub fn is_for_simulation_only(&self) -> bool {
+        self.row().flavour == Flavour::Rtx
+    }
+
     /// Its parameters with their values.
     pub fn parameters(&self) -> impl Iterator<Item = (&Parameter, f64)> {
         self.parameters.iter().zip(self.values.iter().copied())

@@ -1,9 +1,10 @@
 //! Bulk speed over TUN at an MTU of 1500, one connection with the kernel of the same machine, ours
-//! and smoltcp's in turn: `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
+//! and smoltcp's in turn, and kernel to kernel over veth: `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
 //!
 //! CPU seconds are those of the process with the userspace stack, the kernel's work on its behalf
 //! included; the kernel's end is a process of its own.
 
+mod kernel;
 mod ours;
 mod peer;
 mod smol;
@@ -34,10 +35,15 @@ struct Peer(Child);
 
 impl Peer {
     /// The other end: it connects to the stack where that receives, and listens where it sends.
-    fn start(way: Way) -> Self {
+    fn command(way: Way) -> Command {
         let role = if way == Way::Sending { "sink" } else { "source" };
-        let program = std::env::current_exe().expect("this program");
-        let child = Command::new(program).env("BULK_PEER", role).spawn().expect("a peer");
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.env("BULK_PEER", role);
+        command
+    }
+
+    fn start(way: Way) -> Self {
+        let child = Self::command(way).spawn().expect("a peer");
         if way == Way::Sending {
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -83,11 +89,13 @@ fn main() {
         return;
     }
     type Run = fn(Way, Duration) -> u64;
-    let stacks: [(&str, Run); 4] = [
+    let stacks: [(&str, Run); 6] = [
         ("unruffled, streams", ours::through_streams),
         ("unruffled, offload", ours::with_offload),
         ("unruffled, one thread", ours::in_one_thread),
         ("smoltcp 0.14", smol::run),
+        ("kernel, veth", kernel::plain),
+        ("kernel, veth, offload", kernel::with_offload),
     ];
     // Only the stacks whose names contain this, to look at one.
     let only = std::env::var("BULK_ONLY").unwrap_or_default();

@@ -8,6 +8,9 @@ use crate::{CHUNK, KERNEL, PORT, STACK};
 
 pub(crate) fn run(role: &str) {
     let mut buffer = vec![0; CHUNK];
+    if std::env::var_os("BULK_VETH").is_some() {
+        crate::kernel::join();
+    }
     if role == "sink" {
         let listener = TcpListener::bind((KERNEL, PORT)).expect("a port");
         let (mut stream, _) = listener.accept().expect("a connection");

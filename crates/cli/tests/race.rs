@@ -1,0 +1,130 @@
+//! `unruffled race`, from outside. Without the rights to make namespaces, some are skipped.
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A path on which a transfer of a megabyte takes a quarter of a second.
+const QUICK: [&str; 7] = [
+    "race",
+    "in-order",
+    "--set=rate=50Mbit/s",
+    "--set=bottleneck.delay=5ms",
+    "--bytes=1MB",
+    "--kernel=reno",
+    "--variants=sack,rr-ta+cubic",
+];
+
+fn unruffled(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unruffled"));
+    command.args(arguments).current_dir(folder).output().expect("runs")
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What comes of it, unless the rights are missing.
+fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
+    let output = unruffled(folder, arguments);
+    if error(&output).contains("need root") {
+        eprintln!("skipped: {}", error(&output));
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    Some(output)
+}
+
+#[test]
+fn the_table_has_a_line_for_each_sender_and_says_that_the_octets_are_the_same() {
+    let folder = folder();
+    let Some(output) = run(&folder, &QUICK) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    for name in ["kernel-reno", "sack", "rr-ta+cubic"] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(name)).count(), 1, "{text}");
+    }
+    assert!(text.contains("3 transfers to the kernel, the same hash at both ends"), "{text}");
+    assert!(text.contains("emulator late: p50 "), "{text}");
+    assert_eq!(error(&output), "report: unruffled-race-in-order.html\n");
+    let page = std::fs::read_to_string(folder.path().join("unruffled-race-in-order.html"));
+    let page = page.expect("a report");
+    assert!(page.contains("Reorderings seen") && page.contains("kernel-reno"));
+}
+
+#[test]
+fn json_has_the_rows_of_a_comparison_with_the_kernels_counters() {
+    let folder = folder();
+    let arguments = [&QUICK[..], &["--json", "--no-report", "--seeds=2"]].concat();
+    let Some(output) = run(&folder, &arguments) else { return };
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = value["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0]["variant"], "kernel-reno");
+    assert_eq!(rows[1]["seed"], 2);
+    for row in rows {
+        assert_eq!(row["delivered_segments"], 685);
+        assert!(row["sent_segments"].as_u64().is_some_and(|n| n >= 685), "{row}");
+        for field in ["retransmits", "dsacks", "reordering_events", "timeouts"] {
+            assert!(row[field].is_u64(), "{field}: {row}");
+        }
+    }
+    assert!(rows[0]["cwnd_mean"].is_null() && rows[2]["cwnd_mean"].is_f64());
+    assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none(), "no report");
+}
+
+#[test]
+fn the_papers_table_is_repeated_beside_its_numbers() {
+    let folder = folder();
+    let short = ["race", "dcr-t20", "--kernel=none", "--variants=dcr-ack", "--bytes=100kB"];
+    let Some(output) = run(&folder, &short) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let paper = text.lines().find(|line| line.starts_with("the paper’s TCP-DCR"));
+    let cells: Vec<_> = paper.expect("the paper's line").split_whitespace().skip(3).collect();
+    assert_eq!(cells, ["1127.3", "1106.5", "1087.4", "1093.9", "3.5"], "{text}");
+    let share = text.lines().find(|line| line.starts_with("out of order %")).expect("a line");
+    let share: Vec<f64> = share.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
+    assert_eq!(share.len(), 4, "{text}");
+    assert!(share[0] == 0.0 && share[3] > 5.0, "{text}");
+}
+
+#[test]
+fn a_capture_holds_the_packets_of_all_heats() {
+    let folder = folder();
+    let arguments = [&QUICK[..], &["--no-report", "--pcap=all.pcapng"]].concat();
+    let Some(_) = run(&folder, &arguments) else { return };
+    let size = std::fs::metadata(folder.path().join("all.pcapng")).expect("a capture").len();
+    assert!(size > 3_000_000, "{size}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    for (arguments, wanted) in [
+        (&["nowhere"][..], "nowhere: no such scenario: expected rr-3"),
+        (&["--kernel", "tortoise"], "--kernel tortoise: not in this kernel: expected names among"),
+        (&["--variants", "bbr3"], "--variants: bbr3: no such variant"),
+        (&["--variants", "rr-ta-rtx"], "--variants: rr-ta-rtx: for simulation only"),
+        (&["--variants", "none", "--kernel", "none"], "race: nobody takes part"),
+        (&["--together"], "--together: expected --variants, too"),
+        (&["--reverse", "--variants", "sack"], "the argument '--reverse' cannot be used with"),
+        (&["--duration", "0 s"], "--duration: expected more than none"),
+        (&["--bytes", "0 B"], "--bytes: expected more than none"),
+        (&["--bytes", "1MB", "--duration", "3 s"], "the argument '--bytes <OCTETS>' cannot"),
+        (&["--set", "tcp.mss=20 B"], "race: tcp.mss: expected at least 88 B, found 20 B"),
+        (&["--seeds", "0"], "invalid value '0' for '--seeds <N>'"),
+        (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
+        (&["--report", "a", "--pcap", "./a"], "./a: would replace the report: expected another"),
+    ] {
+        let folder = folder();
+        let output = unruffled(&folder, &[&["race"], arguments].concat());
+        let text = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with(&format!("unruffled: {wanted}")), "{arguments:?}: {text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
+    }
+}

@@ -1,0 +1,80 @@
+//! Kernel to kernel over a veth pair: what two networks of this machine can do without us.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+
+use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way};
+
+/// The two ends of the pair; the second goes to the peer's network.
+const ENDS: (&str, &str) = ("bulk0", "bulk1");
+
+pub(crate) fn with_offload(way: Way, span: Duration) -> u64 {
+    run(way, span, true)
+}
+
+pub(crate) fn plain(way: Way, span: Duration) -> u64 {
+    run(way, span, false)
+}
+
+fn run(way: Way, span: Duration, offload: bool) -> u64 {
+    let mut peer = Peer::command(way);
+    let mut peer = Peer(peer.env("BULK_VETH", "1").stdout(Stdio::piped()).spawn().expect("a peer"));
+    // A line says that it is in a network of its own.
+    let out = peer.0.stdout.take().expect("a pipe");
+    BufReader::new(out).read_line(&mut String::new()).expect("a line");
+    // Without offload a packet holds one segment, as on a wire.
+    let most = if offload { "" } else { "gso_max_segs 1" };
+    ip(&format!(
+        "link add {} {most} type veth peer name {} {most} netns {}",
+        ENDS.0,
+        ENDS.1,
+        peer.0.id()
+    ));
+    ip(&format!("address add {STACK}/24 dev {}", ENDS.0));
+    ip(&format!("link set dev {} up", ENDS.0));
+    let mut stream = match way {
+        Way::Sending => loop {
+            match TcpStream::connect((KERNEL, PORT)) {
+                Ok(stream) => break stream,
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        },
+        Way::Receiving => {
+            let listener = TcpListener::bind((STACK, PORT)).expect("a port");
+            listener.accept().expect("a connection").0
+        }
+    };
+    let (begin, mut octets, mut buffer) = (Instant::now(), 0, vec![0; CHUNK]);
+    while begin.elapsed() < span {
+        octets += match way {
+            Way::Sending => stream.write(&buffer),
+            Way::Receiving => stream.read(&mut buffer),
+        }
+        .expect("octets");
+    }
+    drop(peer);
+    ip(&format!("link delete dev {}", ENDS.0));
+    octets as u64
+}
+
+/// The peer's side: a network of its own, and its end of the pair once that has come.
+pub(crate) fn join() {
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network");
+    println!("ready");
+    let up = || {
+        Command::new("ip").args(["link", "set", "dev", ENDS.1, "up"]).stderr(Stdio::null()).status()
+    };
+    while !up().expect("ip").success() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    ip(&format!("address add {KERNEL}/24 dev {}", ENDS.1));
+}
+
+fn ip(line: &str) {
+    let status = Command::new("ip").args(line.split_whitespace()).status().expect("ip");
+    assert!(status.success(), "ip {line}");
+}
