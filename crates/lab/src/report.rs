@@ -24,8 +24,13 @@ use series::Quantity;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
-/// The page; the name makes the template engine escape for HTML.
-const PAGE: (&str, &str) = ("page.html", include_str!("report/page.html"));
+/// The templates; their names make the engine escape for HTML.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("base.html", include_str!("report/base.html")),
+    ("panels.html", include_str!("report/panels.html")),
+    ("page.html", include_str!("report/page.html")),
+    ("sweep.html", include_str!("report/sweep.html")),
+];
 const STYLE: &str = include_str!("report/style.css");
 
 /// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
@@ -62,10 +67,17 @@ const PATIENCE: Quantity = Quantity {
 /// The report. The same comparison gives the same bytes.
 pub fn html(comparison: &Comparison) -> String {
     let summaries = summaries(comparison);
-    let mut page = Environment::new();
-    page.add_template(PAGE.0, PAGE.1)
-        .and_then(|()| page.get_template(PAGE.0)?.render(contents(comparison, &summaries)))
-        .expect("the template is part of the program, and its tests render it")
+    page("page.html", contents(comparison, &summaries))
+}
+
+/// The template of that name, filled in.
+fn page(template: &str, contents: Value) -> String {
+    let mut pages = Environment::new();
+    TEMPLATES
+        .into_iter()
+        .try_for_each(|(name, source)| pages.add_template(name, source))
+        .and_then(|()| pages.get_template(template)?.render(contents))
+        .expect("the templates are part of the program, and its tests render them")
 }
 
 /// What the template fills in.

@@ -210,7 +210,8 @@ impl Course<'_> {
     fn summary(&self, runs: &[VariantRuns]) -> String {
         let transfers: usize = runs.iter().map(|v| v.rows.len()).sum();
         let receiver = if self.reverse { "our stack" } else { "the kernel" };
-        format!("{transfers} transfers to {receiver}, the same hash at both ends of each")
+        let plural = if transfers == 1 { "" } else { "s" };
+        format!("{transfers} transfer{plural} to {receiver}, the same hash at both ends of each")
     }
 }
 

@@ -1,16 +1,14 @@
 //! A sweep as a page: the table, and goodput over what is swept.
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 use plotters::element::Circle;
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::Color;
 
 use super::palette::{self, TEXT};
 use super::plot::{self, Axes};
-use super::{Panel, STYLE, values};
+use super::{Panel, STYLE, page, values};
 use crate::sweep::{Curve, Sweep};
-
-const PAGE: (&str, &str) = ("sweep.html", include_str!("sweep.html"));
 
 /// The page. The same sweep gives the same bytes.
 pub fn sweep(sweep: &Sweep) -> String {
@@ -26,15 +24,12 @@ pub fn sweep(sweep: &Sweep) -> String {
         heads => sweep.heads(),
         lines => sweep.lines(),
         notes => sweep.notes(),
-        panels => values(panels(sweep)),
+        curves => values(panels(sweep)),
         about => about,
         facts => first.map(|c| c.facts.clone()).unwrap_or_default(),
         toml => first.map_or("", |c| c.scenario_toml.as_str()),
     };
-    let mut page = Environment::new();
-    page.add_template(PAGE.0, PAGE.1)
-        .and_then(|()| page.get_template(PAGE.0)?.render(contents))
-        .expect("the template is part of the program, and its tests render it")
+    page("sweep.html", contents)
 }
 
 /// A panel for each curve but the paper's, which is dashed in each.
