@@ -1,4 +1,5 @@
-# make demo   build, compare the senders over a path that reorders, show the table
+# make demo   build, compare the senders over a path that reorders, show the table; with the rights,
+#             race two of them against this machine's kernel
 # make test   all tests; fetches tshark where it can
 # make lint   formatting, clippy and documentation, warnings are errors
 # make bench  how fast this machine simulates
@@ -7,11 +8,26 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo build test test-tools lint bench
+.PHONY: demo demo-race build test test-tools lint bench
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
 	@echo "The report: file://$(CURDIR)/unruffled-rr-3.html"
+	@$(MAKE) --no-print-directory demo-race
+
+# Real packets need Linux, root (for namespaces and TUN) and ip.
+RACE := race half-late --kernel cubic --variants rack,linux-reordering,tcp-pr-sack --duration 15s
+demo-race:
+	@if [ "$$(uname)" != Linux ]; then \
+	    echo; echo "A race of real packets against the kernel's TCP needs Linux."; \
+	elif ! command -v ip >/dev/null || ! unshare --net --pid --fork true 2>/dev/null; then \
+	    echo; echo "For a race of real packets against this kernel's TCP, as root and with iproute2:"; \
+	    echo "    sudo $(TARGET)/release/unruffled $(RACE)"; \
+	else \
+	    echo; echo "And with real packets, against this machine's kernel (a minute):"; \
+	    $(TARGET)/release/unruffled $(RACE) --report unruffled-race-half-late.html && \
+	    echo "The report: file://$(CURDIR)/unruffled-race-half-late.html"; \
+	fi
 
 build:
 	$(CARGO) build --release --locked
