@@ -184,6 +184,11 @@ impl Socket {
         matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived)
     }
 
+    /// Whether a timer of it is due then.
+    pub(super) fn waits_for(&self, due: Instant) -> bool {
+        self.armed == Some(due) || self.orphaned == Some(due)
+    }
+
     pub(super) fn closed(&self) -> bool {
         self.connection.state() == State::Closed
     }
