@@ -1,7 +1,7 @@
 //! Streams and listeners like those of `tokio::net`, over a driver.
 //!
 //! They need no runtime of their own: any executor that polls will do, and whatever works on tokio's
-//! `AsyncRead` and `AsyncWrite` works on these ([`tokio::io::split`] among it). A future that is
+//! `AsyncRead` and `AsyncWrite` works on these (`tokio::io::split` among it). A future that is
 //! dropped before it is ready has taken nothing: no octet, and no connection.
 //!
 //! ```no_run
