@@ -53,8 +53,8 @@ async fn ask(stream: impl AsyncRead + AsyncWrite, all: Arc<Barrier>, data: Vec<u
 #[test]
 fn a_thousand_connections_at_once_half_of_them_the_kernels() {
     const HALF: usize = 500;
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    setrlimit(Resource::RLIMIT_NOFILE, most.min(4096), most).unwrap();
+    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, now.max(most.min(4096)), most).unwrap();
     Lab::with_tasks(
         |_| {},
         async |lab| {

@@ -125,10 +125,9 @@ impl Lab {
         thread::spawn(work)
     }
 
-    /// The kernel neither hears nor answers any more.
-    pub(crate) fn cut_off(&self) {
-        route("blackhole 10.9.0.2/32");
-        route("blackhole fd09::2/128");
+    /// The kernel neither hears nor answers any more; says whether there was the tool for it.
+    pub(crate) fn cut_off(&self) -> bool {
+        route("blackhole 10.9.0.2/32") && route("blackhole fd09::2/128")
     }
 
     /// The kernel acknowledges everything at once, and waits for no longer than a path of 0.1 ms
@@ -176,10 +175,18 @@ impl Lab {
     }
 }
 
-fn route(what: &str) {
+/// Adds a route in this namespace, where there is iproute2.
+fn route(what: &str) -> bool {
     let family = if what.contains("::") { "-6" } else { "-4" };
     let words = [family, "route", "add"].into_iter().chain(what.split(' '));
-    assert!(Command::new("ip").args(words).status().unwrap().success(), "ip route add {what}");
+    match Command::new("ip").args(words).status() {
+        Ok(status) => assert!(status.success(), "ip route add {what}"),
+        Err(error) => {
+            println!("skipped: no ip: {error}");
+            return false;
+        }
+    }
+    true
 }
 
 /// What stands at each offset of every test's stream.
