@@ -69,7 +69,8 @@ pub struct Config {
     /// How long an acknowledgement may wait for a second segment; none sends each at once.
     pub delayed_ack: Option<Duration>,
     /// Room for received data, in octets: the window that is advertised. Since a scaled window is
-    /// told in units, and is never taken back, up to an eighth more may come.
+    /// told in units, and is never taken back, up to an eighth more may come
+    /// ([`Connection::receive_room`](crate::Connection::receive_room)).
     pub receive_buffer: u64,
     /// Whether to offer timestamps (RFC 7323).
     pub timestamps: bool,

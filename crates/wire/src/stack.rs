@@ -191,15 +191,14 @@ impl Stack {
     fn orphan(&mut self, id: ConnectionId, now: Instant) {
         if let Some(socket) = self.sockets.get_mut(id.0) {
             socket.orphaned = Some(now + ORPHAN);
-            self.timers.push(now + ORPHAN, id);
+            self.plan(now + ORPHAN, id);
         }
     }
 
     /// When to call [`Stack::handle_timeout`], unless something happens before.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         while let Some((due, id)) = self.timers.peek() {
-            let socket = self.sockets.get(id.0);
-            if socket.is_some_and(|s| s.armed == Some(due) || s.orphaned == Some(due)) {
+            if self.sockets.get(id.0).is_some_and(|socket| socket.waits_for(due)) {
                 return Some(due);
             }
             self.timers.pop();
@@ -235,6 +234,15 @@ impl Stack {
         }
     }
 
+    fn plan(&mut self, due: Instant, id: ConnectionId) {
+        self.timers.push(due, id);
+        // A connection has two that count at the most.
+        let sockets = &self.sockets;
+        self.timers.tidy(sockets.len(), |due, id| {
+            sockets.get(id.0).is_some_and(|socket| socket.waits_for(due))
+        });
+    }
+
     /// Plans the connection's next timer, if it is earlier than the one planned.
     fn arm(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
@@ -242,7 +250,7 @@ impl Stack {
             && socket.armed.is_none_or(|armed| due < armed)
         {
             socket.armed = Some(due);
-            self.timers.push(due, id);
+            self.plan(due, id);
         }
     }
 

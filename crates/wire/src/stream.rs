@@ -6,27 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::driver::Handle;
-use crate::stack::{ConnectionId, FourTuple, ListenerId, StackError};
-
-/// A connection that an application holds; the last holder's drop lets it end.
-#[derive(Debug)]
-struct Held {
-    handle: Handle,
-    id: ConnectionId,
-    ends: FourTuple,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.handle.with(|stack| stack.release(self.id));
-    }
-}
+use crate::held::{HeldConnection, HeldListener};
+use crate::stack::ConnectionId;
 
 /// A TCP connection. Reading and writing wait, up to the timeouts if they are set; dropping it (and
 /// all clones) closes it, and what was written still arrives while the driver runs.
 #[derive(Clone, Debug)]
 pub struct TcpStream {
-    held: Arc<Held>,
+    held: Arc<HeldConnection>,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
 }
@@ -50,17 +37,13 @@ impl TcpStream {
         remote: SocketAddr,
         timeout: Option<Duration>,
     ) -> io::Result<Self> {
-        let now = handle.now();
-        let id = handle.with(|stack| stack.connect(remote, local, now))?;
-        let stream = Self::hold(handle, id)?;
-        handle.wait(timeout, |stack, waker| stack.poll_connected(id, waker))?;
+        let stream = Self::over(HeldConnection::connect(handle, local, remote)?);
+        stream.held.wait(timeout, |stack, id, waker| stack.poll_connected(id, waker))?;
         Ok(stream)
     }
 
-    fn hold(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
-        let ends = handle.with(|stack| stack.ends(id)).ok_or(StackError::Closed)?;
-        let held = Arc::new(Held { handle: handle.clone(), id, ends });
-        Ok(Self { held, read_timeout: None, write_timeout: None })
+    fn over(held: HeldConnection) -> Self {
+        Self { held: Arc::new(held), read_timeout: None, write_timeout: None }
     }
 
     /// This end's address.
@@ -95,7 +78,7 @@ impl TcpStream {
     /// None today; the signature is that of `std::net`.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         if how != Shutdown::Read {
-            self.held.handle.with(|stack| stack.finish(self.held.id));
+            self.held.with(|stack, id| stack.finish(id));
         }
         Ok(())
     }
@@ -105,27 +88,24 @@ impl TcpStream {
     /// # Errors
     /// Why it never will.
     pub fn wait_acknowledged(&self) -> io::Result<()> {
-        let Held { handle, id, .. } = &*self.held;
-        handle.wait(self.write_timeout, |stack, waker| stack.poll_acknowledged(*id, waker))
+        self.held.wait(self.write_timeout, |stack, id, waker| stack.poll_acknowledged(id, waker))
     }
 
     /// Ends the connection at once; the peer is told by a reset.
     pub fn abort(&self) {
-        self.held.handle.with(|stack| stack.abort(self.held.id));
+        self.held.with(|stack, id| stack.abort(id));
     }
 }
 
 impl Read for &TcpStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let Held { handle, id, .. } = &*self.held;
-        handle.wait(self.read_timeout, |stack, waker| stack.poll_read(*id, waker, out))
+        self.held.wait(self.read_timeout, |stack, id, waker| stack.poll_read(id, waker, out))
     }
 }
 
 impl Write for &TcpStream {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let Held { handle, id, .. } = &*self.held;
-        handle.wait(self.write_timeout, |stack, waker| stack.poll_write(*id, waker, data))
+        self.held.wait(self.write_timeout, |stack, id, waker| stack.poll_write(id, waker, data))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -152,9 +132,7 @@ impl Write for TcpStream {
 /// Waits for connections; dropping it closes the port and resets those that nobody accepted.
 #[derive(Debug)]
 pub struct TcpListener {
-    handle: Handle,
-    id: ListenerId,
-    address: SocketAddr,
+    held: HeldListener,
 }
 
 impl TcpListener {
@@ -164,16 +142,12 @@ impl TcpListener {
     /// # Errors
     /// When the address is in use, or not ours.
     pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
-        let (id, at) = handle.with(|stack| {
-            let id = stack.listen(address, backlog)?;
-            Ok::<_, StackError>((id, stack.listening_at(id)))
-        })?;
-        Ok(Self { handle: handle.clone(), id, address: at.unwrap_or(address) })
+        HeldListener::bind(handle, address, backlog).map(|held| Self { held })
     }
 
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.held.address
     }
 
     /// Waits for the next connection.
@@ -181,13 +155,8 @@ impl TcpListener {
     /// # Errors
     /// When the driver has stopped.
     pub fn accept(&self) -> io::Result<TcpStream> {
-        let id = self.handle.wait(None, |stack, waker| stack.poll_accept(self.id, waker))?;
-        TcpStream::hold(&self.handle, id)
-    }
-}
-
-impl Drop for TcpListener {
-    fn drop(&mut self) {
-        self.handle.with(|stack| stack.close_listener(self.id));
+        let HeldListener { handle, id, .. } = &self.held;
+        let id = handle.wait(None, |stack, waker| stack.poll_accept(*id, waker))?;
+        self.held.hold(id).map(TcpStream::over)
     }
 }

@@ -26,6 +26,12 @@ impl Connection {
         self.receiver.readable()
     }
 
+    /// Octets for which the driver must have room, from the first that was not read: the peer may
+    /// send no more, since the window is never open wider.
+    pub fn receive_room(&self) -> u64 {
+        self.receiver.window().room()
+    }
+
     /// Whether the peer has finished and everything up to its FIN has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.at_end()

@@ -61,6 +61,17 @@ impl ReceiveWindow {
         self.taken += octets;
     }
 
+    /// Octets that may come to lie unread at the most: the edge is never further from what has been
+    /// taken.
+    pub(crate) fn room(&self) -> u64 {
+        self.buffer + self.slack()
+    }
+
+    /// How far rounding may push the edge beyond the buffer.
+    fn slack(&self) -> u64 {
+        (1 << self.scale).max(self.buffer / 8)
+    }
+
     /// The first octet that the buffer has no room for.
     fn limit(&self) -> u64 {
         self.taken + self.buffer
@@ -91,8 +102,7 @@ impl ReceiveWindow {
         let known = self.edge.saturating_sub(next);
         let field = known.div_ceil(unit).min(most);
         let edge = next + (field << self.scale);
-        let slack = unit.max(self.buffer / 8);
-        if edge <= self.edge.max(self.limit() + slack) {
+        if edge <= self.edge.max(self.limit() + self.slack()) {
             self.edge = self.edge.max(edge);
             field as u16
         } else {
@@ -148,6 +158,7 @@ mod tests {
                 next += size;
                 let now = next + (u64::from(w.advertise(next)) << w.scale());
                 assert!(now >= edge, "{size} octets at a time, at {next}");
+                assert!(now <= w.room(), "{size} octets at a time, at {next}");
                 edge = now;
             }
             assert!(next >= 4 << 20);
@@ -162,6 +173,7 @@ mod tests {
             next += 1;
         }
         assert_eq!(w.advertise(next), 0);
-        assert!(w.edge() <= (1 << 20) / 8 * 9, "{}", w.edge());
+        assert_eq!(w.room(), (1 << 20) / 8 * 9);
+        assert!(w.edge() <= w.room(), "{}", w.edge());
     }
 }

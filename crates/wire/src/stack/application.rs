@@ -80,6 +80,13 @@ impl Stack {
         Poll::Ready(Ok(connection))
     }
 
+    /// Whom `waker` would wake waits for a connection no more.
+    pub fn stop_accepting(&mut self, id: ListenerId, waker: &Waker) {
+        if let Some(listener) = self.listeners.get_mut(id.0) {
+            listener.waiting.retain(|known| !known.will_wake(waker));
+        }
+    }
+
     /// Connects to `remote`, from `local` if that is given.
     ///
     /// # Errors

@@ -38,7 +38,8 @@ impl StackConfig {
             mtu: 1500,
             addresses,
             variant,
-            connection: Config::wire(IpVersion::V4),
+            // With the eighth more that may come, a ring of 4 MiB holds it.
+            connection: Config { receive_buffer: 7 << 19, ..Config::wire(IpVersion::V4) },
             send_buffer: 4 << 20,
             ports: 49152..=65535,
             key,

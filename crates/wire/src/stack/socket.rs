@@ -60,18 +60,16 @@ impl Socket {
         send_buffer: usize,
         owner: Owner,
     ) -> Self {
-        // The engine rounds the buffer up to what its window field can say.
-        let receive_buffer = config.receive_buffer as usize;
         let connection = match owner {
             Owner::Handshake(_) => Connection::listen(config, variant),
             _ => Connection::connect(config, variant),
         };
         Self {
+            receive: ReceiveBuffer::new(connection.receive_room() as usize),
             connection,
             tuple,
             owner,
             send: SendBuffer::new(send_buffer),
-            receive: ReceiveBuffer::new(receive_buffer),
             queued: false,
             armed: None,
             orphaned: None,
@@ -96,16 +94,6 @@ impl Socket {
             segment.len = 0;
         }
         let offset = self.connection.receive_offset(segment.seq);
-        if let Some(offset) = offset
-            && segment.len > 0
-        {
-            // What there is no room for has not arrived.
-            let room = self.receive.limit().saturating_sub(offset);
-            if u64::from(segment.len) > room {
-                segment.len = room as u32;
-                segment.flags.fin = false;
-            }
-        }
         let before = self.connection.received();
         let half = segment.len / 2;
         if segment.len > self.connection.max_payload() && half > 0 {
@@ -125,6 +113,7 @@ impl Socket {
             {
                 let from = at.saturating_sub(offset) as usize;
                 if let Some(arrived) = payload.get(from..from + len as usize) {
+                    debug_assert!(at + u64::from(len) <= receive.limit(), "taken without room");
                     receive.write(at, arrived);
                 }
             }
@@ -193,6 +182,11 @@ impl Socket {
     /// Whether the handshake has not come to its end yet.
     pub(super) fn opening(&self) -> bool {
         matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Whether a timer of it is due then.
+    pub(super) fn waits_for(&self, due: Instant) -> bool {
+        self.armed == Some(due) || self.orphaned == Some(due)
     }
 
     pub(super) fn closed(&self) -> bool {

@@ -1,5 +1,5 @@
 //! The due times of all connections: a heap from which outdated entries are dropped when they come
-//! to the top.
+//! to the top, or when they are the most.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,5 +24,17 @@ impl Timers {
 
     pub(super) fn pop(&mut self) {
         self.0.pop();
+    }
+
+    /// Drops the entries that do not count, if there are many more than the connections can have: a
+    /// connection that has ended leaves some, the last of them due in a minute.
+    pub(super) fn tidy(
+        &mut self,
+        connections: usize,
+        counts: impl Fn(Instant, ConnectionId) -> bool,
+    ) {
+        if self.0.len() > 4 * connections + 64 {
+            self.0.retain(|&Reverse((due, id))| counts(due, id));
+        }
     }
 }

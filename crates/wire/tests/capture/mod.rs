@@ -34,26 +34,40 @@ impl Capture {
         Self { running: Some((child, file)) }
     }
 
-    /// Nothing in it is malformed, and no checksum is wrong.
-    pub(crate) fn assert_clean(mut self) {
-        let Some((mut child, file)) = self.running.take() else { return };
+    /// Ends the capture; none without the tools.
+    pub(crate) fn stop(mut self) -> Option<Captured> {
+        let (mut child, file) = self.running.take()?;
         thread::sleep(Duration::from_millis(500));
         let id = nix::unistd::Pid::from_raw(child.id() as i32);
         let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT);
         let _ = child.wait();
-        let count = |filter: &str| {
-            let out = Command::new("tshark")
-                .args(["-r"])
-                .arg(&file)
-                .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"])
-                .args(["-Y", filter])
-                .output()
-                .unwrap();
-            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-            String::from_utf8_lossy(&out.stdout).lines().count()
-        };
-        let all = count("tcp");
-        let bad = count(
+        Some(Captured(file))
+    }
+}
+
+/// What was captured; the file goes unless a test fails.
+pub(crate) struct Captured(PathBuf);
+
+impl Captured {
+    /// How many packets match tshark's display filter.
+    pub(crate) fn count(&self, filter: &str) -> usize {
+        let out = Command::new("tshark")
+            .args(["-r"])
+            .arg(&self.0)
+            .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"])
+            // Some ports stand for protocols, which these octets are not.
+            .args(["-d", "tcp.port==1-65535,data"])
+            .args(["-Y", filter])
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).lines().count()
+    }
+
+    /// Nothing in it is malformed, and no checksum is wrong.
+    pub(crate) fn assert_clean(&self) {
+        let all = self.count("tcp");
+        let bad = self.count(
             // Linux writes a sum of 0 as 0xffff, which is the same number in ones' complement.
             "_ws.malformed || (tcp.checksum.status == \"Bad\" && tcp.checksum != 0xffff) || \
              ip.checksum.status == \"Bad\" || \
@@ -61,8 +75,15 @@ impl Capture {
         );
         println!("{all} TCP packets captured, {bad} malformed");
         assert!(all > 100, "the capture is empty");
-        assert_eq!(bad, 0, "see {}", file.display());
-        let _ = std::fs::remove_file(file);
+        assert_eq!(bad, 0, "see {}", self.0.display());
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            let _ = std::fs::remove_file(&self.0);
+        }
     }
 }
 
