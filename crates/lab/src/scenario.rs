@@ -141,6 +141,8 @@ impl Scenario {
         let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
         let initial_window = initial_window.map_or(defaults.initial_window, |n| n as u32);
         let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
+        let byte_counting = k.count("tcp.byte_counting", 1, 1_000_000)?;
+        let byte_counting = byte_counting.map_or(defaults.byte_counting, |n| n as u32);
         let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.min_rto);
         let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.max_rto);
         if max_rto < min_rto {
@@ -165,7 +167,7 @@ impl Scenario {
         let parameters = parameters(k)?;
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
-             initial_window, max_cwnd, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
+             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
              path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
              variant.NAME.PARAMETER",
         )?;
@@ -174,6 +176,7 @@ impl Scenario {
             mss: mss as u32,
             initial_window,
             max_cwnd,
+            byte_counting,
             min_rto,
             max_rto,
             delayed_ack,

@@ -112,11 +112,11 @@ const WIRE: &[Column] = &[
     GOODPUT,
     SHARE,
     column("rtx", "Retransmissions", Value::Count(|s| s.retransmits.mean)),
-    column("DSACKs", "DSACKs", Value::Count(|s| s.dsacks.mean)),
+    column("DSACK", "DSACKs", Value::Count(|s| s.dsacks.mean)),
     column("reord", "Reorderings seen", Value::Count(|s| s.reordering_events.mean)),
-    FAST,
+    Column { short: "fast", ..FAST },
     FALSE,
-    TIMEOUTS,
+    Column { short: "RTO", ..TIMEOUTS },
 ];
 
 /// The columns of the results; [`cells`] fills them.

@@ -52,6 +52,7 @@ fn connection(scenario: &Scenario) -> Config {
     Config {
         initial_window: told.initial_window,
         max_cwnd: told.max_cwnd,
+        byte_counting: told.byte_counting,
         min_rto: told.min_rto,
         max_rto: told.max_rto,
         pipe: told.pipe,

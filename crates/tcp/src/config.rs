@@ -62,6 +62,10 @@ pub struct Config {
     pub initial_window: u32,
     /// Bound on cwnd in segments, if any.
     pub max_cwnd: Option<u32>,
+    /// Segments that count of those which one acknowledgement covers, when the window grows (RFC
+    /// 3465's limit L): 1 counts acknowledgements (RFC 5681, equations 2 and 3), and then a
+    /// receiver that delays them halves the growth.
+    pub byte_counting: u32,
     /// Least retransmission timeout (RFC 6298, 2.4: 1 s).
     pub min_rto: Duration,
     /// Greatest retransmission timeout (RFC 6298, 2.5: at least 60 s).
@@ -113,6 +117,7 @@ impl Default for Config {
             min_mss: IpVersion::V4.default_mss(),
             initial_window: 10,
             max_cwnd: None,
+            byte_counting: 1,
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),
             delayed_ack: None,
@@ -139,6 +144,7 @@ impl Config {
         Self {
             mss: 1500 - ip.header() - 20,
             count_options: true,
+            byte_counting: 2,
             peer_mss: Some(ip.default_mss()),
             ip,
             min_mss: ip.default_mss(),

@@ -40,8 +40,9 @@ pub(crate) trait CongestionControl: core::fmt::Debug + Send {
     /// duplicate acknowledgement delivered one.
     fn on_delivered(&mut self, _segments: u32, _flow: &Flow) {}
 
-    /// The window was full and `acked` segments were acknowledged cumulatively: it may grow.
-    fn grow(&mut self, window: &mut Window, acked: u32, flow: &Flow);
+    /// The window was full and `acked` segments were acknowledged cumulatively, of which `counted`
+    /// count (RFC 3465, section 2): it may grow.
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
 
     /// New data was acknowledged, but something else than the window was the limit.
     fn on_limited(&mut self, _flow: &Flow) {}

@@ -109,6 +109,7 @@ pub(crate) struct Sender {
     parts: Parts,
     mss: u32,
     max_cwnd: f64,
+    byte_counting: u32,
     board: Scoreboard,
     /// SND.UNA and SND.NXT as stream offsets.
     una: u64,
@@ -178,6 +179,7 @@ impl Sender {
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
+            byte_counting: config.byte_counting,
             board: Scoreboard::new(),
             una: 0,
             nxt: 0,
@@ -348,11 +350,10 @@ impl Sender {
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
         if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
-            let flow = self.flow(now);
             if window_was_full {
-                self.control.grow(&mut self.window, delivery.passed, &flow);
-                self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+                self.grow(delivery.passed, now);
             } else {
+                let flow = self.flow(now);
                 self.control.on_limited(&flow);
             }
         }
@@ -363,6 +364,16 @@ impl Sender {
         self.watch_idle(ack, &delivery, advanced, now);
         self.rearm_after_ack(advanced, now);
         self.tell_state(self.detector.dupthresh(), self.patience, now, observer);
+    }
+
+    /// The window was full, and `acked` segments were acknowledged.
+    fn grow(&mut self, acked: u32, now: Instant) {
+        // After a timeout an acknowledgement can cover what left the network long ago (RFC 3465,
+        // section 2.3).
+        let most = if self.phase == Phase::Open { self.byte_counting } else { 1 };
+        let (counted, flow) = (acked.min(most), self.flow(now));
+        self.control.grow(&mut self.window, acked, counted, &flow);
+        self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
     }
 
     /// Tells how the sender stands after an acknowledgement.

@@ -98,7 +98,7 @@ impl Cubic {
     }
 
     /// One acknowledgement in congestion avoidance (sections 4.2 to 4.5).
-    fn avoid_congestion(&mut self, window: &mut Window, acked: u32, flow: &Flow) {
+    fn avoid_congestion(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
         let cwnd = window.cwnd;
         let mut stage = match self.state.stage {
             Some(stage) => stage,
@@ -119,18 +119,18 @@ impl Cubic {
         } else {
             let rtt = flow.srtt.unwrap_or_default().as_secs_f64();
             let target = self.w_cubic(&stage, t + rtt).clamp(cwnd, 1.5 * cwnd);
-            window.cwnd += (target - cwnd) / cwnd;
+            window.cwnd += f64::from(counted) * (target - cwnd) / cwnd;
         }
         self.state.stage = Some(stage);
     }
 }
 
 impl CongestionControl for Cubic {
-    fn grow(&mut self, window: &mut Window, acked: u32, flow: &Flow) {
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
         if window.slow_start() {
-            window.cwnd += 1.0;
+            window.cwnd += f64::from(counted);
         } else {
-            self.avoid_congestion(window, acked, flow);
+            self.avoid_congestion(window, acked, counted, flow);
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn slow_start_adds_a_segment_per_acknowledgement() {
         let mut cubic = Cubic::new(0.4, 0.7);
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-        cubic.grow(&mut window, 1, &flow(0.0, 10.0));
+        cubic.grow(&mut window, 1, 1, &flow(0.0, 10.0));
         assert_eq!(window.cwnd, 11.0);
     }
 
@@ -222,7 +222,7 @@ mod tests {
     fn the_concave_region_climbs_to_w_max_in_k() {
         let (mut cubic, mut window) = after_a_loss_at_100();
         // Stage from 70 to 100: K = ∛((100 − 70)/0.4) = ∛75 = 4.2172 s.
-        cubic.grow(&mut window, 1, &flow(1.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         near(stage(&cubic).k, 4.2172);
         near(cubic.w_cubic(&stage(&cubic), 0.0), 70.0);
         near(cubic.w_cubic(&stage(&cubic), 4.2172), 100.0);
@@ -232,28 +232,37 @@ mod tests {
         // t = 1 s: W_cubic(1) = 0.4·(1 − 4.2172)³ + 100 = 86.6809 is above W_est, so
         // target = W_cubic(1.1) = 0.4·(−3.1172)³ + 100 = 87.8849 and cwnd grows by
         // (87.8849 − 70.0076)/70.0076 = 0.2554.
-        cubic.grow(&mut window, 1, &flow(2.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
         near(window.cwnd, 70.2629);
     }
 
     #[test]
     fn the_convex_region_leaves_w_max_behind() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        cubic.grow(&mut window, 1, &flow(1.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         window.cwnd = 101.0;
         // t = 6 s: W_cubic(6) = 0.4·1.7828³ + 100 = 102.2667, above W_est;
         // target = W_cubic(6.1) = 0.4·1.8828³ + 100 = 102.6699: + (102.6699 − 101)/101 = 0.01653.
-        cubic.grow(&mut window, 1, &flow(7.0, 101.0));
+        cubic.grow(&mut window, 1, 1, &flow(7.0, 101.0));
         near(window.cwnd, 101.0165);
+    }
+
+    #[test]
+    fn two_segments_that_count_are_two_steps() {
+        let (mut cubic, mut window) = after_a_loss_at_100();
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
+        // As above at t = 1 s: twice 0.2554.
+        cubic.grow(&mut window, 2, 2, &flow(2.0, 70.0));
+        near(window.cwnd, 70.0076 + 2.0 * 0.2554);
     }
 
     #[test]
     fn growth_is_at_most_half_a_window_per_round_trip() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        cubic.grow(&mut window, 1, &flow(1.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         window.cwnd = 70.0;
         // t = 20 s: W_cubic is 1671, far above 1.5·70 = 105: + (105 − 70)/70 = 0.5.
-        cubic.grow(&mut window, 1, &flow(21.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(21.0, 70.0));
         near(window.cwnd, 70.5);
     }
 
@@ -265,17 +274,17 @@ mod tests {
         window.cwnd = window.ssthresh;
         // 70 acknowledgements within a few ms: W_cubic hardly moves from 7. α = 3·0.3/1.7 =
         // 0.52941, each adds α/cwnd: after one 7 + 0.52941/7 = 7.07563.
-        cubic.grow(&mut window, 1, &flow(1.0, 7.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 7.0));
         near(window.cwnd, 7.07563);
         // An acknowledgement of two segments counts twice: + 2·0.52941/7.07563 = 0.14964.
-        cubic.grow(&mut window, 2, &flow(1.001, 7.0));
+        cubic.grow(&mut window, 2, 1, &flow(1.001, 7.0));
         near(window.cwnd, 7.22527);
         // At cwnd_prior, 10, α becomes 1: + 1/cwnd.
         let mut stage = stage(&cubic);
         stage.w_est = 10.0;
         cubic.state.stage = Some(stage);
         window.cwnd = 10.0;
-        cubic.grow(&mut window, 1, &flow(1.002, 10.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.002, 10.0));
         near(window.cwnd, 10.1);
     }
 
@@ -301,19 +310,19 @@ mod tests {
         assert_eq!(window.ssthresh, 70.0);
         // Slow start has come to ssthresh: K = 0, W_max = 70; t = 2 s: 0.4·2.1³ + 70 = 73.7044.
         window.cwnd = 70.0;
-        cubic.grow(&mut window, 1, &flow(3.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(3.0, 70.0));
         assert_eq!((stage(&cubic).k, stage(&cubic).origin), (0.0, 70.0));
         window.cwnd = 70.0;
-        cubic.grow(&mut window, 1, &flow(5.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(5.0, 70.0));
         near(window.cwnd, 70.0 + 3.7044 / 70.0);
     }
 
     #[test]
     fn time_in_which_the_window_was_not_the_limit_does_not_count() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        cubic.grow(&mut window, 1, &flow(1.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         // Full until 2 s, then not until 10 s, heard of at 6 s and 10 s: t = 1 s at 10 s.
-        cubic.grow(&mut window, 1, &flow(2.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
         cubic.on_limited(&flow(6.0, 30.0));
         cubic.on_limited(&flow(10.0, 30.0));
         near(at(10.0).since(stage(&cubic).epoch).as_secs_f64(), 1.0);
@@ -322,8 +331,8 @@ mod tests {
     #[test]
     fn an_undo_brings_back_all_variables() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        cubic.grow(&mut window, 1, &flow(1.0, 70.0));
-        cubic.grow(&mut window, 1, &flow(2.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
+        cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
         let (state, saved) = (cubic.state, window);
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));
         window.cwnd = window.ssthresh;

@@ -7,13 +7,34 @@ use super::{CongestionControl, Flow, Window};
 pub(crate) struct Reno;
 
 impl CongestionControl for Reno {
-    fn grow(&mut self, window: &mut Window, _acked: u32, _flow: &Flow) {
-        // Per acknowledgement, not per segment acknowledged: what a filled hole releases all at
-        // once grows the window by one step (RFC 5681, equations 2 and 3).
-        window.cwnd += if window.slow_start() { 1.0 } else { 1.0 / window.cwnd };
+    fn grow(&mut self, window: &mut Window, _acked: u32, counted: u32, _flow: &Flow) {
+        // RFC 5681, equations 2 and 3, for each that counts.
+        let steps = f64::from(counted);
+        window.cwnd += if window.slow_start() { steps } else { steps / window.cwnd };
     }
 
     fn on_loss(&mut self, _window: &Window, _timeout: bool, flow: &Flow) -> f64 {
         (flow.flight / 2.0).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unruffled_units::Instant;
+
+    use super::*;
+
+    const FLOW: Flow = Flow { now: Instant::ZERO, flight: 10.0, srtt: None, min_rtt: None };
+
+    #[test]
+    fn an_acknowledgement_grows_the_window_by_what_counts_of_it() {
+        let mut window = Window { cwnd: 10.0, ssthresh: 20.0 };
+        Reno.grow(&mut window, 30, 1, &FLOW);
+        assert_eq!(window.cwnd, 11.0, "a filled hole that released thirty segments is one step");
+        Reno.grow(&mut window, 2, 2, &FLOW);
+        assert_eq!(window.cwnd, 13.0, "a delayed acknowledgement is two");
+        let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
+        Reno.grow(&mut window, 2, 2, &FLOW);
+        assert_eq!(window.cwnd, 10.2);
     }
 }

@@ -89,8 +89,8 @@ impl CongestionControl for Westwood {
         self.bandwidth.add(segments, flow.now);
     }
 
-    fn grow(&mut self, window: &mut Window, acked: u32, flow: &Flow) {
-        Reno.grow(window, acked, flow);
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
+        Reno.grow(window, acked, counted, flow);
     }
 
     /// BWE·RTTmin/seg_size, at least 2, after three duplicates and after a timeout alike (Mascolo et

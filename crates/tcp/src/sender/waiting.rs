@@ -25,9 +25,7 @@ impl Sender {
         }
         self.held_window.get_or_insert(self.window.cwnd);
         if !advanced && window_was_full {
-            let flow = self.flow(now);
-            self.control.grow(&mut self.window, sacked, &flow);
-            self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+            self.grow(sacked, now);
         }
     }
 }
