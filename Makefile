@@ -3,12 +3,14 @@
 # make test   all tests; fetches tshark where it can
 # make lint   formatting, clippy and documentation, warnings are errors
 # make bench  how fast this machine simulates
+# make claims      what races must show against this machine's kernel: root, some minutes
+# make validation  goodput of the simulator beside that of real packets: root, some minutes
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint bench
+.PHONY: demo demo-race build test test-tools lint bench claims validation
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -52,6 +54,12 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+claims:
+	$(CARGO) test --release --locked -p unruffled-race --test claims -- --ignored --nocapture
+
+validation:
+	$(CARGO) run --release --locked -p unruffled-race --example validate
 
 bench: build
 	@$(TARGET)/release/unruffled bench sim --delayed 0%

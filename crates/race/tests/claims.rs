@@ -1,0 +1,86 @@
+//! What races must show, against this machine's kernel: `make claims`, as root, some seven minutes on
+//! a machine that does nothing else. Not among the ordinary tests, since real time decides.
+#![cfg(target_os = "linux")]
+
+use std::time::Duration;
+
+use unruffled_lab::record::VariantRuns;
+use unruffled_lab::{Scenario, compare};
+use unruffled_race::{Competitor, Course, Length, Recording};
+
+/// Mean goodputs in Mb/s, the kernel's first.
+fn race(
+    scenario: &str,
+    kernel: &str,
+    variants: &[&str],
+    set: impl FnOnce(&mut Course<'_>),
+) -> Vec<(String, f64)> {
+    let scenario = Scenario::load(scenario, &[]).expect("is built in");
+    let names: Vec<String> = variants.iter().map(|&name| name.to_owned()).collect();
+    let ours = compare::variants(&scenario, &names, "test").expect("variants");
+    let mut all = Competitor::kernels(&[kernel.to_owned()]).expect("the kernel has it");
+    all.extend(ours.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+    let mut course = Course {
+        scenario: &scenario,
+        competitors: &all,
+        length: Length::Time(Duration::from_secs(30)),
+        seeds: 1,
+        together: false,
+        reverse: false,
+    };
+    set(&mut course);
+    let finished = course.run(None::<&mut Recording<Vec<u8>>>, |_| ()).expect("a race, as root");
+    assert_eq!(finished.failures, [""; 0]);
+    assert!(!finished.lateness.is_intolerable(), "the machine could not keep up");
+    let mean = |v: &VariantRuns| {
+        v.rows.iter().map(|row| row.goodput_bps).sum::<f64>() / v.rows.len() as f64 / 1e6
+    };
+    let results: Vec<_> =
+        finished.comparison.variants.iter().map(|v| (v.name.clone(), mean(v))).collect();
+    println!("{}: {results:.2?}", finished.comparison.scenario);
+    results
+}
+
+/// The best of ours delivers 8 Mb/s of 10 where CUBIC collapses.
+fn best_delivers_8(scenario: &str, variants: &[&str]) {
+    let results = race(scenario, "cubic", variants, |_| ());
+    assert!(results[0].1 < 3.0, "{results:?}");
+    assert!(results[1..].iter().any(|(_, mbps)| *mbps >= 8.0), "{results:?}");
+}
+
+#[test]
+#[ignore = "a minute and a half of real time"]
+fn every_second_packet_late() {
+    best_delivers_8("half-late", &["tcp-pr-sack", "linux-reordering+cubic"]);
+}
+
+#[test]
+#[ignore = "a minute of real time"]
+fn few_packets_very_late() {
+    best_delivers_8("few-late", &["tcp-pr-sack"]);
+}
+
+#[test]
+#[ignore = "three minutes of real time"]
+fn in_order_ours_are_as_fast_as_the_kernels_reno() {
+    let ours = ["sack", "rack", "rr-ta", "avg-dev", "dcr-ack"];
+    let results = race("in-order", "reno", &ours, |_| ());
+    let reno = results[0].1;
+    for (name, mbps) in &results[1..] {
+        assert!((mbps / reno - 1.0).abs() <= 0.05, "{name}: {mbps:.2}, Reno {reno:.2}");
+    }
+}
+
+#[test]
+#[ignore = "four minutes of real time"]
+fn with_the_same_congestion_control_a_path_is_shared() {
+    for (kernel, ours) in [("reno", "rr-ta"), ("cubic", "rr-ta+cubic")] {
+        let results = race("in-order", kernel, &[ours], |course| {
+            course.together = true;
+            course.seeds = 2;
+            course.length = Length::Time(Duration::from_secs(60));
+        });
+        let share = results[1].1 / (results[0].1 + results[1].1);
+        assert!((0.4..=0.6).contains(&share), "{ours} takes {share:.2} beside {kernel}");
+    }
+}
