@@ -158,6 +158,10 @@ impl Stack {
     /// for it, and its timer may have changed.
     fn after(&mut self, id: ConnectionId, now: Instant) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        if socket.connection.state() == State::Listen {
+            // The attempt came to nothing, and it is the listener that waits for another.
+            socket.connection.abort();
+        }
         socket.wake(&mut self.wakers);
         if !socket.queued {
             socket.queued = true;

@@ -1,0 +1,90 @@
+//! Connections on their way in, as packet traces: what a listener's stack answers, and what it keeps.
+
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+
+use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
+use unruffled_units::Instant;
+use unruffled_wire::codec::{Checksums, Packet, decode, encode};
+use unruffled_wire::stack::{ListenerId, Stack, StackConfig};
+
+const NOW: Instant = Instant::from_millis(1000);
+const BACKLOG: usize = 1;
+
+/// A stack that listens, and a peer made of segments.
+struct Server {
+    stack: Stack,
+    listener: ListenerId,
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+impl Server {
+    fn new() -> Self {
+        let local: SocketAddr = "10.0.0.2:80".parse().expect("an address");
+        let variant = Variant::named("sack").expect("a variant");
+        let config = StackConfig::new(vec![local.ip()], variant).expect("randomness");
+        let mut stack = Stack::new(config);
+        let listener = stack.listen(local, BACKLOG).expect("a free port");
+        Self { stack, listener, local, peer: "10.0.0.1:1000".parse().expect("an address") }
+    }
+
+    /// A segment arrives; gives the answers, of which all but the flags and numbers is left out.
+    fn gets(&mut self, letters: &str, seq: u32, ack: SeqNr) -> Vec<(String, SeqNr, SeqNr)> {
+        let has = |letter| letters.contains(letter);
+        let segment = Segment {
+            seq: SeqNr(seq),
+            ack,
+            flags: Flags { syn: has('S'), rst: has('R'), ack: has('.'), ..Flags::default() },
+            window: 1000,
+            ..Segment::default()
+        };
+        let mut packet = Vec::new();
+        encode(self.peer, self.local, &segment, (&[], &[]), &mut packet).expect("it fits");
+        self.stack.receive(&packet, Checksums::Verify, NOW);
+        let mut said = Vec::new();
+        let mut out = Vec::new();
+        while self.stack.poll_transmit(NOW, &mut out).is_some() {
+            let Ok(Packet::Tcp(answer)) = decode(&out, Checksums::Verify) else {
+                panic!("unreadable: {out:?}")
+            };
+            let Segment { seq, ack, flags, .. } = answer.segment;
+            let letters = [(flags.syn, 'S'), (flags.rst, 'R'), (flags.ack, '.')];
+            let letters = letters.iter().filter_map(|&(set, letter)| set.then_some(letter));
+            said.push((letters.collect(), seq, ack));
+            out.clear();
+        }
+        said
+    }
+
+    /// A whole handshake works, and the application gets the connection.
+    fn serves(&mut self) {
+        let syn_ack = self.gets("S", 5000, SeqNr(0));
+        let [(letters, isn, ack)] = syn_ack.as_slice() else { panic!("{syn_ack:?}") };
+        assert_eq!((letters.as_str(), *ack), ("S.", SeqNr(5001)));
+        assert_eq!(self.gets(".", 5001, isn.add(1)), []);
+        let accepted = self.stack.poll_accept(self.listener, Waker::noop());
+        assert!(matches!(accepted, Poll::Ready(Ok(_))));
+    }
+}
+
+/// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
+/// connection to the LISTEN state". In a stack it is the listener that is in LISTEN: the attempt must
+/// not keep its place in the backlog.
+#[test]
+fn an_attempt_that_is_reset_leaves_the_backlog() {
+    let mut server = Server::new();
+    assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
+    assert_eq!(server.gets("R", 101, SeqNr(0)), []);
+    assert_eq!(server.stack.connections(), 0);
+    server.serves();
+}
+
+#[test]
+fn so_does_one_that_another_syn_ends() {
+    let mut server = Server::new();
+    assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
+    assert_eq!(server.gets("S", 101, SeqNr(0)), []);
+    assert_eq!(server.stack.connections(), 0);
+    server.serves();
+}
