@@ -1,14 +1,13 @@
-//! Connections on their way in, as packet traces: what a listener's stack answers, and what it keeps.
+//! A stack with one peer, as packet traces: what it answers, and what it keeps.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
-use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
-use unruffled_units::Instant;
+use unruffled_tcp::{Connection, Flags, Segment, SeqNr, State, Variant};
+use unruffled_units::{Duration, Instant};
 use unruffled_wire::codec::{Checksums, Packet, decode, encode};
-use unruffled_wire::stack::{ListenerId, Stack, StackConfig};
+use unruffled_wire::stack::{ConnectionId, ListenerId, Stack, StackConfig};
 
-const NOW: Instant = Instant::from_millis(1000);
 const BACKLOG: usize = 1;
 
 /// A stack that listens, and a peer made of segments.
@@ -17,6 +16,7 @@ struct Server {
     listener: ListenerId,
     local: SocketAddr,
     peer: SocketAddr,
+    now: Instant,
 }
 
 impl Server {
@@ -26,7 +26,8 @@ impl Server {
         let config = StackConfig::new(vec![local.ip()], variant).expect("randomness");
         let mut stack = Stack::new(config);
         let listener = stack.listen(local, BACKLOG).expect("a free port");
-        Self { stack, listener, local, peer: "10.0.0.1:1000".parse().expect("an address") }
+        let peer = "10.0.0.1:1000".parse().expect("an address");
+        Self { stack, listener, local, peer, now: Instant::from_millis(1000) }
     }
 
     /// A segment arrives; gives the answers, of which all but the flags and numbers is left out.
@@ -35,21 +36,26 @@ impl Server {
         let segment = Segment {
             seq: SeqNr(seq),
             ack,
-            flags: Flags { syn: has('S'), rst: has('R'), ack: has('.'), ..Flags::default() },
+            flags: Flags { syn: has('S'), fin: has('F'), rst: has('R'), ack: has('.'), psh: false },
             window: 1000,
             ..Segment::default()
         };
         let mut packet = Vec::new();
         encode(self.peer, self.local, &segment, (&[], &[]), &mut packet).expect("it fits");
-        self.stack.receive(&packet, Checksums::Verify, NOW);
+        self.stack.receive(&packet, Checksums::Verify, self.now);
+        self.says()
+    }
+
+    /// What leaves.
+    fn says(&mut self) -> Vec<(String, SeqNr, SeqNr)> {
         let mut said = Vec::new();
         let mut out = Vec::new();
-        while self.stack.poll_transmit(NOW, &mut out).is_some() {
+        while self.stack.poll_transmit(self.now, &mut out).is_some() {
             let Ok(Packet::Tcp(answer)) = decode(&out, Checksums::Verify) else {
                 panic!("unreadable: {out:?}")
             };
             let Segment { seq, ack, flags, .. } = answer.segment;
-            let letters = [(flags.syn, 'S'), (flags.rst, 'R'), (flags.ack, '.')];
+            let letters = [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.ack, '.')];
             let letters = letters.iter().filter_map(|&(set, letter)| set.then_some(letter));
             said.push((letters.collect(), seq, ack));
             out.clear();
@@ -57,14 +63,27 @@ impl Server {
         said
     }
 
-    /// A whole handshake works, and the application gets the connection.
-    fn serves(&mut self) {
+    /// A handshake works, and the application gets the connection; gives the next number of ours.
+    fn serves(&mut self) -> (ConnectionId, SeqNr) {
         let syn_ack = self.gets("S", 5000, SeqNr(0));
         let [(letters, isn, ack)] = syn_ack.as_slice() else { panic!("{syn_ack:?}") };
         assert_eq!((letters.as_str(), *ack), ("S.", SeqNr(5001)));
         assert_eq!(self.gets(".", 5001, isn.add(1)), []);
-        let accepted = self.stack.poll_accept(self.listener, Waker::noop());
-        assert!(matches!(accepted, Poll::Ready(Ok(_))));
+        match self.stack.poll_accept(self.listener, Waker::noop()) {
+            Poll::Ready(Ok(id)) => (id, isn.add(1)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Nobody says anything any more, for so many seconds.
+    fn silence(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while let Some(due) = self.stack.poll_timeout().filter(|&due| due <= end) {
+            self.now = self.now.max(due);
+            self.stack.handle_timeout(self.now);
+            self.says();
+        }
+        self.now = end;
     }
 }
 
@@ -87,4 +106,22 @@ fn so_does_one_that_another_syn_ends() {
     assert_eq!(server.gets("S", 101, SeqNr(0)), []);
     assert_eq!(server.stack.connections(), 0);
     server.serves();
+}
+
+/// In FIN-WAIT-2 nothing is sent and no timer of the engine's runs. Whoever lets go of the connection
+/// only then must not leave it there for ever.
+#[test]
+fn a_connection_released_in_fin_wait_2_waits_for_the_peer_a_minute_and_no_longer() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.stack.finish(id);
+    assert_eq!(server.says(), [("F.".to_owned(), next, SeqNr(5001))]);
+    assert_eq!(server.gets(".", 5001, next.add(1)), []);
+    assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::FinWait2));
+    server.stack.release(id);
+    server.says();
+    server.silence(59);
+    assert_eq!(server.stack.connections(), 1);
+    server.silence(1);
+    assert_eq!((server.stack.connections(), server.stack.poll_timeout()), (0, None));
 }
