@@ -173,7 +173,10 @@ impl Stack {
             match self.listeners.get_mut(listener) {
                 Some(waiting) => {
                     waiting.handshakes -= 1;
-                    if !socket.closed() {
+                    if socket.closed() {
+                        // It is counted once, whatever still arrives for it.
+                        socket.owner = Owner::Nobody;
+                    } else {
                         socket.owner = Owner::Queue(listener);
                         waiting.queue.push_back(id);
                         self.wakers.append(&mut waiting.waiting);

@@ -32,6 +32,12 @@ impl Server {
 
     /// A segment arrives; gives the answers, of which all but the flags and numbers is left out.
     fn gets(&mut self, letters: &str, seq: u32, ack: SeqNr) -> Vec<(String, SeqNr, SeqNr)> {
+        self.receives(letters, seq, ack);
+        self.says()
+    }
+
+    /// A segment arrives, and another one before the answer leaves.
+    fn receives(&mut self, letters: &str, seq: u32, ack: SeqNr) {
         let has = |letter| letters.contains(letter);
         let segment = Segment {
             seq: SeqNr(seq),
@@ -43,7 +49,6 @@ impl Server {
         let mut packet = Vec::new();
         encode(self.peer, self.local, &segment, (&[], &[]), &mut packet).expect("it fits");
         self.stack.receive(&packet, Checksums::Verify, self.now);
-        self.says()
     }
 
     /// What leaves.
@@ -105,6 +110,17 @@ fn so_does_one_that_another_syn_ends() {
     assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
     assert_eq!(server.gets("S", 101, SeqNr(0)), []);
     assert_eq!(server.stack.connections(), 0);
+    server.serves();
+}
+
+/// What comes for an attempt that has failed, before it is cleared away, makes no more room.
+#[test]
+fn an_attempt_leaves_the_backlog_once() {
+    let mut server = Server::new();
+    assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
+    server.receives("R", 101, SeqNr(0));
+    server.receives("R", 101, SeqNr(0));
+    assert_eq!(server.says(), []);
     server.serves();
 }
 
