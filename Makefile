@@ -1,8 +1,9 @@
-# make demo   build, compare the senders over a path that reorders, show the table; with the rights,
-#             race two of them against this machine's kernel
-# make test   all tests; fetches tshark where it can
-# make lint   formatting, clippy and documentation, warnings are errors
-# make bench  how fast this machine simulates
+# make demo        build, compare the senders over a path that reorders, show the table; with the
+#                  rights, race some of them against this machine's kernel
+# make test        all tests; fetches tshark where it can
+# make lint        formatting, clippy and documentation, warnings are errors
+# make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
+# make bench       how fast this machine simulates
 # make claims      what races must show against this machine's kernel: root, some minutes
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
@@ -10,7 +11,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint bench claims validation
+.PHONY: demo demo-race build test test-tools lint fuzz bench claims validation
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -52,6 +53,7 @@ test-tools:
 
 lint:
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
@@ -60,6 +62,33 @@ claims:
 
 validation:
 	$(CARGO) run --release --locked -p unruffled-race --example validate
+
+# libFuzzer is C++, and wants to know which edges a run takes. The compiler counts them for the host
+# named outright, so that build scripts are built without. New inputs stay under the target directory.
+FUZZ := crates/wire/fuzz
+FUZZ_SECONDS ?= 20
+FUZZ_TARGETS := connection decode stack
+FUZZ_OUT := $(TARGET)/fuzz
+FUZZ_LLVM := -sanitizer-coverage-level=4 -sanitizer-coverage-inline-8bit-counters \
+    -sanitizer-coverage-pc-table -sanitizer-coverage-trace-compares
+FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module $(addprefix -Cllvm-args=,$(FUZZ_LLVM)) \
+    -Ccodegen-units=1 -Cdebug-assertions
+
+fuzz:
+	@if ! command -v "$${CXX:-c++}" >/dev/null; then \
+	    echo "missing: a C++ compiler: nothing is fuzzed"; exit 0; \
+	fi; \
+	set -e; \
+	host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	$(CARGO) test --locked --manifest-path $(FUZZ)/Cargo.toml --target-dir $(FUZZ_OUT); \
+	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked --target "$$host" \
+	    --manifest-path $(FUZZ)/Cargo.toml --target-dir $(FUZZ_OUT); \
+	for target in $(FUZZ_TARGETS); do \
+	    mkdir -p $(FUZZ_OUT)/corpus/$$target; \
+	    $(FUZZ_OUT)/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=1024 -timeout=10 \
+	        -verbosity=0 -print_final_stats=1 -artifact_prefix=$(FUZZ_OUT)/$$target- \
+	        $(FUZZ_OUT)/corpus/$$target $(FUZZ)/corpus/$$target; \
+	done
 
 bench: build
 	@$(TARGET)/release/unruffled bench sim --delayed 0%

@@ -83,6 +83,18 @@ fn what_has_arrived_is_not_sent_again() {
     t.gets(". 1 a2921").says("P. 3881:4381 a1").gets(". 1 a3881").gets(". 1 a4381").no_timer();
 }
 
+/// RFC 2018, section 8: it may be thrown away before it is acknowledged, and must come again, in sizes
+/// that fit by then.
+#[test]
+fn what_the_receiver_has_thrown_away_is_split_as_well() {
+    let mut t = established();
+    t.writes(2920).says(". 1:1461 a1, P. 1461:2921 a1");
+    t.gets(". 1 a1 sack1461-2921").says("").too_big(1000, 1).says(". 1:961 a1");
+    t.gets(". 1 a961").says(". 961:1461 a1").gets(". 1 a1461").says("");
+    t.timer().says(". 1461:2421 a1").gets(". 1 a2421").says("P. 2421:2921 a1");
+    t.gets(". 1 a2921").no_timer();
+}
+
 /// RFC 8201, section 4, and RFC 5927: a message about nothing that is on its way is forged or late.
 #[test]
 fn a_message_about_nothing_on_its_way_is_ignored() {

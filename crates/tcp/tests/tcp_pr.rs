@@ -100,6 +100,18 @@ fn with_a_window_of_one_the_wait_doubles() {
     t.at(400).ack("C1").sees("recovered").rto(300.0).no_timer();
 }
 
+/// A clock may find no time between a SYN and its answer. Twice nothing would be nothing: the packet
+/// would leave again with every nanosecond.
+#[test]
+fn a_round_trip_too_short_to_be_timed_still_leaves_a_packet_some_time() {
+    let mut t = Trace::of("tcp-pr").rtt(0).window(1).writes(1).start();
+    t.sends("1").timer_past(1);
+    let first = t.connection().poll_timeout().expect("a timer");
+    t.past(1).timer().sends("R1");
+    let second = t.connection().poll_timeout().expect("a timer");
+    assert_eq!(second.since(first).as_nanos(), 2_000_001);
+}
+
 /// A receiver that throws away what it SACKed (RFC 2018, section 8) does not stop the sender.
 #[test]
 fn what_was_sacked_and_never_acknowledged_is_sent_again() {

@@ -156,8 +156,12 @@ impl Stack {
 
     /// Something happened to a connection: it may have something to send, somebody may have waited
     /// for it, and its timer may have changed.
-    fn after(&mut self, id: ConnectionId, now: Instant) {
+    fn after(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        if socket.connection.state() == State::Listen {
+            // The attempt came to nothing, and it is the listener that waits for another.
+            socket.connection.abort();
+        }
         socket.wake(&mut self.wakers);
         if !socket.queued {
             socket.queued = true;
@@ -169,7 +173,10 @@ impl Stack {
             match self.listeners.get_mut(listener) {
                 Some(waiting) => {
                     waiting.handshakes -= 1;
-                    if !socket.closed() {
+                    if socket.closed() {
+                        // It is counted once, whatever still arrives for it.
+                        socket.owner = Owner::Nobody;
+                    } else {
                         socket.owner = Owner::Queue(listener);
                         waiting.queue.push_back(id);
                         self.wakers.append(&mut waiting.waiting);
@@ -181,10 +188,6 @@ impl Stack {
                     socket.connection.abort();
                 }
             }
-        }
-        if self.sockets.get(id.0).is_some_and(|s| s.owner == Owner::Nobody && s.orphaned.is_none())
-        {
-            self.orphan(id, now);
         }
     }
 
@@ -217,7 +220,7 @@ impl Stack {
                     State::FinWait2 => socket.connection.abort(),
                     _ => self.orphan(id, now),
                 }
-                self.after(id, now);
+                self.after(id);
                 continue;
             }
             if socket.armed != Some(due) {
@@ -227,7 +230,7 @@ impl Stack {
             if socket.connection.poll_timeout().is_some_and(|at| at <= now) {
                 let mut relay = Relay { watcher: &mut self.watcher, id };
                 socket.connection.handle_timeout(now, &mut relay);
-                self.after(id, now);
+                self.after(id);
             } else {
                 self.arm(id);
             }
@@ -255,10 +258,13 @@ impl Stack {
     }
 
     /// The connection has nothing to send for now.
-    fn rest(&mut self, id: ConnectionId) {
+    fn rest(&mut self, id: ConnectionId, now: Instant) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         socket.queued = false;
         if !socket.closed() {
+            if socket.owner == Owner::Nobody && socket.orphaned.is_none() {
+                self.orphan(id, now);
+            }
             self.arm(id);
             return;
         }

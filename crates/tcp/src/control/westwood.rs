@@ -22,6 +22,9 @@ pub(crate) const PARAMETERS: &[Parameter] = &[Parameter {
 /// to the next.
 const CLOSEST: Duration = Duration::from_millis(1);
 
+/// After so many samples of nothing nothing is left of the estimate: 0.6 to that power.
+const FORGOTTEN: f64 = 100.0;
+
 /// The bandwidth estimate: a first-order low-pass filter, made discrete by Tustin's approximation
 /// (Mascolo et al., section 2.2). Rates in segments per second.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,14 @@ impl Filter {
         // Nyquist: at least one sample per τ/2, if need be of nothing.
         let mut interval = now.since(sampled).as_secs_f64();
         let longest = self.tau / 2.0;
+        if interval >= FORGOTTEN * longest {
+            // However long it took: not sample by sample.
+            (self.estimate, self.last) = (0.0, 0.0);
+            interval %= longest;
+            if interval < CLOSEST.as_secs_f64() {
+                interval += longest;
+            }
+        }
         while interval >= longest + CLOSEST.as_secs_f64() {
             interval -= longest;
             self.sample(0.0, longest);
@@ -147,6 +158,22 @@ mod tests {
         // segment in 200 ms (2τ/Δ = 10): (9·48 + 5 + 0)/11 = 39.72727.
         filter.add(1, at(1200));
         near(filter.estimate, 39.72727);
+    }
+
+    #[test]
+    fn five_hundred_years_of_silence_take_no_time() {
+        let mut filter = Filter::new(1.0);
+        (filter.sampled, filter.estimate, filter.last) = (Some(at(0)), 100.0, 100.0);
+        // All is forgotten; then one segment in 200 ms: (9·0 + 5 + 0)/11.
+        filter.add(
+            1,
+            Instant::ZERO + Duration::from_secs(15_778_800_000) + Duration::from_millis(200),
+        );
+        near(filter.estimate, 0.45455);
+        // No sample is of less than 1 ms: that is 500 ms, 2 segments a second, 2τ/Δ = 4:
+        // (3·0 + 2 + 0)/5.
+        filter.add(1, filter.sampled.expect("just now") + Duration::from_secs(500));
+        near(filter.estimate, 0.4);
     }
 
     #[test]

@@ -16,11 +16,10 @@ impl Sender {
         self.set_mss(mss);
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
-        let Some(renumbered) = self.board.split(mss) else { return };
-        self.high_rxt = renumbered.first(self.high_rxt);
-        self.retransmissions.renumber(|number| renumbered.first(number));
-        if let Some(pr) = &mut self.tcp_pr {
-            pr.on_split(&renumbered, |number| self.board.entry(number).is_lost());
+        if !self.split() {
+            return;
+        }
+        if self.tcp_pr.is_some() {
             self.phase = Phase::Loss { point: self.nxt };
             self.timers.set(Timer::Detect, now);
             return;
@@ -38,5 +37,23 @@ impl Sender {
         self.end_probe();
         self.timers.stop(Timer::Detect);
         self.restart_retransmit_timer(now);
+    }
+
+    /// RFC 2018, section 8: the receiver has thrown away what it had SACKed. Some of that may have
+    /// become too big since.
+    pub(super) fn forget_sacks(&mut self) {
+        self.board.forget_sacks();
+        self.split();
+    }
+
+    /// Splits what is too big; says whether there was any.
+    fn split(&mut self) -> bool {
+        let Some(renumbered) = self.board.split(self.mss) else { return false };
+        self.high_rxt = renumbered.first(self.high_rxt);
+        self.retransmissions.renumber(|number| renumbered.first(number));
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_split(&renumbered, |number| self.board.entry(number).is_lost());
+        }
+        true
     }
 }

@@ -168,7 +168,7 @@ impl Sender {
         self.end_probe();
         self.ncr.iter_mut().for_each(Ncr::end);
         if self.board.reneged() {
-            self.board.forget_sacks();
+            self.forget_sacks();
         }
         let rule = self.detector.rule(&self.view(now));
         if rule.overdue.is_some() {

@@ -51,6 +51,9 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 const NO_RTT: Duration = Duration::from_secs(3);
 /// Line 12e.
 const COARSE: Duration = Duration::from_secs(1);
+/// No packet is given less than a tick of a coarse clock, which the paper leaves open: doubling would
+/// leave a wait of nothing at that, and the packet would be sent again without end.
+const LEAST: Duration = Duration::from_millis(1);
 /// A drop is when `time > time(n) + mxrtt`: strictly.
 const TICK: Duration = Duration::from_nanos(1);
 
@@ -164,7 +167,12 @@ impl TcpPr {
     /// A round trip was timed by the handshake.
     pub(crate) fn on_handshake(&mut self, rtt: Duration) {
         self.srtt = self.srtt.max(rtt.as_secs_f64());
-        self.mxrtt = Duration::from_secs_f64(self.beta * self.srtt);
+        self.measure();
+    }
+
+    /// Line 15.
+    fn measure(&mut self) {
+        self.mxrtt = Duration::from_secs_f64(self.beta * self.srtt).max(LEAST);
     }
 
     /// The condition of line 24a.
@@ -211,8 +219,7 @@ impl TcpPr {
         let cwnd = self.window.cwnd;
         // Line 14. After a retransmission time(n) is the later time: no sample is too large.
         self.srtt = (self.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
-        // Line 15.
-        self.mxrtt = Duration::from_secs_f64(self.beta * self.srtt);
+        self.measure();
         // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
         if self.memorized > 0 {
             return;

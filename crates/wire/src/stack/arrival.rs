@@ -50,7 +50,7 @@ impl Stack {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         let mut relay = Relay { watcher: &mut self.watcher, id };
         self.urgent = socket.handle(arrival.segment, arrival.payload, now, &mut relay);
-        self.after(id, now);
+        self.after(id);
     }
 
     fn on_new(&mut self, tuple: FourTuple, arrival: &Arrival<'_>, now: Instant) {
@@ -88,6 +88,6 @@ impl Stack {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         let mut relay = Relay { watcher: &mut self.watcher, id };
         socket.connection.handle_packet_too_big(told.mtu, told.seq, now, &mut relay);
-        self.after(id, now);
+        self.after(id);
     }
 }

@@ -99,7 +99,7 @@ impl Stack {
             let Some(segment) = next else {
                 self.eager.pop_front();
                 self.quantum = QUANTUM;
-                self.rest(id);
+                self.rest(id, now);
                 continue;
             };
             self.quantum -= 1;

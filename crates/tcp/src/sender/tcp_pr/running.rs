@@ -70,8 +70,7 @@ impl Sender {
                 Drop::Burst => {}
             }
         } else if self.nothing_but_sacks() && self.board.reneged() {
-            // RFC 2018, section 8: the receiver has thrown away what it had SACKed.
-            self.board.forget_sacks();
+            self.forget_sacks();
             self.board.mark_all_lost();
         }
         self.await_drop(now);

@@ -1,0 +1,316 @@
+//! The engine's state machine: one end of a connection, in any state, to which anything happens.
+//! After each step it is looked at (`watch`), and in the end a peer that behaves must be served.
+
+mod setup;
+mod watch;
+
+use std::fmt;
+
+use unruffled_tcp::{Connection, Event, Flags, Segment, SeqNr, State, Timestamps};
+use unruffled_units::{Duration, Instant};
+
+use crate::input::Input;
+use crate::numbers::Numbers;
+use crate::ranges::Ranges;
+use setup::OURS;
+use watch::Watch;
+
+/// Steps of the clock end here: sums of times stay far from saturating.
+const LATEST: Instant = Instant::from_nanos(1 << 61);
+
+/// One end, with its clock and those who watch it.
+struct End {
+    connection: Connection,
+    now: Instant,
+    watch: Watch,
+    /// Segments that may leave before something else happens, as when a device would block.
+    room: usize,
+    /// The states that it was in.
+    seen: Vec<State>,
+    /// Tell on standard error what happens.
+    verbose: bool,
+}
+
+/// Plays `bytes`; gives the states that the connection was in.
+pub fn run(bytes: &[u8]) -> Vec<State> {
+    let mut input = Input::new(bytes);
+    let variant = setup::variant(&mut input);
+    let config = setup::config(&mut input);
+    let active = input.byte() % 2 == 1;
+    let connection = match active {
+        true => Connection::connect(config.clone(), &variant),
+        false => Connection::listen(config.clone(), &variant),
+    };
+    let mut end = End {
+        connection,
+        now: Instant::from_millis(1_000_000),
+        watch: Watch::new(config.clone(), active, &variant),
+        room: usize::MAX,
+        seen: Vec::new(),
+        verbose: std::env::var_os("UNRUFFLED_TRACE").is_some(),
+    };
+    end.tell("begins", (variant.name(), config));
+    setup::open(&mut end, active, &mut input);
+    while !input.is_empty() {
+        end.step(&mut input);
+    }
+    end.settle();
+    end.serves_a_peer_that_behaves();
+    end.seen
+}
+
+impl End {
+    fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    fn tell(&self, what: &str, detail: impl fmt::Debug) {
+        if self.verbose {
+            let (ms, state) = (self.now.as_nanos() as f64 / 1e6, self.connection.state());
+            eprintln!("{ms} {state:?}: {what} {detail:?}");
+        }
+    }
+
+    /// Something happens.
+    fn step(&mut self, input: &mut Input<'_>) {
+        let kind = input.byte();
+        let n = kind >> 4;
+        match kind & 15 {
+            0..=5 => {
+                let segment = self.numbers().segment(input);
+                self.arrives(segment);
+            }
+            6 => self.next_timer(),
+            7 => self.wait(u64::from(input.byte()) << n),
+            8 => self.write(u64::from(input.byte()) << n),
+            9 => self.write(u64::from(n) * u64::from(self.numbers().mss)),
+            10 => self.read(if n == 15 { u64::MAX } else { u64::from(input.byte()) << n }),
+            11 => self.read(u64::MAX),
+            12 if n == 0 => self.finish(),
+            12 if n == 1 => self.abort(),
+            12 if n == 2 => self.write(u64::MAX),
+            12 if n == 3 => self.silence(),
+            13 => {
+                let numbers = self.numbers();
+                let quoted = numbers.near(numbers.una, numbers.nxt, input);
+                let (now, mtu) = (self.now, u32::from(input.u16()));
+                self.tell("too big", (mtu, quoted));
+                let watch = &mut self.watch;
+                self.connection
+                    .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| watch.told(e));
+            }
+            14 => {
+                // What happens next happens before all that wants to leave has left.
+                self.room = usize::from(n);
+                return self.pump();
+            }
+            _ => {
+                // Time passes, and what is due is late.
+                self.pass(u64::from(input.byte()) << n);
+                return self.pump();
+            }
+        }
+        self.settle();
+    }
+
+    fn arrives(&mut self, segment: Segment) {
+        self.tell("gets", segment);
+        self.watch.arrives(&segment, &self.connection);
+        let (connection, now, watch) = (&mut self.connection, self.now, &mut self.watch);
+        connection.handle_segment(&segment, now, &mut |_, e: &Event| watch.told(e));
+        self.watch.arrived(&segment, &self.connection);
+    }
+
+    /// An honest segment with these flags.
+    fn answers(&mut self, flags: Flags) {
+        let honest = self.honest();
+        self.arrives(Segment { flags, ..honest });
+    }
+
+    fn honest(&self) -> Segment {
+        self.numbers().honest()
+    }
+
+    fn write(&mut self, octets: u64) {
+        self.tell("writes", octets);
+        let before = self.connection.state();
+        self.connection.write(octets);
+        self.watch.wrote(octets, before);
+    }
+
+    fn read(&mut self, octets: u64) {
+        self.tell("reads", octets);
+        self.watch.read += octets.min(self.connection.readable());
+        self.connection.read(octets);
+    }
+
+    fn finish(&mut self) {
+        self.tell("finishes", ());
+        self.watch.finished |= self.connection.state() != State::Closed;
+        self.connection.finish();
+    }
+
+    fn abort(&mut self) {
+        self.tell("aborts", ());
+        self.connection.abort();
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now = (self.now + Duration::from_millis(ms)).min(LATEST);
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.pass(ms);
+        self.timeout();
+    }
+
+    fn next_timer(&mut self) {
+        if let Some(due) = self.connection.poll_timeout() {
+            self.now = self.now.max(due).min(LATEST);
+            self.timeout();
+        }
+    }
+
+    fn timeout(&mut self) {
+        self.tell("timeout, cwnd", self.connection.window());
+        let (now, watch) = (self.now, &mut self.watch);
+        self.connection.handle_timeout(now, &mut |_, e: &Event| watch.told(e));
+    }
+
+    /// The peer is silent for as long as it takes some hundred timers to go off, which is long.
+    fn silence(&mut self) {
+        self.settle();
+        let start = self.now;
+        for _ in 0..300 + 4 * self.connection.pipe() {
+            if self.connection.poll_timeout().is_none() || self.now == LATEST {
+                return;
+            }
+            self.next_timer();
+            self.settle();
+        }
+        assert!(self.now.since(start) > Duration::from_millis(10), "it does not wait");
+    }
+
+    /// What wants to leave leaves.
+    fn pump(&mut self) {
+        let state = self.connection.state();
+        if !self.seen.contains(&state) {
+            self.seen.push(state);
+        }
+        for count in 0..self.room {
+            assert!(count < 200_000, "it never falls silent");
+            let watch = &mut self.watch;
+            watch.before_transmit();
+            let observer = &mut |_: Instant, e: &Event| watch.told(e);
+            let Some(segment) = self.connection.poll_transmit(self.now, observer) else { break };
+            self.tell("says", segment);
+            self.watch.says(&segment, &self.connection);
+        }
+        self.watch.check(&self.connection);
+    }
+
+    /// All that wants to leave leaves, and all that is due happens.
+    fn settle(&mut self) {
+        self.pump();
+        if self.room < usize::MAX {
+            self.room = usize::MAX;
+            return;
+        }
+        let mut rounds = 0;
+        while self.now < LATEST && self.connection.poll_timeout().is_some_and(|due| due <= self.now)
+        {
+            self.timeout();
+            self.pump();
+            rounds += 1;
+            assert!(rounds < 10_000, "its timers are always due");
+        }
+        if self.now < LATEST {
+            self.watch.settled(&self.connection);
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        let connection = &self.connection;
+        let first = OURS.add(1);
+        let expected = self.watch.theirs.add(1).at(connection.received());
+        Numbers {
+            expected,
+            edge: self.watch.edge.unwrap_or(expected),
+            una: first.at(connection.acknowledged()),
+            nxt: first.at(connection.acknowledged() + connection.in_flight()),
+            mss: connection.max_payload(),
+            timestamps: self.stamp(),
+        }
+    }
+
+    fn stamp(&self) -> Timestamps {
+        let ms = (self.now.as_nanos() / 1_000_000) as u32;
+        let (recent, echo) = (self.watch.echoed, self.watch.stamped);
+        let value = if (ms.wrapping_sub(recent) as i32) < 0 { recent } else { ms };
+        Timestamps { value, echo }
+    }
+
+    /// Whatever has happened: a peer that now takes what comes, with an open window, gets more.
+    fn serves_a_peer_that_behaves(&mut self) {
+        if !self.connection.state().is_synchronised() {
+            return;
+        }
+        // The answer to what is old tells of the timestamp that must not be older.
+        let numbers = self.numbers();
+        let old = Segment { seq: numbers.expected.add(u32::MAX), len: 1, ..numbers.honest() };
+        self.arrives(old);
+        self.settle();
+        self.takes_the_next_octet();
+        // What it has, by its own account.
+        let mut has = Ranges::default();
+        let connection = &self.connection;
+        let nxt = connection.acknowledged() + connection.in_flight();
+        has.add(0, connection.acknowledged());
+        for &(left, right) in &self.watch.claimed {
+            has.add(left, right.min(nxt));
+        }
+        let (mut una, mut needless, mut served) = (self.connection.acknowledged(), 0, 0);
+        // A sender that has seen long round trips may wait for long.
+        for _ in 0..300 {
+            if served == 8 || !self.watch.unfinished(&self.connection) || self.now == LATEST {
+                return;
+            }
+            let sent = std::mem::take(&mut self.watch.sent);
+            needless += u32::from(!sent.is_empty());
+            assert!(needless < 60, "what it sends is not what the peer wants");
+            for (left, right) in sent {
+                has.add(left, right);
+            }
+            let ack = OURS.add(1).at(has.prefix());
+            let seq = self.watch.latest_number(&self.connection);
+            self.arrives(Segment { seq, ack, ..self.honest() });
+            self.settle();
+            if self.connection.acknowledged() > una {
+                (una, needless) = (self.connection.acknowledged(), 0);
+                served += 1;
+            } else if self.watch.sent.is_empty() {
+                self.next_timer();
+                self.settle();
+            }
+        }
+    }
+
+    /// Once the application has read everything there is room for more.
+    fn takes_the_next_octet(&mut self) {
+        use State::{Established, FinWait1, FinWait2};
+        self.read(u64::MAX);
+        self.settle();
+        let received = self.connection.received();
+        if !matches!(self.connection.state(), Established | FinWait1 | FinWait2) {
+            return;
+        }
+        self.arrives(Segment { len: 1, ..self.honest() });
+        self.settle();
+        assert!(self.connection.received() > received, "what is next in line is not taken");
+    }
+}
+
+/// The 64-bit place of `number`, counted from `first`, that is nearest to `near`.
+fn place(number: SeqNr, first: SeqNr, near: u64) -> i64 {
+    near as i64 + i64::from(number.distance(first.at(near)))
+}

@@ -1,0 +1,143 @@
+//! Which sender with which settings, and how it comes into which state.
+
+use unruffled_tcp::{
+    Config, Flags, IpVersion, KeepAlive, Pipe, ROWS, Segment, SeqNr, State, Variant,
+};
+use unruffled_units::Duration;
+
+use super::End;
+use crate::input::{Bits, Input};
+use crate::numbers::syn_options;
+
+/// Initial numbers that wrap early.
+pub(super) const OURS: SeqNr = SeqNr(u32::MAX - 50);
+const THEIRS: SeqNr = SeqNr(u32::MAX - 150);
+
+/// Any row, with parts where they go with it.
+pub(super) fn variant(input: &mut Input<'_>) -> Variant {
+    let row = ROWS[usize::from(input.byte()) % ROWS.len()].name;
+    let mut has = Bits::of(input.byte());
+    let mut name = row.to_owned();
+    for part in ["+cubic", "+eifel", "+f-rto", "+westwood"] {
+        if has.next() {
+            name += part;
+        }
+    }
+    Variant::named(&name).or_else(|| Variant::named(row)).expect("a row is a variant")
+}
+
+pub(super) fn config(input: &mut Input<'_>) -> Config {
+    let mut on = Bits::of(input.byte());
+    let timestamps = on.next();
+    let nagle = on.next();
+    let count_options = on.next();
+    let impatient = on.next();
+    let delays = on.next();
+    let counted = on.next();
+    let asks = on.next();
+    let v6 = on.next();
+    let ip = if v6 { IpVersion::V6 } else { IpVersion::V4 };
+    let keep_alive =
+        KeepAlive { idle: Duration::from_secs(20), interval: Duration::from_secs(5), count: 3 };
+    Config {
+        mss: input.choose(&[1000, 1460, 536, 100, 1, 9000, 65_495]),
+        receive_buffer: input.choose(&[10_000, 65_535, 4 << 20, 100_000, 1000, 100, 1, 1 << 32]),
+        initial_window: input.choose(&[10, 1, 2, 4]),
+        max_cwnd: input.choose(&[None, Some(50), Some(1)]),
+        min_rto: Duration::from_millis(input.choose(&[1000, 200, 1])),
+        min_mss: input.choose(&[1, ip.default_mss()]),
+        challenge_acks: input.choose(&[10, 1000, 0]),
+        paws: input.choose(&[Some(Duration::ZERO), None, Some(Duration::from_millis(50))]),
+        peer_mss: Some(ip.default_mss()).filter(|_| count_options),
+        delayed_ack: delays.then_some(Duration::from_millis(40)),
+        pipe: if counted { Pipe::Counted } else { Pipe::SetPipe },
+        give_up: impatient.then_some(Duration::from_secs(30)),
+        syn_retries: impatient.then_some(4),
+        keep_alive: asks.then_some(keep_alive),
+        isn: OURS.0,
+        timestamp_offset: u32::MAX - 1_000_100,
+        timestamps,
+        nagle,
+        count_options,
+        ip,
+        ..Config::default()
+    }
+}
+
+const fn flags(letters: &[u8]) -> Flags {
+    let mut flags = Flags { syn: false, ack: false, fin: false, rst: false, psh: false };
+    let mut at = 0;
+    while at < letters.len() {
+        match letters[at] {
+            b'S' => flags.syn = true,
+            b'F' => flags.fin = true,
+            _ => flags.ack = true,
+        }
+        at += 1;
+    }
+    flags
+}
+
+/// Leads a new connection into the state that the input names.
+pub(super) fn open(end: &mut End, active: bool, input: &mut Input<'_>) {
+    const STATES: [State; 10] = [
+        State::Established,
+        State::SynReceived,
+        State::FinWait1,
+        State::FinWait2,
+        State::CloseWait,
+        State::Closing,
+        State::LastAck,
+        State::TimeWait,
+        State::Listen,
+        State::Closed,
+    ];
+    let goal = input.choose(&STATES);
+    end.settle();
+    if goal == State::Listen {
+        return;
+    }
+    let crossing = input.byte() % 2 == 1;
+    let mut syn = Segment {
+        seq: THEIRS,
+        ack: OURS.add(1),
+        flags: if active && !crossing { flags(b"S.") } else { flags(b"S") },
+        window: input.choose(&[u16::MAX, 10_000, 500, 0]),
+        timestamps: end.honest().timestamps,
+        ..Segment::default()
+    };
+    syn_options(&mut syn, input);
+    end.arrives(syn);
+    end.settle();
+    if goal == State::SynReceived {
+        return;
+    }
+    if end.connection().state() == State::SynReceived {
+        end.answers(flags(b"."));
+    }
+    assert_eq!(end.connection().state(), State::Established);
+    match goal {
+        State::FinWait1 => end.finish(),
+        State::FinWait2 | State::TimeWait => {
+            end.finish();
+            end.settle();
+            end.answers(flags(b"."));
+        }
+        State::Closing => {
+            end.finish();
+            let una = end.numbers().una;
+            end.arrives(Segment { ack: una, flags: flags(b"F."), ..end.honest() });
+        }
+        State::CloseWait | State::LastAck => end.answers(flags(b"F.")),
+        State::Closed => end.abort(),
+        _ => {}
+    }
+    if goal == State::TimeWait {
+        end.answers(flags(b"F."));
+    }
+    if goal == State::LastAck {
+        end.finish();
+    }
+    end.settle();
+    assert_eq!(end.connection().state(), goal);
+}

@@ -1,0 +1,309 @@
+//! What must hold of an end whatever happens to it.
+
+use unruffled_tcp::variant::Conduct;
+use unruffled_tcp::{Config, Connection, Event, Ignored, Segment, SeqNr, State, Variant};
+
+use super::place;
+use super::setup::OURS;
+use crate::ranges::Ranges;
+
+/// What is known of an end from outside.
+pub(super) struct Watch {
+    config: Config,
+    state: State,
+    passive: bool,
+    /// The least congestion window.
+    least: f64,
+    /// The peer's initial number, the first one that the end does not take, and its shift.
+    pub(super) theirs: SeqNr,
+    pub(super) edge: Option<SeqNr>,
+    scale: u8,
+    /// The peer's shift, and the highest number that it has let the end use.
+    peer_scale: Option<u8>,
+    offered: u64,
+    /// The latest number that the peer's segments were accepted with.
+    highest: i64,
+    written: u64,
+    pub(super) finished: bool,
+    pub(super) read: u64,
+    delivered: u64,
+    acknowledged: u64,
+    received: u64,
+    /// The end of what was sent.
+    nxt: u64,
+    /// The peer's octets that have arrived.
+    arrived: Ranges,
+    /// What the peer says that it has, and what the end has sent since this was last taken.
+    pub(super) claimed: Vec<(u64, u64)>,
+    pub(super) sent: Vec<(u64, u64)>,
+    /// Timestamps: the end's latest, and the last that it echoed.
+    pub(super) stamped: u32,
+    pub(super) echoed: u32,
+    /// What has been told of since the last segment.
+    events: Vec<Event>,
+}
+
+/// How far on its way a connection is: there is no way back.
+fn rank(state: State) -> u8 {
+    match state {
+        State::Listen | State::SynSent => 0,
+        State::SynReceived => 1,
+        State::Established => 2,
+        State::FinWait1 | State::CloseWait => 3,
+        State::FinWait2 | State::Closing | State::LastAck => 4,
+        State::TimeWait => 5,
+        State::Closed => 6,
+    }
+}
+
+impl Watch {
+    pub(super) fn new(config: Config, active: bool, variant: &Variant) -> Self {
+        Self {
+            config,
+            state: if active { State::SynSent } else { State::Listen },
+            passive: !active,
+            // TCP-PR halves what is greater than one (Table 3, lines 8a and 9).
+            least: if variant.row().conduct == Conduct::TcpPr { 0.5 } else { 1.0 },
+            theirs: SeqNr(0),
+            edge: None,
+            scale: 0,
+            peer_scale: None,
+            offered: 0,
+            highest: 0,
+            written: 0,
+            finished: false,
+            read: 0,
+            delivered: 0,
+            acknowledged: 0,
+            received: 0,
+            nxt: 0,
+            arrived: Ranges::default(),
+            claimed: Vec::new(),
+            sent: Vec::new(),
+            stamped: 0,
+            echoed: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// The application wrote, while the connection was in `state`.
+    pub(super) fn wrote(&mut self, octets: u64, state: State) {
+        if state != State::Closed && !self.finished {
+            self.written += octets.min(u64::MAX / 2 - self.written);
+        }
+    }
+
+    pub(super) fn told(&mut self, event: &Event) {
+        if let Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } = *event {
+            assert!(cwnd.is_finite() && cwnd >= self.least, "cwnd {cwnd}");
+            assert!(ssthresh > 0.0, "ssthresh {ssthresh}");
+            assert!(dupthresh != Some(0), "nothing is needed to hold a segment for lost");
+        }
+        self.events.push(*event);
+    }
+
+    /// A segment is about to arrive.
+    pub(super) fn arrives(&mut self, segment: &Segment, connection: &Connection) {
+        self.events.clear();
+        let first = OURS.add(1);
+        let una = connection.acknowledged();
+        for block in segment.sack.as_slice() {
+            let (left, right) = (place(block.left, first, una), place(block.right, first, una));
+            if left >= 0 && left < right {
+                self.claimed.push((left as u64, right as u64));
+            }
+        }
+    }
+
+    /// It has arrived.
+    pub(super) fn arrived(&mut self, segment: &Segment, connection: &Connection) {
+        let flags = segment.flags;
+        let (before, state) = (self.state, connection.state());
+        if rank(before) == 0 && matches!(rank(state), 1..=3) {
+            assert!(flags.syn, "{before:?} to {state:?} without a SYN");
+            self.theirs = segment.seq;
+            self.peer_scale = segment.window_scale;
+            // The window of a SYN is never scaled.
+            self.offered = u64::from(segment.window);
+            (self.edge, self.highest) = (None, 0);
+        }
+        let ignored = self.events.iter().find_map(|event| match event {
+            Event::Ignored { reason } => Some(*reason),
+            _ => None,
+        });
+        let accepted = matches!(ignored, None | Some(Ignored::BeyondEnd));
+        let at = place(segment.seq, self.theirs.add(1), self.received);
+        if accepted && flags.ack && !flags.rst && state != State::Closed {
+            let ack = place(segment.ack, OURS.add(1), self.acknowledged).max(0) as u64;
+            let scale = if flags.syn { 0 } else { self.peer_scale.unwrap_or(0).min(14) };
+            self.offered = self.offered.max(ack + (u64::from(segment.window) << scale));
+            self.highest = self.highest.max(at);
+        }
+        for event in &self.events {
+            match *event {
+                Event::Arrived { offset, len, duplicate } => {
+                    let (from, to) = (offset as i64, offset as i64 + i64::from(len));
+                    let within = at <= from && to <= at + i64::from(segment.len);
+                    assert!(within, "{from}..{to} of a segment at {at}");
+                    let known = self.arrived.contain(offset, offset + u64::from(len));
+                    assert_eq!(known, duplicate, "whether {from}..{to} is new");
+                    self.arrived.add(offset, offset + u64::from(len));
+                }
+                Event::Delivered { len } => self.delivered += len,
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn before_transmit(&mut self) {
+        self.events.clear();
+    }
+
+    /// A segment leaves.
+    pub(super) fn says(&mut self, segment: &Segment, connection: &Connection) {
+        let flags = segment.flags;
+        if flags.rst {
+            return;
+        }
+        if let Some(timestamps) = segment.timestamps {
+            (self.stamped, self.echoed) = (timestamps.value, timestamps.echo);
+        }
+        if flags.syn {
+            assert_eq!((segment.seq, segment.len), (OURS, 0));
+            self.scale = segment.window_scale.unwrap_or(0);
+            return;
+        }
+        assert!(flags.ack);
+        assert_eq!(segment.ack, self.theirs.add(1).at(connection.received()), "what is expected");
+        self.says_window(segment);
+        for block in segment.sack.as_slice() {
+            let first = self.theirs.add(1);
+            let left = place(block.left, first, connection.received());
+            let right = place(block.right, first, connection.received());
+            assert!(0 <= left && left < right, "SACK {left}-{right}");
+            assert!(self.arrived.contain(left as u64, right as u64), "SACK {left}-{right}");
+        }
+        self.says_data(segment, connection);
+    }
+
+    /// The window's edge does not move back, but for what its unit rounds off.
+    fn says_window(&mut self, segment: &Segment) {
+        let scale = self.peer_scale.map_or(0, |_| self.scale);
+        let edge = segment.ack.add(u32::from(segment.window) << scale);
+        if let Some(before) = self.edge {
+            let moved = edge.distance(before);
+            assert!(moved > -(1_i32 << scale).max(2), "the window's edge moves by {moved}");
+        }
+        self.edge = Some(edge);
+    }
+
+    fn says_data(&mut self, segment: &Segment, connection: &Connection) {
+        let una = connection.acknowledged();
+        let from = place(segment.seq, OURS.add(1), una);
+        let keeps_alive = self.events.contains(&Event::KeepAlive);
+        assert!(from >= una as i64 || keeps_alive && from == una as i64 - 1, "{from}, una {una}");
+        let (from, fin) = (from as u64, segment.flags.fin);
+        if segment.len == 0 && !fin {
+            assert!(keeps_alive || from == una + connection.in_flight(), "{from} is not SND.NXT");
+            return;
+        }
+        let end = from + u64::from(segment.len);
+        assert!(from >= connection.unacknowledged_from() && end <= self.written, "{from}..{end}");
+        assert!(!fin || self.finished && end == self.written, "a FIN at {end}");
+        if self.config.count_options {
+            let blocks = segment.sack.as_slice().len() as u32;
+            let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
+            let most = connection.max_payload();
+            assert!(segment.len + options <= most, "{} octets, of {most}", segment.len + options);
+        } else {
+            assert!(segment.len <= connection.max_payload());
+        }
+        // A probe may have one octet more; a FIN may go beyond, since it needs no room.
+        let probe = self.events.contains(&Event::WindowProbe) && segment.len == 1;
+        let new = end > self.nxt && segment.len > 0;
+        assert!(!new || probe || end <= self.offered, "{end} is beyond {}", self.offered);
+        if !probe {
+            self.nxt = self.nxt.max(end);
+        }
+        self.sent.push((from, end + u64::from(fin)));
+    }
+
+    /// The sequence number of a peer that does not go back.
+    pub(super) fn latest_number(&self, connection: &Connection) -> SeqNr {
+        let first = self.theirs.add(1);
+        let highest = first.at(self.highest.max(connection.received() as i64) as u64);
+        match connection.receive_offset(highest) {
+            Some(_) => highest,
+            None => first.at(connection.received()),
+        }
+    }
+
+    /// Whether the end has something that its peer has not acknowledged.
+    pub(super) fn unfinished(&self, connection: &Connection) -> bool {
+        let all = self.written + u64::from(self.finished);
+        connection.state().is_synchronised() && connection.acknowledged() < all
+    }
+
+    /// Holds at any time.
+    pub(super) fn check(&mut self, connection: &Connection) {
+        let (before, state) = (self.state, connection.state());
+        let back = self.passive && before == State::SynReceived && state == State::Listen;
+        assert!(rank(state) >= rank(before) || back, "{before:?} to {state:?}");
+        self.state = state;
+        if state == State::Closed {
+            assert_eq!(connection.poll_timeout(), None);
+            let (ours, theirs) = (self.finished, connection.peer_finished());
+            assert!(connection.error().is_some() || ours && theirs, "it ends too early");
+            return;
+        }
+        let window = connection.window();
+        assert!(window.cwnd.is_finite() && window.cwnd >= self.least, "cwnd {}", window.cwnd);
+        assert!(window.ssthresh > 0.0, "ssthresh {}", window.ssthresh);
+        assert!(connection.max_payload() > 0);
+        assert!(connection.rto().as_nanos() > 0);
+        self.check_what_was_sent(connection);
+        self.check_what_arrived(connection);
+    }
+
+    fn check_what_was_sent(&mut self, connection: &Connection) {
+        let una = connection.acknowledged();
+        assert!(una >= self.acknowledged, "una goes back to {una}");
+        self.acknowledged = una;
+        let all = self.written + u64::from(self.finished);
+        let (nxt, done) = (una + connection.in_flight(), una == all && self.finished);
+        assert!(nxt <= all, "{nxt} is beyond what was written, {all}");
+        assert!(connection.unacknowledged_from() == una.min(self.written));
+        let said = match connection.state() {
+            State::Established | State::CloseWait => !self.finished,
+            State::FinWait1 | State::Closing | State::LastAck => self.finished && !done,
+            State::FinWait2 | State::TimeWait => done,
+            _ => una == 0 && nxt == 0,
+        };
+        assert!(said, "{:?} at {una} of {all}", connection.state());
+    }
+
+    fn check_what_arrived(&mut self, connection: &Connection) {
+        let received = connection.received();
+        assert!(received >= self.received, "RCV.NXT goes back to {received}");
+        self.received = received;
+        let finished = connection.peer_finished();
+        let octets = received - u64::from(finished);
+        assert_eq!(octets, self.delivered, "what was told of");
+        assert_eq!(octets, self.arrived.prefix(), "what has arrived");
+        assert_eq!(octets, self.read + connection.readable(), "what can be read");
+        let buffer = self.config.receive_buffer;
+        assert!(connection.readable() <= buffer + buffer / 8 + (1 << 15));
+        let known = matches!(
+            connection.state(),
+            State::CloseWait | State::Closing | State::LastAck | State::TimeWait
+        );
+        assert_eq!(known, finished, "{:?}", connection.state());
+    }
+
+    /// Holds when nothing more wants to leave: whoever waits for something has a timer.
+    pub(super) fn settled(&self, connection: &Connection) {
+        let opening = matches!(connection.state(), State::SynSent | State::SynReceived);
+        let waits = opening || connection.state() == State::TimeWait || self.unfinished(connection);
+        assert!(!waits || connection.poll_timeout().is_some(), "it waits for ever");
+    }
+}

@@ -1,0 +1,31 @@
+//! Sets of stream offsets.
+
+use std::collections::BTreeMap;
+
+/// A set of offsets, as ranges that neither overlap nor touch.
+#[derive(Debug, Default)]
+pub struct Ranges(BTreeMap<u64, u64>);
+
+impl Ranges {
+    /// Adds `left..right`.
+    pub fn add(&mut self, mut left: u64, mut right: u64) {
+        if left >= right {
+            return;
+        }
+        while let Some((&l, &r)) = self.0.range(..=right).next_back().filter(|&(_, &r)| r >= left) {
+            self.0.remove(&l);
+            (left, right) = (left.min(l), right.max(r));
+        }
+        self.0.insert(left, right);
+    }
+
+    /// Whether all of `left..right` is in it.
+    pub fn contain(&self, left: u64, right: u64) -> bool {
+        self.0.range(..=left).next_back().is_some_and(|(_, &r)| right <= r)
+    }
+
+    /// The first offset that is not in it.
+    pub fn prefix(&self) -> u64 {
+        self.0.get(&0).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,173 @@
+//! What applications do, and what they find.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Poll, Wake, Waker};
+
+use unruffled_tcp::{SeqNr, State};
+use unruffled_wire::codec::Arrival;
+use unruffled_wire::stack::ConnectionId;
+
+use super::peer::Peer;
+use super::{World, octet};
+
+/// Most connections that applications hold.
+const MOST: usize = 6;
+
+/// Remembers that it was woken.
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A connection that an application holds.
+pub(super) struct Held {
+    pub(super) id: ConnectionId,
+    written: u64,
+    /// The peer's number of the stream's first octet, once it can be told.
+    first: Option<SeqNr>,
+    /// Who waits to read, and until all is acknowledged.
+    reader: Option<Arc<Flag>>,
+    flusher: Option<Arc<Flag>>,
+}
+
+/// Whoever was told to wait has been woken when there is nothing to wait for any more.
+fn check_woken<T>(waits: &mut Option<Arc<Flag>>, flag: Arc<Flag>, outcome: &Poll<T>) {
+    if outcome.is_pending() {
+        *waits = Some(flag);
+    } else if let Some(flag) = waits.take() {
+        assert!(flag.0.load(Ordering::Relaxed), "nobody woke it");
+    }
+}
+
+impl World {
+    fn hold(&mut self, id: ConnectionId) {
+        self.held.push(Held { id, written: 0, first: None, reader: None, flusher: None });
+        if self.held.len() > MOST {
+            let oldest = self.held.remove(0);
+            self.tell("releases", oldest.id);
+            self.stack.release(oldest.id);
+        }
+    }
+
+    pub(super) fn accepts(&mut self) {
+        for listener in self.listeners {
+            if let Poll::Ready(Ok(id)) = self.stack.poll_accept(listener, Waker::noop()) {
+                self.tell("accepts", id);
+                self.hold(id);
+            }
+        }
+    }
+
+    pub(super) fn connects(&mut self, peer: usize) {
+        let remote = self.peers[peer].at;
+        if let Ok(id) = self.stack.connect(remote, None, self.now) {
+            self.tell("connects", (peer, id));
+            self.hold(id);
+        }
+    }
+
+    pub(super) fn reads(&mut self, n: usize, most: usize) {
+        if self.held.is_empty() {
+            return;
+        }
+        let at = n % self.held.len();
+        let held = &mut self.held[at];
+        let Some(connection) = self.stack.connection(held.id) else { return };
+        let next =
+            connection.received() - u64::from(connection.peer_finished()) - connection.readable();
+        if held.first.is_none() {
+            // By any number in the window.
+            held.first = self.peers.iter().flat_map(Peer::guesses).find_map(|number| {
+                let offset = connection.receive_offset(number)?;
+                Some(number.add((offset as u32).wrapping_neg()))
+            });
+        }
+        let first = held.first;
+        let mut out = vec![0; most];
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(flag.clone());
+        let outcome = self.stack.poll_read(held.id, &waker, &mut out);
+        if self.drained && most > 0 {
+            check_woken(&mut held.reader, flag, &outcome);
+        }
+        self.tell("reads", (at, &outcome));
+        if let (Poll::Ready(Ok(len)), Some(first)) = (outcome, first) {
+            for (i, &got) in out[..len].iter().enumerate() {
+                let number = first.at(next + i as u64);
+                assert_eq!(got, octet(u64::from(number.0)), "at {}", next + i as u64);
+            }
+        }
+    }
+
+    pub(super) fn writes(&mut self, n: usize, octets: usize) {
+        if self.held.is_empty() {
+            return;
+        }
+        let at = n % self.held.len();
+        let held = &mut self.held[at];
+        let data: Vec<u8> = (0..octets as u64).map(|i| octet(held.written + i)).collect();
+        let outcome = self.stack.poll_write(held.id, Waker::noop(), &data);
+        if let Poll::Ready(Ok(written)) = outcome {
+            held.written += written as u64;
+        }
+        self.tell("writes", (at, &outcome));
+    }
+
+    pub(super) fn flushes(&mut self, n: usize) {
+        if self.held.is_empty() {
+            return;
+        }
+        let at = n % self.held.len();
+        let held = &mut self.held[at];
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(flag.clone());
+        let outcome = self.stack.poll_acknowledged(held.id, &waker);
+        if self.drained {
+            check_woken(&mut held.flusher, flag, &outcome);
+        }
+        self.tell("flushes", (at, &outcome));
+    }
+
+    /// An application has had enough of a connection.
+    pub(super) fn leaves(&mut self, n: usize, how: u8) {
+        if self.held.is_empty() {
+            return;
+        }
+        let at = n % self.held.len();
+        let id = self.held[at].id;
+        self.tell("leaves", (at, how % 4));
+        match how % 4 {
+            0 | 1 => self.stack.finish(id),
+            2 => {
+                self.stack.release(id);
+                self.held.remove(at);
+            }
+            _ => self.stack.abort(id),
+        }
+    }
+
+    /// What leaves is what was written.
+    pub(super) fn check_payload(&self, said: &Arrival<'_>) {
+        if said.payload.is_empty() {
+            return;
+        }
+        let sender = self.held.iter().find_map(|held| {
+            let ends = self.stack.ends(held.id)?;
+            let connection = self.stack.connection(held.id)?;
+            let lives = connection.state() != State::Closed;
+            (lives && ends.local == said.from && ends.remote == said.to)
+                .then_some((held, connection))
+        });
+        let Some((held, connection)) = sender else { return };
+        let offset = connection.send_offset(said.segment.seq);
+        assert!(offset + said.payload.len() as u64 <= held.written, "more than was written");
+        for (i, &sent) in said.payload.iter().enumerate() {
+            assert_eq!(sent, octet(offset + i as u64), "at {}", offset + i as u64);
+        }
+    }
+}
