@@ -23,7 +23,8 @@ RACE := race half-late --kernel cubic --variants rack,linux-reordering,tcp-pr-sa
 demo-race:
 	@if [ "$$(uname)" != Linux ]; then \
 	    echo; echo "A race of real packets against the kernel's TCP needs Linux."; \
-	elif ! command -v ip >/dev/null || ! unshare --net --pid --fork true 2>/dev/null; then \
+	elif ! command -v ip >/dev/null || ! unshare --net --pid --fork true 2>/dev/null || \
+	    ! [ -w /dev/net/tun ]; then \
 	    echo; echo "For a race of real packets against this kernel's TCP, as root and with iproute2:"; \
 	    echo "    sudo $(TARGET)/release/unruffled $(RACE)"; \
 	else \
