@@ -14,6 +14,7 @@ use unruffled_wire::driver::Driver;
 use unruffled_wire::stream;
 
 use crate::course::{Course, Length};
+use crate::guest::Role;
 use crate::outcome::{Account, Outcome, Watch};
 use crate::transfer::{PATIENCE, Received, receive, send};
 use crate::{Competitor, Error, guest};
@@ -81,13 +82,13 @@ impl<'a> Entrant<'a> {
                 Sender::Kernel { network, control }
             }
             Competitor::Ours(variant) => {
-                Sender::Ours(guest::stack(&pair.left, n, scenario, variant)?.0)
+                Sender::Ours(guest::stack(&pair.left, n, scenario, variant, Role::Sender)?.0)
             }
         };
         let port = PORT + u16::from(n);
         let (receiver, to) = if course.reverse {
             let sack = Variant::named("sack").expect("the table has it");
-            let (driver, own) = guest::stack(&pair.right, n, scenario, &sack)?;
+            let (driver, own) = guest::stack(&pair.right, n, scenario, &sack, Role::Receiver)?;
             let to = SocketAddr::new(IpAddr::V4(own), port);
             let listener = stream::TcpListener::bind(&driver.handle(), to, 1);
             let listener = listener.map_err(Error::system("a listener of our own"))?;

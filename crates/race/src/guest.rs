@@ -30,6 +30,7 @@ pub(crate) fn stack(
     n: u8,
     scenario: &Scenario,
     variant: &Variant,
+    role: Role,
 ) -> Result<(Driver, Ipv4Addr), Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
     let ((gateway, own), mtu) = (addresses(n), mtu(scenario));
@@ -39,15 +40,23 @@ pub(crate) fn stack(
     })?;
     let secret = Error::system("a secret for sequence numbers");
     let config = StackConfig::new(vec![own.into()], variant.clone()).map_err(secret)?;
-    let config = StackConfig { mtu, connection: connection(scenario), ..config };
+    let config = StackConfig { mtu, connection: connection(scenario, role), ..config };
     // The kernel's TCP does not wait for a processor while others compute; ours shall not either.
     let driver = Driver::spawn_with(tun, Stack::new(config), real_time);
     let driver = driver.map_err(Error::system("a thread"))?;
     Ok((driver, own))
 }
 
+/// What our stack is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Sender,
+    /// Offers whatever a kernel's sender may want of it, timestamps among that.
+    Receiver,
+}
+
 /// The standards' settings for real packets, with what the scenario says of senders.
-fn connection(scenario: &Scenario) -> Config {
+fn connection(scenario: &Scenario, role: Role) -> Config {
     let told = &scenario.sender;
     Config {
         initial_window: told.initial_window,
@@ -56,7 +65,7 @@ fn connection(scenario: &Scenario) -> Config {
         min_rto: told.min_rto,
         max_rto: told.max_rto,
         pipe: told.pipe,
-        timestamps: told.timestamps,
+        timestamps: told.timestamps || role == Role::Receiver,
         // A bulk transfer ends with the race, not before.
         nagle: false,
         give_up: None,

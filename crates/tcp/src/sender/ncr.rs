@@ -46,7 +46,8 @@ impl Ncr {
     pub(crate) fn on_sack(&mut self, flight: u32, cwnd: f64) {
         // (I.1) and (I.2); (I.3) is the detector's. A full window counts with its fraction, the
         // credit towards its next segment, or the window would never grow over many periods.
-        let flight = f64::from(flight);
+        // What says that it SACKs data when none is in flight leaves a window of one segment.
+        let flight = f64::from(flight.max(1));
         let flight_prev = if flight >= cwnd.floor() { cwnd } else { flight };
         self.period.get_or_insert(Period { flight_prev, skipped: 0 });
     }
@@ -141,6 +142,13 @@ mod tests {
             sent.push(count);
         }
         sent
+    }
+
+    #[test]
+    fn a_sack_of_nothing_leaves_a_window_of_one_segment() {
+        let mut ncr = ncr(LimitedTransmit::Careful);
+        ncr.on_sack(0, 2.0);
+        assert_eq!(ncr.on_progress(0, false, WINDOW).cwnd, 1.0);
     }
 
     #[test]

@@ -118,9 +118,10 @@ impl Sender {
             self.end_recovery(now, observer);
         }
         // Step 9. What limited transmit sent beyond the old window is in flight as well; it must not
-        // make the window larger than it was.
+        // make the window larger than it was. Octets of less than a segment count as none.
         let acked = delivery.passed.min(self.parts.initial_window);
-        self.window.cwnd = f64::from(self.board.outstanding() + acked).min(saved.cwnd);
+        let flight = f64::from(self.board.outstanding() + acked);
+        self.window.cwnd = flight.min(saved.cwnd).max(1.0);
         self.window.ssthresh = before.pipe_prev;
         // Step 11 waits for a sample.
         self.adapt = Some(*before).filter(|before| before.timeout);
