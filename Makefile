@@ -68,6 +68,8 @@ validation:
 # named outright, so that build scripts are built without. New inputs stay under the target directory.
 FUZZ := crates/wire/fuzz
 FUZZ_SECONDS ?= 20
+# The same seed before every merge: what is new should be found by those who look for it.
+FUZZ_SEED ?= 1
 FUZZ_TARGETS := connection decode stack
 FUZZ_OUT := $(TARGET)/fuzz
 FUZZ_LLVM := -sanitizer-coverage-level=4 -sanitizer-coverage-inline-8bit-counters \
@@ -86,7 +88,7 @@ fuzz:
 	    --manifest-path $(FUZZ)/Cargo.toml --target-dir $(FUZZ_OUT); \
 	for target in $(FUZZ_TARGETS); do \
 	    mkdir -p $(FUZZ_OUT)/corpus/$$target; \
-	    $(FUZZ_OUT)/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=1024 -timeout=10 \
+	    $(FUZZ_OUT)/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -max_len=1024 -timeout=10 \
 	        -verbosity=0 -print_final_stats=1 -artifact_prefix=$(FUZZ_OUT)/$$target- \
 	        $(FUZZ_OUT)/corpus/$$target $(FUZZ)/corpus/$$target; \
 	done

@@ -104,6 +104,9 @@ pub(crate) struct TcpPr {
     extreme_reached: bool,
     /// When the packet was sent that the acknowledgement being read answers.
     answered: Option<Instant>,
+    /// Packets that it covers, and how many of them count when the window grows.
+    covered: u32,
+    byte_counting: u32,
     /// The last flush ended for want of data or of room at the peer.
     starved: bool,
     packets: VecDeque<Packet>,
@@ -139,6 +142,8 @@ impl TcpPr {
             mxrtt: NO_RTT,
             extreme_reached: false,
             answered: None,
+            covered: 0,
+            byte_counting: config.byte_counting,
             starved: false,
             packets: VecDeque::new(),
             base: 0,
@@ -205,14 +210,17 @@ impl TcpPr {
     pub(crate) fn on_covered(&mut self, n: SegNo) {
         if let Some(packet) = self.packet(n) {
             self.answered.get_or_insert(packet.time);
+            self.covered += 1;
         }
         // Lines 16 and 17.
         self.remove(n);
     }
 
     /// All that the acknowledgement newly covers has been told: the rest of its event, which is one
-    /// however many packets it covers ("one for each ACK received", section 3.1).
+    /// however many packets it covers ("one for each ACK received", section 3.1), unless up to so
+    /// many of them count (RFC 3465).
     pub(crate) fn on_ack(&mut self, now: Instant) {
+        let counted = f64::from(std::mem::take(&mut self.covered).min(self.byte_counting));
         // The packet "whose acknowledgment just arrived" is the first one covered: that it came is
         // what made the receiver acknowledge those behind it, which may have come long before.
         let Some(sent) = self.answered.take() else { return };
@@ -235,11 +243,11 @@ impl TcpPr {
         // Line 18.
         if self.slow_start && cwnd + 1.0 <= window.ssthresh {
             // Line 19.
-            window.cwnd += 1.0;
+            window.cwnd += counted;
         } else {
             // Lines 21 and 22.
             self.slow_start = false;
-            window.cwnd += 1.0 / cwnd;
+            window.cwnd += counted / cwnd;
         }
         window.cwnd = window.cwnd.min(self.max_cwnd);
     }

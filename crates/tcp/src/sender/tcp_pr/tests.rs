@@ -297,3 +297,16 @@ fn a_sender_short_of_data_does_not_grow_its_window() {
     run.pr.on_ack(at(100));
     assert_eq!(run.cwnd(), 4.0);
 }
+
+#[test]
+fn a_delayed_acknowledgement_counts_as_one_or_where_that_is_asked_for_as_two() {
+    for (byte_counting, cwnd) in [(1, 5.0), (2, 6.0)] {
+        let mut run = Run::timed(4);
+        run.pr.byte_counting = byte_counting;
+        run.flush(at(0));
+        run.ack([0, 1], at(100));
+        assert_eq!(run.cwnd(), cwnd);
+        run.ack([2, 3, 4], at(200));
+        assert_eq!(run.cwnd(), cwnd + f64::from(byte_counting));
+    }
+}
