@@ -22,18 +22,19 @@ pub(crate) fn plain(way: Way, span: Duration) -> u64 {
 
 fn run(way: Way, span: Duration, offload: bool) -> u64 {
     let mut peer = Peer::command(way);
-    let mut peer = Peer(peer.env("BULK_VETH", "1").stdout(Stdio::piped()).spawn().expect("a peer"));
+    let mut peer = Peer(
+        peer.env("BULK_VETH", if offload { "offload" } else { "plain" })
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a peer"),
+    );
     // A line says that it is in a network of its own.
     let out = peer.0.stdout.take().expect("a pipe");
     BufReader::new(out).read_line(&mut String::new()).expect("a line");
-    // Without offload a packet holds one segment, as on a wire.
-    let most = if offload { "" } else { "gso_max_segs 1" };
-    ip(&format!(
-        "link add {} {most} type veth peer name {} {most} netns {}",
-        ENDS.0,
-        ENDS.1,
-        peer.0.id()
-    ));
+    ip(&format!("link add {} type veth peer name {} netns {}", ENDS.0, ENDS.1, peer.0.id()));
+    if !offload {
+        switch_off_offload(ENDS.0);
+    }
     ip(&format!("address add {STACK}/24 dev {}", ENDS.0));
     ip(&format!("link set dev {} up", ENDS.0));
     let mut stream = match way {
@@ -62,7 +63,7 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
 }
 
 /// The peer's side: a network of its own, and its end of the pair once that has come.
-pub(crate) fn join() {
+pub(crate) fn join(how: &str) {
     unshare(CloneFlags::CLONE_NEWNET).expect("a network");
     println!("ready");
     let up = || {
@@ -71,7 +72,17 @@ pub(crate) fn join() {
     while !up().expect("ip").success() {
         std::thread::sleep(Duration::from_millis(5));
     }
+    if how == "plain" {
+        switch_off_offload(ENDS.1);
+    }
     ip(&format!("address add {KERNEL}/24 dev {}", ENDS.1));
+}
+
+/// A packet then holds one segment, as on a wire. Needs ethtool.
+fn switch_off_offload(device: &str) {
+    let arguments = ["-K", device, "tso", "off", "gso", "off", "gro", "off"];
+    let status = Command::new("ethtool").args(arguments).stdout(Stdio::null()).status();
+    assert!(status.is_ok_and(|status| status.success()), "ethtool: expected it to be installed");
 }
 
 fn ip(line: &str) {

@@ -1,5 +1,5 @@
 //! Bulk speed over TUN at an MTU of 1500, one connection with the kernel of the same machine, ours
-//! and smoltcp's in turn, and kernel to kernel over veth: `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
+//! and smoltcp's in turn, and kernel to kernel over veth (needs iproute2 and ethtool): `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
 //!
 //! CPU seconds are those of the process with the userspace stack, the kernel's work on its behalf
 //! included; the kernel's end is a process of its own.

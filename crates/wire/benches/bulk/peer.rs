@@ -8,8 +8,8 @@ use crate::{CHUNK, KERNEL, PORT, STACK};
 
 pub(crate) fn run(role: &str) {
     let mut buffer = vec![0; CHUNK];
-    if std::env::var_os("BULK_VETH").is_some() {
-        crate::kernel::join();
+    if let Ok(how) = std::env::var("BULK_VETH") {
+        crate::kernel::join(&how);
     }
     if role == "sink" {
         let listener = TcpListener::bind((KERNEL, PORT)).expect("a port");
