@@ -19,7 +19,7 @@ demo: build
 	@$(MAKE) --no-print-directory demo-race
 
 # Real packets need Linux, root (for namespaces and TUN) and ip.
-RACE := race half-late --kernel cubic --variants rack,linux-reordering,tcp-pr-sack --duration 15s
+RACE := race half-late --kernel cubic --variants rack,tcp-pr-sack,linux-reordering+cubic --duration 15s
 demo-race:
 	@if [ "$$(uname)" != Linux ]; then \
 	    echo; echo "A race of real packets against the kernel's TCP needs Linux."; \

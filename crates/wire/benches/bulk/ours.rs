@@ -68,7 +68,7 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
     let (mut packet, mut out) = (vec![0; 1500], Vec::with_capacity(1500));
     while begin.elapsed() < span {
         let mut idle = true;
-        for _ in 0..64 {
+        for _ in 0..256 {
             let Ok((at, checksums)) = tun.receive(&mut packet) else { break };
             idle = false;
             stack.receive(&packet[at], checksums, now());

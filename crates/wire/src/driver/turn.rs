@@ -15,8 +15,9 @@ use crate::codec::Checksums;
 use crate::device::Link;
 use crate::stack::Stack;
 
-/// Packets read in one turn, unless they are large.
-const READ: usize = 64;
+/// Packets read in one turn, unless they are large. What they bring is acknowledged at the end of it,
+/// and each acknowledgement that is written costs as much as several packets that are read.
+const READ: usize = 256;
 
 /// Octets read, and taken from the stack, in one turn where packets are large.
 const OCTETS: usize = 512 << 10;
@@ -71,8 +72,9 @@ impl<L: Link> Loop<L> {
             }
             self.read()?;
             let next = self.through_the_stack(stop_by.is_some());
-            self.wakers.drain(..).for_each(Waker::wake);
+            // First what the peer waits for, then who waits here.
             self.write();
+            self.wakers.drain(..).for_each(Waker::wake);
             match next {
                 Next::Again => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
