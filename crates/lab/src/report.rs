@@ -27,7 +27,7 @@ pub use thresholds::thresholds;
 /// The templates; their names make the engine escape for HTML.
 const TEMPLATES: [(&str, &str); 4] = [
     ("base.html", include_str!("report/base.html")),
-    ("panels.html", include_str!("report/panels.html")),
+    ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
     ("sweep.html", include_str!("report/sweep.html")),
 ];
