@@ -72,10 +72,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         // These signals can be caught; if one were not, it would end us, and the rest with us.
         let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
     }
-    let hops: Vec<Hop> = scenario
-        .links(arguments.seed)
-        .map(|(link, seed)| Hop { link: link.clone(), seed })
-        .collect();
+    let hops: Vec<Hop> = scenario.links(arguments.seed).map(Hop::from).collect();
     let pair = Pair::new(arguments.mtu)?;
 
     let mut right = None;

@@ -87,7 +87,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
     )?;
     let race = |recording: Option<&mut Recording<Output>>| {
         if arguments.scenario == dcr_t20::NAME {
-            sweep(arguments, &competitors, recording)
+            sweep(arguments, &scenario, &competitors, recording)
         } else {
             let finished = run(arguments, &scenario, &competitors, recording)?;
             Ok(Results::One(finished))
@@ -138,11 +138,11 @@ impl Results {
 /// The races of table 20 of TCP-DCR.
 fn sweep(
     arguments: &Arguments,
+    table: &Scenario,
     competitors: &[Competitor],
     mut recording: Option<&mut Recording<Output>>,
 ) -> Result<Results, Box<dyn std::error::Error>> {
     let (mut points, mut failures) = (Vec::new(), Vec::new());
-    let (mut title, mut source) = (String::new(), String::new());
     for deviation in dcr_t20::DEVIATIONS {
         let name = format!("name={}-{deviation}ms", dcr_t20::NAME);
         let mut overrides = vec![name, format!("{}={deviation} ms", dcr_t20::KEY)];
@@ -150,10 +150,10 @@ fn sweep(
         let scenario = Scenario::load(dcr_t20::NAME, &overrides)?;
         let finished = run(arguments, &scenario, competitors, recording.as_deref_mut())?;
         failures.extend(finished.failures);
-        (title, source) = (scenario.title, scenario.source);
         points.push(Point { value: deviation, comparison: finished.comparison });
     }
     let (name, quantity) = (dcr_t20::NAME.to_owned(), dcr_t20::QUANTITY.to_owned());
+    let (title, source) = (table.title.clone(), table.source.clone());
     let paper = Some(dcr_t20::paper());
     Ok(Results::Sweep(Sweep { name, title, source, quantity, points, paper }, failures))
 }

@@ -7,6 +7,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::Scenario;
 use crate::record::Row;
+use crate::statistics::share;
 
 /// The mean over time of a value that changes in steps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +75,6 @@ impl Meter {
 
     /// What was counted, as the row of a run that was measured for so many `seconds`.
     pub fn row(&self, scenario: &Scenario, variant: &str, seed: u64, seconds: f64) -> Row {
-        let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
         let bits = self.delivered_bytes as f64 * 8.0;
         Row {
             scenario: scenario.name.clone(),

@@ -20,6 +20,12 @@ pub struct Hop {
     pub seed: u64,
 }
 
+impl From<(&LinkConfig, u64)> for Hop {
+    fn from((link, seed): (&LinkConfig, u64)) -> Self {
+        Self { link: link.clone(), seed }
+    }
+}
+
 /// What became of the packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 use unruffled_lab::record::Comparison;
+use unruffled_lab::summary::summaries;
 use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Length, Recording};
 
@@ -151,6 +152,5 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
 
 /// The mean goodput of the only variant, in Mb/s.
 fn goodput(comparison: &Comparison) -> f64 {
-    let rows = || comparison.variants.iter().flat_map(|v| &v.rows);
-    rows().map(|row| row.goodput_bps / 1e6).sum::<f64>() / rows().count() as f64
+    summaries(comparison)[0].goodput_bps.mean / 1e6
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use unruffled_lab::Scenario;
 use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::record::{Comparison, Medium, Row, Trace, VariantRuns};
+use unruffled_lab::statistics::{Estimate, share};
 use unruffled_net::{Hop, Lateness, Pair, Report, TOLERABLE};
 use unruffled_units as units;
 
@@ -144,11 +145,7 @@ impl Course<'_> {
         recording: Option<(&mut Recording<W>, String)>,
     ) -> Result<(Vec<Ran>, Report), Error> {
         let pair = Pair::new(mtu(self.scenario))?;
-        let hops: Vec<Hop> = self
-            .scenario
-            .links(seed)
-            .map(|(link, seed)| Hop { link: link.clone(), seed })
-            .collect();
+        let hops: Vec<Hop> = self.scenario.links(seed).map(Hop::from).collect();
         let entrants = who
             .iter()
             .zip(0..)
@@ -171,7 +168,6 @@ impl Course<'_> {
                 .collect();
             let report = emulator.stop();
             let counts = report.forward.counts;
-            let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
             let ran = who.iter().zip(outcomes).map(|(&i, outcome)| {
                 let who = format!("{}, seed {seed}", self.competitors[i].name());
                 let outcome = outcome.map_err(|error| format!("{who}: {error}"))?;
@@ -237,10 +233,7 @@ fn timeliness(lateness: &Lateness) -> String {
 
 /// How those who ran at once shared what was delivered.
 fn shares(runs: &[VariantRuns]) -> Option<String> {
-    let mean = |v: &VariantRuns| {
-        let sum: f64 = v.rows.iter().map(|row| row.goodput_bps).sum();
-        sum / v.rows.len() as f64
-    };
+    let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.goodput_bps)).mean;
     let all: f64 = runs.iter().map(mean).sum();
     let share = |v: &VariantRuns| format!("{} {:.1} %", v.name, 100.0 * mean(v) / all);
     let shares = runs.iter().map(share).collect::<Vec<_>>().join(", ");

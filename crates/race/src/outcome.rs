@@ -63,23 +63,25 @@ impl Outcome {
     /// The row and the trace; what the path did to packets is not in them yet.
     pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
         let Self { received, account, name, seed, seconds } = self;
-        let (mut row, mut trace) = match account {
+        let end = Instant::ZERO + Duration::from_secs_f64(seconds);
+        let finish = |meter: &mut Meter| {
+            let delivered = Event::Delivered { len: received.octets };
+            meter.event(FlowId(0), End::Receiver, end, &delivered);
+            meter.finish(end);
+            meter.row(scenario, &name, seed, seconds)
+        };
+        let (row, mut trace) = match account {
             Account::Kernel(statistics) => {
-                let mut row = Meter::default().row(scenario, &name, seed, seconds);
+                let mut row = finish(&mut Meter::default());
                 row.cwnd_mean = None;
                 counters::fill(&mut row, &statistics);
                 (row, Trace::default())
             }
             Account::Ours(watch) => {
                 let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-                let end = Instant::ZERO + Duration::from_secs_f64(seconds);
-                watch.meter.finish(end);
-                let row = watch.meter.row(scenario, &name, seed, seconds);
-                (row, watch.recorder.clone().into_trace())
+                (finish(&mut watch.meter), watch.recorder.clone().into_trace())
             }
         };
-        row.goodput_bps = received.octets as f64 * 8.0 / seconds;
-        row.delivered_segments = received.octets.div_ceil(u64::from(scenario.sender.mss));
         let width = SLICE.as_secs_f64();
         let whole = (seconds / width) as usize;
         let slices = received.slices.iter().take(whole).enumerate();

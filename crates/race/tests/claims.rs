@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use unruffled_lab::record::VariantRuns;
+use unruffled_lab::summary::summaries;
 use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Length, Recording};
 
@@ -32,11 +32,9 @@ fn race(
     let finished = course.run(None::<&mut Recording<Vec<u8>>>, |_| ()).expect("a race, as root");
     assert_eq!(finished.failures, [""; 0]);
     assert!(!finished.lateness.is_intolerable(), "the machine could not keep up");
-    let mean = |v: &VariantRuns| {
-        v.rows.iter().map(|row| row.goodput_bps).sum::<f64>() / v.rows.len() as f64 / 1e6
-    };
+    let summaries = summaries(&finished.comparison);
     let results: Vec<_> =
-        finished.comparison.variants.iter().map(|v| (v.name.clone(), mean(v))).collect();
+        summaries.iter().map(|s| (s.variant.to_owned(), s.goodput_bps.mean / 1e6)).collect();
     println!("{}: {results:.2?}", finished.comparison.scenario);
     results
 }
