@@ -131,11 +131,15 @@ impl Network {
 
     /// Offers the packet to the link of its hop, and to those behind it as far as order allows.
     fn cross(&mut self, id: u32, route: &[LinkId], now: Instant, queue: &mut Queue) -> Fate {
-        let Packet { size, mut hop, .. } = self.packets[id as usize];
+        let Packet { to, size, mut hop, .. } = self.packets[id as usize];
+        let way = match to {
+            End::Receiver => Direction::Forward,
+            End::Sender => Direction::Reverse,
+        };
         let mut at = now;
         loop {
             let link = route[hop as usize];
-            let outcome = self.hops[link.0 as usize].link.offer(size, at);
+            let outcome = self.hops[link.0 as usize].link.offer(size, way, at);
             at = match outcome.verdict {
                 Verdict::Drop(cause) => {
                     self.free.push(id);
