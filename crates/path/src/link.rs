@@ -95,8 +95,9 @@ impl Link {
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
     /// go backwards.
     pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
-        if !self.discipline.admits(self.transmitter.occupancy(now)) {
-            return Outcome::refused(now);
+        let found = self.transmitter.occupancy(now);
+        if !self.discipline.admits(found) {
+            return Outcome::refused(now, found);
         }
         let Sent { waited, departed } = self.transmitter.send(bytes, now);
         let mut fate = Fate::default();
@@ -111,7 +112,7 @@ impl Link {
                 (Verdict::Deliver(arrival), fate.duplicated, fate.extra > Duration::ZERO)
             }
         };
-        Outcome { verdict, duplicate, detoured, waited, departed }
+        Outcome { verdict, duplicate, detoured, found: found as u32, waited, departed }
     }
 
     /// Whether the packets it carries leave it in the order in which they came, each once.

@@ -12,6 +12,8 @@ pub struct Outcome {
     /// It was given extra delay. Packets that were not arrive in the order of their offering; never
     /// set for a dropped packet.
     pub detoured: bool,
+    /// Packets that it found there, the one in service included.
+    pub found: u32,
     /// How long it stood in the queue before its transmission began; zero if the queue dropped it.
     pub waited: Duration,
     /// When its last bit left the transmitter, whether it arrives or is lost after that; the instant
@@ -39,11 +41,12 @@ pub enum DropCause {
 
 impl Outcome {
     /// The queue drops the packet at `now`.
-    pub(crate) const fn refused(now: Instant) -> Self {
+    pub(crate) const fn refused(now: Instant, found: usize) -> Self {
         Self {
             verdict: Verdict::Drop(DropCause::Queue),
             duplicate: false,
             detoured: false,
+            found: found as u32,
             waited: Duration::ZERO,
             departed: now,
         }

@@ -385,8 +385,9 @@ impl Sender {
         observer: &mut impl Observer,
     ) {
         let Window { cwnd, ssthresh } = self.window;
-        let una = self.una;
-        observer.on_event(now, &Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience });
+        let (una, srtt) = (self.una, self.srtt());
+        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
+        observer.on_event(now, &event);
     }
 
     /// Segments in flight, without what limited transmit sent beyond cwnd.

@@ -7,24 +7,32 @@ use super::Hop;
 use super::keys::Keys;
 use crate::error::Error;
 
-/// The links that `path.hops` names, in its order.
-pub(super) fn hops(k: &mut Keys) -> Result<Vec<Hop>, Error> {
-    let names = k.list("path.hops")?;
-    let names = k.required("path.hops", names, "[\"bottleneck\"]")?;
+/// The keys of a link, for messages.
+pub(super) const KEYS: &str = "rate, delay, queue, delayed, loss, alternate, duplicate";
+
+/// The links that the list at `key` names, in its order.
+pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
+    let names = k.list(key)?;
+    let names = k.required(key, names, "[\"bottleneck\"]")?;
     let defined = k.tables("link");
     let mut hops: Vec<Hop> = Vec::new();
     for name in &names {
         if !defined.contains(name) {
             let known = defined.join(", ");
             let message = format!("no table [link.{name}]: expected names among: {known}");
-            return Err(k.wrong("path.hops", message));
+            return Err(k.wrong(key, message));
         }
         if hops.iter().any(|h| h.name == *name) {
-            return Err(k.wrong("path.hops", format!("{name} stands twice: expected each once")));
+            return Err(k.wrong(key, format!("{name} stands twice: expected each once")));
         }
-        hops.push(Hop { name: name.clone(), link: link(k, &format!("link.{name}"))? });
+        hops.push(hop(k, name)?);
     }
     Ok(hops)
+}
+
+/// The link of that name.
+pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
+    Ok(Hop { name: name.to_owned(), link: link(k, &format!("link.{name}"))? })
 }
 
 fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
@@ -87,7 +95,7 @@ fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
     })
 }
 
-fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
+pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
     let key = format!("{at}.distribution");
     let name = k.string(&key)?.unwrap_or_else(|| "normal".to_owned());
     let mut time = |field: &str| -> Result<Duration, Error> {
