@@ -168,7 +168,7 @@ impl Scenario {
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
              initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
-             path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
+             path.hops, link.NAME.(rate, delay, queue, red, delayed, loss, alternate, duplicate), \
              variant.NAME.PARAMETER",
         )?;
 
