@@ -201,7 +201,7 @@ mod tests {
     /// 1 ms for every 1000 octets, then 10 ms.
     fn hop(impairments: Vec<Impairment>) -> Hop {
         let (rate, delay) = (Rate::from_bps(8e6), Duration::from_millis(10));
-        Hop { link: LinkConfig { rate, delay, queue: Some(3), impairments }, seed: 1 }
+        Hop { link: LinkConfig { rate, delay, queue: Some(3), red: None, impairments }, seed: 1 }
     }
 
     fn every_second_late() -> Impairment {

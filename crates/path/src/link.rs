@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::discipline::DropTail;
+use crate::discipline::{Discipline, Red};
 use crate::impairment::{Fate, Stage};
 use crate::transmitter::{Sent, Transmitter};
 use crate::{Applies, ConfigError, DropCause, Impairment, Outcome, Verdict};
@@ -28,6 +28,9 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// How many packets may be there, the one in service included; `None`: any number.
     pub queue: Option<u32>,
+    /// Drops packets at random before the queue is full; its `queue` counts those that wait only, as
+    /// [`Red`] says.
+    pub red: Option<Red>,
     /// What befalls packets after the bottleneck; the order matters only to the random streams.
     pub impairments: Vec<Impairment>,
 }
@@ -37,7 +40,7 @@ pub struct LinkConfig {
 /// Offer it packets in the order of time, and it says at once what becomes of each.
 #[derive(Clone, Debug)]
 pub struct Link {
-    discipline: DropTail,
+    discipline: Discipline,
     transmitter: Transmitter,
     delay: Duration,
     stages: Vec<Stage>,
@@ -85,7 +88,8 @@ impl Link {
             stages.extend(stage);
         }
         Ok(Self {
-            discipline: DropTail::new(config.queue)?,
+            // After those of the impairments, which thus draw the same with any queue.
+            discipline: Discipline::new(config, streams.next_for(direction))?,
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,
@@ -96,10 +100,12 @@ impl Link {
     /// go backwards.
     pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
         let found = self.transmitter.occupancy(now);
-        if !self.discipline.admits(found) {
+        if !self.discipline.admits(bytes, now, &mut self.transmitter) {
             return Outcome::refused(now, found);
         }
-        let Sent { waited, departed } = self.transmitter.send(bytes, now);
+        let sent = self.transmitter.send(bytes, now);
+        self.discipline.admitted(bytes, now, sent);
+        let Sent { waited, departed } = sent;
         let mut fate = Fate::default();
         for stage in &mut self.stages {
             // A lost packet passes the later stages too, or loss would shift what they draw.

@@ -42,6 +42,11 @@ impl Transmitter {
         self.pending.len()
     }
 
+    /// When the last packet taken so far departs.
+    pub(crate) fn busy_until(&self) -> Instant {
+        self.last
+    }
+
     /// Takes a packet of `bytes` octets at `now`.
     pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
         let begun = now.max(self.last);

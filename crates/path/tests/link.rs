@@ -19,7 +19,7 @@ const fn at(ms: u64) -> Instant {
 }
 
 fn config(queue: Option<u32>, impairments: Vec<Impairment>) -> LinkConfig {
-    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, impairments }
+    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, red: None, impairments }
 }
 
 fn link(config: &LinkConfig) -> Link {

@@ -179,7 +179,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     let queue = prop::option::of(2..200_u32);
     let impairments = prop::collection::vec(impairment(), 0..4);
     (rate, ms(0..150), queue, impairments).prop_map(|(rate, delay, queue, impairments)| {
-        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, impairments }
+        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, red: None, impairments }
     })
 }
 
@@ -261,6 +261,7 @@ fn every_sender_survives_the_worst_path() {
                     rate: Rate::from_bps(10e6),
                     delay: Duration::from_millis(20),
                     queue: Some(20),
+                    red: None,
                     impairments: vec![
                         Impairment::Delay { fraction: 0.3, delay, applies },
                         Impairment::Loss { fraction: 0.1, applies },

@@ -65,6 +65,7 @@ proptest! {
             rate: rate.and_then(Rate::from_bps),
             delay: Duration::from_millis(delay),
             queue,
+            red: None,
             impairments,
         };
         let mut simulation = Simulation::new();
