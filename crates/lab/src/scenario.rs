@@ -6,7 +6,7 @@ mod links;
 use std::path::Path;
 
 use unruffled_path::{Impairment, LinkConfig};
-use unruffled_tcp::{Config, Pipe, Variant};
+use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
 use crate::error::{Error, Place};
@@ -161,13 +161,21 @@ impl Scenario {
                 return Err(k.wrong("tcp.pipe", message));
             }
         };
+        let fast_recovery = match k.string("tcp.fast_recovery")?.as_deref() {
+            None | Some("rfc5681") => FastRecovery::Rfc5681,
+            Some("ns-2") => FastRecovery::Ns2,
+            Some(other) => {
+                let message = format!("expected rfc5681 or ns-2, found {other:?}");
+                return Err(k.wrong("tcp.fast_recovery", message));
+            }
+        };
         let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
         let bytes = k.bytes("flow.bytes")?;
         let hops = links::hops(k)?;
         let parameters = parameters(k)?;
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
-             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
+             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps), flow.bytes, \
              path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
              variant.NAME.PARAMETER",
         )?;
@@ -183,6 +191,7 @@ impl Scenario {
             receive_buffer: window * mss,
             timestamps,
             pipe,
+            fast_recovery,
             isn: 1_000_000,
             ..defaults
         };
