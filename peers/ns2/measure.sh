@@ -3,7 +3,7 @@
 #
 #   peers/ns2/measure.sh            rewrites points.csv, prints every run
 #
-# Takes about half a minute. README.md says what the columns mean.
+# Takes about a minute. README.md says what the columns mean.
 set -eu
 command -v ns >/dev/null || { echo "measure.sh: ns is missing: install Debian's package ns2" >&2; exit 2; }
 cd "$(dirname "$0")"
