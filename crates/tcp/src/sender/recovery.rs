@@ -64,7 +64,8 @@ impl Sender {
         } else if self.phase == Phase::Open && ack.duplicate {
             let view = self.view(now);
             let dupthresh = self.detector.rule(&view).dupthresh.unwrap_or(u32::MAX);
-            if self.dupacks >= dupthresh && self.board.mark_first_lost() {
+            let due = self.dupacks >= dupthresh && self.may_begin_recovery();
+            if due && self.board.mark_first_lost() {
                 self.begin_recovery(now, observer);
             }
         }
@@ -107,6 +108,7 @@ impl Sender {
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
+        self.set_recover();
         self.fast_retransmit_due = true;
         if self.parts.pipe == Pipe::Counted && self.parts.acks == Acks::Sack {
             self.counted_pipe.begin(self.board.outstanding(), self.board.sacked());
@@ -161,6 +163,7 @@ impl Sender {
             self.reduce(true, now);
         }
         self.phase = Phase::Loss { point: self.nxt };
+        self.set_recover();
         self.dupacks = 0;
         self.fast_retransmit_due = false;
         self.counted_pipe.end();

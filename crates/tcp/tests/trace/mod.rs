@@ -21,7 +21,8 @@
 
 use unruffled_tcp::detect::RackState;
 use unruffled_tcp::{
-    Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
+    Cause, Config, Connection, Event, FastRecovery, Flags, SackBlocks, Segment, SeqNr, Timestamps,
+    Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -101,6 +102,12 @@ impl Setup {
     /// Timestamps are used.
     pub(crate) fn timestamps(mut self) -> Self {
         self.config.timestamps = true;
+        self
+    }
+
+    /// Reno's fast recovery is ns-2's.
+    pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
+        self.config.fast_recovery = FastRecovery::Ns2;
         self
     }
 
