@@ -18,6 +18,7 @@ pub(crate) mod quic;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;
+mod rr_history;
 pub(crate) mod td_fr;
 
 use unruffled_units::{Duration, Instant};
