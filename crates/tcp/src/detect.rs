@@ -126,6 +126,9 @@ pub struct Reordering {
 pub struct FalseFastRetransmit {
     /// From its beginning to the DSACK that told.
     pub lasted: Duration,
+    /// The congestion window before it, or before an earlier false one that it overlapped: the one
+    /// that comes back.
+    pub window: f64,
     /// Reordering length of the segment that the last DSACK reported, if it could be measured.
     pub length: Option<u32>,
 }

@@ -119,13 +119,17 @@ impl Values<'_> {
 
     /// The name that is chosen for `name`, a [`Unit::Choice`].
     pub(crate) fn choice(&self, name: &str) -> &'static str {
-        let at = self.parameters.iter().position(|p| p.name == name);
-        match at.map(|at| (self.parameters[at].unit, self.values[at])) {
-            Some((Unit::Choice(names), value)) => names[value as usize],
-            _ => {
-                debug_assert!(false, "no choice {name}");
-                ""
-            }
+        let choice = self.find_choice(name);
+        debug_assert!(choice.is_some(), "no choice {name}");
+        choice.unwrap_or_default()
+    }
+
+    /// The name that is chosen for `name`, if the sender has such a choice.
+    pub(crate) fn find_choice(&self, name: &str) -> Option<&'static str> {
+        let at = self.parameters.iter().position(|p| p.name == name)?;
+        match self.parameters[at].unit {
+            Unit::Choice(names) => names.get(self.values[at] as usize).copied(),
+            _ => None,
         }
     }
 

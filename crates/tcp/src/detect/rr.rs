@@ -7,6 +7,7 @@ use unruffled_units::Duration;
 use super::rr_history::History;
 use super::{AckFacts, FalseFastRetransmit, Idle, LossDetector, Reordering, Rule, View, rr_costs};
 use crate::parameter::{Parameter, Unit, Values};
+use crate::sender::RESTORE;
 
 /// The parameters of Table 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +93,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         about: "share of the round-trip times that the timeout covers",
         source: "RR-TCP, table 2",
     },
+    RESTORE,
 ];
 
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
