@@ -33,6 +33,7 @@ use unruffled_units::{Duration, Instant};
 pub use counted_pipe::Pipe;
 pub use fast_recovery::FastRecovery;
 pub use limited_transmit::LimitedTransmit;
+pub(crate) use recovery::RESTORE;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
 
@@ -172,7 +173,7 @@ impl Sender {
         Self {
             parts: Parts {
                 acks: row.acks,
-                undo: row.undo,
+                undo: variant.undo(),
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
                 pipe: config.pipe,
