@@ -342,10 +342,7 @@ impl Variant {
     pub(crate) fn wb_rto(&self, config: &Config) -> Option<WbRto> {
         match self.row.timer {
             Timer::Rfc6298 => None,
-            Timer::WbRto(scale) => {
-                let gain = self.values().get("awnd_gain");
-                Some(WbRto::new(scale, gain, f64::from(config.initial_window), config.seed))
-            }
+            Timer::WbRto(scale) => Some(WbRto::build(&self.values(), scale, config)),
         }
     }
 

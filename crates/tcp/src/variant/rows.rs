@@ -145,7 +145,7 @@ const WB_MEDIUM: Row = Row {
     about: "reno with a timeout drawn at random, longer for those who congest",
     source: "WB-RTO, section 3 and footnote 4 (Medium Scale)",
     timer: Timer::WbRto(wb_rto::MEDIUM),
-    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN],
+    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN, wb_rto::FORGET],
     ..RENO
 };
 
