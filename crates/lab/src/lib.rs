@@ -4,6 +4,7 @@ mod build;
 pub mod capture;
 pub mod compare;
 pub mod error;
+mod groups;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -317,6 +317,24 @@ impl Scenario {
         }
     }
 
+    /// How many sources of traffic there are.
+    pub fn sources(&self) -> u64 {
+        self.traffic.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// The groups whose sender is the variant that is compared; all, if each has its own.
+    pub fn compared(&self) -> impl Iterator<Item = &Traffic> {
+        let none = self.traffic.iter().all(|group| group.sender.is_some());
+        self.traffic.iter().filter(move |group| none || group.sender.is_none())
+    }
+
+    /// The number of the first source whose sender is the variant that is compared.
+    pub fn first_compared(&self) -> u32 {
+        let before = self.traffic.iter().take_while(|group| group.sender.is_some());
+        let before = before.map(|group| group.count).sum();
+        if u64::from(before) < self.sources() { before } else { 0 }
+    }
+
     /// The same with one transfer that goes on for ever.
     #[must_use]
     pub fn endless(mut self) -> Self {
