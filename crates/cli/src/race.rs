@@ -164,7 +164,7 @@ fn run(
     competitors: &[Competitor],
     recording: Option<&mut Recording<Output>>,
 ) -> Result<Finished, unruffled_race::Error> {
-    let length = match (arguments.bytes.or(scenario.bytes), arguments.duration) {
+    let length = match (arguments.bytes.or(scenario.bytes()), arguments.duration) {
         (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
         (Some(octets), None) => Length::Bytes(octets),
         (None, None) => USUAL,

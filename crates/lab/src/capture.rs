@@ -12,7 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, PcapError};
-use unruffled_sim::{End, FlowId, Monitor, Passage};
+use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 

@@ -1,12 +1,12 @@
 //! The main job: several senders over one scenario, each with the same seeds.
 
 use rayon::prelude::*;
+use unruffled_measure::Recorder;
 use unruffled_path::ConfigError;
 use unruffled_tcp::Variant;
 
 use crate::error::Error;
 use crate::record::{Comparison, Medium, Row, Trace, VariantRuns};
-use crate::recorder::Recorder;
 use crate::run::run;
 use crate::scenario::Scenario;
 

@@ -1,11 +1,10 @@
 //! Scenario files, runs of them, and what people look at afterwards.
 
+mod build;
 pub mod capture;
 pub mod compare;
 pub mod error;
-pub mod meter;
 pub mod record;
-pub mod recorder;
 pub mod report;
 pub mod run;
 pub mod scenario;

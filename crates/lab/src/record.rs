@@ -1,6 +1,8 @@
 //! What a run leaves behind: one row of numbers, and what the plots draw.
 
 use serde::Serialize;
+use unruffled_measure::{FlowRecord, share};
+pub use unruffled_measure::{SendKind, Sent, Trace};
 
 /// One run: one variant, one seed. The field names are those of `--json` and `--csv`, and stable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,48 +49,32 @@ pub struct Row {
     pub dsacks: u64,
 }
 
-/// What a data segment was when the sender sent it, and what it turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SendKind {
-    /// First transmission.
-    New,
-    /// Retransmission that was needed, or was never shown to be needless.
-    Retransmit,
-    /// Retransmission that a DSACK showed to be needless.
-    FalseRetransmit,
-}
-
-/// One data segment leaving the sender.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sent {
-    /// Seconds since the start of the run.
-    pub time_s: f64,
-    /// Segment number: stream offset over segment size.
-    pub segment: f64,
-    /// First transmission, retransmission, or a needless one.
-    pub kind: SendKind,
-}
-
-/// The time series of one run, for the plots. Times are in seconds since the start of the run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trace {
-    /// `(time, cwnd in segments)`, thinned to what a plot can show.
-    pub cwnd: Vec<(f64, f64)>,
-    /// `(time, dupthresh in segments)`, thinned likewise; empty for senders without one.
-    pub dupthresh: Vec<(f64, f64)>,
-    /// `(time, milliseconds that a segment may be in flight before it counts as lost)`, for senders
-    /// that work in time.
-    pub patience: Vec<(f64, f64)>,
-    /// Every data segment sent within the window of the time–sequence plot.
-    pub sent: Vec<Sent>,
-    /// `(time, highest cumulatively acknowledged segment)` within the same window.
-    pub acked: Vec<(f64, f64)>,
-    /// `(time, goodput in Mb/s about then)`, as the receiving application saw it; only where the
-    /// sender's window is not the same thing told better.
-    pub delivered: Vec<(f64, f64)>,
-    /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
-    pub reordering_lengths: Vec<u64>,
+impl Row {
+    /// The row of a run of `scenario` in which `flow` was counted.
+    pub fn of(scenario: &str, variant: &str, seed: u64, flow: &FlowRecord) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            variant: variant.to_owned(),
+            seed,
+            duration_s: flow.duration_s,
+            delivered_segments: flow.delivered_segments,
+            goodput_bps: flow.goodput_bps,
+            sent_segments: flow.sent_segments,
+            retransmits: flow.retransmits,
+            fast_retransmits: flow.fast_retransmits,
+            false_fast_retransmits: flow.false_fast_retransmits,
+            timeouts: flow.timeouts,
+            false_timeouts: flow.false_timeouts,
+            dupthresh_mean: flow.dupthresh_mean,
+            loss_rate: share(flow.dropped_segments, flow.sent_segments),
+            out_of_order_rate: share(flow.out_of_order_segments, flow.arrived_segments),
+            reordering_events: flow.reordering_events,
+            cwnd_mean: Some(flow.cwnd_mean.unwrap_or(0.0)),
+            loss_probes: flow.loss_probes,
+            fa_ratio: flow.fa_ratio,
+            dsacks: flow.dsacks,
+        }
+    }
 }
 
 /// A time in which something befalls the path.

@@ -1,11 +1,12 @@
 //! One run: a scenario, a variant, a seed.
 
-use unruffled_path::{ConfigError, Direction};
-use unruffled_sim::{End, FlowConfig, Monitor, Simulation};
-use unruffled_tcp::{Config, Variant};
+use unruffled_measure::{End, FlowId, FlowRecord, Meter, Monitor, RunRecord};
+use unruffled_path::ConfigError;
+use unruffled_sim::Simulation;
+use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 
-use crate::meter::Meter;
+use crate::build::{self, Built};
 use crate::record::Row;
 use crate::scenario::Scenario;
 
@@ -19,37 +20,52 @@ pub fn run<M: Monitor>(
     seed: u64,
     monitor: M,
 ) -> Result<(Row, M), ConfigError> {
-    let mut simulation = Simulation::new();
-    let mut route = Vec::new();
-    let mut back = Vec::new();
-    for (link, seed) in scenario.links(seed) {
-        route.push(simulation.add_link(link, Direction::Forward, seed)?);
-        back.push(simulation.add_link(link, Direction::Reverse, seed)?);
-    }
-    back.reverse();
-    let flow = simulation.add_flow(FlowConfig {
-        variant: variant.clone(),
-        // A stream of random numbers beside those of the links.
-        sender: Config { seed: !seed, ..scenario.sender.clone() },
-        receiver: scenario.receiver.clone(),
-        header: scenario.header,
-        start: Instant::ZERO,
-        bytes: scenario.bytes,
-        forward: route,
-        reverse: back,
-    });
-    let mut monitors = (Meter::new(scenario.warmup), monitor);
+    let (record, monitor) = record(scenario, variant, seed, monitor)?;
+    Ok((row(scenario, variant, seed, &record), monitor))
+}
+
+/// The same as [`run`], with all that was counted of flows and links.
+///
+/// # Errors
+/// A link's configuration that makes no sense; loaded scenarios have none.
+pub fn record<M: Monitor>(
+    scenario: &Scenario,
+    variant: &Variant,
+    seed: u64,
+    monitor: M,
+) -> Result<(RunRecord, M), ConfigError> {
+    let Built { mut simulation, plan } = build::build(scenario, variant, seed)?;
+    let mut monitors = (Meter::new(plan), monitor);
     let end = Instant::ZERO + scenario.duration;
     simulation.run(end, &mut monitors);
-    let (mut meter, monitor) = monitors;
+    let (meter, monitor) = monitors;
     // A transfer that is complete is measured up to its last octet.
-    let received = simulation.connection(flow, End::Receiver).received();
-    let complete = scenario.bytes.is_some_and(|bytes| received >= bytes);
-    let end = if complete { meter.finished } else { end };
-    meter.finish(end);
-    let seconds = end.since(Instant::ZERO + scenario.warmup).as_secs_f64();
-    let fa_ratio = simulation.connection(flow, End::Sender).fa_ratio();
-    let row = meter.row(scenario, variant.name(), seed, seconds);
-    let row = Row { fa_ratio, ..row };
-    Ok((row, monitor))
+    let complete = scenario.bytes().is_some_and(|bytes| {
+        let receiver = simulation.connection(FlowId(0), End::Receiver);
+        receiver.is_some_and(|receiver| receiver.received() >= bytes)
+    });
+    let end = if complete { meter.finished(0) } else { end };
+    let mut record = meter.record(end);
+    for (flow, number) in record.flows.iter_mut().zip(0..) {
+        flow.fa_ratio = fa_ratio(&simulation, FlowId(number));
+    }
+    Ok((record, monitor))
+}
+
+fn fa_ratio(simulation: &Simulation, flow: FlowId) -> Option<f64> {
+    simulation.connection(flow, End::Sender)?.fa_ratio()
+}
+
+/// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
+/// none of them.
+pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> Row {
+    let compared = |flow: &&FlowRecord| {
+        let mut groups = scenario.traffic.iter().filter(|group| group.sender.is_none());
+        groups.any(|group| group.name == flow.group)
+    };
+    let mut flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
+    if flows.is_empty() {
+        flows = record.flows.iter().collect();
+    }
+    Row::of(&scenario.name, variant.name(), seed, &FlowRecord::sum(&flows))
 }

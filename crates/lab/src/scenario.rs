@@ -2,16 +2,22 @@
 
 mod keys;
 mod links;
+mod network;
+mod traffic;
 
 use std::path::Path;
 
+use unruffled_measure::Quantity;
 use unruffled_path::{Impairment, LinkConfig};
+use unruffled_sim::App;
 use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
 use crate::error::{Error, Place};
 use crate::record::Episode;
 use keys::Keys;
+pub use network::{NetLink, Network};
+pub use traffic::{Traffic, Way};
 
 /// The scenarios that ship with the program: name and TOML.
 pub const BUILTIN: &[(&str, &str)] = &[
@@ -47,6 +53,17 @@ pub struct Assignment {
     pub value: String,
 }
 
+/// What is kept of a run beside its numbers, `record` in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Time series of these quantities.
+    pub series: Vec<Quantity>,
+    /// The time between their points.
+    pub interval: Duration,
+    /// Each segment is timed from its first transmission to its first arrival.
+    pub deliveries: bool,
+}
+
 /// An experiment, checked and ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -70,10 +87,15 @@ pub struct Scenario {
     pub receiver: Config,
     /// Octets of header on the wire, for each segment.
     pub header: u32,
-    /// What to transfer; for ever if none.
-    pub bytes: Option<u64>,
-    /// The links from sender to receiver.
+    /// The links from sender to receiver, where the network is nothing else; real packets can cross
+    /// these alone.
     pub hops: Vec<Hop>,
+    /// Nodes and links.
+    pub network: Network,
+    /// Who sends what to whom.
+    pub traffic: Vec<Traffic>,
+    /// What is kept of a run beside its numbers.
+    pub recording: Recording,
     /// Parameters of senders.
     pub parameters: Vec<Assignment>,
     /// The file's keys with every override, as TOML.
@@ -171,14 +193,18 @@ impl Scenario {
         };
         let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
         let bytes = k.bytes("flow.bytes")?;
-        let hops = links::hops(k)?;
+        let (network, hops) = network::read(k)?;
+        let traffic = traffic::read(k, &network, bytes)?;
+        let recording = recording(k)?;
         let parameters = parameters(k)?;
-        k.finish(
+        k.finish(&format!(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
              initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps), flow.bytes, \
-             path.hops, link.NAME.(rate, delay, queue, delayed, loss, alternate, duplicate), \
-             variant.NAME.PARAMETER",
-        )?;
+             path.hops, topology.(kind, hops), link.NAME.({}), {}, record.(series, interval, \
+             deliveries), variant.NAME.PARAMETER",
+            links::KEYS,
+            traffic::KEYS,
+        ))?;
 
         let sender = Config {
             mss: mss as u32,
@@ -207,8 +233,10 @@ impl Scenario {
             sender,
             receiver,
             header: header as u32,
-            bytes,
             hops,
+            network,
+            traffic,
+            recording,
             parameters,
             toml,
         })
@@ -231,27 +259,35 @@ impl Scenario {
         Ok(())
     }
 
-    /// The links from sender to receiver, each with the seed of its own that a run with `seed` gives
-    /// it: what is random on one link does not depend on what happens on the others.
-    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
+    /// A seed for each link in a run with `seed`: what is random on one link does not depend on what
+    /// happens on the others.
+    pub fn link_seeds(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let seeds = (0..).map(move |hop| first.wrapping_add(hop));
-        self.hops.iter().map(|hop| &hop.link).zip(seeds)
+        (0..).map(move |link| first.wrapping_add(link))
+    }
+
+    /// The links from sender to receiver, each with its seed; none where the network is more than a
+    /// chain.
+    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
+        self.hops.iter().map(|hop| &hop.link).zip(self.link_seeds(seed))
     }
 
     /// The same without impairments: the path at its best.
     pub fn undisturbed(&self) -> Self {
         let mut scenario = self.clone();
-        for hop in &mut scenario.hops {
-            hop.link.impairments.clear();
-        }
+        let network = &mut scenario.network;
+        let hops = scenario.hops.iter_mut().chain(&mut network.access);
+        hops.for_each(|hop| hop.link.impairments.clear());
+        network.links.iter_mut().for_each(|link| link.link.impairments.clear());
         scenario
     }
 
     /// The times in which impairments are at work, where they are so for a time only.
     pub fn episodes(&self) -> Vec<Episode> {
         let end = Instant::ZERO + self.duration;
-        let impairments = self.hops.iter().flat_map(|hop| &hop.link.impairments);
+        let links = self.network.links.iter().map(|link| &link.link);
+        let links = links.chain(self.network.access.iter().map(|hop| &hop.link));
+        let impairments = links.flat_map(|link| &link.impairments);
         impairments
             .filter_map(|impairment| match impairment {
                 Impairment::During { from, until, impairment } => Some(Episode {
@@ -266,8 +302,28 @@ impl Scenario {
 
     /// Each link in words, for people.
     pub fn path_in_words(&self) -> Vec<(String, String)> {
-        let words = |hop: &Hop| (format!("link {}", hop.name), links::in_words(&hop.link));
-        self.hops.iter().map(words).collect()
+        let words = |name: &str, link| (format!("link {name}"), links::in_words(link));
+        let links = self.network.links.iter().map(|link| words(&link.name, &link.link));
+        let access = self.network.access.iter().map(|hop| words(&hop.name, &hop.link));
+        links.chain(access).collect()
+    }
+
+    /// The octets of the one transfer that the scenario is about; none if it goes on for ever, or
+    /// if there is other traffic.
+    pub fn bytes(&self) -> Option<u64> {
+        match self.traffic.as_slice() {
+            [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
+            _ => None,
+        }
+    }
+
+    /// The same with one transfer that goes on for ever.
+    #[must_use]
+    pub fn endless(mut self) -> Self {
+        if let [Traffic { app: App::Bulk { bytes }, .. }] = self.traffic.as_mut_slice() {
+            *bytes = None;
+        }
+        self
     }
 
     /// The path and the ends of a simulation in words, for people.
@@ -291,6 +347,22 @@ impl Scenario {
         facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
         facts
     }
+}
+
+/// What is kept of a run: the keys below `record`.
+fn recording(k: &mut Keys) -> Result<Recording, Error> {
+    let names = k.list("record.series")?.unwrap_or_default();
+    let series = names.iter().map(|name| {
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name).ok_or_else(|| {
+            let known = Quantity::ALL.map(Quantity::name).join(", ");
+            k.wrong("record.series", format!("expected names among {known}, found {name:?}"))
+        })
+    });
+    let series = series.collect::<Result<Vec<_>, _>>()?;
+    let interval = k.duration("record.interval")?.unwrap_or(Duration::from_secs(1));
+    let deliveries = k.switch("record.deliveries")?.unwrap_or(false);
+    let deliveries = deliveries || series.contains(&Quantity::Delivery);
+    Ok(Recording { series, interval, deliveries })
 }
 
 /// The keys `variant.NAME.PARAMETER`, each checked even if nobody runs that sender.

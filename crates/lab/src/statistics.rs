@@ -2,11 +2,6 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// `part` over `of`; zero of nothing.
-pub fn share(part: u64, of: u64) -> f64 {
-    if of == 0 { 0.0 } else { part as f64 / of as f64 }
-}
-
 /// A mean with the half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {

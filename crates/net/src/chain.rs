@@ -49,6 +49,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Chain<P> {
     hops: Vec<ChainedLink>,
+    direction: Direction,
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Orders packets that are due at the same instant.
     serial: u64,
@@ -97,7 +98,7 @@ impl<P: Clone> Chain<P> {
             hops.reverse();
         }
         let waiting = BinaryHeap::new();
-        Ok(Self { hops, waiting, serial: 0, last_out: 0, counts: Counts::default() })
+        Ok(Self { hops, direction, waiting, serial: 0, last_out: 0, counts: Counts::default() })
     }
 
     /// Takes a packet of `bytes` octets at `now`, which must not go backwards, neither here nor
@@ -139,7 +140,7 @@ impl<P: Clone> Chain<P> {
     /// The packet comes to hop `next` at `at`.
     fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
-            let outcome = hop.link.offer(packet.bytes, at);
+            let outcome = hop.link.offer(packet.bytes, self.direction, at);
             let shuffles = hop.shuffles;
             match outcome.verdict {
                 Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
@@ -200,7 +201,7 @@ mod tests {
     /// 1 ms for every 1000 octets, then 10 ms.
     fn hop(impairments: Vec<Impairment>) -> Hop {
         let (rate, delay) = (Rate::from_bps(8e6), Duration::from_millis(10));
-        Hop { link: LinkConfig { rate, delay, queue: Some(3), impairments }, seed: 1 }
+        Hop { link: LinkConfig { rate, delay, queue: Some(3), red: None, impairments }, seed: 1 }
     }
 
     fn every_second_late() -> Impairment {

@@ -1,38 +1,48 @@
 //! Queue disciplines: whom the queue in front of a link lets in.
 
-use crate::ConfigError;
+mod drop_tail;
+mod red;
 
-/// Lets packets in until `limit` are there, the one in service included, as ns-2's `DropTail`.
+use rand_xoshiro::Xoshiro256PlusPlus;
+use unruffled_units::Instant;
+
+use crate::transmitter::{Sent, Transmitter};
+use crate::{ConfigError, LinkConfig};
+
+use drop_tail::DropTail;
+pub use red::Red;
+use red::RedQueue;
+
+/// A discipline at work.
 #[derive(Clone, Debug)]
-pub(crate) struct DropTail {
-    /// Packets; `None` lets everybody in.
-    limit: Option<u32>,
+pub(crate) enum Discipline {
+    DropTail(DropTail),
+    Red(Box<RedQueue>),
 }
 
-impl DropTail {
-    pub(crate) fn new(limit: Option<u32>) -> Result<Self, ConfigError> {
-        match limit {
-            Some(0) => Err(ConfigError::new("queue", "at least 1 packet", 0)),
-            _ => Ok(Self { limit }),
+impl Discipline {
+    /// The discipline that `config` asks for; `rng` serves the one that needs it.
+    pub(crate) fn new(config: &LinkConfig, rng: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+        let drop_tail = DropTail::new(config.queue)?;
+        Ok(match &config.red {
+            None => Self::DropTail(drop_tail),
+            Some(red) => Self::Red(Box::new(RedQueue::new(red, config, rng)?)),
+        })
+    }
+
+    /// Whether a packet of `bytes` octets that comes at `now` may join those of `line`.
+    pub(crate) fn admits(&mut self, bytes: u32, now: Instant, line: &mut Transmitter) -> bool {
+        let occupancy = line.occupancy(now);
+        match self {
+            Self::DropTail(queue) => queue.admits(occupancy),
+            Self::Red(queue) => queue.admits(bytes, now, line.busy_until()),
         }
     }
 
-    /// Whether a packet that finds `occupancy` others there may join them.
-    pub(crate) fn admits(&self, occupancy: usize) -> bool {
-        self.limit.is_none_or(|limit| occupancy < limit as usize)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_queue_drops_its_tail() {
-        let queue = DropTail::new(Some(2)).unwrap();
-        assert!(queue.admits(1));
-        assert!(!queue.admits(2));
-        assert!(DropTail::new(None).unwrap().admits(1_000_000));
-        assert!(DropTail::new(Some(0)).is_err());
+    /// A packet of `bytes` octets that was admitted at `now` will be sent like this.
+    pub(crate) fn admitted(&mut self, bytes: u32, now: Instant, sent: Sent) {
+        if let Self::Red(queue) = self {
+            queue.push(bytes, now + sent.waited);
+        }
     }
 }

@@ -55,9 +55,9 @@ pub enum Impairment {
 /// Which packets an impairment touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Applies {
-    /// Those of the forward direction.
+    /// Those that travel forward in their flow.
     Data,
-    /// Those of the reverse direction.
+    /// Those that travel back in their flow.
     Acks,
     /// All.
     #[default]
@@ -65,13 +65,18 @@ pub enum Applies {
 }
 
 impl Applies {
-    /// Whether it touches packets that travel in `direction`.
-    pub fn to(self, direction: Direction) -> bool {
+    /// Whether it touches packets that travel `way` within their flow.
+    pub fn to(self, way: Direction) -> bool {
         match self {
-            Self::Data => direction == Direction::Forward,
-            Self::Acks => direction == Direction::Reverse,
+            Self::Data => way == Direction::Forward,
+            Self::Acks => way == Direction::Reverse,
             Self::Both => true,
         }
+    }
+
+    /// Whether it touches any of the packets that `other` names.
+    fn meets(self, other: Self) -> bool {
+        self == Self::Both || other == Self::Both || self == other
     }
 }
 
@@ -87,6 +92,7 @@ pub(crate) struct Fate {
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     effect: Effect,
+    applies: Applies,
     from: Instant,
     until: Instant,
     rng: Xoshiro256PlusPlus,
@@ -152,16 +158,18 @@ impl Effect {
 }
 
 impl Stage {
-    /// Puts `impairment` to work on packets in `direction`; `None` when it touches none of them.
+    /// Puts `impairment` to work on the packets that `carries` names; `None` when it touches none of
+    /// them.
     pub(crate) fn new(
         impairment: &Impairment,
-        direction: Direction,
+        carries: Applies,
         rng: Xoshiro256PlusPlus,
     ) -> Result<Option<Self>, ConfigError> {
         let effect = impairment.effect()?;
-        let touches = impairment.applies().to(direction) && !effect.is_idle();
+        let applies = impairment.applies();
+        let touches = applies.meets(carries) && !effect.is_idle();
         let (from, until) = impairment.span();
-        Ok(touches.then_some(Self { effect, from, until, rng }))
+        Ok(touches.then_some(Self { effect, applies, from, until, rng }))
     }
 
     /// Whether it neither delays nor doubles packets.
@@ -169,9 +177,9 @@ impl Stage {
         matches!(self.effect, Effect::Loss { .. })
     }
 
-    /// Adds to the fate of a packet that came at `now`.
-    pub(crate) fn touch(&mut self, fate: &mut Fate, now: Instant) {
-        if now < self.from || now >= self.until {
+    /// Adds to the fate of a packet that travels `way` and came at `now`.
+    pub(crate) fn touch(&mut self, fate: &mut Fate, way: Direction, now: Instant) {
+        if now < self.from || now >= self.until || !self.applies.to(way) {
             return;
         }
         let rng = &mut self.rng;
@@ -206,16 +214,26 @@ mod tests {
 
     fn stage(impairment: &Impairment) -> Option<Stage> {
         let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        Stage::new(impairment, Direction::Forward, rng).unwrap()
+        Stage::new(impairment, Applies::Data, rng).unwrap()
     }
 
     #[test]
-    fn an_impairment_keeps_to_its_direction() {
+    fn an_impairment_keeps_to_its_packets() {
         use Direction::{Forward, Reverse};
         assert!(Applies::Data.to(Forward) && !Applies::Data.to(Reverse));
         assert!(!Applies::Acks.to(Forward) && Applies::Acks.to(Reverse));
         assert!(Applies::Both.to(Forward) && Applies::Both.to(Reverse));
-        assert!(stage(&Impairment::Loss { fraction: 1.0, applies: Applies::Acks }).is_none());
+        let of_acks = Impairment::Loss { fraction: 1.0, applies: Applies::Acks };
+        assert!(stage(&of_acks).is_none());
+
+        let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut on_both = Stage::new(&of_acks, Applies::Both, rng).unwrap().unwrap();
+        let lost = [Forward, Reverse].map(|way| {
+            let mut fate = Fate::default();
+            on_both.touch(&mut fate, way, Instant::ZERO);
+            fate.lost
+        });
+        assert_eq!(lost, [false, true]);
     }
 
     #[test]
@@ -231,7 +249,7 @@ mod tests {
         let mut stage = stage(&during).unwrap();
         let lost = [9, 10, 19, 20].map(|ms| {
             let mut fate = Fate::default();
-            stage.touch(&mut fate, Instant::from_millis(ms));
+            stage.touch(&mut fate, Direction::Forward, Instant::from_millis(ms));
             fate.lost
         });
         assert_eq!(lost, [false, true, true, false]);
@@ -245,7 +263,7 @@ mod tests {
         let late: Vec<bool> = (0..7)
             .map(|_| {
                 let mut fate = Fate::default();
-                stage.touch(&mut fate, Instant::ZERO);
+                stage.touch(&mut fate, Direction::Forward, Instant::ZERO);
                 fate.extra == extra
             })
             .collect();

@@ -22,6 +22,7 @@ mod link;
 mod outcome;
 mod transmitter;
 
+pub use discipline::Red;
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
 pub use impairment::{Applies, Impairment};

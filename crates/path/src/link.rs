@@ -1,20 +1,21 @@
-//! One direction of a path, from its queue to the far end.
+//! One directed link, from its queue to the far end.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::discipline::DropTail;
+use crate::discipline::{Discipline, Red};
 use crate::impairment::{Fate, Stage};
-use crate::transmitter::Transmitter;
-use crate::{ConfigError, DropCause, Impairment, Outcome, Verdict};
+use crate::transmitter::{Sent, Transmitter};
+use crate::{Applies, ConfigError, DropCause, Impairment, Outcome, Verdict};
 
-/// Which way packets travel.
+/// Which way a packet travels within its own flow. With flows both ways, a link carries packets of
+/// either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Carries data.
+    /// From the end that sends data.
     Forward,
-    /// Carries acknowledgements.
+    /// To the end that sends data: acknowledgements.
     Reverse,
 }
 
@@ -27,24 +28,42 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// How many packets may be there, the one in service included; `None`: any number.
     pub queue: Option<u32>,
+    /// Drops packets at random before the queue is full; its `queue` counts those that wait only, as
+    /// [`Red`] says.
+    pub red: Option<Red>,
     /// What befalls packets after the bottleneck; the order matters only to the random streams.
     pub impairments: Vec<Impairment>,
 }
 
-/// One direction of a path at work.
+/// A directed link at work.
 ///
 /// Offer it packets in the order of time, and it says at once what becomes of each.
 #[derive(Clone, Debug)]
 pub struct Link {
-    discipline: DropTail,
+    discipline: Discipline,
     transmitter: Transmitter,
     delay: Duration,
     stages: Vec<Stage>,
 }
 
 impl Link {
-    /// An idle link, all of whose randomness comes from `seed`. The two directions of a path may share
-    /// a seed; any other links need different ones to be independent of each other.
+    /// An idle link that carries packets of `direction` only: [`carrying`](Self::carrying) with no
+    /// others.
+    ///
+    /// # Errors
+    ///
+    /// When a value is out of its range; the error names it.
+    pub fn new(config: &LinkConfig, direction: Direction, seed: u64) -> Result<Self, ConfigError> {
+        let carries = match direction {
+            Direction::Forward => Applies::Data,
+            Direction::Reverse => Applies::Acks,
+        };
+        Self::carrying(config, direction, carries, seed)
+    }
+
+    /// An idle link that the packets named by `carries` cross, all of whose randomness comes from
+    /// `seed`: `direction` picks one of the seed's two sets of streams. So the two links that join the
+    /// same nodes may share a seed; any others need different ones to be independent of each other.
     ///
     /// Every impairment draws from a stream of its own, numbered by its place in the list, so that
     /// another fraction of one, be it 0, does not change what the others do to the packets that leave
@@ -52,47 +71,57 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When a value is out of its range; the error names it. Impairments of the other direction are
-    /// checked, too.
-    pub fn new(config: &LinkConfig, direction: Direction, seed: u64) -> Result<Self, ConfigError> {
+    /// When a value is out of its range; the error names it. Impairments that touch no packet of this
+    /// link are checked, too.
+    pub fn carrying(
+        config: &LinkConfig,
+        direction: Direction,
+        carries: Applies,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
         let mut stages = Vec::with_capacity(config.impairments.len());
         let mut streams = Streams::new(seed);
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
-            let stage = Stage::new(impairment, direction, rng)
+            let stage = Stage::new(impairment, carries, rng)
                 .map_err(|error| error.within(format_args!("impairments[{index}]")))?;
             stages.extend(stage);
         }
         Ok(Self {
-            discipline: DropTail::new(config.queue)?,
+            // After those of the impairments, which thus draw the same with any queue.
+            discipline: Discipline::new(config, streams.next_for(direction))?,
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,
         })
     }
 
-    /// Offers a packet of `bytes` octets at `now`, which must not go backwards.
-    pub fn offer(&mut self, bytes: u32, now: Instant) -> Outcome {
-        if !self.discipline.admits(self.transmitter.occupancy(now)) {
-            return Outcome::drop(DropCause::Queue);
+    /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
+    /// go backwards.
+    pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
+        let found = self.transmitter.occupancy(now);
+        if !self.discipline.admits(bytes, now, &mut self.transmitter) {
+            return Outcome::refused(now, found);
         }
-        let arrival = self.transmitter.send(bytes, now) + self.delay;
+        let sent = self.transmitter.send(bytes, now);
+        self.discipline.admitted(bytes, now, sent);
+        let Sent { waited, departed } = sent;
         let mut fate = Fate::default();
         for stage in &mut self.stages {
             // A lost packet passes the later stages too, or loss would shift what they draw.
-            stage.touch(&mut fate, now);
+            stage.touch(&mut fate, way, now);
         }
-        if fate.lost {
-            return Outcome::drop(DropCause::Loss);
-        }
-        Outcome {
-            verdict: Verdict::Deliver(arrival + fate.extra),
-            duplicate: fate.duplicated,
-            detoured: fate.extra > Duration::ZERO,
-        }
+        let (verdict, duplicate, detoured) = match fate.lost {
+            true => (Verdict::Drop(DropCause::Loss), false, false),
+            false => {
+                let arrival = departed + self.delay + fate.extra;
+                (Verdict::Deliver(arrival), fate.duplicated, fate.extra > Duration::ZERO)
+            }
+        };
+        Outcome { verdict, duplicate, detoured, found: found as u32, waited, departed }
     }
 
-    /// Whether packets leave it in the order in which they came, each once.
+    /// Whether the packets it carries leave it in the order in which they came, each once.
     pub fn keeps_order(&self) -> bool {
         self.stages.iter().all(Stage::keeps_order)
     }
@@ -103,7 +132,8 @@ impl Link {
     }
 }
 
-/// Random streams, one per impairment and direction: stretches of 2^128 draws of one generator.
+/// Random streams, one per impairment and direction of the link: stretches of 2^128 draws of one
+/// generator.
 struct Streams(Xoshiro256PlusPlus);
 
 impl Streams {

@@ -1,6 +1,6 @@
 //! What becomes of a packet.
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 /// What becomes of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,13 @@ pub struct Outcome {
     /// It was given extra delay. Packets that were not arrive in the order of their offering; never
     /// set for a dropped packet.
     pub detoured: bool,
+    /// Packets that it found there, the one in service included.
+    pub found: u32,
+    /// How long it stood in the queue before its transmission began; zero if the queue dropped it.
+    pub waited: Duration,
+    /// When its last bit left the transmitter, whether it arrives or is lost after that; the instant
+    /// of the drop if the queue dropped it.
+    pub departed: Instant,
 }
 
 /// Whether and when a packet arrives.
@@ -33,8 +40,15 @@ pub enum DropCause {
 }
 
 impl Outcome {
-    /// The packet is dropped.
-    pub(crate) const fn drop(cause: DropCause) -> Self {
-        Self { verdict: Verdict::Drop(cause), duplicate: false, detoured: false }
+    /// The queue drops the packet at `now`.
+    pub(crate) const fn refused(now: Instant, found: usize) -> Self {
+        Self {
+            verdict: Verdict::Drop(DropCause::Queue),
+            duplicate: false,
+            detoured: false,
+            found: found as u32,
+            waited: Duration::ZERO,
+            departed: now,
+        }
     }
 }

@@ -20,6 +20,15 @@ pub(crate) struct Transmitter {
     service: (u32, Duration),
 }
 
+/// A packet's transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// How long it waited for those before it.
+    pub(crate) waited: Duration,
+    /// When its last bit leaves.
+    pub(crate) departed: Instant,
+}
+
 impl Transmitter {
     pub(crate) fn new(rate: Option<Rate>) -> Self {
         Self { rate, last: Instant::ZERO, pending: VecDeque::new(), service: (0, Duration::ZERO) }
@@ -33,13 +42,19 @@ impl Transmitter {
         self.pending.len()
     }
 
-    /// Takes a packet of `bytes` octets at `now` and gives the instant at which its last bit leaves.
-    pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Instant {
-        self.last = now.max(self.last) + self.service_time(bytes);
+    /// When the last packet taken so far departs.
+    pub(crate) fn busy_until(&self) -> Instant {
+        self.last
+    }
+
+    /// Takes a packet of `bytes` octets at `now`.
+    pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
+        let begun = now.max(self.last);
+        self.last = begun + self.service_time(bytes);
         if self.last > now {
             self.pending.push_back(self.last);
         }
-        self.last
+        Sent { waited: begun.since(now), departed: self.last }
     }
 
     fn service_time(&mut self, bytes: u32) -> Duration {
@@ -64,13 +79,17 @@ mod tests {
         Transmitter::new(Rate::from_bps(8e6))
     }
 
+    const fn sent(waited: u64, departed: u64) -> Sent {
+        Sent { waited: Duration::from_millis(waited), departed: at(departed) }
+    }
+
     #[test]
     fn a_packet_waits_for_those_before_it() {
         let mut line = transmitter();
-        assert_eq!(line.send(1000, at(0)), at(1));
-        assert_eq!(line.send(2000, at(0)), at(3));
-        assert_eq!(line.send(1000, at(2)), at(4));
-        assert_eq!(line.send(1000, at(10)), at(11));
+        assert_eq!(line.send(1000, at(0)), sent(0, 1));
+        assert_eq!(line.send(2000, at(0)), sent(1, 3));
+        assert_eq!(line.send(1000, at(2)), sent(1, 4));
+        assert_eq!(line.send(1000, at(10)), sent(0, 11));
     }
 
     #[test]
@@ -87,8 +106,8 @@ mod tests {
     #[test]
     fn without_a_rate_packets_depart_at_once() {
         let mut line = Transmitter::new(None);
-        assert_eq!(line.send(1000, at(5)), at(5));
-        assert_eq!(line.send(1000, at(5)), at(5));
+        assert_eq!(line.send(1000, at(5)), sent(0, 5));
+        assert_eq!(line.send(1000, at(5)), sent(0, 5));
         assert_eq!(line.occupancy(at(5)), 0);
     }
 }

@@ -6,6 +6,7 @@ use unruffled_path::{
 };
 use unruffled_units::{Duration, Instant, Rate};
 
+use Direction::{Forward, Reverse};
 use DropCause::{Loss, Queue};
 use Verdict::{Deliver, Drop};
 
@@ -18,23 +19,23 @@ const fn at(ms: u64) -> Instant {
 }
 
 fn config(queue: Option<u32>, impairments: Vec<Impairment>) -> LinkConfig {
-    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, impairments }
+    LinkConfig { rate: Rate::from_bps(8e6), delay: ms(10), queue, red: None, impairments }
 }
 
 fn link(config: &LinkConfig) -> Link {
-    Link::new(config, Direction::Forward, 1).expect("a valid link")
+    Link::new(config, Forward, 1).expect("a valid link")
 }
 
 /// What becomes of 1000 octets offered at each of `times`, in ms.
 fn trace<const N: usize>(config: &LinkConfig, times: [u64; N]) -> [Verdict; N] {
     let mut link = link(config);
-    times.map(|time| link.offer(1000, at(time)).verdict)
+    times.map(|time| link.offer(1000, Forward, at(time)).verdict)
 }
 
 /// What becomes of `packets` packets, offered 1 ms apart.
 fn outcomes(config: &LinkConfig, direction: Direction, seed: u64, packets: u64) -> Vec<Outcome> {
     let mut link = Link::new(config, direction, seed).expect("a valid link");
-    (0..packets).map(|n| link.offer(1000, at(n))).collect()
+    (0..packets).map(|n| link.offer(1000, direction, at(n))).collect()
 }
 
 fn share(outcomes: &[Outcome], of: impl Fn(&Outcome) -> bool) -> f64 {
@@ -95,20 +96,43 @@ fn a_full_queue_drops_and_counts_the_packet_in_service() {
 #[test]
 fn a_dropped_packet_takes_no_bandwidth_but_a_lost_one_does() {
     let mut lossy = link(&config(None, vec![loss(1.0)]));
-    assert_eq!(lossy.offer(1000, at(0)).verdict, Drop(Loss));
+    assert_eq!(lossy.offer(1000, Forward, at(0)).verdict, Drop(Loss));
     assert_eq!(lossy.occupancy(at(0)), 1);
 
     let mut full = link(&config(Some(1), vec![]));
-    full.offer(1000, at(0));
-    assert_eq!(full.offer(1000, at(0)).verdict, Drop(Queue));
+    full.offer(1000, Forward, at(0));
+    assert_eq!(full.offer(1000, Forward, at(0)).verdict, Drop(Queue));
     assert_eq!(full.occupancy(at(0)), 1);
     assert_eq!(full.occupancy(at(1)), 0);
 }
 
 #[test]
+fn an_outcome_says_how_long_the_packet_waited_and_when_it_departed() {
+    let mut full = link(&config(Some(2), vec![loss(1.0)]));
+    let outcomes = [0, 0, 0].map(|time| full.offer(1000, Forward, at(time)));
+    assert_eq!(outcomes.map(|outcome| outcome.verdict), [Drop(Loss), Drop(Loss), Drop(Queue)]);
+    assert_eq!(outcomes.map(|outcome| outcome.waited), [ms(0), ms(1), ms(0)]);
+    assert_eq!(outcomes.map(|outcome| outcome.departed), [at(1), at(2), at(0)]);
+}
+
+#[test]
+fn a_link_that_carries_both_touches_each_as_its_impairments_say() {
+    let of = |fraction, applies| Impairment::Loss { fraction, applies };
+    let config = config(None, vec![of(0.5, Applies::Data), of(1.0, Applies::Acks)]);
+    let mut both = Link::carrying(&config, Forward, Applies::Both, 1).expect("a valid link");
+    let mut data = link(&config);
+    for n in 0..100 {
+        assert_eq!(both.offer(1000, Reverse, at(2 * n)).verdict, Drop(Loss));
+        // What data meets is the same with acknowledgements in between and without.
+        let now = at(2 * n + 1);
+        assert_eq!(both.offer(1000, Forward, now), data.offer(1000, Forward, now));
+    }
+}
+
+#[test]
 fn packets_behind_pass_a_late_one() {
     let mut link = link(&config(None, vec![alternate(3)]));
-    let outcomes = [0, 0, 0, 0].map(|time| link.offer(1000, at(time)));
+    let outcomes = [0, 0, 0, 0].map(|time| link.offer(1000, Forward, at(time)));
     assert_eq!(
         outcomes.map(|outcome| outcome.verdict),
         [Deliver(at(11)), Deliver(at(12)), Deliver(at(113)), Deliver(at(14))]
@@ -138,13 +162,13 @@ fn extra_delays_add_up() {
 fn an_extra_delay_of_nothing_is_no_detour() {
     let delay = Distribution::Constant(ms(0));
     let nothing = Impairment::Delay { fraction: 1.0, delay, applies: Applies::Both };
-    assert!(!link(&config(None, vec![nothing])).offer(1000, at(0)).detoured);
+    assert!(!link(&config(None, vec![nothing])).offer(1000, Forward, at(0)).detoured);
 }
 
 #[test]
 fn shares_are_near_their_fractions() {
     let impairments = vec![loss(0.1), late(0.3), duplicate(0.02)];
-    let outcomes = outcomes(&config(None, impairments), Direction::Forward, 1, 100_000);
+    let outcomes = outcomes(&config(None, impairments), Forward, 1, 100_000);
     let near = |share: f64, expected: f64| {
         // Four standard deviations of a binomial share.
         let bound = 4.0 * (expected * (1.0 - expected) / 100_000.0).sqrt();
@@ -159,17 +183,17 @@ fn shares_are_near_their_fractions() {
 fn the_same_seed_gives_the_same_outcomes() {
     let config = config(Some(20), vec![loss(0.1), late(0.3)]);
     let run = |direction, seed| outcomes(&config, direction, seed, 1000);
-    let first = run(Direction::Forward, 7);
-    assert_eq!(first, run(Direction::Forward, 7));
-    assert_ne!(first, run(Direction::Forward, 8));
-    assert_ne!(first, run(Direction::Reverse, 7));
+    let first = run(Forward, 7);
+    assert_eq!(first, run(Forward, 7));
+    assert_ne!(first, run(Forward, 8));
+    assert_ne!(first, run(Reverse, 7));
 }
 
 #[test]
 fn switching_loss_on_leaves_the_delays_as_they_were() {
     let run = |fraction| {
         let config = config(None, vec![loss(fraction), late(0.3)]);
-        outcomes(&config, Direction::Forward, 1, 1000)
+        outcomes(&config, Forward, 1, 1000)
     };
     let (whole, lossy) = (run(0.0), run(0.2));
     let survivors = |&(_, lossy): &(&Outcome, &Outcome)| lossy.verdict != Drop(Loss);
@@ -185,15 +209,14 @@ fn an_impairment_of_acknowledgements_leaves_data_alone() {
     let lost = |direction| {
         share(&outcomes(&config, direction, 1, 100), |outcome| outcome.verdict == Drop(Loss))
     };
-    assert_eq!(lost(Direction::Forward), 0.0);
-    assert_eq!(lost(Direction::Reverse), 1.0);
+    assert_eq!(lost(Forward), 0.0);
+    assert_eq!(lost(Reverse), 1.0);
 }
 
 #[test]
 fn a_value_out_of_range_is_named_by_its_place() {
-    let error = |config: LinkConfig| {
-        Link::new(&config, Direction::Forward, 1).expect_err("out of range").to_string()
-    };
+    let error =
+        |config: LinkConfig| Link::new(&config, Forward, 1).expect_err("out of range").to_string();
     let delay = Distribution::Uniform { low: ms(2), high: ms(1) };
     let backwards = Impairment::Delay { fraction: 0.5, delay, applies: Applies::Acks };
     assert_eq!(error(config(Some(0), vec![])), "queue must be at least 1 packet, not 0");
@@ -226,11 +249,11 @@ proptest! {
         let rate = mbps.and_then(|mbps| Rate::from_bps(f64::from(mbps) * 1e6));
         let impairments = vec![late(0.3), loss(0.1), alternate(7)];
         let config = LinkConfig { rate, ..config(queue, impairments) };
-        let mut link = Link::new(&config, Direction::Forward, seed).expect("a valid link");
+        let mut link = Link::new(&config, Forward, seed).expect("a valid link");
         let (mut now, mut latest) = (Instant::ZERO, Instant::ZERO);
         for (gap, bytes) in packets {
             now += Duration::from_nanos(gap);
-            let outcome = link.offer(bytes, now);
+            let outcome = link.offer(bytes, Forward, now);
             prop_assert!(queue.is_none_or(|limit| link.occupancy(now) <= limit as usize));
             let Deliver(arrival) = outcome.verdict else { continue };
             prop_assert!(arrival >= now + config.delay);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use unruffled_lab::Scenario;
 use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::record::{Comparison, Medium, Row, Trace, VariantRuns};
-use unruffled_lab::statistics::{Estimate, share};
+use unruffled_lab::statistics::Estimate;
+use unruffled_measure::share;
 use unruffled_net::{Hop, Lateness, Pair, Report, TOLERABLE};
 use unruffled_units as units;
 
@@ -93,7 +94,7 @@ impl Course<'_> {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()
         };
-        let undisturbed = Scenario { warmup: units::Duration::ZERO, bytes: None, ..undisturbed };
+        let undisturbed = Scenario { warmup: units::Duration::ZERO, ..undisturbed.endless() };
         let undisturbed_bps = undisturbed_bps(&undisturbed).map_err(unruffled_net::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
         let (mut failures, mut lateness) = (Vec::new(), Lateness::new());

@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unruffled_lab::Scenario;
-use unruffled_lab::meter::Meter;
 use unruffled_lab::record::{Row, Trace};
-use unruffled_lab::recorder::Recorder;
+use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder};
 use unruffled_net::Statistics;
-use unruffled_sim::{End, FlowId, Monitor};
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
@@ -19,21 +17,21 @@ use crate::transfer::{Received, SLICE};
 pub(crate) struct Watch {
     /// The stack's time at the start.
     origin: Instant,
-    meter: Meter,
+    meter: FlowMeter,
     recorder: Recorder,
 }
 
 impl Watch {
     /// For a transfer of about `duration` that starts now, at `origin`.
     pub(crate) fn new(origin: Instant, duration: Duration, mss: u32) -> Arc<Mutex<Self>> {
-        let (meter, warmup) = (Meter::default(), Duration::ZERO);
+        let (meter, warmup) = (FlowMeter::default(), Duration::ZERO);
         let recorder = Recorder::new(duration, warmup, mss);
         Arc::new(Mutex::new(Self { origin, meter, recorder }))
     }
 
     pub(crate) fn event(&mut self, now: Instant, event: &Event) {
         let now = Instant::ZERO + now.since(self.origin);
-        self.meter.event(FlowId(0), End::Sender, now, event);
+        self.meter.event(End::Sender, now, event);
         self.recorder.event(FlowId(0), End::Sender, now, event);
     }
 }
@@ -64,15 +62,15 @@ impl Outcome {
     pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
         let Self { received, account, name, seed, seconds } = self;
         let end = Instant::ZERO + Duration::from_secs_f64(seconds);
-        let finish = |meter: &mut Meter| {
+        let finish = |meter: &mut FlowMeter| {
             let delivered = Event::Delivered { len: received.octets };
-            meter.event(FlowId(0), End::Receiver, end, &delivered);
-            meter.finish(end);
-            meter.row(scenario, &name, seed, seconds)
+            meter.event(End::Receiver, end, &delivered);
+            let record = meter.record(end, Instant::ZERO, scenario.sender.mss);
+            Row::of(&scenario.name, &name, seed, &record)
         };
         let (row, mut trace) = match account {
             Account::Kernel(statistics) => {
-                let mut row = finish(&mut Meter::default());
+                let mut row = finish(&mut FlowMeter::default());
                 row.cwnd_mean = None;
                 counters::fill(&mut row, &statistics);
                 (row, Trace::default())

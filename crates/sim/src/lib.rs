@@ -1,14 +1,23 @@
 //! Virtual time: the engine's connections over links of the path crate, event by event.
 //!
-//! A [`Simulation`] owns links and flows and knows the next thing to happen; a [`Monitor`] is told
-//! of what happens and does all the counting. The same links, flows and seeds give the same events
-//! in the same order, always.
+//! A [`Simulation`] owns links and sources of traffic and knows the next thing to happen; a
+//! [`Monitor`](unruffled_measure::Monitor) is told of what happens and does all the counting. A
+//! [`Topology`] finds routes between nodes. The same links, sources and seeds give the same events in
+//! the same order, always.
 
-mod monitor;
+mod app;
+mod arrivals;
+mod host;
 mod network;
 mod queue;
+mod route;
 mod simulation;
+mod topology;
 
-pub use monitor::{End, Monitor, Passage};
-pub use network::{FlowId, LinkId};
-pub use simulation::{FlowConfig, Simulation};
+pub use app::{App, Size};
+pub use arrivals::Arrivals;
+pub use host::SourceConfig;
+pub use route::{Route, Spread};
+pub use simulation::Simulation;
+pub use topology::{NodeId, Topology};
+pub use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor, Passage};

@@ -3,24 +3,21 @@
 //! A packet needs an event only where packets can overtake one another or meet from several sides.
 //! Where a link has but one feeder and that feeder keeps order, the packets come to it in the order
 //! in which the feeder was offered them; so the whole run of links is crossed in one step, and the
-//! outcome is the same as hop by hop.
+//! outcome is the same as hop by hop. What happens on such a run is told with the time at which it
+//! happens, which may lie ahead of the present.
 
 use std::collections::VecDeque;
 
-use unruffled_path::{ConfigError, Direction, DropCause, Link, LinkConfig, Verdict};
+use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
+use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig, Verdict};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
-use crate::End;
 use crate::queue::{Plan, Queue};
 
-/// A flow of a simulation, by the order of their adding.
+/// A sequence of links, by the order of their adding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowId(pub u32);
-
-/// One direction of a link, by the order of their adding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkId(pub u32);
+pub(crate) struct PathId(pub(crate) u32);
 
 /// A segment on its way.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +27,33 @@ pub(crate) struct Packet {
     /// The end it is for.
     pub(crate) to: End,
     /// Octets on the wire.
-    size: u32,
-    /// Which hop of its route it is on.
+    pub(crate) size: u32,
+    pub(crate) path: PathId,
+    /// Which hop of its path it is on.
     hop: u32,
+}
+
+impl Packet {
+    pub(crate) fn new(segment: Segment, flow: FlowId, to: End, size: u32, path: PathId) -> Self {
+        Self { segment, flow, to, size, path, hop: 0 }
+    }
+
+    fn way(&self) -> Direction {
+        match self.to {
+            End::Receiver => Direction::Forward,
+            End::Sender => Direction::Reverse,
+        }
+    }
+}
+
+/// A link as it was added; its random streams depend on what it is found to carry.
+#[derive(Debug)]
+struct Blueprint {
+    config: LinkConfig,
+    direction: Direction,
+    seed: u64,
+    /// Packets of which ways cross it.
+    carries: Option<Applies>,
 }
 
 #[derive(Debug)]
@@ -42,7 +63,7 @@ struct Hop {
     line: VecDeque<(Instant, u32)>,
     /// Packets may leave it in another order than they came.
     shuffles: bool,
-    /// The only hop that packets come from, once routes are known.
+    /// Where packets come from.
     feeder: Feeder,
 }
 
@@ -55,14 +76,34 @@ enum Feeder {
 }
 
 /// What became of a packet that was offered.
-pub(crate) enum Fate {
-    OnItsWay,
-    Dropped(DropCause),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It is on its way.
+    Underway,
+    /// It is on its way, and so is a copy.
+    Doubled,
+    /// It was dropped.
+    Dropped,
+}
+
+impl Progress {
+    /// How many packets are on their way where one was.
+    pub(crate) const fn copies(self) -> u32 {
+        match self {
+            Self::Underway => 1,
+            Self::Doubled => 2,
+            Self::Dropped => 0,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Network {
+    blueprints: Vec<Blueprint>,
+    feeders: Vec<Feeder>,
+    /// Empty until the network is sealed.
     hops: Vec<Hop>,
+    paths: Vec<Vec<LinkId>>,
     packets: Vec<Packet>,
     free: Vec<u32>,
 }
@@ -74,28 +115,49 @@ impl Network {
         direction: Direction,
         seed: u64,
     ) -> Result<LinkId, ConfigError> {
-        let id = LinkId(self.hops.len() as u32);
-        let link = Link::new(config, direction, seed)?;
-        self.hops.push(Hop {
-            shuffles: !link.keeps_order(),
-            link,
-            line: VecDeque::new(),
-            feeder: Feeder::Unknown,
-        });
+        assert!(self.hops.is_empty(), "links are added before anything is sent");
+        let id = LinkId(self.blueprints.len() as u32);
+        Link::carrying(config, direction, Applies::Both, seed)?;
+        let config = config.clone();
+        self.blueprints.push(Blueprint { config, direction, seed, carries: None });
+        self.feeders.push(Feeder::Unknown);
         Ok(id)
     }
 
-    /// Packets will take this route.
-    pub(crate) fn add_route(&mut self, route: &[LinkId]) {
+    /// Packets for that end will take this path.
+    pub(crate) fn add_path(&mut self, links: &[LinkId], to: End) -> PathId {
+        assert!(self.hops.is_empty(), "paths are added before anything is sent");
+        assert!(!links.is_empty(), "a path has at least one link");
+        let way = if to == End::Receiver { Applies::Data } else { Applies::Acks };
         let mut from = Feeder::Endpoint;
-        for &id in route {
-            let feeder = &mut self.hops[id.0 as usize].feeder;
+        for &id in links {
+            let carries = &mut self.blueprints[id.0 as usize].carries;
+            *carries = match *carries {
+                None => Some(way),
+                Some(known) if known == way => Some(way),
+                Some(_) => Some(Applies::Both),
+            };
+            let feeder = &mut self.feeders[id.0 as usize];
             *feeder = match *feeder {
                 Feeder::Unknown => from,
                 known if known == from => known,
                 _ => Feeder::Several,
             };
             from = Feeder::Only(id);
+        }
+        self.paths.push(links.to_vec());
+        PathId(self.paths.len() as u32 - 1)
+    }
+
+    /// From now on packets may be sent, and nothing be added.
+    pub(crate) fn seal(&mut self) {
+        for (blueprint, &feeder) in self.blueprints.iter().zip(&self.feeders) {
+            let Blueprint { config, direction, seed, carries } = blueprint;
+            let carries = carries.unwrap_or_default();
+            let link = Link::carrying(config, *direction, carries, *seed)
+                .expect("links are checked when they are added");
+            let shuffles = !link.keeps_order();
+            self.hops.push(Hop { link, line: VecDeque::new(), shuffles, feeder });
         }
     }
 
@@ -105,18 +167,20 @@ impl Network {
             && !self.hops[previous.0 as usize].shuffles
     }
 
-    /// An endpoint sends `segment` of `size` octets over `route`.
+    /// An endpoint sends a packet.
     pub(crate) fn send(
         &mut self,
-        segment: Segment,
-        (flow, to): (FlowId, End),
-        size: u32,
-        route: &[LinkId],
+        packet: Packet,
         now: Instant,
         queue: &mut Queue,
-    ) -> Fate {
-        let packet = Packet { segment, flow, to, size, hop: 0 };
-        let id = match self.free.pop() {
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let id = self.keep(packet);
+        self.cross(id, now, queue, monitor)
+    }
+
+    fn keep(&mut self, packet: Packet) -> u32 {
+        match self.free.pop() {
             Some(id) => {
                 self.packets[id as usize] = packet;
                 id
@@ -125,30 +189,39 @@ impl Network {
                 self.packets.push(packet);
                 self.packets.len() as u32 - 1
             }
-        };
-        self.cross(id, route, now, queue)
+        }
     }
 
     /// Offers the packet to the link of its hop, and to those behind it as far as order allows.
-    fn cross(&mut self, id: u32, route: &[LinkId], now: Instant, queue: &mut Queue) -> Fate {
-        let Packet { size, mut hop, .. } = self.packets[id as usize];
+    fn cross(
+        &mut self,
+        id: u32,
+        now: Instant,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let packet = self.packets[id as usize];
+        let Packet { flow, size, path, mut hop, .. } = packet;
         let mut at = now;
         loop {
-            let link = route[hop as usize];
-            let outcome = self.hops[link.0 as usize].link.offer(size, at);
-            at = match outcome.verdict {
+            let link = self.paths[path.0 as usize][hop as usize];
+            let outcome = self.hops[link.0 as usize].link.offer(size, packet.way(), at);
+            monitor.crossed(link, &Crossing { flow, at, size, outcome: &outcome });
+            let arrival = match outcome.verdict {
                 Verdict::Drop(cause) => {
                     self.free.push(id);
-                    return Fate::Dropped(cause);
+                    monitor.dropped(flow, at, cause, &packet.segment);
+                    return Progress::Dropped;
                 }
-                Verdict::Deliver(at) => at,
+                Verdict::Deliver(arrival) => arrival,
             };
-            match route.get(hop as usize + 1) {
+            at = arrival;
+            match self.paths[path.0 as usize].get(hop as usize + 1) {
                 Some(&next) if self.runs_on(link, next) => hop += 1,
                 _ => {
                     self.packets[id as usize].hop = hop;
                     if outcome.duplicate {
-                        let copy = self.duplicate(id);
+                        let copy = self.keep(self.packets[id as usize]);
                         queue.plan(at, Plan::Packet(copy));
                     }
                     if outcome.detoured {
@@ -160,22 +233,11 @@ impl Network {
                             queue.plan(at, Plan::Line(link.0));
                         }
                     }
-                    return Fate::OnItsWay;
+                    return match outcome.duplicate {
+                        true => Progress::Doubled,
+                        false => Progress::Underway,
+                    };
                 }
-            }
-        }
-    }
-
-    fn duplicate(&mut self, id: u32) -> u32 {
-        let copy = self.packets[id as usize];
-        match self.free.pop() {
-            Some(free) => {
-                self.packets[free as usize] = copy;
-                free
-            }
-            None => {
-                self.packets.push(copy);
-                self.packets.len() as u32 - 1
             }
         }
     }
@@ -199,17 +261,17 @@ impl Network {
     pub(crate) fn arrive(
         &mut self,
         id: u32,
-        route: &[LinkId],
         now: Instant,
         queue: &mut Queue,
-    ) -> Result<Fate, Packet> {
+        monitor: &mut impl Monitor,
+    ) -> Result<Progress, Packet> {
         let packet = &mut self.packets[id as usize];
         packet.hop += 1;
-        if packet.hop as usize == route.len() {
+        if packet.hop as usize == self.paths[packet.path.0 as usize].len() {
             let packet = *packet;
             self.free.push(id);
             return Err(packet);
         }
-        Ok(self.cross(id, route, now, queue))
+        Ok(self.cross(id, now, queue, monitor))
     }
 }

@@ -14,8 +14,10 @@ pub(crate) enum Plan {
     Packet(u32),
     /// A timer of this end of a flow may be due: twice the flow's number, and one for receivers.
     Timer(u32),
-    /// This flow starts.
-    Start(u32),
+    /// The application of this source goes on.
+    Application(u32),
+    /// The application of this source stops.
+    Stop(u32),
 }
 
 /// A priority queue by time, then by order of planning.

@@ -1,68 +1,32 @@
-//! Flows over links in virtual time.
+//! Sources of traffic over links, in virtual time.
 
+use unruffled_measure::{End, FlowId, LinkId, Monitor, Passage};
 use unruffled_path::{ConfigError, Direction, LinkConfig};
-use unruffled_tcp::{Config, Connection, Event, Observer, Segment, State, Variant};
+use unruffled_tcp::{Connection, Event, Observer, Segment, State};
 use unruffled_units::Instant;
 
-use crate::network::{Fate, FlowId, LinkId, Network};
+use crate::app::Want;
+use crate::host::{ENDLESS, Flow, Source, SourceConfig};
+use crate::network::{Network, Packet, Progress};
 use crate::queue::{Plan, Queue};
-use crate::{End, Monitor, Passage};
+use crate::route::{Chooser, Route};
 
-/// A transfer from one end to the other.
-#[derive(Clone, Debug)]
-pub struct FlowConfig {
-    /// Who sends.
-    pub variant: Variant,
-    /// The sending end's settings.
-    pub sender: Config,
-    /// The receiving end's settings.
-    pub receiver: Config,
-    /// Octets that each segment has on the wire beside its payload.
-    pub header: u32,
-    /// When the sender connects.
-    pub start: Instant,
-    /// Octets to send before closing; none sends for ever.
-    pub bytes: Option<u64>,
-    /// Links that data crosses, in order.
-    pub forward: Vec<LinkId>,
-    /// Links that acknowledgements cross, in order.
-    pub reverse: Vec<LinkId>,
-}
-
-#[derive(Debug)]
-struct Endpoint {
-    connection: Connection,
-    /// The timer event that is planned, if one is.
-    armed: Option<Instant>,
-}
-
-#[derive(Debug)]
-struct Flow {
-    ends: [Endpoint; 2],
-    routes: [Vec<LinkId>; 2],
-    header: u32,
-}
+/// Segments that an endless application writes at a time if it is to stop some day.
+const CHUNK: u64 = 16;
 
 /// A simulation. Time stands at the last event until [`Simulation::run`] moves it.
+///
+/// Links and sources are added first, then it runs. The flow of a source that opens one connection
+/// has the source's number; the further connections of others have numbers above all of these.
 #[derive(Debug, Default)]
 pub struct Simulation {
     network: Network,
-    flows: Vec<Flow>,
+    sources: Vec<Source>,
+    flows: Vec<Option<Flow>>,
+    free: Vec<u32>,
     queue: Queue,
     now: Instant,
-}
-
-impl End {
-    const fn index(self) -> usize {
-        self as usize
-    }
-
-    const fn other(self) -> Self {
-        match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
-        }
-    }
+    sealed: bool,
 }
 
 /// Passes a connection's events on to the monitor.
@@ -85,6 +49,9 @@ impl Simulation {
     }
 
     /// Adds one direction of a link; `seed` feeds its random numbers.
+    ///
+    /// # Errors
+    /// A configuration that makes no sense; the error names the field.
     pub fn add_link(
         &mut self,
         config: &LinkConfig,
@@ -94,25 +61,31 @@ impl Simulation {
         self.network.add_link(config, direction, seed)
     }
 
-    /// Adds a flow. Both routes must have at least one link.
-    pub fn add_flow(&mut self, config: FlowConfig) -> FlowId {
-        let id = FlowId(self.flows.len() as u32);
-        self.network.add_route(&config.forward);
-        self.network.add_route(&config.reverse);
-        let mut sender = Connection::connect(config.sender, &config.variant);
-        sender.write(config.bytes.unwrap_or(u64::MAX / 2));
-        if config.bytes.is_some() {
-            sender.finish();
+    /// Adds a source of traffic, and gives the number of its first flow, which is the source's own.
+    ///
+    /// # Errors
+    /// An application whose distribution makes no sense.
+    ///
+    /// # Panics
+    /// If the simulation has run: who feeds a link must be known before anything is sent.
+    pub fn add_source(&mut self, config: SourceConfig) -> Result<FlowId, ConfigError> {
+        assert!(!self.sealed, "sources are added before the simulation runs");
+        let number = self.sources.len() as u32;
+        let network = &mut self.network;
+        let mut chooser = |route: &Route, to: End| {
+            let paths: Vec<_> =
+                route.paths.iter().map(|(links, _)| network.add_path(links, to)).collect();
+            Chooser::new(route, &paths)
+        };
+        let routes =
+            [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];
+        self.queue.plan(config.start, Plan::Application(number));
+        if let Some(stop) = config.stop {
+            self.queue.plan(stop, Plan::Stop(number));
         }
-        let receiver = Connection::listen(config.receiver, &config.variant);
-        let endpoint = |connection| Endpoint { connection, armed: None };
-        self.flows.push(Flow {
-            ends: [endpoint(sender), endpoint(receiver)],
-            routes: [config.forward, config.reverse],
-            header: config.header,
-        });
-        self.queue.plan(config.start, Plan::Start(id.0));
-        id
+        self.sources.push(Source::new(config, routes)?);
+        self.flows.push(None);
+        Ok(FlowId(number))
     }
 
     /// The time of the last event.
@@ -120,13 +93,19 @@ impl Simulation {
         self.now
     }
 
-    /// One end of a flow.
-    pub fn connection(&self, flow: FlowId, end: End) -> &Connection {
-        &self.flows[flow.0 as usize].ends[end.index()].connection
+    /// One end of a flow, if it is there: not before its start, and not after its end if its source
+    /// opens others.
+    pub fn connection(&self, flow: FlowId, end: End) -> Option<&Connection> {
+        let flow = self.flows.get(flow.0 as usize)?.as_ref()?;
+        Some(&flow.ends[end.index()].connection)
     }
 
     /// Lets everything happen that is due by `until`; says whether anything is left to happen.
     pub fn run(&mut self, until: Instant, monitor: &mut impl Monitor) -> bool {
+        if !self.sealed {
+            self.sealed = true;
+            self.network.seal();
+        }
         while let Some((at, plan)) = self.queue.next(until) {
             debug_assert!(at >= self.now, "time runs backwards");
             self.now = at;
@@ -138,70 +117,206 @@ impl Simulation {
                 }
                 Plan::Packet(packet) => self.arrive(packet, monitor),
                 Plan::Timer(which) => self.on_timer(which, monitor),
-                Plan::Start(flow) => self.pump(FlowId(flow), End::Sender, monitor),
+                Plan::Application(source) => self.go_on(source, monitor),
+                Plan::Stop(source) => self.stop(source, monitor),
             }
         }
         !self.queue.is_empty()
     }
 
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
-        let &crate::network::Packet { flow, to, segment, .. } = self.network.packet(id);
-        let route = &self.flows[flow.0 as usize].routes[to.other().index()];
-        match self.network.arrive(id, route, self.now, &mut self.queue) {
-            Ok(Fate::OnItsWay) => {}
-            Ok(Fate::Dropped(cause)) => monitor.dropped(flow, self.now, cause, &segment),
-            Err(packet) => {
-                monitor.segment(flow, to, Passage::In, self.now, &packet.segment);
-                let connection = &mut self.flows[flow.0 as usize].ends[to.index()].connection;
-                let mut relay = Relay { monitor, flow, end: to };
-                connection.handle_segment(&packet.segment, self.now, &mut relay);
-                // Applications here read at once.
-                connection.read(connection.readable());
-                // Who has received everything has nothing left to do.
-                if connection.state() == State::CloseWait {
-                    connection.finish();
+        let flow = self.network.packet(id).flow;
+        match self.network.arrive(id, self.now, &mut self.queue, monitor) {
+            Ok(progress) => {
+                if progress != Progress::Underway
+                    && let Some(open) = &mut self.flows[flow.0 as usize]
+                {
+                    open.underway = open.underway - 1 + progress.copies();
+                    self.forget_if_over(flow, monitor);
                 }
-                self.pump(flow, to, monitor);
+            }
+            Err(packet) => {
+                if let Some(open) = &mut self.flows[flow.0 as usize] {
+                    open.underway -= 1;
+                }
+                self.deliver(&packet, monitor);
             }
         }
     }
 
+    /// A packet has got to the end that it is for.
+    fn deliver(&mut self, packet: &Packet, monitor: &mut impl Monitor) {
+        let Packet { flow: id, to, segment, .. } = *packet;
+        let Some(flow) = &mut self.flows[id.0 as usize] else {
+            let octets = segment.len;
+            return monitor.datagram(id, Passage::In, self.now, octets);
+        };
+        monitor.segment(id, to, Passage::In, self.now, &segment);
+        let connection = &mut flow.end(to).connection;
+        let mut relay = Relay { monitor, flow: id, end: to };
+        connection.handle_segment(&segment, self.now, &mut relay);
+        // Applications here read at once.
+        connection.read(connection.readable());
+        // Who has received everything has nothing left to do.
+        if connection.state() == State::CloseWait {
+            connection.finish();
+        }
+        let complete = to == End::Receiver && connection.received() >= flow.expects;
+        self.pump(id, to, monitor);
+        if complete {
+            self.complete(id, monitor);
+        }
+        self.forget_if_over(id, monitor);
+    }
+
+    /// All that the present transfer of a flow had to send has been received.
+    fn complete(&mut self, id: FlowId, monitor: &mut impl Monitor) {
+        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+        flow.expects = u64::MAX;
+        monitor.transferred(id);
+        let number = flow.source;
+        let source = &mut self.sources[number as usize];
+        if let Some(pause) = source.app.pause().filter(|_| source.active) {
+            self.queue.plan(self.now + pause, Plan::Application(number));
+        }
+    }
+
+    /// Gives up a flow that nothing will happen to any more, if its source opens others.
+    fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
+        let slot = id.0 as usize;
+        let Some(flow) = &self.flows[slot] else { return };
+        if flow.underway > 0 || !self.sources[flow.source as usize].app.reconnects() {
+            return;
+        }
+        if flow.is_over() {
+            self.flows[slot] = None;
+            // The first numbers are the sources'.
+            if slot >= self.sources.len() {
+                self.free.push(id.0);
+            }
+            monitor.closed(id, self.now);
+        }
+    }
+
     fn on_timer(&mut self, which: u32, monitor: &mut impl Monitor) {
-        let (flow, end) = (FlowId(which / 2), [End::Sender, End::Receiver][which as usize % 2]);
-        let endpoint = &mut self.flows[flow.0 as usize].ends[end.index()];
+        let (id, end) = (FlowId(which / 2), [End::Sender, End::Receiver][which as usize % 2]);
+        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+        let endpoint = flow.end(end);
         // An earlier event took this one's place.
         if endpoint.armed != Some(self.now) {
             return;
         }
         endpoint.armed = None;
         if endpoint.connection.poll_timeout().is_some_and(|due| due <= self.now) {
-            let mut relay = Relay { monitor, flow, end };
+            let mut relay = Relay { monitor, flow: id, end };
             endpoint.connection.handle_timeout(self.now, &mut relay);
         }
-        self.pump(flow, end, monitor);
+        self.pump(id, end, monitor);
+        self.forget_if_over(id, monitor);
+    }
+
+    /// The application of a source does what it wants to do now.
+    fn go_on(&mut self, number: u32, monitor: &mut impl Monitor) {
+        let source = &mut self.sources[number as usize];
+        if !source.active {
+            return;
+        }
+        match source.app.next() {
+            Want::Transfer(bytes) => {
+                let id = self.open(number, monitor);
+                let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+                match bytes {
+                    Some(bytes) => {
+                        flow.write(bytes);
+                        flow.expects = bytes;
+                        flow.end(End::Sender).connection.finish();
+                    }
+                    None if flow.endless => {}
+                    None => flow.write(ENDLESS),
+                }
+                self.pump(id, End::Sender, monitor);
+            }
+            Want::More(bytes) => {
+                let id = match source.flow {
+                    Some(flow) => FlowId(flow),
+                    None => self.open(number, monitor),
+                };
+                let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+                flow.write(bytes);
+                flow.expects = flow.written;
+                self.pump(id, End::Sender, monitor);
+            }
+            Want::Datagram(octets, interval) => {
+                let id = FlowId(number);
+                if source.flow.is_none() {
+                    source.flow = Some(number);
+                    monitor.opened(id, number, self.now);
+                }
+                self.queue.plan(self.now + interval, Plan::Application(number));
+                let segment = Segment { len: octets, ..Segment::default() };
+                let (size, path) = (octets + source.config.header, source.routes[0].next());
+                monitor.datagram(id, Passage::Out, self.now, octets);
+                let packet = Packet::new(segment, id, End::Receiver, size, path);
+                self.network.send(packet, self.now, &mut self.queue, monitor);
+            }
+        }
+    }
+
+    /// Opens a connection of a source; nothing is sent yet.
+    fn open(&mut self, number: u32, monitor: &mut impl Monitor) -> FlowId {
+        let source = &mut self.sources[number as usize];
+        let flow = source.connect(number);
+        let slot = if self.flows[number as usize].is_none() {
+            number
+        } else if let Some(free) = self.free.pop() {
+            free
+        } else {
+            self.flows.push(None);
+            self.flows.len() as u32 - 1
+        };
+        source.flow = Some(slot);
+        self.flows[slot as usize] = Some(flow);
+        monitor.opened(FlowId(slot), number, self.now);
+        FlowId(slot)
+    }
+
+    /// The application of a source begins nothing more.
+    fn stop(&mut self, number: u32, monitor: &mut impl Monitor) {
+        let source = &mut self.sources[number as usize];
+        source.active = false;
+        let Some(id) = source.flow.map(FlowId) else { return };
+        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+        flow.endless = false;
+        flow.end(End::Sender).connection.finish();
+        self.pump(id, End::Sender, monitor);
     }
 
     /// Sends all that the connection wants to send, and plans its next timer.
     fn pump(&mut self, id: FlowId, end: End, monitor: &mut impl Monitor) {
         let now = self.now;
-        let flow = &mut self.flows[id.0 as usize];
-        let endpoint = &mut flow.ends[end.index()];
+        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+        let source = &mut self.sources[flow.source as usize];
         loop {
+            let connection = &mut flow.ends[end.index()].connection;
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
-            let Some(segment) = endpoint.connection.poll_transmit(now, &mut relay) else { break };
+            let Some(segment) = connection.poll_transmit(now, &mut relay) else {
+                if flow.endless && end == End::Sender && connection.unsent() == 0 {
+                    flow.write(CHUNK * u64::from(source.config.sender.mss));
+                    continue;
+                }
+                break;
+            };
             let segment: Segment = segment;
             monitor.segment(id, end, Passage::Out, now, &segment);
-            let size = segment.len + flow.header;
-            let route = &flow.routes[end.index()];
-            let to = (id, end.other());
-            if let Fate::Dropped(cause) =
-                self.network.send(segment, to, size, route, now, &mut self.queue)
-            {
-                monitor.dropped(id, now, cause, &segment);
-            }
+            let size = segment.len + source.config.header;
+            let path = source.routes[end.index()].next();
+            let packet = Packet::new(segment, id, end.other(), size, path);
+            let progress = self.network.send(packet, now, &mut self.queue, monitor);
+            flow.underway += progress.copies();
         }
         // A planned event that comes too early is planned anew when it comes; one that would come
         // too late is overtaken by a new one.
+        let endpoint = &mut flow.ends[end.index()];
         if let Some(due) = endpoint.connection.poll_timeout()
             && endpoint.armed.is_none_or(|armed| due < armed)
         {

@@ -2,7 +2,7 @@
 //! queue: every buffer has got the size that it ever needs.
 
 use unruffled_path::{Applies, Direction, Distribution, Impairment, LinkConfig};
-use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Passage, Simulation};
+use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
 use unruffled_tcp::{Config, ROWS, Segment, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -25,6 +25,7 @@ fn path_rr() -> LinkConfig {
         rate: Rate::from_bps(10e6),
         delay: ms(25),
         queue: Some(100),
+        red: None,
         impairments: vec![
             Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data },
             Impairment::Loss { fraction: 0.001, applies: Applies::Data },
@@ -38,16 +39,19 @@ fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
     let mut link = |direction| simulation.add_link(&path_rr(), direction, 1).expect("valid");
     let (forward, reverse) = (vec![link(Direction::Forward)], vec![link(Direction::Reverse)]);
     let config = Config { mss: 1000, max_cwnd: Some(50), ..Config::default() };
-    simulation.add_flow(FlowConfig {
+    let source = simulation.add_source(SourceConfig {
         variant: Variant::parse(variant).expect("a variant"),
         sender: config.clone(),
         receiver: config,
         header: 40,
         start: Instant::ZERO,
-        bytes: None,
-        forward,
-        reverse,
+        stop: None,
+        app: App::Bulk { bytes: None },
+        seed: 0,
+        forward: forward.into(),
+        reverse: reverse.into(),
     });
+    source.expect("a valid source");
     let mut packets = Packets::default();
     simulation.run(Instant::ZERO + Duration::from_secs(warm), &mut packets);
     let before = packets.0;

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use proptest::prelude::*;
 use unruffled_path::{Applies, Direction, Distribution, DropCause, Impairment, LinkConfig};
-use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Passage, Simulation};
+use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant, Rate};
@@ -75,16 +75,19 @@ fn run(case: &Case) -> u64 {
         |direction, seed| simulation.add_link(&case.link, direction, seed).expect("a valid link");
     let forward = vec![link(Direction::Forward, case.seed)];
     let reverse = vec![link(Direction::Reverse, case.seed)];
-    let flow = simulation.add_flow(FlowConfig {
+    let flow = simulation.add_source(SourceConfig {
         variant: Variant::parse(&case.variant).expect("a variant"),
         sender: case.sender.clone(),
         receiver: case.receiver.clone(),
         header: 40,
         start: Instant::ZERO,
-        bytes: Some(case.bytes),
-        forward,
-        reverse,
+        stop: None,
+        app: App::Bulk { bytes: Some(case.bytes) },
+        seed: case.seed,
+        forward: forward.into(),
+        reverse: reverse.into(),
     });
+    let flow = flow.expect("a valid source");
     let mut witness = Witness::default();
     let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(1));
     loop {
@@ -100,10 +103,11 @@ fn run(case: &Case) -> u64 {
         until += step;
     }
     for end in [End::Sender, End::Receiver] {
-        assert_eq!(simulation.connection(flow, end).state(), State::Closed, "{end:?}");
+        let connection = simulation.connection(flow, end).expect("is kept");
+        assert_eq!(connection.state(), State::Closed, "{end:?}");
     }
-    let (sender, receiver) =
-        (simulation.connection(flow, End::Sender), simulation.connection(flow, End::Receiver));
+    let end = |end| simulation.connection(flow, end).expect("is kept");
+    let (sender, receiver) = (end(End::Sender), end(End::Receiver));
     // The FIN counts one.
     assert_eq!(receiver.received(), case.bytes + 1);
     assert_eq!(sender.acknowledged(), case.bytes + 1);
@@ -117,7 +121,7 @@ fn run(case: &Case) -> u64 {
 /// What must hold at any time.
 fn check(case: &Case, simulation: &Simulation, flow: FlowId, until: Instant) {
     for end in [End::Sender, End::Receiver] {
-        let connection = simulation.connection(flow, end);
+        let Some(connection) = simulation.connection(flow, end) else { continue };
         let due = connection.poll_timeout();
         assert!(due.is_none_or(|due| due > until), "{end:?}: a timer was due at {due:?}");
         let window = connection.window();
@@ -175,7 +179,7 @@ fn link() -> impl Strategy<Value = LinkConfig> {
     let queue = prop::option::of(2..200_u32);
     let impairments = prop::collection::vec(impairment(), 0..4);
     (rate, ms(0..150), queue, impairments).prop_map(|(rate, delay, queue, impairments)| {
-        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, impairments }
+        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, red: None, impairments }
     })
 }
 
@@ -257,6 +261,7 @@ fn every_sender_survives_the_worst_path() {
                     rate: Rate::from_bps(10e6),
                     delay: Duration::from_millis(20),
                     queue: Some(20),
+                    red: None,
                     impairments: vec![
                         Impairment::Delay { fraction: 0.3, delay, applies },
                         Impairment::Loss { fraction: 0.1, applies },

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use unruffled_path::{Applies, Direction, Distribution, Impairment, LinkConfig};
-use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Simulation};
+use unruffled_sim::{App, End, FlowId, Monitor, Simulation, SourceConfig};
 use unruffled_tcp::{Config, Event, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -65,6 +65,7 @@ proptest! {
             rate: rate.and_then(Rate::from_bps),
             delay: Duration::from_millis(delay),
             queue,
+            red: None,
             impairments,
         };
         let mut simulation = Simulation::new();
@@ -78,26 +79,32 @@ proptest! {
             ..Config::default()
         };
         let bytes = segments * 1000 - 500;
-        let flow = simulation.add_flow(FlowConfig {
+        let flow = simulation.add_source(SourceConfig {
             variant: Variant::named(name).expect("a variant"),
             sender: config.clone(),
             receiver: config,
             header: 40,
             start: Instant::ZERO,
-            bytes: Some(bytes),
-            forward,
-            reverse,
+            stop: None,
+            app: App::Bulk { bytes: Some(bytes) },
+            seed: 0,
+            forward: forward.into(),
+            reverse: reverse.into(),
         });
+        let flow = flow.expect("a valid source");
         let mut witness = Witness::default();
         let (mut until, mut step) = (Instant::ZERO, Duration::from_millis(5));
         // The FIN counts one.
-        while simulation.connection(flow, End::Sender).acknowledged() < bytes + 1 {
+        while simulation
+            .connection(flow, End::Sender)
+            .is_none_or(|sender| sender.acknowledged() < bytes + 1)
+        {
             prop_assert!(until < LIMIT, "has not ended");
             let before = simulation.now();
             let more = simulation.run(until, &mut witness);
             step = if simulation.now() > before { Duration::from_millis(5) } else { step * 2 };
             until += step;
-            let sender = simulation.connection(flow, End::Sender);
+            let sender = simulation.connection(flow, End::Sender).expect("has started");
             prop_assert!(more || sender.acknowledged() == bytes + 1, "nothing is left to happen");
             prop_assert!(u64::from(sender.pipe()) <= 2 * (sender.in_flight() / 1000 + 2));
         }

@@ -3,7 +3,7 @@
 //! transfer is needless.
 
 use unruffled_path::{Direction, LinkConfig};
-use unruffled_sim::{End, FlowConfig, FlowId, Monitor, Simulation};
+use unruffled_sim::{App, End, FlowId, Monitor, Simulation, SourceConfig};
 use unruffled_tcp::{Cause, Config, Event, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -52,16 +52,19 @@ fn run(name: &str) -> Counts {
         ..Config::default()
     };
     let mut add = |variant: &str, config: &Config, start: u64, bytes: Option<u64>| {
-        simulation.add_flow(FlowConfig {
+        let source = simulation.add_source(SourceConfig {
             variant: Variant::parse(variant).expect("makes sense"),
             sender: config.clone(),
             receiver: config.clone(),
             header: 40,
             start: Instant::ZERO + Duration::from_secs(start),
-            bytes,
-            forward: vec![forward],
-            reverse: vec![reverse],
-        })
+            stop: None,
+            app: App::Bulk { bytes },
+            seed: 0,
+            forward: vec![forward].into(),
+            reverse: vec![reverse].into(),
+        });
+        source.expect("a valid source")
     };
     add(name, &config, 0, None);
     let burst = Config {

@@ -30,6 +30,8 @@ pub enum Event {
         /// How long a segment may be in flight before it counts as lost, for senders that work in
         /// time.
         patience: Option<Duration>,
+        /// Smoothed round-trip time, once one was measured.
+        srtt: Option<Duration>,
     },
     /// A hole closed because its segment was late.
     Reordered {

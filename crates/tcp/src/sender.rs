@@ -33,6 +33,7 @@ use unruffled_units::{Duration, Instant};
 pub use counted_pipe::Pipe;
 pub use fast_recovery::FastRecovery;
 pub use limited_transmit::LimitedTransmit;
+pub(crate) use recovery::RESTORE;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
 
@@ -172,7 +173,7 @@ impl Sender {
         Self {
             parts: Parts {
                 acks: row.acks,
-                undo: row.undo,
+                undo: variant.undo(),
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
                 pipe: config.pipe,
@@ -392,8 +393,9 @@ impl Sender {
         observer: &mut impl Observer,
     ) {
         let Window { cwnd, ssthresh } = self.window;
-        let una = self.una;
-        observer.on_event(now, &Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience });
+        let (una, srtt) = (self.una, self.srtt());
+        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
+        observer.on_event(now, &event);
     }
 
     /// Segments in flight, without what limited transmit sent beyond cwnd.

@@ -14,16 +14,17 @@ use crate::control::westwood::Westwood;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
-use crate::sender::LimitedTransmit;
 use crate::sender::tcp_pr::TcpPr;
 use crate::sender::wb_rto::{Scale, WbRto};
+use crate::sender::{LimitedTransmit, RESTORE};
 
 /// What a sender does when it finds that a reduction of the window was needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// Nothing.
     None,
-    /// Slow-start back up to the old window, without a burst (RR-TCP, section 2.1).
+    /// Slow-start back up to the old window, without a burst (RFC 2883, section 5.2; AVG-DEV,
+    /// section III-A).
     SlowStart,
     /// Take the old window and threshold again at once, as Linux does.
     AtOnce,
@@ -105,7 +106,7 @@ pub struct Row {
     pub(crate) detector: fn(&Values<'_>) -> Box<dyn LossDetector>,
     /// Loss detection in words.
     pub detection: &'static str,
-    /// Response to needless reductions.
+    /// Response to needless reductions; the parameter `restore`, if the row has it, goes before.
     pub undo: Undo,
     /// Limited transmit; the parameter `limited_transmit`, if the row has it, goes before.
     pub limited_transmit: LimitedTransmit,
@@ -262,7 +263,7 @@ impl Variant {
             Acks::Cumulative => "cumulative, duplicates say nothing",
         };
         let by_tcp_pr = row.conduct == Conduct::TcpPr;
-        let undo = match row.undo {
+        let undo = match self.undo() {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
@@ -334,6 +335,15 @@ impl Variant {
         (self.row.conduct == Conduct::TcpPr).then(|| TcpPr::build(&self.values(), config))
     }
 
+    /// What becomes of the window when its reduction proves needless.
+    pub(crate) fn undo(&self) -> Undo {
+        match self.values().find_choice(RESTORE.name) {
+            None => self.row.undo,
+            Some("at-once") => Undo::AtOnce,
+            Some(_) => Undo::SlowStart,
+        }
+    }
+
     pub(crate) fn limited_transmit(&self) -> LimitedTransmit {
         let windows = self.values().find("limited_transmit");
         windows.map_or(self.row.limited_transmit, LimitedTransmit::Windows)
@@ -342,10 +352,7 @@ impl Variant {
     pub(crate) fn wb_rto(&self, config: &Config) -> Option<WbRto> {
         match self.row.timer {
             Timer::Rfc6298 => None,
-            Timer::WbRto(scale) => {
-                let gain = self.values().get("awnd_gain");
-                Some(WbRto::new(scale, gain, f64::from(config.initial_window), config.seed))
-            }
+            Timer::WbRto(scale) => Some(WbRto::build(&self.values(), scale, config)),
         }
     }
 

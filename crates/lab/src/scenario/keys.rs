@@ -1,11 +1,14 @@
 //! A scenario file as a flat list of dotted keys, each with its value and its place, so that
 //! `--set` can replace any of them and every complaint can say where.
 
-use toml::Value;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 use unruffled_units::{Duration, Rate};
 
 use crate::error::{Error, Place};
+
+/// Tables of which there may be several, written `[[traffic]]` with a name each.
+const GROUPS: [&str; 1] = ["traffic"];
 
 /// A key's value and where it stands.
 #[derive(Clone, Debug)]
@@ -55,6 +58,11 @@ impl Keys {
             let place = Place::Line(self.file.clone(), line(name.span().start));
             match value.get_ref() {
                 DeValue::Table(inner) => self.flatten(&key, inner, line)?,
+                DeValue::Array(items) if GROUPS.contains(&key.as_str()) => {
+                    for item in items {
+                        self.flatten_group(&key, item, line)?;
+                    }
+                }
                 leaf => {
                     let value = plain(leaf).ok_or_else(|| Error::Key {
                         place: place.clone(),
@@ -64,6 +72,38 @@ impl Keys {
                     self.entries.push(Entry { key, value, place, read: false });
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// One `[[GROUP]]`: the same as `[GROUP.NAME]`.
+    fn flatten_group(
+        &mut self,
+        group: &str,
+        item: &Spanned<DeValue<'_>>,
+        line: &impl Fn(usize) -> usize,
+    ) -> Result<(), Error> {
+        let place = Place::Line(self.file.clone(), line(item.span().start));
+        let name = item.get_ref().as_table().and_then(|table| table.get("name"));
+        let name = name.and_then(|name| name.get_ref().as_str());
+        let good = |name: &&str| !name.is_empty() && !name.contains(['.', ' ', '"']);
+        let (Some(table), Some(name)) = (item.get_ref().as_table(), name.filter(good)) else {
+            let (key, message) =
+                (format!("{group}.name"), "expected a name of its own, such as \"bulk\"");
+            return Err(Error::Key { place, key, message: message.to_owned() });
+        };
+        let key = format!("{group}.{name}");
+        if self.has(&key) {
+            let message = format!("{name} stands twice: expected a name of its own");
+            return Err(Error::Key { place, key: format!("{group}.name"), message });
+        }
+        self.flatten(&key, table, line)?;
+        // The name is in the key now.
+        self.entries.retain(|entry| entry.key != format!("{key}.name"));
+        // A group of which all is left to its defaults is still there.
+        if !self.has(&key) {
+            let value = Value::Integer(1);
+            self.entries.push(Entry { key: format!("{key}.count"), value, place, read: false });
         }
         Ok(())
     }
@@ -230,6 +270,24 @@ impl Keys {
         self.read(key, |text| {
             text.parse().map_err(|_| format!("expected true or false, found {text:?}"))
         })
+    }
+
+    /// A list of `count` numbers.
+    pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let number = |value: &Value| match value {
+            Value::Integer(n) => Some(*n as f64),
+            Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
+            _ => None,
+        };
+        let numbers = match &value {
+            Value::Array(values) => values.iter().map(number).collect::<Option<Vec<f64>>>(),
+            _ => None,
+        };
+        let numbers = numbers.filter(|numbers| numbers.len() == count);
+        numbers
+            .map(Some)
+            .ok_or_else(|| self.wrong(key, format!("expected a list of {count} numbers")))
     }
 
     /// A list of strings, or one string with commas.

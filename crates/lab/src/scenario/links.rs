@@ -1,30 +1,38 @@
 //! The path part of a scenario file: links by name, and what befalls packets on them.
 
-use unruffled_path::{Applies, Distribution, Impairment, LinkConfig};
-use unruffled_units::{Duration, Instant};
+use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red};
+use unruffled_units::{Duration, Instant, Rate};
 
 use super::Hop;
 use super::keys::Keys;
 use crate::error::Error;
 
-/// The links that `path.hops` names, in its order.
-pub(super) fn hops(k: &mut Keys) -> Result<Vec<Hop>, Error> {
-    let names = k.list("path.hops")?;
-    let names = k.required("path.hops", names, "[\"bottleneck\"]")?;
+/// The keys of a link, for messages.
+pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate";
+
+/// The links that the list at `key` names, in its order.
+pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
+    let names = k.list(key)?;
+    let names = k.required(key, names, "[\"bottleneck\"]")?;
     let defined = k.tables("link");
     let mut hops: Vec<Hop> = Vec::new();
     for name in &names {
         if !defined.contains(name) {
             let known = defined.join(", ");
             let message = format!("no table [link.{name}]: expected names among: {known}");
-            return Err(k.wrong("path.hops", message));
+            return Err(k.wrong(key, message));
         }
         if hops.iter().any(|h| h.name == *name) {
-            return Err(k.wrong("path.hops", format!("{name} stands twice: expected each once")));
+            return Err(k.wrong(key, format!("{name} stands twice: expected each once")));
         }
-        hops.push(Hop { name: name.clone(), link: link(k, &format!("link.{name}"))? });
+        hops.push(hop(k, name)?);
     }
     Ok(hops)
+}
+
+/// The link of that name.
+pub(super) fn hop(k: &mut Keys, name: &str) -> Result<Hop, Error> {
+    Ok(Hop { name: name.to_owned(), link: link(k, &format!("link.{name}"))? })
 }
 
 fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
@@ -33,6 +41,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     let delay = k.duration(&key)?;
     let delay = k.required(&key, delay, "\"50 ms\"")?;
     let queue = k.count(&format!("{at}.queue"), 1, 10_000_000)?.map(|n| n as u32);
+    let red = red(k, &format!("{at}.red"), rate)?;
     let mut impairments = Vec::new();
     for kind in ["delayed", "loss", "alternate", "duplicate"] {
         let at = format!("{at}.{kind}");
@@ -41,7 +50,34 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
             impairments.push(for_a_time(k, &at, impairment)?);
         }
     }
-    Ok(LinkConfig { rate, delay, queue, impairments })
+    Ok(LinkConfig { rate, delay, queue, red, impairments })
+}
+
+/// The settings of a RED queue in front of a link of `rate`, if the file has the table.
+fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error> {
+    if !k.has(at) {
+        return Ok(None);
+    }
+    if rate.is_none() {
+        return Err(k.wrong(at, "expected a link with a rate"));
+    }
+    let default = Red::default();
+    let min = k.number(&format!("{at}.min"))?.unwrap_or(default.min);
+    let max = k.number(&format!("{at}.max"))?.unwrap_or(default.max);
+    let weight = k.number(&format!("{at}.weight"))?;
+    let gentle = k.switch(&format!("{at}.gentle"))?.unwrap_or(default.gentle);
+    let bytes = k.switch(&format!("{at}.bytes"))?.unwrap_or(default.bytes);
+    let key = format!("{at}.mean_packet");
+    let mean_packet = k.count(&key, 1, 65_536)?.map_or(default.mean_packet, |n| n as u32);
+    let max_p = k.fraction(&format!("{at}.max_p"))?.unwrap_or(default.max_p);
+    let red = Red { min, max, weight, gentle, bytes, mean_packet, max_p };
+    red.check().map_err(|e| wrong_field(k, at, &e))?;
+    Ok(Some(red))
+}
+
+/// What the path crate says of a field of `at`. It knows what makes no sense, in its own terms.
+fn wrong_field(k: &Keys, at: &str, error: &ConfigError) -> Error {
+    k.wrong(&format!("{at}.{}", error.field()), format!("expected {}", error.expected()))
 }
 
 /// The impairment from `from` until `until`, if the file says either.
@@ -87,7 +123,7 @@ fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
     })
 }
 
-fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
+pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
     let key = format!("{at}.distribution");
     let name = k.string(&key)?.unwrap_or_else(|| "normal".to_owned());
     let mut time = |field: &str| -> Result<Duration, Error> {
@@ -113,10 +149,7 @@ fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
             return Err(k.wrong(&key, message));
         }
     };
-    // The path crate knows what makes no sense; it says so in terms of its fields.
-    distribution.sampler().map_err(|e| {
-        k.wrong(&format!("{at}.{}", e.field()), format!("expected {}", e.expected()))
-    })?;
+    distribution.sampler().map_err(|e| wrong_field(k, at, &e))?;
     Ok(distribution)
 }
 
@@ -126,11 +159,28 @@ pub(super) fn in_words(link: &LinkConfig) -> String {
         link.rate.map_or("infinitely fast".to_owned(), |r| r.to_string()),
         link.delay.to_string(),
     ];
-    if let Some(queue) = link.queue {
-        parts.push(format!("drop-tail queue of {queue}"));
+    let discipline = if link.red.is_some() { "RED" } else { "drop-tail" };
+    match link.queue {
+        Some(queue) => parts.push(format!("{discipline} queue of {queue}")),
+        None if link.red.is_some() => parts.push("RED queue".to_owned()),
+        None => {}
     }
+    parts.extend(link.red.as_ref().map(lottery));
     parts.extend(link.impairments.iter().map(befalls));
     parts.join(", ")
+}
+
+/// What a RED queue does, in a few words.
+fn lottery(red: &Red) -> String {
+    let Red { min, max, weight, gentle, bytes, mean_packet, max_p } = red;
+    let unit = if *bytes { format!("× {mean_packet} B") } else { "packets".to_owned() };
+    let weight = weight.map_or("weight from the link".to_owned(), |w| format!("weight {w}"));
+    let gently = if *gentle { "gently " } else { "" };
+    format!("thresholds {min} and {max} {unit}, {weight}, {gently}to {}", percent(*max_p))
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{} %", (fraction * 1e6).round() / 1e4)
 }
 
 /// An impairment in a few words.
@@ -140,19 +190,18 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
         Applies::Acks => "of acknowledgements",
         Applies::Both => "of all packets",
     };
-    let percent = |fraction: &f64| format!("{} %", (fraction * 1e6).round() / 1e4);
     match impairment {
         Impairment::Delay { fraction, delay, applies } => {
-            format!("{} {} late by {}", percent(fraction), of(applies), law(delay))
+            format!("{} {} late by {}", percent(*fraction), of(applies), law(delay))
         }
         Impairment::Loss { fraction, applies } => {
-            format!("{} {} lost", percent(fraction), of(applies))
+            format!("{} {} lost", percent(*fraction), of(applies))
         }
         Impairment::Alternate { every, extra, applies } => {
             format!("one in {every} {} {extra} later", of(applies))
         }
         Impairment::Duplicate { fraction, applies } => {
-            format!("{} {} doubled", percent(fraction), of(applies))
+            format!("{} {} doubled", percent(*fraction), of(applies))
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", befalls(impairment))

@@ -1,3 +1,5 @@
+use unruffled_path::Red;
+
 use super::*;
 
 fn error(text: &str, overrides: &[&str]) -> String {
@@ -31,6 +33,18 @@ fn any_key_can_be_set_and_its_beginning_left_out() {
 }
 
 #[test]
+fn a_queue_may_drop_at_random() {
+    let red = ["queue=200", "red.min=20", "red.max=60", "red.weight=0.002"];
+    let red = red.map(|key| format!("link.bottleneck.{key}"));
+    let scenario = Scenario::load("rr-3", &red).expect("good overrides");
+    let red = Red { min: 20.0, max: 60.0, weight: Some(0.002), ..Red::default() };
+    assert_eq!(scenario.hops[1].link.red, Some(red));
+    let words = &scenario.path_in_words()[1].1;
+    let wanted = "RED queue of 200, thresholds 20 and 60 × 500 B, weight 0.002, gently to 10 %";
+    assert!(words.contains(wanted), "{words}");
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (overrides, wanted) in [
         (["delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expected"),
@@ -39,6 +53,12 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of"),
         (["seeds=0"], "--set: seeds: expected a whole number from 1"),
         (["delayed.distribution=gauss"], "distribution: expected constant, uniform"),
+        (
+            ["link.bottleneck.red.max=3"],
+            "--set: link.bottleneck.red.max: expected greater than min",
+        ),
+        (["link.bottleneck.red.weight=2"], "red.weight: expected greater than 0 and at most 1"),
+        (["link.bottleneck.red.limit=2"], "--set: link.bottleneck.red.limit: unknown key"),
         (["path.hops=nowhere"], "--set: path.hops: no table [link.nowhere]"),
         (["warmup=2000 s"], "--set: warmup: expected less than"),
         (["variant.rr-ta.history=-3 s"], "--set: variant.rr-ta.history: expected 1 ms to"),

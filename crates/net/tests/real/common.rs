@@ -25,6 +25,7 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
         rate: service.and_then(|ms| Rate::from_bps(8e6 / ms)),
         delay: unruffled_units::Duration::from_millis(delay),
         queue: None,
+        red: None,
         impairments,
     };
     Hop { link, seed: 7 }

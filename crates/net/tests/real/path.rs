@@ -83,7 +83,10 @@ fn the_packets_late_are_those_that_the_simulated_link_delays() {
 
     let mut link = Link::new(&hop.link, Direction::Forward, hop.seed).expect("makes sense");
     let expected: Vec<u32> = (0..PACKETS)
-        .filter(|&n| link.offer(1000, unruffled_units::Instant::from_millis(n.into())).detoured)
+        .filter(|&n| {
+            let now = unruffled_units::Instant::from_millis(n.into());
+            link.offer(1000, Direction::Forward, now).detoured
+        })
         .collect();
     assert_eq!(late, expected);
     // Four standard deviations of a binomial share.

@@ -15,6 +15,11 @@ impl Connection {
         }
     }
 
+    /// Octets written that were never sent.
+    pub fn unsent(&self) -> u64 {
+        self.sender.written().saturating_sub(self.sender.nxt())
+    }
+
     /// The application has taken `octets` of what is [`Connection::readable`]. The peer is told when
     /// that opens the window enough: poll for segments afterwards.
     pub fn read(&mut self, octets: u64) {

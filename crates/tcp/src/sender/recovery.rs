@@ -11,8 +11,19 @@ use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
 use crate::control::Window;
 use crate::observer::{Event, Observer};
+use crate::parameter::Parameter;
 use crate::timers::Timer;
 use crate::variant::{Acks, Reduction, Undo};
+
+/// How the window comes back. RR-TCP says only that DSACKs "permit reinstatement of the previous
+/// window value" (section 4.3); the RFC that it builds on slow-starts up to it, and so does AVG-DEV,
+/// which has it from Blanton and Allman.
+pub(crate) const RESTORE: Parameter = Parameter::choice(
+    "restore",
+    &["slow-start", "at-once"],
+    "how the window comes back after a false fast retransmit",
+    "RFC 2883, section 5.2; AVG-DEV, section III-A",
+);
 
 impl Sender {
     /// The cumulative point advanced: recovery may be over.

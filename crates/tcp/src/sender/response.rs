@@ -105,7 +105,8 @@ impl Sender {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             if reverted.cause == Cause::FastRetransmit {
                 let view = self.view(now);
-                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
+                let window = reverted.saved.cwnd;
+                let found = FalseFastRetransmit { lasted: reverted.lasted, window, length };
                 self.detector.on_false_fast_retransmit(found, &view);
             }
         }

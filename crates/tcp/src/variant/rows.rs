@@ -13,7 +13,7 @@ use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::detect::td_fr::{self, TdFr};
-use crate::sender::{LimitedTransmit, tcp_pr, wb_rto};
+use crate::sender::{LimitedTransmit, RESTORE, tcp_pr, wb_rto};
 
 const RENO: Row = Row {
     name: "reno",
@@ -55,6 +55,7 @@ const DSACK_R: Row = Row {
     about: "sack, and the window comes back after a false fast retransmit",
     source: "RR-TCP, table 1 (DSACK-R)",
     undo: Undo::SlowStart,
+    parameters: &[fixed::PARAMETERS[0], RESTORE],
     ..SACK
 };
 
@@ -145,7 +146,7 @@ const WB_MEDIUM: Row = Row {
     about: "reno with a timeout drawn at random, longer for those who congest",
     source: "WB-RTO, section 3 and footnote 4 (Medium Scale)",
     timer: Timer::WbRto(wb_rto::MEDIUM),
-    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN],
+    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN, wb_rto::FORGET],
     ..RENO
 };
 
@@ -251,6 +252,7 @@ pub const ROWS: &[Row] = &[
         about: "dsack-r, and three duplicates must persist for half a round trip",
         source: "Blanton–Allman 2002 (DEL)",
         undo: Undo::SlowStart,
+        parameters: &[td_fr::PARAMETERS[0], RESTORE],
         ..TD_FR
     },
     TD_FR,

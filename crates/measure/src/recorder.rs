@@ -1,10 +1,54 @@
 //! Records the time series of one run for the plots, thinned while it runs.
 
-use unruffled_sim::{End, FlowId, Monitor};
+use serde::Serialize;
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
-use crate::record::{SendKind, Sent, Trace};
+use crate::{End, FlowId, Monitor};
+
+/// What a data segment was when the sender sent it, and what it turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendKind {
+    /// First transmission.
+    New,
+    /// Retransmission that was needed, or was never shown to be needless.
+    Retransmit,
+    /// Retransmission that a DSACK showed to be needless.
+    FalseRetransmit,
+}
+
+/// One data segment leaving the sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sent {
+    /// Seconds since the start of the run.
+    pub time_s: f64,
+    /// Segment number: stream offset over segment size.
+    pub segment: f64,
+    /// First transmission, retransmission, or a needless one.
+    pub kind: SendKind,
+}
+
+/// The time series of one run, for the plots. Times are in seconds since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// `(time, cwnd in segments)`, thinned to what a plot can show.
+    pub cwnd: Vec<(f64, f64)>,
+    /// `(time, dupthresh in segments)`, thinned likewise; empty for senders without one.
+    pub dupthresh: Vec<(f64, f64)>,
+    /// `(time, milliseconds that a segment may be in flight before it counts as lost)`, for senders
+    /// that work in time.
+    pub patience: Vec<(f64, f64)>,
+    /// Every data segment sent within the window of the time–sequence plot.
+    pub sent: Vec<Sent>,
+    /// `(time, highest cumulatively acknowledged segment)` within the same window.
+    pub acked: Vec<(f64, f64)>,
+    /// `(time, goodput in Mb/s about then)`, as the receiving application saw it; only where the
+    /// sender's window is not the same thing told better.
+    pub delivered: Vec<(f64, f64)>,
+    /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
+    pub reordering_lengths: Vec<u64>,
+}
 
 /// Points per curve: more than a plot has pixels.
 const POINTS: u64 = 2_000;
@@ -13,10 +57,13 @@ const SENT: usize = 5_000;
 /// Bins of the histogram of reordering lengths.
 const LENGTHS: usize = 257;
 
-/// A monitor that fills a [`Trace`].
+/// A monitor that fills a [`Trace`] of one source.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: Trace,
+    /// The source to follow, and its flow.
+    source: u32,
+    flow: FlowId,
     /// Octets of a segment.
     mss: f64,
     /// Time between points of a curve.
@@ -33,11 +80,19 @@ impl Recorder {
         let from = Instant::ZERO + warmup + measured * 2 / 5;
         Self {
             trace: Trace { reordering_lengths: vec![0; LENGTHS], ..Trace::default() },
+            source: 0,
+            flow: FlowId(0),
             mss: f64::from(mss),
             step: duration / POINTS,
             next_point: Instant::ZERO,
             window: (from, from + Duration::from_secs(20)),
         }
+    }
+
+    /// Follows the source of that number in place of the first one.
+    #[must_use]
+    pub fn of(self, source: u32) -> Self {
+        Self { source, flow: FlowId(source), ..self }
     }
 
     /// What was recorded.
@@ -49,8 +104,14 @@ impl Recorder {
 }
 
 impl Monitor for Recorder {
-    fn event(&mut self, _flow: FlowId, end: End, now: Instant, event: &Event) {
-        if end != End::Sender {
+    fn opened(&mut self, flow: FlowId, source: u32, _now: Instant) {
+        if source == self.source {
+            self.flow = flow;
+        }
+    }
+
+    fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+        if end != End::Sender || flow != self.flow {
             return;
         }
         let in_window = now >= self.window.0 && now < self.window.1 && self.trace.sent.len() < SENT;

@@ -1,0 +1,228 @@
+//! A scenario as a simulation: links, routes and sources, each with a seed of its own.
+
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use unruffled_measure::{LinkId, Plan, Source};
+use unruffled_path::{ConfigError, Direction};
+use unruffled_sim::{App, NodeId, Route, Simulation, SourceConfig, Topology};
+use unruffled_tcp::{Config, Variant};
+use unruffled_units::Instant;
+
+use crate::scenario::{Scenario, Traffic};
+
+/// A simulation that is ready to run, and what is to be measured of it.
+pub(crate) struct Built {
+    pub(crate) simulation: Simulation,
+    pub(crate) plan: Plan,
+}
+
+/// What a stream of random numbers is for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// A link of its own before or behind the network.
+    Access = 1,
+    /// Starting times of a group.
+    Arrivals = 2,
+    /// Sizes and pauses of a source.
+    Application = 3,
+    /// Choices among the ways of a source.
+    Spread = 4,
+}
+
+/// The seed of the stream of that purpose and number in a run with `seed` (splitmix64, so that
+/// neighbours have nothing in common).
+fn stream(seed: u64, purpose: Purpose, number: u64) -> u64 {
+    let mut z = seed
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        .wrapping_add((purpose as u64) << 56)
+        .wrapping_add(number.wrapping_mul(0xD134_2543_DE82_EF95));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The network while it is put together.
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    simulation: Simulation,
+    topology: Topology,
+    plan: Plan,
+    /// Links of sources' own so far.
+    copies: u64,
+}
+
+/// Builds what a run of `variant` with `seed` needs.
+pub(crate) fn build(
+    scenario: &Scenario,
+    variant: &Variant,
+    seed: u64,
+) -> Result<Built, ConfigError> {
+    let mut builder = Builder::new(scenario, seed)?;
+    for (group, number) in scenario.traffic.iter().zip(0..) {
+        builder.add(group, number, variant)?;
+    }
+    Ok(Built { simulation: builder.simulation, plan: builder.plan })
+}
+
+impl<'a> Builder<'a> {
+    fn new(scenario: &'a Scenario, seed: u64) -> Result<Self, ConfigError> {
+        let end = Instant::ZERO + scenario.duration;
+        let mut builder = Self {
+            scenario,
+            seed,
+            simulation: Simulation::new(),
+            topology: scenario.network.topology(),
+            plan: Plan {
+                measured: (Instant::ZERO + scenario.warmup, end),
+                series: scenario.recording.series.clone(),
+                interval: scenario.recording.interval,
+                deliveries: scenario.recording.deliveries,
+                ..Plan::default()
+            },
+            copies: 0,
+        };
+        let Self { simulation, plan, .. } = &mut builder;
+        for (link, seed) in scenario.network.links.iter().zip(scenario.link_seeds(seed)) {
+            for &direction in link.directions() {
+                simulation.add_link(&link.link, direction, seed)?;
+                plan.links.push((link.name_of(direction), link.link.rate));
+            }
+        }
+        Ok(builder)
+    }
+
+    /// Adds the sources of a group.
+    fn add(&mut self, group: &Traffic, number: u64, variant: &Variant) -> Result<(), ConfigError> {
+        let arrivals = stream(self.seed, Purpose::Arrivals, number);
+        let mut arrivals = Xoshiro256PlusPlus::seed_from_u64(arrivals);
+        let fixed = group.sender.as_deref().map(|name| fixed(self.scenario, name));
+        let variant = fixed.as_ref().unwrap_or(variant);
+        for index in 0..group.count {
+            let start = group.arrivals.start(index, &mut arrivals);
+            let source = self.source(group, index, variant, start)?;
+            self.simulation.add_source(source)?;
+        }
+        Ok(())
+    }
+
+    fn source(
+        &mut self,
+        group: &Traffic,
+        index: u32,
+        variant: &Variant,
+        start: Instant,
+    ) -> Result<SourceConfig, ConfigError> {
+        let scenario = self.scenario;
+        let source = self.plan.sources.len() as u64;
+        let app = group.app.clone();
+        self.plan.sources.push(Source {
+            group: group.name.clone(),
+            number: index + 1,
+            sender: match app {
+                App::Datagrams { .. } => "udp".to_owned(),
+                _ => variant.name().to_owned(),
+            },
+            mss: match app {
+                App::Datagrams { size, .. } => size,
+                _ => scenario.sender.mss,
+            },
+            start,
+        });
+        let (forward, reverse) = self.routes(group, source)?;
+        let receive_buffer = match group.window {
+            Some(window) => window * u64::from(scenario.sender.mss),
+            None => scenario.receiver.receive_buffer,
+        };
+        Ok(SourceConfig {
+            variant: variant.clone(),
+            // A stream of random numbers beside those of the links.
+            sender: Config {
+                seed: !self.seed.wrapping_add(source << 32),
+                ..scenario.sender.clone()
+            },
+            receiver: Config { receive_buffer, ..scenario.receiver.clone() },
+            header: scenario.header,
+            start,
+            stop: group.stop,
+            app,
+            seed: stream(self.seed, Purpose::Application, source),
+            forward,
+            reverse,
+        })
+    }
+
+    /// How a source's data gets there, and acknowledgements back.
+    fn routes(&mut self, group: &Traffic, source: u64) -> Result<(Route, Route), ConfigError> {
+        let (from, to) = (NodeId(group.ends.0 as u32), NodeId(group.ends.1 as u32));
+        let into = self.own_link(group.access.0.as_deref())?;
+        let out_of = self.own_link(group.access.1.as_deref())?;
+        let topology = &self.topology;
+        let along = |nodes: &[NodeId]| topology.along(nodes).unwrap_or_default();
+        let mut ways: Vec<(Vec<LinkId>, Vec<LinkId>, f64)> = Vec::new();
+        for way in &group.ways {
+            let there: Vec<NodeId> = way.nodes.iter().map(|&node| NodeId(node as u32)).collect();
+            let back: Vec<NodeId> = there.iter().rev().copied().collect();
+            let back = topology.along(&back).or_else(|| topology.shortest(to, from));
+            ways.push((along(&there), back.unwrap_or_default(), way.weight));
+        }
+        if ways.is_empty() {
+            let shortest = |from, to| topology.shortest(from, to).unwrap_or_default();
+            ways.push((shortest(from, to), shortest(to, from), 1.0));
+        }
+        let mut forward = Vec::with_capacity(ways.len());
+        let mut reverse = Vec::with_capacity(ways.len());
+        for (there, back, weight) in ways {
+            let there = into.iter().map(|l| l.0).chain(there).chain(out_of.iter().map(|l| l.0));
+            forward.push((there.collect(), weight));
+            let back = out_of.iter().map(|l| l.1).chain(back).chain(into.iter().map(|l| l.1));
+            reverse.push((back.collect(), weight));
+        }
+        if !group.spread_acks {
+            reverse.truncate(1);
+            reverse[0].1 = 1.0;
+        }
+        let seed = stream(self.seed, Purpose::Spread, source);
+        let route = |paths, seed| Route { paths, spread: group.spread, seed };
+        Ok((route(forward, seed), route(reverse, !seed)))
+    }
+
+    /// Both directions of a copy of an access link for one source. They are not measured.
+    fn own_link(&mut self, name: Option<&str>) -> Result<Option<(LinkId, LinkId)>, ConfigError> {
+        let Some(hop) = name.and_then(|name| self.scenario.network.access(name)) else {
+            return Ok(None);
+        };
+        let seed = stream(self.seed, Purpose::Access, self.copies);
+        self.copies += 1;
+        let there = self.simulation.add_link(&hop.link, Direction::Forward, seed)?;
+        let back = self.simulation.add_link(&hop.link, Direction::Reverse, seed)?;
+        Ok(Some((there, back)))
+    }
+}
+
+/// The sender that a group has whatever is compared.
+fn fixed(scenario: &Scenario, name: &str) -> Variant {
+    let mut variant = Variant::parse(name).expect("senders are checked when a scenario is read");
+    scenario.parametrise(&mut variant).expect("parameters are checked when a scenario is read");
+    variant
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_by_seed_purpose_and_number() {
+        let all = [
+            stream(1, Purpose::Access, 0),
+            stream(2, Purpose::Access, 0),
+            stream(1, Purpose::Arrivals, 0),
+            stream(1, Purpose::Access, 1),
+            stream(1, Purpose::Application, 0),
+            stream(1, Purpose::Spread, 0),
+        ];
+        for (i, a) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|b| a != b), "stream {i}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The network of a scenario: named nodes, and links between them.
+
+use unruffled_measure::LinkId;
+use unruffled_path::{Direction, LinkConfig};
+use unruffled_sim::{NodeId, Topology};
+
+use super::keys::Keys;
+use super::{Hop, links};
+use crate::error::Error;
+
+/// Nodes and the links that join them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// The nodes' names; links and traffic name them by their place in this list.
+    pub nodes: Vec<String>,
+    /// The links, in the order of the file.
+    pub links: Vec<NetLink>,
+    /// Links that traffic may have copies of, as the way from a host of its own into the network.
+    pub access: Vec<Hop>,
+}
+
+/// A link of the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetLink {
+    /// Its name in the file.
+    pub name: String,
+    /// The node that it leads from, and the one it leads to.
+    pub ends: (usize, usize),
+    /// It leads back as well, with the same rate, delay and queue.
+    pub both_ways: bool,
+    /// What it is made of.
+    pub link: LinkConfig,
+}
+
+impl NetLink {
+    /// The directions in which it leads.
+    pub fn directions(&self) -> &'static [Direction] {
+        match self.both_ways {
+            true => &[Direction::Forward, Direction::Reverse],
+            false => &[Direction::Forward],
+        }
+    }
+
+    /// The name of one of its directions in results.
+    pub fn name_of(&self, direction: Direction) -> String {
+        match direction {
+            Direction::Forward => self.name.clone(),
+            Direction::Reverse => format!("{}-reverse", self.name),
+        }
+    }
+}
+
+impl Network {
+    /// Who is joined to whom, if the directions of the links are added in their order, before all
+    /// others.
+    pub fn topology(&self) -> Topology {
+        let mut topology = Topology::new();
+        let nodes: Vec<NodeId> = self.nodes.iter().map(|_| topology.add_node()).collect();
+        let mut next = 0;
+        for link in &self.links {
+            let (from, to) = (nodes[link.ends.0], nodes[link.ends.1]);
+            for direction in link.directions() {
+                let (from, to) = match direction {
+                    Direction::Forward => (from, to),
+                    Direction::Reverse => (to, from),
+                };
+                topology.join(from, to, LinkId(next));
+                next += 1;
+            }
+        }
+        topology
+    }
+
+    /// The node of that name.
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node == name)
+    }
+
+    /// The access link of that name.
+    pub fn access(&self, name: &str) -> Option<&Hop> {
+        self.access.iter().find(|hop| hop.name == name)
+    }
+
+    /// The link that leads from one node to a neighbour.
+    pub fn between(&self, from: usize, to: usize) -> Option<&NetLink> {
+        let leads = |link: &&NetLink| {
+            link.ends == (from, to) || (link.both_ways && link.ends == (to, from))
+        };
+        self.links.iter().find(leads)
+    }
+
+    /// Propagation delay of a way over these nodes, in seconds.
+    pub fn delay_s(&self, way: &[usize]) -> f64 {
+        let links = way.windows(2).filter_map(|pair| self.between(pair[0], pair[1]));
+        links.map(|link| link.link.delay.as_secs_f64()).sum()
+    }
+
+    /// Links in a row, from node `r1` to `r2` and so on.
+    fn row(hops: &[Hop]) -> Self {
+        let link = |(i, hop): (usize, &Hop)| NetLink {
+            name: hop.name.clone(),
+            ends: (i, i + 1),
+            both_ways: true,
+            link: hop.link.clone(),
+        };
+        Self {
+            nodes: (1..=hops.len() + 1).map(|i| format!("r{i}")).collect(),
+            links: hops.iter().enumerate().map(link).collect(),
+            access: Vec::new(),
+        }
+    }
+}
+
+/// What the file says of the network: its links, and the hops where it is a single path without
+/// hosts of their own.
+pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
+    let kind = k.string("topology.kind")?;
+    let kind = kind.as_deref().unwrap_or("chain");
+    match kind {
+        "chain" => {
+            let hops = links::hops(k, "path.hops")?;
+            Ok((Network { access: access(k, &hops)?, ..Network::row(&hops) }, hops))
+        }
+        "dumbbell" | "parking-lot" => {
+            let key = "topology.hops";
+            let hops = match k.has(key) || kind == "parking-lot" {
+                true => links::hops(k, key)?,
+                false => vec![links::hop(k, "bottleneck")?],
+            };
+            if kind == "dumbbell" && hops.len() > 1 {
+                return Err(k.wrong(key, "expected one link: a dumbbell has one in its middle"));
+            }
+            Ok((Network { access: access(k, &hops)?, ..Network::row(&hops) }, Vec::new()))
+        }
+        "explicit" => Ok((explicit(k)?, Vec::new())),
+        other => {
+            let message =
+                format!("expected chain, dumbbell, parking-lot or explicit, found {other:?}");
+            Err(k.wrong("topology.kind", message))
+        }
+    }
+}
+
+/// The links of the file that are not among `used`; only traffic may use them. Where there is no
+/// traffic to use them, they are left unread, and complained about.
+fn access(k: &mut Keys, used: &[Hop]) -> Result<Vec<Hop>, Error> {
+    if !k.has("traffic") && !k.has("topology") {
+        return Ok(Vec::new());
+    }
+    let names = k.tables("link");
+    let free = names.iter().filter(|name| used.iter().all(|hop| hop.name != **name));
+    free.map(|name| links::hop(k, name)).collect()
+}
+
+/// Links that say themselves which nodes they join.
+fn explicit(k: &mut Keys) -> Result<Network, Error> {
+    let mut network = Network::default();
+    for name in k.tables("link") {
+        let at = format!("link.{name}");
+        let hop = links::hop(k, &name)?;
+        let (from, to) = (k.string(&format!("{at}.from"))?, k.string(&format!("{at}.to"))?);
+        let (from, to) = match (from, to) {
+            (None, None) => {
+                network.access.push(hop);
+                continue;
+            }
+            (from, to) => (
+                k.required(&format!("{at}.from"), from, "\"r1\"")?,
+                k.required(&format!("{at}.to"), to, "\"r2\"")?,
+            ),
+        };
+        if from == to {
+            return Err(k.wrong(&format!("{at}.to"), "expected another node than from"));
+        }
+        let mut node = |name: String| match network.node(&name) {
+            Some(node) => node,
+            None => {
+                network.nodes.push(name);
+                network.nodes.len() - 1
+            }
+        };
+        let ends = (node(from), node(to));
+        let both_ways = !k.switch(&format!("{at}.one_way"))?.unwrap_or(false);
+        network.links.push(NetLink { name: hop.name, ends, both_ways, link: hop.link });
+    }
+    if network.links.is_empty() {
+        let message =
+            "expected links with from and to, such as [link.a] from = \"r1\", to = \"r2\"";
+        return Err(k.wrong("topology.kind", message));
+    }
+    Ok(network)
+}

@@ -1,0 +1,159 @@
+//! Time series of flows and links, a point per interval.
+
+use unruffled_tcp::Event;
+use unruffled_units::{Duration, Instant};
+
+use crate::{Crossing, End, Quantity, Series};
+
+/// A quantity of one subject over time.
+#[derive(Clone, Debug)]
+struct Curve {
+    subject: String,
+    quantity: Quantity,
+    points: Vec<(f64, f64)>,
+    /// When the present interval ends.
+    due: Instant,
+    /// Of goodput: octets delivered in the present interval.
+    octets: u64,
+}
+
+/// The curves that a run is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Curves {
+    interval: Duration,
+    /// For each source, then for each link, its curves.
+    sources: Vec<Vec<Curve>>,
+    links: Vec<Option<Curve>>,
+}
+
+impl Curves {
+    /// Curves of `quantities` for sources and links of these names.
+    pub(crate) fn new(
+        quantities: &[Quantity],
+        interval: Duration,
+        sources: impl Iterator<Item = (String, u32)>,
+        links: impl Iterator<Item = String>,
+    ) -> (Self, Vec<f64>) {
+        let curve = |subject: &str, quantity| Curve {
+            subject: subject.to_owned(),
+            quantity,
+            points: Vec::new(),
+            due: Instant::ZERO,
+            octets: 0,
+        };
+        let of_flows = || quantities.iter().filter(|q| **q != Quantity::Queue);
+        let mut sizes = Vec::new();
+        let sources = sources
+            .map(|(subject, mss)| {
+                sizes.push(f64::from(mss));
+                of_flows().map(|&quantity| curve(&subject, quantity)).collect()
+            })
+            .collect();
+        let queues = quantities.contains(&Quantity::Queue);
+        let links = links.map(|subject| queues.then(|| curve(&subject, Quantity::Queue))).collect();
+        (Self { interval, sources, links }, sizes)
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        source: usize,
+        mss: f64,
+        (end, now, event): (End, Instant, &Event),
+        delivery: Option<Duration>,
+    ) {
+        let interval = self.interval;
+        let Some(curves) = self.sources.get_mut(source) else { return };
+        for curve in curves {
+            match (curve.quantity, end, *event) {
+                (Quantity::Goodput, End::Receiver, Event::Delivered { len }) => {
+                    curve.close_intervals(now, interval);
+                    curve.octets += len;
+                }
+                (Quantity::Srtt, End::Sender, Event::Acknowledged { srtt: Some(srtt), .. }) => {
+                    curve.sample(now, interval, srtt.as_secs_f64());
+                }
+                (Quantity::Cwnd, End::Sender, Event::Acknowledged { cwnd, .. }) => {
+                    curve.sample(now, interval, cwnd);
+                }
+                (Quantity::Sequence, End::Sender, Event::Sent { offset, .. }) => {
+                    curve.sample(now, interval, offset as f64 / mss);
+                }
+                (Quantity::Delivery, End::Receiver, Event::Arrived { duplicate: false, .. }) => {
+                    if let Some(time) = delivery {
+                        curve.sample(now, interval, time.as_secs_f64());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A packet comes to a link.
+    pub(crate) fn queue(&mut self, link: usize, crossing: &Crossing<'_>) {
+        let interval = self.interval;
+        if let Some(Some(curve)) = self.links.get_mut(link) {
+            curve.sample(crossing.at, interval, f64::from(crossing.outcome.found));
+        }
+    }
+
+    /// The series, once the run has ended.
+    pub(crate) fn into_series(self, end: Instant) -> Vec<Series> {
+        let interval = self.interval;
+        let curves = self.sources.into_iter().flatten().chain(self.links.into_iter().flatten());
+        let series = curves.map(|mut curve| {
+            if curve.quantity == Quantity::Goodput {
+                curve.close_intervals(end, interval);
+            }
+            Series { subject: curve.subject, quantity: curve.quantity, points: curve.points }
+        });
+        series.collect()
+    }
+}
+
+impl Curve {
+    /// Takes the interval's first value.
+    fn sample(&mut self, now: Instant, interval: Duration, value: f64) {
+        if now >= self.due {
+            self.points.push((now.as_secs_f64(), value));
+            self.due = now + interval;
+        }
+    }
+
+    /// Closes all intervals that end by `now`, each with what was delivered in it.
+    fn close_intervals(&mut self, now: Instant, interval: Duration) {
+        if interval == Duration::ZERO {
+            return;
+        }
+        if self.due == Instant::ZERO {
+            self.due = Instant::ZERO + interval;
+        }
+        while self.due <= now {
+            let bits = self.octets as f64 * 8.0;
+            self.points.push((self.due.as_secs_f64(), bits / interval.as_secs_f64()));
+            self.octets = 0;
+            self.due += interval;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goodput_is_what_each_interval_delivered() {
+        let sources = [("bulk-1".to_owned(), 1000)].into_iter();
+        let (mut curves, _) =
+            Curves::new(&[Quantity::Goodput], Duration::from_secs(1), sources, std::iter::empty());
+        let mut delivered = |ms, len| {
+            let event = (End::Receiver, Instant::from_millis(ms), &Event::Delivered { len });
+            curves.event(0, 1000.0, event, None);
+        };
+        delivered(100, 1000);
+        delivered(900, 1000);
+        delivered(2500, 500);
+        let series = curves.into_series(Instant::from_millis(3000));
+        assert_eq!(series[0].subject, "bulk-1");
+        assert_eq!(series[0].points, [(1.0, 16_000.0), (2.0, 0.0), (3.0, 4_000.0)]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Counts what one source of traffic does.
+
+use unruffled_tcp::{Cause, Event, Segment};
+use unruffled_units::{Duration, Instant};
+
+use crate::deliveries::Deliveries;
+use crate::time_mean::TimeMean;
+use crate::{End, FlowRecord};
+
+/// What is counted of one source, from the end of the warm-up on.
+#[derive(Clone, Debug, Default)]
+pub struct FlowMeter {
+    from: Instant,
+    counts: FlowRecord,
+    /// When the last octet was delivered.
+    finished: Instant,
+    /// When the present connection was opened.
+    opened: Instant,
+    highest_arrived: Option<u64>,
+    cwnd: TimeMean,
+    dupthresh: TimeMean,
+    /// Sum and number of SRTT's values.
+    srtt: (f64, u64),
+    /// Sum of the times of completed transfers.
+    transfer_s: f64,
+    deliveries: Option<Box<Deliveries>>,
+}
+
+impl FlowMeter {
+    /// Counts what happens at `from` and later.
+    pub fn new(from: Instant) -> Self {
+        Self { from, ..Self::default() }
+    }
+
+    /// Times each segment from its first transmission to its first arrival as well.
+    #[must_use]
+    pub fn with_deliveries(self) -> Self {
+        Self { deliveries: Some(Box::default()), ..self }
+    }
+
+    /// A new connection of this source begins.
+    pub fn opened(&mut self, now: Instant) {
+        self.opened = now;
+        self.highest_arrived = None;
+        self.counts.connections += 1;
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.restart();
+        }
+    }
+
+    /// A transfer of this source is complete.
+    pub fn transferred(&mut self) {
+        if self.finished >= self.from {
+            self.counts.transfers += 1;
+            self.transfer_s += self.finished.since(self.opened).as_secs_f64();
+        }
+    }
+
+    /// Something happened inside the connection at `end`.
+    pub fn event(&mut self, end: End, now: Instant, event: &Event) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.event(end, now, event, now >= self.from);
+        }
+        if now < self.from {
+            return;
+        }
+        let counts = &mut self.counts;
+        match (end, *event) {
+            (End::Sender, Event::Sent { cause, .. }) => {
+                counts.sent_segments += 1;
+                counts.retransmits += u64::from(cause.is_some());
+            }
+            (End::Sender, Event::Acknowledged { cwnd, dupthresh, srtt, .. }) => {
+                self.cwnd.set(cwnd, now);
+                if let Some(dupthresh) = dupthresh {
+                    self.dupthresh.set(f64::from(dupthresh), now);
+                }
+                if let Some(srtt) = srtt {
+                    self.srtt.0 += srtt.as_secs_f64();
+                    self.srtt.1 += 1;
+                }
+            }
+            (End::Sender, Event::Reordered { .. }) => counts.reordering_events += 1,
+            (End::Sender, Event::Needless { .. }) => counts.dsacks += 1,
+            (End::Sender, Event::FastRetransmit) => counts.fast_retransmits += 1,
+            (End::Sender, Event::Timeout) => counts.timeouts += 1,
+            (End::Sender, Event::LossProbe) => counts.loss_probes += 1,
+            (End::Sender, Event::FalseReduction { cause }) => match cause {
+                Cause::Timeout => counts.false_timeouts += 1,
+                _ => counts.false_fast_retransmits += 1,
+            },
+            (End::Receiver, Event::Delivered { len }) => {
+                counts.delivered_bytes += len;
+                self.finished = now;
+            }
+            (End::Receiver, Event::Arrived { offset, .. }) => {
+                counts.arrived_segments += 1;
+                let behind = self.highest_arrived.is_some_and(|highest| offset < highest);
+                counts.out_of_order_segments += u64::from(behind);
+                self.highest_arrived = self.highest_arrived.max(Some(offset));
+            }
+            _ => {}
+        }
+    }
+
+    /// The path dropped a segment.
+    pub fn dropped(&mut self, now: Instant, segment: &Segment) {
+        self.counts.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
+    }
+
+    /// A packet without TCP of `len` octets of payload was sent.
+    pub fn datagram_sent(&mut self, now: Instant) {
+        self.counts.sent_segments += u64::from(now >= self.from);
+    }
+
+    /// A packet without TCP arrived.
+    pub fn datagram_arrived(&mut self, now: Instant, len: u32) {
+        if now >= self.from {
+            self.counts.arrived_segments += 1;
+            self.counts.delivered_bytes += u64::from(len);
+            self.finished = now;
+        }
+    }
+
+    /// When the last octet was delivered.
+    pub fn finished(&self) -> Instant {
+        self.finished
+    }
+
+    /// Delivery times, where they are kept.
+    pub(crate) fn last_delivery(&self) -> Option<Duration> {
+        self.deliveries.as_ref().and_then(|deliveries| deliveries.last())
+    }
+
+    /// What was counted until `now`, in segments of `mss` octets.
+    pub fn record(&mut self, now: Instant, start: Instant, mss: u32) -> FlowRecord {
+        self.cwnd.advance(now);
+        self.dupthresh.advance(now);
+        let seconds = now.since(self.from.max(start)).as_secs_f64();
+        let bits = self.counts.delivered_bytes as f64 * 8.0;
+        let mean = |(sum, n): (f64, u64)| (n > 0).then(|| sum / n as f64);
+        let times = self.deliveries.as_ref().map(|deliveries| deliveries.means());
+        FlowRecord {
+            start_s: start.as_secs_f64(),
+            duration_s: seconds,
+            goodput_bps: if seconds > 0.0 { bits / seconds } else { 0.0 },
+            delivered_segments: self.counts.delivered_bytes.div_ceil(u64::from(mss)),
+            cwnd_mean: self.cwnd.mean(),
+            dupthresh_mean: self.dupthresh.mean(),
+            srtt_mean_s: mean(self.srtt),
+            transfer_mean_s: mean((self.transfer_s, self.counts.transfers)),
+            delivery_mean_s: times.and_then(|(once, _)| once),
+            resent_delivery_mean_s: times.and_then(|(_, resent)| resent),
+            ..self.counts.clone()
+        }
+    }
+}

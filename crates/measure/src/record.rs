@@ -1,0 +1,201 @@
+//! What a run leaves behind: numbers per flow and per link, and time series that were asked for.
+
+use serde::{Deserialize, Serialize};
+
+/// One run: one scenario, one variant, one seed. Field names are stable: results are kept by them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// One for each source of traffic, in the order of the scenario.
+    pub flows: Vec<FlowRecord>,
+    /// One for each direction of each link.
+    pub links: Vec<LinkRecord>,
+    /// Time series, where the scenario asks for them.
+    pub series: Vec<Series>,
+}
+
+/// What was counted of one source of traffic over the measured time. A source that opens one
+/// connection after the other (web) has one record for all of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowRecord {
+    /// The name of its `[[traffic]]`.
+    pub group: String,
+    /// Who sends: a variant's full name, or `udp`.
+    pub sender: String,
+    /// When it started, in seconds.
+    pub start_s: f64,
+    /// Measured time: from the end of the warm-up, or from its start if that is later, in seconds.
+    pub duration_s: f64,
+    /// Octets that reached the receiving application in order, once each.
+    pub delivered_bytes: u64,
+    /// The same in segments; a last part of one counts as one.
+    pub delivered_segments: u64,
+    /// Payload delivered in order over the measured time, in bits per second.
+    pub goodput_bps: f64,
+    /// Data segments sent, retransmissions included.
+    pub sent_segments: u64,
+    /// Retransmissions of any cause.
+    pub retransmits: u64,
+    /// Times that loss detection entered recovery (not timeouts).
+    pub fast_retransmits: u64,
+    /// Those of which every retransmission proved spurious.
+    pub false_fast_retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Those of which every retransmission proved spurious.
+    pub false_timeouts: u64,
+    /// Tail loss probes sent.
+    pub loss_probes: u64,
+    /// Holes that closed by late arrival, as the sender measured them.
+    pub reordering_events: u64,
+    /// Segments that the receiver reported by DSACK as having come before.
+    pub dsacks: u64,
+    /// Data segments that the path dropped.
+    pub dropped_segments: u64,
+    /// Data segments that arrived.
+    pub arrived_segments: u64,
+    /// Those that arrived behind a later one.
+    pub out_of_order_segments: u64,
+    /// Mean over time of the congestion window, in segments.
+    pub cwnd_mean: Option<f64>,
+    /// Mean over time of the duplicate threshold; none for senders that work in time alone.
+    pub dupthresh_mean: Option<f64>,
+    /// The FA ratio at the end of the run (RR-TCP only).
+    pub fa_ratio: Option<f64>,
+    /// Mean of SRTT over acknowledgements, in seconds.
+    pub srtt_mean_s: Option<f64>,
+    /// Connections opened.
+    pub connections: u64,
+    /// Transfers completed, for sources whose transfers end.
+    pub transfers: u64,
+    /// Their mean time from the start of the connection to the last octet's delivery, in seconds.
+    pub transfer_mean_s: Option<f64>,
+    /// Mean time from a segment's first transmission to its first arrival, in seconds, of segments
+    /// sent once. Only where the scenario asks for deliveries.
+    pub delivery_mean_s: Option<f64>,
+    /// The same of segments that were sent again.
+    pub resent_delivery_mean_s: Option<f64>,
+}
+
+/// What was counted of one direction of a link over the measured time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkRecord {
+    /// Its name, with `-reverse` behind it for the direction of acknowledgements.
+    pub name: String,
+    /// Packets that came to it.
+    pub offered_packets: u64,
+    /// Those that its queue dropped.
+    pub dropped_packets: u64,
+    /// Those that were lost on it.
+    pub lost_packets: u64,
+    /// Octets that it sent.
+    pub sent_bytes: u64,
+    /// Packets dropped by the queue, as a share of those offered.
+    pub drop_rate: f64,
+    /// What it sent over what it could have sent; none if it is infinitely fast.
+    pub utilisation: Option<f64>,
+    /// Mean over time of the packets that wait, without the one in service.
+    pub queue_mean: f64,
+}
+
+/// What a time series shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Of a link: packets that each interval's first packet finds there, the one in service
+    /// included.
+    Queue,
+    /// Of a flow: payload delivered in order in each interval, in bits per second.
+    Goodput,
+    /// Of a flow: smoothed round-trip time, in seconds.
+    Srtt,
+    /// Of a flow: congestion window, in segments.
+    Cwnd,
+    /// Of a flow: number of the segment that is sent, retransmissions included.
+    Sequence,
+    /// Of a flow: time from first transmission to first arrival of a segment, in seconds.
+    Delivery,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Queue, Self::Goodput, Self::Srtt, Self::Cwnd, Self::Sequence, Self::Delivery];
+
+    /// The name in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Goodput => "goodput",
+            Self::Srtt => "srtt",
+            Self::Cwnd => "cwnd",
+            Self::Sequence => "sequence",
+            Self::Delivery => "delivery",
+        }
+    }
+}
+
+/// A quantity over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The link's name, or the traffic's name with the number of the source: `bulk-3`.
+    pub subject: String,
+    /// What is shown.
+    pub quantity: Quantity,
+    /// `(time in seconds since the start of the run, value)`.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl FlowRecord {
+    /// What these flows did together: counts and goodput are sums, means are means over the flows
+    /// that have one.
+    pub fn sum(flows: &[&Self]) -> Self {
+        let count = |field: fn(&Self) -> u64| flows.iter().map(|flow| field(flow)).sum();
+        let mean = |field: fn(&Self) -> Option<f64>| {
+            let values: Vec<f64> = flows.iter().filter_map(|flow| field(flow)).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let Some(first) = flows.first() else { return Self::default() };
+        Self {
+            group: first.group.clone(),
+            sender: first.sender.clone(),
+            start_s: flows.iter().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
+            duration_s: flows.iter().map(|flow| flow.duration_s).fold(0.0, f64::max),
+            delivered_bytes: count(|flow| flow.delivered_bytes),
+            delivered_segments: count(|flow| flow.delivered_segments),
+            goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
+            sent_segments: count(|flow| flow.sent_segments),
+            retransmits: count(|flow| flow.retransmits),
+            fast_retransmits: count(|flow| flow.fast_retransmits),
+            false_fast_retransmits: count(|flow| flow.false_fast_retransmits),
+            timeouts: count(|flow| flow.timeouts),
+            false_timeouts: count(|flow| flow.false_timeouts),
+            loss_probes: count(|flow| flow.loss_probes),
+            reordering_events: count(|flow| flow.reordering_events),
+            dsacks: count(|flow| flow.dsacks),
+            dropped_segments: count(|flow| flow.dropped_segments),
+            arrived_segments: count(|flow| flow.arrived_segments),
+            out_of_order_segments: count(|flow| flow.out_of_order_segments),
+            cwnd_mean: mean(|flow| flow.cwnd_mean),
+            dupthresh_mean: mean(|flow| flow.dupthresh_mean),
+            fa_ratio: mean(|flow| flow.fa_ratio),
+            srtt_mean_s: mean(|flow| flow.srtt_mean_s),
+            connections: count(|flow| flow.connections),
+            transfers: count(|flow| flow.transfers),
+            transfer_mean_s: mean(|flow| flow.transfer_mean_s),
+            delivery_mean_s: mean(|flow| flow.delivery_mean_s),
+            resent_delivery_mean_s: mean(|flow| flow.resent_delivery_mean_s),
+        }
+    }
+}
+
+impl RunRecord {
+    /// The sources of one `[[traffic]]`.
+    pub fn group<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a FlowRecord> {
+        self.flows.iter().filter(move |flow| flow.group == name)
+    }
+
+    /// The direction of a link with that name.
+    pub fn link(&self, name: &str) -> Option<&LinkRecord> {
+        self.links.iter().find(|link| link.name == name)
+    }
+}

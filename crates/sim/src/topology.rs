@@ -1,0 +1,104 @@
+//! Nodes, directed links between them, and the shortest way from one to another.
+
+use std::collections::VecDeque;
+
+use unruffled_measure::LinkId;
+
+/// A node, by the order of their adding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// Who is joined to whom.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// For each node, where its links lead.
+    links: Vec<Vec<(NodeId, LinkId)>>,
+}
+
+impl Topology {
+    /// No nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node.
+    pub fn add_node(&mut self) -> NodeId {
+        self.links.push(Vec::new());
+        NodeId(self.links.len() as u32 - 1)
+    }
+
+    /// `link` leads from `from` to `to`, both of which are there.
+    pub fn join(&mut self, from: NodeId, to: NodeId, link: LinkId) {
+        self.links[from.0 as usize].push((to, link));
+    }
+
+    /// The link from one node to a neighbour, the first if there are several.
+    pub fn link(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
+        let links = self.links.get(from.0 as usize)?;
+        links.iter().find(|(node, _)| *node == to).map(|(_, link)| *link)
+    }
+
+    /// The links of a way over these nodes; none if two neighbours are not joined.
+    pub fn along(&self, nodes: &[NodeId]) -> Option<Vec<LinkId>> {
+        nodes.windows(2).map(|pair| self.link(pair[0], pair[1])).collect()
+    }
+
+    /// The links of the way with fewest hops, among equals the one over links added first, as
+    /// ns-2's static routing; none if there is no way.
+    pub fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let mut came: Vec<Option<(NodeId, LinkId)>> = vec![None; self.links.len()];
+        let mut reached = VecDeque::from([from]);
+        while let Some(node) = reached.pop_front() {
+            if node == to {
+                break;
+            }
+            for &(next, link) in &self.links[node.0 as usize] {
+                if next != from && came[next.0 as usize].is_none() {
+                    came[next.0 as usize] = Some((node, link));
+                    reached.push_back(next);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut node = to;
+        while node != from {
+            let (previous, link) = came[node.0 as usize]?;
+            way.push(link);
+            node = previous;
+        }
+        way.reverse();
+        Some(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 – 1 – 3 and 0 – 2 – 4 – 3, and 5 apart; links numbered as they are added.
+    fn diamond() -> (Topology, Vec<NodeId>) {
+        let mut topology = Topology::new();
+        let nodes: Vec<NodeId> = (0..6).map(|_| topology.add_node()).collect();
+        for (i, (from, to)) in [(0, 2), (0, 1), (1, 3), (2, 4), (4, 3)].into_iter().enumerate() {
+            topology.join(nodes[from], nodes[to], LinkId(i as u32));
+        }
+        (topology, nodes)
+    }
+
+    #[test]
+    fn the_way_with_fewest_hops_is_taken() {
+        let (topology, n) = diamond();
+        assert_eq!(topology.shortest(n[0], n[3]), Some(vec![LinkId(1), LinkId(2)]));
+        assert_eq!(topology.shortest(n[0], n[0]), Some(vec![]));
+        assert_eq!(topology.shortest(n[0], n[5]), None);
+        assert_eq!(topology.shortest(n[3], n[0]), None, "links lead one way");
+    }
+
+    #[test]
+    fn a_way_can_be_given_by_its_nodes() {
+        let (topology, n) = diamond();
+        let way = topology.along(&[n[0], n[2], n[4], n[3]]);
+        assert_eq!(way, Some(vec![LinkId(0), LinkId(3), LinkId(4)]));
+        assert_eq!(topology.along(&[n[0], n[3]]), None);
+    }
+}
