@@ -148,3 +148,16 @@ fn duplicates_after_a_timeout_start_nothing() {
     }
     t.at(1300).ack("C8").sees("recovered");
 }
+
+/// RFC 5682, section 2.1, step 3b: a timeout that proves spurious forbids no fast retransmit.
+#[test]
+fn a_spurious_timeout_forbids_no_fast_retransmit() {
+    let mut t = Trace::of("newreno+f-rto").window(8).start();
+    t.sends("1-8");
+    t.at(1000).timer().sees("timeout").sends("T1");
+    t.at(1001).ack("C1").sends("9 10");
+    t.at(1002).ack("C2").sees("false-timeout, recovered").and_so_on();
+    t.at(1003).ack("C2").and_so_on();
+    t.at(1004).ack("C2").and_so_on();
+    t.at(1005).ack("C2").sees("fast-retransmit").sends("R3");
+}

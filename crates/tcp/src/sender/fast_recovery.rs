@@ -12,8 +12,8 @@ pub enum FastRecovery {
     #[default]
     Rfc5681,
     /// As ns-2's Agent/TCP/Reno has it (tcp-reno.cc). The third duplicate begins it only once more
-    /// than was sent before the last one is acknowledged: `bugFix_`, the Careful variant of RFC 2582,
-    /// section 4, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
+    /// than was sent before the last one is acknowledged: `bugFix_`, the Careful variant of
+    /// RFC 2582, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
     /// window like any other.
     Ns2,
 }
@@ -31,6 +31,11 @@ impl Sender {
     /// 2 and 4.
     pub(super) fn set_recover(&mut self) {
         self.recover = Some(self.nxt);
+    }
+
+    /// The loss was none: the next one may be recovered from at once (RFC 5682, section 2.1, step 3b).
+    pub(super) fn forget_recover(&mut self) {
+        self.recover = None;
     }
 
     /// The third duplicate came. May it begin recovery, or can it come from needless retransmissions

@@ -113,6 +113,7 @@ impl Sender {
         // A DSACK has told already.
         let Some(saved) = saved else { return false };
         self.control.on_undo(&self.window, &saved);
+        self.forget_recover();
         // Step 8: nothing more of what was held for lost is resent.
         if self.phase != Phase::Open {
             self.board.forgive();
