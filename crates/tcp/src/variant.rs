@@ -14,7 +14,7 @@ use crate::control::westwood::Westwood;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
-use crate::sender::tcp_pr::TcpPr;
+use crate::sender::tcp_pr::{Form, TcpPr};
 use crate::sender::wb_rto::{Scale, WbRto};
 use crate::sender::{LimitedTransmit, RESTORE};
 
@@ -76,7 +76,13 @@ pub enum Conduct {
     /// The parts that the row names.
     Parts,
     /// TCP-PR, which is all of them in one: it takes no other part.
-    TcpPr,
+    TcpPr(Form),
+}
+
+impl Conduct {
+    fn is_tcp_pr(self) -> bool {
+        matches!(self, Self::TcpPr(_))
+    }
 }
 
 /// Congestion control.
@@ -185,7 +191,7 @@ impl Variant {
     /// Why `part` does not go with what the sender is made of, if it does not.
     fn clash(&self, part: &Part) -> Option<String> {
         let name = part.name;
-        if self.row.conduct == Conduct::TcpPr {
+        if self.row.conduct.is_tcp_pr() {
             return Some(format!(
                 "{} has its own loss detection, timer and congestion control: expected no parts",
                 self.row.name
@@ -262,7 +268,7 @@ impl Variant {
             Acks::Sack => "selective, with DSACK",
             Acks::Cumulative => "cumulative, duplicates say nothing",
         };
-        let by_tcp_pr = row.conduct == Conduct::TcpPr;
+        let by_tcp_pr = row.conduct.is_tcp_pr();
         let undo = match self.undo() {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
@@ -332,7 +338,8 @@ impl Variant {
 
     /// TCP-PR's machine, if the sender lives by it.
     pub(crate) fn tcp_pr(&self, config: &Config) -> Option<TcpPr> {
-        (self.row.conduct == Conduct::TcpPr).then(|| TcpPr::build(&self.values(), config))
+        let Conduct::TcpPr(form) = self.row.conduct else { return None };
+        Some(TcpPr::build(form, &self.values(), config))
     }
 
     /// What becomes of the window when its reduction proves needless.
@@ -407,7 +414,7 @@ mod tests {
             for parts in ["+cubic+eifel+f-rto", "+f-rto+eifel", "+westwood"] {
                 let name = format!("{}{parts}", row.name);
                 let Ok(variant) = Variant::parse(&name) else {
-                    let whole = row.conduct == Conduct::TcpPr;
+                    let whole = row.conduct.is_tcp_pr();
                     assert!(whole || row.control != Control::Reno, "{name}");
                     continue;
                 };
@@ -425,7 +432,7 @@ mod tests {
     fn a_sender_that_is_all_of_one_piece_takes_no_parts() {
         let change = Change::Control(Control::Reno);
         let part = Part { name: "other", about: "", source: "", change, parameters: &[] };
-        for name in ["tcp-pr", "tcp-pr-sack"] {
+        for name in ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack"] {
             let mut variant = Variant::named(name).expect("exists");
             let reason =
                 "has its own loss detection, timer and congestion control: expected no parts";
