@@ -7,6 +7,8 @@ mod emulate;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
+mod reproduce;
+mod store;
 mod variants;
 
 use std::process::ExitCode;
@@ -33,6 +35,10 @@ enum Command {
     /// Send over a scenario's path with real packets: the kernel's senders against ours
     #[cfg(target_os = "linux")]
     Race(race::Arguments),
+    /// Redo the figures and tables of the papers, and hold what the papers claim against the results
+    Reproduce(reproduce::Arguments),
+    /// See, take out or remove the results that `reproduce` keeps
+    Store(store::Arguments),
     /// List the senders: name, parts, parameters, source
     Variants(variants::Arguments),
     /// Measure how fast this machine simulates
@@ -92,6 +98,8 @@ fn main() -> ExitCode {
         Command::Emulate(arguments) => emulate::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Race(arguments) => race::main(&arguments),
+        Command::Reproduce(arguments) => reproduce::main(&arguments),
+        Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
     }

@@ -101,7 +101,7 @@ impl Showable for Sweep {
 }
 
 /// The columns of standard output's terminal, and whether it wants colour.
-fn terminal() -> (usize, bool) {
+pub(crate) fn terminal() -> (usize, bool) {
     let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
     (width, std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
 }

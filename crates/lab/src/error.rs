@@ -60,6 +60,25 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The experiment is neither built in nor a file.
+    #[error(
+        "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML \
+         file ({reason})"
+    )]
+    NoExperiment {
+        /// What was asked for.
+        name: String,
+        /// Why the file could not be read.
+        reason: std::io::Error,
+    },
+    /// A store of runs cannot be used.
+    #[error("{}: {message}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        message: String,
+    },
     /// A link makes no sense.
     #[error("link: {0}")]
     Link(#[from] unruffled_path::ConfigError),

@@ -2,14 +2,18 @@
 
 mod build;
 pub mod capture;
+pub mod claims;
 pub mod compare;
 pub mod error;
+pub mod experiment;
 mod groups;
 pub mod record;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod statistics;
+pub mod store;
 pub mod summary;
 pub mod sweep;
 pub mod table;

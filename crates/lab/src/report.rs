@@ -7,6 +7,7 @@ mod goodput;
 mod palette;
 mod plot;
 mod reordering;
+mod reproduction;
 mod sequence;
 mod series;
 mod sweep;
@@ -20,6 +21,7 @@ use minijinja::{Environment, Value, context};
 
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
+pub use reproduction::{figure_file, markdown, reproduction};
 use series::Quantity;
 pub use sweep::sweep;
 pub use thresholds::thresholds;

@@ -1,0 +1,291 @@
+//! `unruffled reproduce`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::experiment::Experiment;
+use unruffled_lab::reproduce::{self, Holds, Outcome, Plan, Progress};
+use unruffled_lab::store::Store;
+use unruffled_lab::{Error, report};
+
+use crate::output;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Ids of figures and tables (see --list), or experiment files of your own [default: all]
+    #[arg(value_name = "ID|FILE")]
+    experiments: Vec<String>,
+    /// List the figures and tables, and stop
+    #[arg(long, conflicts_with_all = ["json", "report", "figures", "markdown", "check"])]
+    list: bool,
+    /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
+    #[arg(long, value_name = "PAPER")]
+    paper: Option<String>,
+    /// Fewer seeds and points, shorter runs: two minutes on two cores for everything
+    #[arg(long)]
+    quick: bool,
+    /// Print rows and claims as one JSON object in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Where the HTML report goes [default: unruffled-reproduction.html]
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write no report
+    #[arg(long, conflicts_with = "report")]
+    no_report: bool,
+    /// Write each figure into this folder, as ID.svg
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// Write the report as Markdown, too, with its pictures in a folder of the same name beside it
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Fail if a claim that this list says holds does not: a line each, ID: CLAIM
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
+    /// Write the list of claims that hold, for --check
+    #[arg(long, value_name = "FILE")]
+    write_check: Option<PathBuf>,
+    /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Keep no results, and use none
+    #[arg(long, conflicts_with = "store")]
+    no_store: bool,
+    /// Threads to run on [default: all cores]; the result is the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+/// Where the report goes unless the command says otherwise.
+const REPORT: &str = "unruffled-reproduction.html";
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok(status) => status,
+        Err(error) => crate::refuse(error),
+    }
+}
+
+fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let experiments = experiments(arguments)?;
+    if arguments.list {
+        return Ok(crate::print(&reproduce::list(&experiments)));
+    }
+    let wanted = arguments.check.as_deref().map(baseline).transpose()?;
+    let report = (!arguments.no_report)
+        .then(|| arguments.report.clone().unwrap_or_else(|| PathBuf::from(REPORT)));
+    for own in arguments.experiments.iter().map(Path::new) {
+        output::check(
+            own,
+            &[
+                ("the report", report.as_deref()),
+                ("the Markdown", arguments.markdown.as_deref()),
+                ("the list of claims", arguments.write_check.as_deref()),
+            ],
+        )?;
+    }
+    if arguments.experiments.is_empty() {
+        output::check(
+            Path::new(""),
+            &[
+                ("the report", report.as_deref()),
+                ("the Markdown", arguments.markdown.as_deref()),
+                ("the list of claims", arguments.write_check.as_deref()),
+            ],
+        )?;
+    }
+    let plan = Plan::new(&experiments)?;
+    let store = Mutex::new(store(arguments)?);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(arguments.jobs.map_or(0, usize::from))
+        .build()
+        .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
+    let bar = Bar::new();
+    let missing = plan.missing(&store)?;
+    let run = pool.install(|| missing.run(&store, &bar));
+    bar.0.finish_and_clear();
+    run?;
+    let outcomes = plan.outcomes(&store)?;
+
+    let written = write(arguments, &outcomes, report.as_deref());
+    let text = if arguments.json {
+        reproduce::json(&outcomes)
+    } else {
+        let (width, colour) = output::terminal();
+        reproduce::table(&outcomes, width, colour)
+    };
+    let printed = crate::print(&text);
+    written?;
+    let lost = wanted.map(|wanted| lost(&wanted, &outcomes)).unwrap_or_default();
+    for claim in &lost {
+        crate::tell(&format!("unruffled: no longer holds: {claim}"));
+    }
+    Ok(if lost.is_empty() { printed } else { ExitCode::FAILURE })
+}
+
+/// What was asked for.
+fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
+    let mut experiments = match arguments.experiments.as_slice() {
+        [] => Experiment::all(arguments.quick)?,
+        names => {
+            let load = |name: &String| Experiment::load(name, arguments.quick);
+            names.iter().map(load).collect::<Result<_, _>>()?
+        }
+    };
+    for (i, experiment) in experiments.iter().enumerate() {
+        if experiments[..i].iter().any(|earlier| earlier.id == experiment.id) {
+            let (place, name) = ("experiments".to_owned(), experiment.id.clone());
+            return Err(Error::Twice { place, name });
+        }
+    }
+    if let Some(paper) = &arguments.paper {
+        let mut papers: Vec<String> = Vec::new();
+        for experiment in &experiments {
+            if !papers.contains(&experiment.paper) {
+                papers.push(experiment.paper.clone());
+            }
+        }
+        experiments.retain(|experiment| experiment.paper == *paper);
+        if experiments.is_empty() {
+            let expected = papers.join(", ");
+            let reason = format!("{paper}: no such paper: expected one of {expected}");
+            return Err(Error::Variant { place: "--paper".to_owned(), reason });
+        }
+    }
+    Ok(experiments)
+}
+
+/// The store that was asked for, the usual one, or one that goes with the process.
+fn store(arguments: &Arguments) -> Result<Store, Error> {
+    if arguments.no_store {
+        return Store::in_memory();
+    }
+    if let Some(path) = &arguments.store {
+        return Store::open(path);
+    }
+    let Some(path) = crate::store::usual() else {
+        crate::tell("unruffled: no cache folder: results are not kept (see --store)");
+        return Store::in_memory();
+    };
+    match Store::open(&path) {
+        Err(Error::Output { reason, .. }) => {
+            let path = path.display();
+            crate::tell(&format!(
+                "unruffled: {path}: {reason}: results are not kept (see --store)"
+            ));
+            Store::in_memory()
+        }
+        other => other,
+    }
+}
+
+/// The claims that should hold.
+fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|reason| Error::Unreadable { name: path.display().to_string(), reason })?;
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
+fn name(outcome: &Outcome<'_>, claim: &str) -> String {
+    format!("{}: {claim}", outcome.experiment.id)
+}
+
+/// Those of `wanted` that are there and do not hold, with what was measured.
+fn lost(wanted: &BTreeSet<String>, outcomes: &[Outcome<'_>]) -> Vec<String> {
+    let mut lost = Vec::new();
+    for outcome in outcomes {
+        let id = format!("{}: ", outcome.experiment.id);
+        for claim in &outcome.claims {
+            let name = name(outcome, &claim.text);
+            if claim.holds != Holds::Yes && wanted.contains(&name) {
+                lost.push(format!("{name} ({})", claim.measured));
+            }
+        }
+        // A claim that is gone, or reads otherwise, no longer holds either.
+        let there: Vec<String> = outcome.claims.iter().map(|c| name(outcome, &c.text)).collect();
+        let gone = wanted.iter().filter(|w| w.starts_with(&id) && !there.contains(w));
+        lost.extend(gone.map(|gone| format!("{gone} (no such claim)")));
+    }
+    lost
+}
+
+fn write(
+    arguments: &Arguments,
+    outcomes: &[Outcome<'_>],
+    report_path: Option<&Path>,
+) -> Result<(), Error> {
+    let text = |path: &Path, text: &str| {
+        output::write_text(path, text).map_err(|e| Error::output(path, e))
+    };
+    let folder = |path: &Path| std::fs::create_dir_all(path).map_err(|e| Error::output(path, e));
+    if let Some(path) = report_path {
+        text(path, &report::reproduction(outcomes))?;
+        crate::tell(&format!("report: {}", path.display()));
+    }
+    if let Some(into) = &arguments.figures {
+        folder(into)?;
+        for outcome in outcomes {
+            if let Some(svg) = report::figure_file(outcome) {
+                text(&into.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
+            }
+        }
+        crate::tell(&format!("figures: {}", into.display()));
+    }
+    if let Some(path) = &arguments.markdown {
+        let pictures = path.with_extension("");
+        folder(&pictures)?;
+        for outcome in outcomes {
+            if let Some(svg) = report::figure_file(outcome) {
+                text(&pictures.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
+            }
+        }
+        let beside = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
+        text(path, &report::markdown(outcomes, &beside))?;
+        crate::tell(&format!("markdown: {}", path.display()));
+    }
+    if let Some(path) = &arguments.write_check {
+        let mut list = String::new();
+        for outcome in outcomes {
+            for claim in outcome.claims.iter().filter(|claim| claim.holds == Holds::Yes) {
+                list += &name(outcome, &claim.text);
+                list.push('\n');
+            }
+        }
+        text(path, &list)?;
+    }
+    Ok(())
+}
+
+/// How far the runs are; indicatif draws nothing where standard error is no terminal.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        let bar = ProgressBar::no_length();
+        let template = "{msg} [{wide_bar}] {percent} %, {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self(bar)
+    }
+}
+
+/// Costs are large numbers; the bar counts in thousandths of all.
+const UNIT: f64 = 1e6;
+
+impl Progress for Bar {
+    fn begin(&self, runs: usize, cost: f64, there: usize) {
+        self.0.set_length((cost / UNIT) as u64);
+        let kept = if there > 0 { format!(", {there} from the store") } else { String::new() };
+        self.0.set_message(format!("{runs} runs{kept}"));
+    }
+
+    fn done(&self, cost: f64) {
+        self.0.inc((cost / UNIT) as u64);
+    }
+}

@@ -1,0 +1,116 @@
+//! `unruffled store`, and where the store is.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use unruffled_lab::Error;
+use unruffled_lab::store::{MODEL, Prune, Store};
+
+use crate::output;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// The file with the results [default: unruffled/runs.sqlite in the cache folder]
+    #[arg(long, value_name = "FILE", global = true)]
+    store: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Say what is there (this is what happens if nothing is said)
+    Show,
+    /// Write all runs as CSV, a line for each flow
+    Export {
+        /// Where they go
+        file: PathBuf,
+    },
+    /// Remove runs: those of other versions of the model, unless more is said
+    Prune {
+        /// Those that were made more than so many days ago
+        #[arg(long, value_name = "DAYS")]
+        older: Option<u32>,
+        /// Those of other versions of the model
+        #[arg(long, conflicts_with = "older")]
+        other_versions: bool,
+        /// All
+        #[arg(long, conflicts_with_all = ["older", "other_versions"])]
+        all: bool,
+    },
+}
+
+/// Where results are kept unless the command says otherwise.
+pub(crate) fn usual() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    let folders = etcetera::choose_base_strategy().ok()?;
+    Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
+}
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok(text) => crate::print(&text),
+        Err(error) => crate::refuse(error),
+    }
+}
+
+fn execute(arguments: &Arguments) -> Result<String, Error> {
+    let path = arguments.store.clone().or_else(usual).ok_or_else(|| Error::Store {
+        path: PathBuf::from("--store"),
+        message: "no cache folder: expected a file".to_owned(),
+    })?;
+    if !path.exists() {
+        let message = "no such store: expected a file that unruffled reproduce has made".to_owned();
+        return Err(Error::Store { path, message });
+    }
+    let store = Store::open(&path)?;
+    match &arguments.action {
+        None | Some(Action::Show) => show(&store),
+        Some(Action::Export { file }) => export(&store, file),
+        Some(Action::Prune { older, all, .. }) => {
+            let which = match (older, all) {
+                (Some(days), _) => Prune::Older(*days),
+                (None, true) => Prune::All,
+                (None, false) => Prune::OtherVersions,
+            };
+            let removed = store.prune(which)?;
+            Ok(format!("{}: {removed} runs removed\n", path.display()))
+        }
+    }
+}
+
+fn show(store: &Store) -> Result<String, Error> {
+    let holdings = store.holdings()?;
+    let mut text = format!("{}\n", store.path().display());
+    let mut model = None;
+    for holding in &holdings {
+        if model != Some(&holding.model) {
+            model = Some(&holding.model);
+            let this = if holding.model == MODEL { " (this program’s)" } else { "" };
+            text += &format!("\nmodel {}{this}\n", holding.model);
+        }
+        let (kilobytes, seconds) = (holding.bytes / 1000, holding.seconds);
+        text += &format!(
+            "  {:<12} {:>6} runs {kilobytes:>8} kB, took {seconds:.1} s\n",
+            holding.of, holding.runs
+        );
+    }
+    let runs: u64 = holdings.iter().map(|h| h.runs).sum();
+    text += &format!("\n{runs} runs\n");
+    Ok(text)
+}
+
+fn export(store: &Store, file: &Path) -> Result<String, Error> {
+    output::check(store.path(), &[("the export", Some(file))])?;
+    let mut refused = None;
+    let written = output::write(file, |mut out| {
+        refused = store.csv(|line| out.write_all(line)).err();
+        out.flush()
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => written.map_err(|e| Error::output(file, e)).map(|()| String::new()),
+    }
+}

@@ -1,0 +1,11 @@
+//! What a paper says of its results, held against measured ones.
+//!
+//! A claim is an expression over [`Samples`]: the measured numbers by point and seed. Its value is a
+//! [`Verdict`]. docs/experiments.md lists the functions.
+
+mod engine;
+mod samples;
+pub mod tolerance;
+mod verdict;
+
+pub(crate) use engine::{Claims, Found, Judged, is_taken};

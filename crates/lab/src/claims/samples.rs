@@ -1,0 +1,171 @@
+//! Measured numbers by point of the sweep and seed, and arithmetic with them.
+
+use std::rc::Rc;
+
+use crate::statistics::Estimate;
+
+/// One number for each point and seed. A number alone is one point without a place, with one seed:
+/// it goes with any other samples.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Samples {
+    /// How it was made, in words.
+    pub(crate) label: Rc<str>,
+    /// The places of the points; none for what is no longer of a point, or never was.
+    pub(crate) x: Vec<Option<f64>>,
+    /// By point, then by seed.
+    pub(crate) values: Vec<Vec<f64>>,
+}
+
+impl Samples {
+    pub(crate) fn new(label: &str, x: &[f64], values: Vec<Vec<f64>>) -> Self {
+        Self { label: label.into(), x: x.iter().map(|&x| Some(x)).collect(), values }
+    }
+
+    /// A number alone.
+    pub(crate) fn number(value: f64) -> Self {
+        Self { label: short(value).into(), x: vec![None], values: vec![vec![value]] }
+    }
+
+    pub(crate) fn labelled(mut self, label: String) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Each value changed by `f`.
+    pub(crate) fn map(&self, label: String, f: impl Fn(f64) -> f64) -> Self {
+        let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| f(v)).collect());
+        Self { label: label.into(), x: self.x.clone(), values: values.collect() }
+    }
+
+    /// `f` of the two values of each point and seed.
+    ///
+    /// What has one point goes with every point of the other, what has one seed with every seed.
+    pub(crate) fn zip(
+        &self,
+        other: &Self,
+        label: String,
+        f: impl Fn(f64, f64) -> f64,
+    ) -> Result<Self, String> {
+        let x = match (self.x.len(), other.x.len()) {
+            (1, 1) => vec![self.x[0].or(other.x[0])],
+            (_, 1) => self.x.clone(),
+            (1, _) => other.x.clone(),
+            _ if self.x == other.x => self.x.clone(),
+            _ => return Err(format!("{} and {} have different points", self.label, other.label)),
+        };
+        let at = |of: &Self, i: usize| if of.x.len() == 1 { 0 } else { i };
+        let mut values = Vec::with_capacity(x.len());
+        for i in 0..x.len() {
+            let (a, b) = (&self.values[at(self, i)], &other.values[at(other, i)]);
+            let seeds = match (a.len(), b.len()) {
+                (n, 1) | (1, n) => n,
+                (n, m) if n == m => n,
+                _ => {
+                    return Err(format!("{} and {} have different seeds", self.label, other.label));
+                }
+            };
+            let pick = |of: &[f64], seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
+            values.push((0..seeds).map(|seed| f(pick(a, seed), pick(b, seed))).collect());
+        }
+        Ok(Self { label: label.into(), x, values })
+    }
+
+    /// The points whose place is so.
+    pub(crate) fn select(&self, label: String, keep: impl Fn(f64) -> bool) -> Option<Self> {
+        let kept = |x: &Option<f64>| x.is_some_and(&keep);
+        let both = self.x.iter().zip(&self.values).filter(|(x, _)| kept(x));
+        let (x, values): (Vec<_>, Vec<_>) = both.map(|(x, v)| (*x, v.clone())).unzip();
+        (!x.is_empty()).then(|| Self { label: label.into(), x, values })
+    }
+
+    /// One point of all, each seed for itself.
+    pub(crate) fn over_points(&self, label: String, f: impl Fn(&[f64]) -> f64) -> Self {
+        let seeds = self.values.iter().map(Vec::len).max().unwrap_or(0);
+        let pick = |of: &Vec<f64>, seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
+        let over = |seed| f(&self.values.iter().map(|v| pick(v, seed)).collect::<Vec<_>>());
+        Self { label: label.into(), x: vec![None], values: vec![(0..seeds).map(over).collect()] }
+    }
+
+    /// The estimate at each point.
+    pub(crate) fn estimates(&self) -> Vec<Estimate> {
+        self.values.iter().map(|seeds| Estimate::of(seeds.iter().copied())).collect()
+    }
+
+    /// The mean at each point.
+    pub(crate) fn means(&self) -> Vec<f64> {
+        self.estimates().into_iter().map(|e| e.mean).collect()
+    }
+
+    /// The mean of all points' means.
+    pub(crate) fn mean(&self) -> f64 {
+        let means = self.means();
+        means.iter().sum::<f64>() / means.len() as f64
+    }
+
+    /// ` at 30`, for the point at this index, if it is of a place and not alone.
+    pub(crate) fn place(&self, index: usize) -> String {
+        match self.x.get(index).copied().flatten() {
+            Some(x) => format!(" at {}", short(x)),
+            None => String::new(),
+        }
+    }
+}
+
+/// A number with four digits, or all of a whole one.
+pub(crate) fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "no value".to_owned() } else { value.to_string() };
+    }
+    if value == 0.0 || value.fract() == 0.0 && value.abs() < 1e9 {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..9).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let text = format!("{value:.*}", (3 - magnitude).max(0) as usize);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let texts = [0.0, 2.0, 97184.0, 0.712345, 12.3456, 81916.4, 3.3e-7, -0.05, 1.0 / 3.0];
+        let wanted = ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
+        assert_eq!(texts.map(short), wanted);
+        assert_eq!(short(f64::NAN), "no value");
+    }
+
+    #[test]
+    fn seeds_are_paired_and_one_point_goes_with_all() {
+        let a = Samples::new("a", &[1.0, 2.0], vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
+        let b = Samples::new("b", &[7.0], vec![vec![10.0, 20.0]]);
+        let sum = a.zip(&b, String::new(), |a, b| a + b).unwrap();
+        assert_eq!(sum.values, [[11.0, 22.0], [13.0, 24.0]]);
+        assert_eq!(sum.x, [Some(1.0), Some(2.0)]);
+        let twice = a.zip(&Samples::number(2.0), String::new(), |a, b| a * b).unwrap();
+        assert_eq!(twice.values, [[2.0, 4.0], [6.0, 8.0]]);
+        let c = Samples::new("c", &[1.0, 3.0], vec![vec![0.0; 2]; 2]);
+        assert!(a.zip(&c, String::new(), |a, _| a).is_err(), "other points");
+        let d = Samples::new("d", &[1.0, 2.0], vec![vec![0.0; 3]; 2]);
+        assert!(a.zip(&d, String::new(), |a, _| a).is_err(), "other seeds");
+    }
+
+    #[test]
+    fn means_over_points_keep_the_seeds_apart() {
+        let a = Samples::new("a", &[1.0, 2.0], vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
+        let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+        assert_eq!(a.over_points(String::new(), mean).values, [[2.0, 3.0]]);
+        assert_eq!(a.means(), [1.5, 3.5]);
+        assert_eq!(a.mean(), 2.5);
+        assert_eq!(a.select(String::new(), |x| x > 1.0).unwrap().x, [Some(2.0)]);
+        assert_eq!(a.select(String::new(), |x| x > 2.0), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Expressions in experiment files: Rhai, whose whole numbers divide as real ones.
+
+use rhai::{AST, Dynamic, Engine, Scope};
+
+/// Steps that an expression may take: enough for any formula, and an end for a loop without one.
+const STEPS: u64 = 1_000_000;
+
+/// An engine with arithmetic alone.
+///
+/// A text in single quotes is a string, so that an expression can stand in TOML's double quotes.
+pub(crate) fn engine() -> Engine {
+    let mut engine = Engine::new();
+    engine.set_max_operations(STEPS);
+    engine.on_print(|_| {});
+    engine.on_debug(|_, _, _| {});
+    // 1 / 2 is a half, also where both are written without a point.
+    engine.set_fast_operators(false);
+    engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
+    engine
+}
+
+/// Reads an expression.
+pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, String> {
+    let compiled = engine.compile(text.replace('\'', "\""));
+    compiled.map_err(|e| format!("expected an expression: {e}"))
+}
+
+/// The number that the expression gives.
+pub(crate) fn number(engine: &Engine, scope: &mut Scope<'_>, ast: &AST) -> Result<f64, String> {
+    let value = engine.eval_ast_with_scope::<Dynamic>(scope, ast).map_err(|e| plain(&e))?;
+    as_number(&value).ok_or_else(|| format!("expected a number, found {}", value.type_name()))
+}
+
+/// A number of either kind.
+pub(crate) fn as_number(value: &Dynamic) -> Option<f64> {
+    let whole = || value.as_int().ok().map(|n| n as f64);
+    value.as_float().ok().or_else(whole)
+}
+
+/// The engine's complaint in one line, without what a reader of a file cannot use.
+pub(crate) fn plain(error: &rhai::EvalAltResult) -> String {
+    error.to_string().replace('\n', " ")
+}
+
+/// Replaces each `${…}` in `text` by what the expression gives.
+pub(crate) fn interpolate(
+    engine: &Engine,
+    scope: &mut Scope<'_>,
+    text: &str,
+) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let end = closing(after).ok_or_else(|| format!("expected a }} after ${{ in {text:?}"))?;
+        let (expression, after) = (&after[..end], &after[end + 1..]);
+        let ast = compile(engine, expression)?;
+        let value = engine.eval_ast_with_scope::<Dynamic>(scope, &ast).map_err(|e| plain(&e))?;
+        out += before;
+        out += &as_number(&value).map_or_else(|| value.to_string(), digits);
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+/// Where the brace closes that was open before `text`.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A number as people write it: twelve digits are more than anyone sets, and hide that 0.1 + 0.2 is
+/// not 0.3.
+fn digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
+    format!("{rounded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(template: &str, x: f64) -> Result<String, String> {
+        let mut scope = Scope::new();
+        scope.push("x", x);
+        interpolate(&engine(), &mut scope, template)
+    }
+
+    #[test]
+    fn what_stands_in_braces_is_computed() {
+        assert_eq!(text("${x} %", 5.0).as_deref(), Ok("5 %"));
+        assert_eq!(text("${x * 0.1} ms and ${1 / 4}", 3.0).as_deref(), Ok("0.3 ms and 0.25"));
+        let choice = "${if x > 2 { 'high' } else { 'low' }}!";
+        assert_eq!(text(choice, 3.0).as_deref(), Ok("high!"));
+        assert_eq!(text("plain", 3.0).as_deref(), Ok("plain"));
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_an_error() {
+        for template in ["${x", "${y}", "${1 +}", "${loop {}"] {
+            assert!(text(template, 1.0).is_err(), "{template}");
+        }
+    }
+}

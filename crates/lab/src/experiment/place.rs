@@ -1,0 +1,94 @@
+//! Where in a TOML file something stands: its line and its dotted key.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, Place};
+
+/// A file's text, for errors that say where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) file: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// An error about what stands at `span`.
+    pub(crate) fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> Error {
+        let message = message.into().replace('\n', " ");
+        let place = Place::Line(self.file.clone(), self.line(span.start));
+        match self.key_at(span.start) {
+            Some(key) => Error::Key { place, key, message },
+            None => Error::Syntax { place, message },
+        }
+    }
+
+    /// The parser's complaint, with its place.
+    pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
+        let span = error.span().unwrap_or(0..0);
+        if DeTable::parse(&self.text).is_ok() {
+            return self.wrong(&span, error.message());
+        }
+        let place = Place::Line(self.file.clone(), self.line(span.start));
+        Error::Syntax { place, message: error.message().replace('\n', " ") }
+    }
+
+    /// The line and dotted key of the value below `path`, if it is there.
+    pub(crate) fn find(&self, path: &[&str]) -> Option<(Place, String)> {
+        let table = DeTable::parse(&self.text).ok()?;
+        let mut table = table.get_ref();
+        let (last, parents) = path.split_last()?;
+        for part in parents {
+            let (_, value) = table.iter().find(|(name, _)| name.get_ref() == part)?;
+            let DeValue::Table(inner) = value.get_ref() else { return None };
+            table = inner;
+        }
+        let (name, _) = table.iter().find(|(name, _)| name.get_ref() == last)?;
+        Some((Place::Line(self.file.clone(), self.line(name.span().start)), path.join(".")))
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.text[..at.min(self.text.len())].matches('\n').count() + 1
+    }
+
+    /// The dotted key that stands, or whose value stands, at this offset.
+    fn key_at(&self, at: usize) -> Option<String> {
+        let table = DeTable::parse(&self.text).ok()?;
+        let mut best: Option<(usize, String)> = None;
+        visit_table(table.get_ref(), "", &mut |span: Range<usize>, key: &str| {
+            let nearer = best.as_ref().is_none_or(|(length, _)| span.len() <= *length);
+            if span.contains(&at) && nearer {
+                best = Some((span.len(), key.to_owned()));
+            }
+        });
+        best.map(|(_, key)| key)
+    }
+}
+
+fn visit_table(table: &DeTable<'_>, prefix: &str, see: &mut impl FnMut(Range<usize>, &str)) {
+    for (name, value) in table {
+        let key = match prefix {
+            "" => name.get_ref().to_string(),
+            _ => format!("{prefix}.{}", name.get_ref()),
+        };
+        see(name.span(), &key);
+        visit(value, &key, see);
+    }
+}
+
+fn visit(value: &toml::Spanned<DeValue<'_>>, key: &str, see: &mut impl FnMut(Range<usize>, &str)) {
+    see(value.span(), key);
+    match value.get_ref() {
+        DeValue::Table(table) => visit_table(table, key, see),
+        DeValue::Array(values) => {
+            for (i, value) in values.iter().enumerate() {
+                // Tables of a list are counted from 1, as people do.
+                let table = matches!(value.get_ref(), DeValue::Table(_));
+                let key = if table { format!("{key} {}", i + 1) } else { key.to_owned() };
+                visit(value, &key, see);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,10 @@
+//! The papers' evaluations: which runs they need, what those gave, and what became of the claims.
+
+mod curve;
+mod measure;
+mod plan;
+mod results;
+
+pub(crate) use curve::Curve;
+pub use plan::{Missing, Plan, Progress};
+pub use results::{ClaimOutcome, Holds, LineOutcome, Outcome, json, list, table};

@@ -1,0 +1,391 @@
+//! Results of runs, kept in an SQLite file: what is there is not run again.
+//!
+//! A run is known by a hash of all that decides its result: scenario, sender, parameters, seed and
+//! the version of the model. Each run is committed as it ends, so that a kill loses at most the runs
+//! in flight, and several processes may use a file at a time.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use unruffled_measure::RunRecord;
+use unruffled_tcp::Variant;
+
+use crate::Scenario;
+use crate::error::Error;
+
+/// The version of the model: a hash of the sources that decide what a run does.
+pub const MODEL: &str = env!("UNRUFFLED_MODEL");
+
+/// Marks the file as ours.
+const APPLICATION: i32 = i32::from_be_bytes(*b"unrf");
+/// The layout of the tables.
+const LAYOUT: i32 = 1;
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What decides a run's result, as a hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key([u8; 32]);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The keys of a scenario file that name and order runs, and change none.
+const NAMES: [&str; 5] = ["name", "title", "source", "seeds", "variants"];
+
+impl Key {
+    /// Of a run of `variant` over the scenario with `seed`.
+    pub fn of(scenario: &Scenario, variant: &Variant, seed: u64) -> Self {
+        Self::of_text(&decisive(scenario), variant, seed)
+    }
+
+    /// The same, for a scenario whose [`decisive`] text is known.
+    pub(crate) fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
+        let mut hash = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        part(MODEL.as_bytes());
+        part(scenario.as_bytes());
+        part(variant.name().as_bytes());
+        for (parameter, value) in variant.parameters() {
+            part(parameter.name.as_bytes());
+            part(&value.to_bits().to_le_bytes());
+        }
+        part(&seed.to_le_bytes());
+        Self(*hash.finalize().as_bytes())
+    }
+}
+
+/// The scenario without what does not change a run, as TOML with its keys in order.
+pub(crate) fn decisive(scenario: &Scenario) -> String {
+    let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
+        return scenario.toml.clone();
+    };
+    NAMES.iter().for_each(|name| drop(table.remove(*name)));
+    toml::to_string(&table).unwrap_or_else(|_| scenario.toml.clone())
+}
+
+/// A run to keep.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// What it is known by.
+    pub key: Key,
+    /// The experiment or scenario that it was made for first.
+    pub of: &'a str,
+    /// The scenario, as [`Key`] sees it.
+    pub scenario: &'a str,
+    /// The sender's full name.
+    pub variant: &'a str,
+    /// The seed.
+    pub seed: u64,
+    /// What it left behind.
+    pub record: &'a RunRecord,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A file of results.
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// What is in a store, by version of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holding {
+    /// The version of the model.
+    pub model: String,
+    /// What the runs were made for first.
+    pub of: String,
+    /// How many there are.
+    pub runs: u64,
+    /// Octets of their records.
+    pub bytes: u64,
+    /// Seconds that they took.
+    pub seconds: f64,
+}
+
+/// Which runs to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// All.
+    All,
+    /// Those of other versions of the model.
+    OtherVersions,
+    /// Those that were made more than so many days ago.
+    Older(u32),
+}
+
+impl Store {
+    /// Opens the file, or makes it, with its folder.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, that is damaged, or that is something else.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| Error::output(path, e))?;
+        }
+        let connection = Connection::open(path).map_err(|e| refused(path, &e))?;
+        let store = Self { connection, path: path.to_owned() };
+        store.prepare().map_err(|e| refused(path, &e))??;
+        Ok(store)
+    }
+
+    /// A store that goes with the process.
+    ///
+    /// # Errors
+    /// None that are known.
+    pub fn in_memory() -> Result<Self, Error> {
+        let path = PathBuf::from("memory");
+        let connection = Connection::open_in_memory().map_err(|e| refused(&path, &e))?;
+        let store = Self { connection, path };
+        store.prepare().map_err(|e| refused(&store.path, &e))??;
+        Ok(store)
+    }
+
+    fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
+        let c = &self.connection;
+        c.busy_timeout(PATIENCE)?;
+        let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+        let tables: i64 = c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+        let (application, layout) = (number("application_id")?, number("user_version")?);
+        if tables > 0 && application != APPLICATION {
+            return Ok(Err(self.wrong("not a store of runs: expected another file")));
+        }
+        if tables > 0 && layout != LAYOUT {
+            let message = "made by another version of unruffled: expected another file";
+            return Ok(Err(self.wrong(message)));
+        }
+        // Readers do not wait for a writer; what is committed outlives the process at any moment.
+        c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        c.pragma_update(None, "synchronous", "normal")?;
+        c.execute_batch(&format!(
+            "BEGIN IMMEDIATE;
+             PRAGMA application_id = {APPLICATION};
+             PRAGMA user_version = {LAYOUT};
+             CREATE TABLE IF NOT EXISTS scenario (hash BLOB PRIMARY KEY, toml TEXT NOT NULL)
+                 WITHOUT ROWID;
+             CREATE TABLE IF NOT EXISTS run (
+                 key BLOB PRIMARY KEY, model TEXT NOT NULL, made_for TEXT NOT NULL,
+                 scenario BLOB NOT NULL, variant TEXT NOT NULL, seed INTEGER NOT NULL,
+                 record BLOB NOT NULL, hash BLOB NOT NULL, seconds REAL NOT NULL,
+                 made INTEGER NOT NULL);
+             COMMIT;"
+        ))?;
+        Ok(Ok(()))
+    }
+
+    fn wrong(&self, message: &str) -> Error {
+        Error::Store { path: self.path.clone(), message: message.to_owned() }
+    }
+
+    fn refused(&self, error: &rusqlite::Error) -> Error {
+        refused(&self.path, error)
+    }
+
+    /// Whether the run is there.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn has(&self, key: &Key) -> Result<bool, Error> {
+        let query = "SELECT 1 FROM run WHERE key = ?1";
+        let found = self
+            .connection
+            .prepare(query)
+            .and_then(|mut s| s.query_row([&key.0[..]], |_| Ok(())).optional());
+        found.map(|found| found.is_some()).map_err(|e| self.refused(&e))
+    }
+
+    /// What the run left behind, if it is there.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn get(&self, key: &Key) -> Result<Option<RunRecord>, Error> {
+        let query = "SELECT record, hash FROM run WHERE key = ?1";
+        let found = self.connection.prepare(query).and_then(|mut s| {
+            let row = s.query_row([&key.0[..]], |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?))
+            });
+            row.optional()
+        });
+        let Some((bytes, hash)) = found.map_err(|e| self.refused(&e))? else { return Ok(None) };
+        let damaged = || self.wrong("damaged: remove the file, or give another by --store");
+        if blake3::hash(&bytes).as_bytes()[..] != hash {
+            return Err(damaged());
+        }
+        ciborium::from_reader(bytes.as_slice()).map(Some).map_err(|_| damaged())
+    }
+
+    /// Keeps a run. One that another process has kept in the meantime stays.
+    ///
+    /// # Errors
+    /// No room, or a damaged file.
+    pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
+        let mut record = Vec::new();
+        ciborium::into_writer(run.record, &mut record)
+            .map_err(|e| self.wrong(&format!("a record cannot be written: {e}")))?;
+        let hash = blake3::hash(&record);
+        let scenario = blake3::hash(run.scenario.as_bytes());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+        let write = || -> rusqlite::Result<()> {
+            let transaction = self.connection.unchecked_transaction()?;
+            transaction
+                .prepare("INSERT OR IGNORE INTO scenario VALUES (?1, ?2)")?
+                .execute(params![&scenario.as_bytes()[..], run.scenario])?;
+            transaction
+                .prepare(
+                    "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                )?
+                .execute(params![
+                    &run.key.0[..],
+                    MODEL,
+                    run.of,
+                    &scenario.as_bytes()[..],
+                    run.variant,
+                    run.seed.cast_signed(),
+                    record,
+                    &hash.as_bytes()[..],
+                    run.took.as_secs_f64(),
+                    now.cast_signed(),
+                ])?;
+            transaction.commit()
+        };
+        write().map_err(|e| self.refused(&e))
+    }
+
+    /// What is there, by version of the model and by what it was made for.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn holdings(&self) -> Result<Vec<Holding>, Error> {
+        let read = || -> rusqlite::Result<Vec<Holding>> {
+            let mut query = self.connection.prepare(
+                "SELECT model, made_for, count(*), sum(length(record)), sum(seconds)
+                 FROM run GROUP BY model, made_for ORDER BY max(made), model, made_for",
+            )?;
+            let holding = |row: &rusqlite::Row<'_>| {
+                Ok(Holding {
+                    model: row.get(0)?,
+                    of: row.get(1)?,
+                    runs: row.get::<_, i64>(2)?.cast_unsigned(),
+                    bytes: row.get::<_, i64>(3)?.cast_unsigned(),
+                    seconds: row.get(4)?,
+                })
+            };
+            query.query_map([], holding)?.collect()
+        };
+        read().map_err(|e| self.refused(&e))
+    }
+
+    /// All runs as CSV: a line for each flow.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
+        let mut read = || -> rusqlite::Result<Result<(), Error>> {
+            let mut query = self.connection.prepare(
+                "SELECT key, model, made_for, variant, seed, seconds, record FROM run
+                 ORDER BY model, made_for, variant, seed, key",
+            )?;
+            let mut rows = query.query([])?;
+            let mut heads: Vec<String> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let bytes: Vec<u8> = row.get(6)?;
+                // Records of other versions may have other fields: those of the first are the heads.
+                let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
+                else {
+                    return Ok(Err(self.wrong("damaged: expected another file")));
+                };
+                for (flow, fields) in flows(&record).into_iter().enumerate() {
+                    let mut writer = csv::Writer::from_writer(Vec::new());
+                    let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
+                    if heads.is_empty() {
+                        heads = fields.iter().map(|(name, _)| name.clone()).collect();
+                        let all = fixed.into_iter().chain(heads.iter().map(String::as_str));
+                        writer.write_record(all).expect("memory takes every write");
+                    }
+                    let key: Vec<u8> = row.get(0)?;
+                    let key: String = key[..8].iter().map(|b| format!("{b:02x}")).collect();
+                    let mut cells = vec![key, row.get(1)?, row.get(2)?, row.get(3)?];
+                    cells.push(row.get::<_, i64>(4)?.to_string());
+                    cells.push(format!("{:.3}", row.get::<_, f64>(5)?));
+                    cells.push((flow + 1).to_string());
+                    cells.extend(heads.iter().map(|head| {
+                        let field = fields.iter().find(|(name, _)| name == head);
+                        field.map_or(String::new(), |(_, value)| value.clone())
+                    }));
+                    writer.write_record(&cells).expect("memory takes every write");
+                    let text = writer.into_inner().expect("memory takes every write");
+                    if let Err(reason) = line(&text) {
+                        return Ok(Err(Error::output(Path::new("the CSV file"), reason)));
+                    }
+                }
+            }
+            Ok(Ok(()))
+        };
+        read().map_err(|e| self.refused(&e))?
+    }
+
+    /// Removes runs, and says how many.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn prune(&self, which: Prune) -> Result<usize, Error> {
+        let c = &self.connection;
+        let removed = match which {
+            Prune::All => c.execute("DELETE FROM run", []),
+            Prune::OtherVersions => c.execute("DELETE FROM run WHERE model != ?1", [MODEL]),
+            Prune::Older(days) => c.execute(
+                "DELETE FROM run WHERE made < unixepoch() - ?1 * 86400",
+                [i64::from(days)],
+            ),
+        };
+        let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
+        let removed = removed.and_then(|removed| c.execute_batch(tidy).map(|()| removed));
+        removed.map_err(|e| self.refused(&e))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The fields of each flow of a record, in their order.
+fn flows(record: &ciborium::Value) -> Vec<Vec<(String, String)>> {
+    let text = |value: &ciborium::Value| match value {
+        ciborium::Value::Text(text) => text.clone(),
+        ciborium::Value::Integer(n) => i128::from(*n).to_string(),
+        ciborium::Value::Float(f) => f.to_string(),
+        ciborium::Value::Bool(b) => b.to_string(),
+        _ => String::new(),
+    };
+    let all = record.as_map().into_iter().flatten();
+    let flows = all.filter(|(name, _)| name.as_text() == Some("flows"));
+    let flows = flows.filter_map(|(_, flows)| flows.as_array()).flatten();
+    let fields = |flow: &ciborium::Value| -> Vec<(String, String)> {
+        let fields = flow.as_map().into_iter().flatten();
+        fields.filter_map(|(name, value)| Some((name.as_text()?.to_owned(), text(value)))).collect()
+    };
+    flows.map(fields).collect()
+}
+
+/// One line on what SQLite says.
+fn refused(path: &Path, error: &rusqlite::Error) -> Error {
+    let message = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "not a store of runs: expected another file".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => {
+            "damaged: remove the file, or give another by --store".to_owned()
+        }
+        Some(ErrorCode::CannotOpen) => "cannot be opened: expected a file to write".to_owned(),
+        Some(ErrorCode::ReadOnly) => "cannot be written: expected a file to write".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::Store { path: path.to_owned(), message }
+}
