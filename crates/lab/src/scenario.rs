@@ -5,7 +5,7 @@ mod links;
 
 use std::path::Path;
 
-use unruffled_path::{Impairment, LinkConfig};
+use unruffled_path::{Impairment, LinkConfig, Times};
 use unruffled_tcp::{Config, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
@@ -168,7 +168,8 @@ impl Scenario {
         k.finish(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
              initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
-             path.hops, link.NAME.(rate, delay, queue, red, delayed, loss, alternate, duplicate), \
+             path.hops, link.NAME.(rate, delay, queue, red, delayed, loss, alternate, duplicate, redrawn, \
+             burst, blackout, resend), \
              variant.NAME.PARAMETER",
         )?;
 
@@ -244,13 +245,23 @@ impl Scenario {
         let end = Instant::ZERO + self.duration;
         let impairments = self.hops.iter().flat_map(|hop| &hop.link.impairments);
         impairments
-            .filter_map(|impairment| match impairment {
-                Impairment::During { from, until, impairment } => Some(Episode {
-                    what: links::befalls(impairment),
+            .flat_map(|impairment| {
+                let (what, spans) = match impairment {
+                    Impairment::During { from, until, impairment } => {
+                        (links::befalls(impairment), vec![(*from, *until)])
+                    }
+                    Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
+                        let span = |&begun: &Instant| (begun, begun + *length);
+                        let within = times.iter().filter(|&&begun| begun < end);
+                        ("blackout".to_owned(), within.map(span).collect())
+                    }
+                    _ => (String::new(), Vec::new()),
+                };
+                spans.into_iter().map(move |(from, until)| Episode {
+                    what: what.clone(),
                     from_s: from.as_secs_f64(),
-                    until_s: (*until).min(end).as_secs_f64(),
-                }),
-                _ => None,
+                    until_s: until.min(end).as_secs_f64(),
+                })
             })
             .collect()
     }

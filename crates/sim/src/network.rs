@@ -7,7 +7,9 @@
 
 use std::collections::VecDeque;
 
-use unruffled_path::{ConfigError, Direction, DropCause, Link, LinkConfig, Verdict};
+use unruffled_path::{
+    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Ticket, Verdict,
+};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
@@ -40,6 +42,8 @@ struct Hop {
     link: Link,
     /// Packets between this link's entry and its far end that keep their order.
     line: VecDeque<(Instant, u32)>,
+    /// Packets that the link damaged and is to send again.
+    held: Vec<(u32, Ticket)>,
     /// Packets may leave it in another order than they came.
     shuffles: bool,
     /// The only hop that packets come from, once routes are known.
@@ -80,6 +84,7 @@ impl Network {
             shuffles: !link.keeps_order(),
             link,
             line: VecDeque::new(),
+            held: Vec::new(),
             feeder: Feeder::Unknown,
         });
         Ok(id)
@@ -140,34 +145,57 @@ impl Network {
         loop {
             let link = route[hop as usize];
             let outcome = self.hops[link.0 as usize].link.offer(size, way, at);
-            at = match outcome.verdict {
-                Verdict::Drop(cause) => {
-                    self.free.push(id);
-                    return Fate::Dropped(cause);
+            match (outcome.verdict, route.get(hop as usize + 1)) {
+                (Verdict::Deliver(arrival), Some(&next)) if self.runs_on(link, next) => {
+                    at = arrival;
+                    hop += 1;
                 }
-                Verdict::Deliver(at) => at,
-            };
-            match route.get(hop as usize + 1) {
-                Some(&next) if self.runs_on(link, next) => hop += 1,
                 _ => {
                     self.packets[id as usize].hop = hop;
-                    if outcome.duplicate {
-                        let copy = self.duplicate(id);
-                        queue.plan(at, Plan::Packet(copy));
-                    }
-                    if outcome.detoured {
-                        queue.plan(at, Plan::Packet(id));
-                    } else {
-                        let line = &mut self.hops[link.0 as usize].line;
-                        line.push_back((at, id));
-                        if line.len() == 1 {
-                            queue.plan(at, Plan::Line(link.0));
-                        }
-                    }
-                    return Fate::OnItsWay;
+                    return self.travel(id, link, outcome, queue);
                 }
             }
         }
+    }
+
+    /// Plans what becomes of a packet behind `link`.
+    #[inline(always)]
+    fn travel(&mut self, id: u32, link: LinkId, outcome: Outcome, queue: &mut Queue) -> Fate {
+        let at = match outcome.verdict {
+            Verdict::Drop(cause) => {
+                self.free.push(id);
+                return Fate::Dropped(cause);
+            }
+            Verdict::Held { until, ticket } => {
+                self.hops[link.0 as usize].held.push((id, ticket));
+                queue.plan(until, Plan::Held(id));
+                return Fate::OnItsWay;
+            }
+            Verdict::Deliver(at) => at,
+        };
+        if outcome.duplicate {
+            let copy = self.duplicate(id);
+            queue.plan(at, Plan::Packet(copy));
+        }
+        if outcome.detoured {
+            queue.plan(at, Plan::Packet(id));
+        } else {
+            let line = &mut self.hops[link.0 as usize].line;
+            line.push_back((at, id));
+            if line.len() == 1 {
+                queue.plan(at, Plan::Line(link.0));
+            }
+        }
+        Fate::OnItsWay
+    }
+
+    /// The link of its hop may send the damaged packet again.
+    pub(crate) fn resume(&mut self, id: u32, route: &[LinkId], queue: &mut Queue) -> Fate {
+        let link = route[self.packets[id as usize].hop as usize];
+        let hop = &mut self.hops[link.0 as usize];
+        let place = hop.held.iter().position(|&(held, _)| held == id);
+        let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
+        outcome.map_or(Fate::OnItsWay, |outcome| self.travel(id, link, outcome, queue))
     }
 
     fn duplicate(&mut self, id: u32) -> u32 {

@@ -137,6 +137,7 @@ impl Simulation {
                     }
                 }
                 Plan::Packet(packet) => self.arrive(packet, monitor),
+                Plan::Held(packet) => self.resume(packet, monitor),
                 Plan::Timer(which) => self.on_timer(which, monitor),
                 Plan::Start(flow) => self.pump(FlowId(flow), End::Sender, monitor),
             }
@@ -163,6 +164,14 @@ impl Simulation {
                 }
                 self.pump(flow, to, monitor);
             }
+        }
+    }
+
+    fn resume(&mut self, id: u32, monitor: &mut impl Monitor) {
+        let &crate::network::Packet { flow, to, segment, .. } = self.network.packet(id);
+        let route = &self.flows[flow.0 as usize].routes[to.other().index()];
+        if let Fate::Dropped(cause) = self.network.resume(id, route, &mut self.queue) {
+            monitor.dropped(flow, self.now, cause, &segment);
         }
     }
 
