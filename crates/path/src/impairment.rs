@@ -310,6 +310,7 @@ impl Stage {
     }
 
     /// Adds to the fate of a packet.
+    #[inline]
     pub(crate) fn touch(&mut self, fate: &mut Fate, packet: &Crossing) {
         if !self.reaches(packet.way, packet.came) {
             return;
@@ -322,6 +323,16 @@ impl Stage {
                 }
             }
             Effect::Loss { coin } => fate.lost |= coin.sample(rng),
+            _ => self.touch_otherwise(fate, packet),
+        }
+    }
+
+    /// The same for the less common effects, out of the others' way.
+    #[inline(never)]
+    fn touch_otherwise(&mut self, fate: &mut Fate, packet: &Crossing) {
+        let rng = &mut self.rng;
+        match &mut self.effect {
+            Effect::Delay { .. } | Effect::Loss { .. } => {}
             Effect::Alternate { every, passed, extra } => {
                 *passed += 1;
                 if passed == every {

@@ -171,7 +171,7 @@ impl Link {
     }
 
     /// What becomes of a packet that is transmitted like this.
-    #[inline(never)]
+    #[inline(always)]
     fn transmitted(&mut self, packet: Packet, sent: Sent) -> Outcome {
         let (Packet { way, came, .. }, Sent { waited, departed }) = (packet, sent);
         let crossing = Crossing { way, came, begun: came + waited, departed };

@@ -52,6 +52,7 @@ impl Resend {
     }
 
     /// What becomes of a packet at the end of its transmission, if that is damaged.
+    #[inline(never)]
     pub(crate) fn damage(&mut self, packet: Packet, crossing: &Crossing) -> Option<Verdict> {
         let mut fate = Fate::default();
         self.damage.touch(&mut fate, crossing);

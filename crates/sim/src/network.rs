@@ -145,16 +145,16 @@ impl Network {
         loop {
             let link = route[hop as usize];
             let outcome = self.hops[link.0 as usize].link.offer(size, way, at);
-            match (outcome.verdict, route.get(hop as usize + 1)) {
-                (Verdict::Deliver(arrival), Some(&next)) if self.runs_on(link, next) => {
-                    at = arrival;
-                    hop += 1;
-                }
-                _ => {
-                    self.packets[id as usize].hop = hop;
-                    return self.travel(id, link, outcome, queue);
-                }
+            if let Verdict::Deliver(arrival) = outcome.verdict
+                && let Some(&next) = route.get(hop as usize + 1)
+                && self.runs_on(link, next)
+            {
+                at = arrival;
+                hop += 1;
+                continue;
             }
+            self.packets[id as usize].hop = hop;
+            return self.travel(id, link, outcome, queue);
         }
     }
 
