@@ -13,7 +13,7 @@ draw baselines sack,dsack-r,reno,newreno
 draw rr-tcp rr-fa,rr-ta,rr-fa-rtx,rr-ta-rtx
 draw blanton-allman ba-inc,ba-inc-n,ba-avg,ba-ewma,ba-del,td-fr
 draw avg-dev avg-dev,rr-fa
-draw tcp-pr tcp-pr,tcp-pr-sack
+draw tcp-pr tcp-pr,tcp-pr-extreme,tcp-pr-sack
 draw dcr dcr-ack,dcr-timer
 draw ncr ncr-careful,ncr-aggressive
 draw peers rack,linux-reordering,quic

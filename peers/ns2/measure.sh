@@ -3,7 +3,7 @@
 #
 #   peers/ns2/measure.sh            rewrites points.csv, prints every run
 #
-# Takes about half a minute. README.md says what the columns mean.
+# Takes about a minute. README.md says what the columns mean.
 set -eu
 command -v ns >/dev/null || { echo "measure.sh: ns is missing: install Debian's package ns2" >&2; exit 2; }
 cd "$(dirname "$0")"
@@ -57,6 +57,14 @@ point rr-da   delayed=0.3  da=1
 for c in Reno Newreno; do
     for d in 0 0.02 0.1 0.3; do point rr delayed=$d sender=$c; done
     point rr-loss delayed=0 loss=0.005 sender=$c
+    for d in 0.01 0.05 0.15 0.25; do point rr delayed=$d sender=$c; done
+    point rr-p20  delayed=0.05 p=0.020 rate=9090909.090909091 sender=$c
+    point rr-p100 delayed=0.05 p=0.100 rate=1960784.313725490 sender=$c
+    point rr-loss delayed=0.05 loss=0.005 sender=$c
+    point rr-loss delayed=0.05 loss=0.01 sender=$c
+    point rr-m20  delayed=0.02 window=20 sender=$c
+    for d in 0 0.02 0.1; do point dcr delayed=$d sender=$c; done
+    point dcr-n50 delayed=0.05 mean=0.050 sd=0.016 sender=$c
 done
 mv "$new" "$out"
 chmod 644 "$out"

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use unruffled_tcp::variant::PARTS;
-use unruffled_tcp::{ROWS, Variant};
+use unruffled_tcp::{ROWS, Unit, Variant};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -46,14 +46,20 @@ fn as_json(variant: &Variant) -> Value {
     let parameters: Vec<Value> = variant
         .parameters()
         .map(|(p, _)| {
-            json!({
+            let mut parameter = json!({
                 "name": p.name,
                 "default": p.show(p.default),
-                "least": p.show(p.range.0),
-                "greatest": p.show(p.range.1),
                 "about": p.about,
                 "source": p.source,
-            })
+            });
+            match p.unit {
+                Unit::Choice(names) => parameter["choices"] = json!(names),
+                _ => {
+                    parameter["least"] = p.show(p.range.0).into();
+                    parameter["greatest"] = p.show(p.range.1).into();
+                }
+            }
+            parameter
         })
         .collect();
     json!({
@@ -94,8 +100,7 @@ fn in_full(variant: &Variant) -> String {
     if variant.parameters().next().is_some() {
         let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", variant.name());
         for (p, _) in variant.parameters() {
-            let (default, low, high) = (p.show(p.default), p.show(p.range.0), p.show(p.range.1));
-            let _ = writeln!(text, "  {:16}  {default}, {low} to {high}", p.name);
+            let _ = writeln!(text, "  {:16}  {}, {}", p.name, p.show(p.default), p.expected());
             let _ = writeln!(text, "  {:16}    {} ({})", "", p.about, p.source);
         }
     }

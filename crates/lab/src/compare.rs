@@ -1,13 +1,13 @@
 //! The main job: several senders over one scenario, each with the same seeds.
 
 use rayon::prelude::*;
-use unruffled_measure::Recorder;
+use unruffled_measure::{Recorder, RunRecord};
 use unruffled_path::ConfigError;
 use unruffled_tcp::Variant;
 
 use crate::error::Error;
 use crate::record::{Comparison, Medium, Row, Trace, VariantRuns};
-use crate::run::run;
+use crate::run::{record, row, run};
 use crate::scenario::Scenario;
 
 /// The senders of the given names, in their order, with the scenario's parameters.
@@ -56,15 +56,19 @@ pub fn compare(
     done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
-    let results: Vec<(Row, Option<Trace>)> = tasks
+    let several = scenario.sources() > 1;
+    let results: Vec<(Row, Option<RunRecord>, Option<Trace>)> = tasks
         .into_par_iter()
         .map(|(variant, seed)| {
-            // Only the first seed is drawn.
-            let recorder = (seed == 1)
-                .then(|| Recorder::new(scenario.duration, scenario.warmup, scenario.sender.mss));
-            let (row, recorder) = run(scenario, variant, seed, recorder)?;
+            // Only the first seed is drawn, of the first flow that is compared.
+            let recorder = (seed == 1).then(|| {
+                let Scenario { duration, warmup, sender, .. } = scenario;
+                Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
+            });
+            let (record, recorder) = record(scenario, variant, seed, recorder)?;
             done();
-            Ok((row, recorder.map(Recorder::into_trace)))
+            let row = row(scenario, variant, seed, &record);
+            Ok((row, several.then_some(record), recorder.map(Recorder::into_trace)))
         })
         .collect::<Result<_, ConfigError>>()?;
     let mut results = results.into_iter();
@@ -74,8 +78,10 @@ pub fn compare(
             let runs: Vec<_> = results.by_ref().take(scenario.seeds as usize).collect();
             let mut trace = Trace::default();
             let mut rows = Vec::with_capacity(runs.len());
-            for (row, recorded) in runs {
+            let mut records = Vec::new();
+            for (row, record, recorded) in runs {
                 rows.push(row);
+                records.extend(record);
                 if let Some(recorded) = recorded {
                     trace = recorded;
                 }
@@ -85,6 +91,7 @@ pub fn compare(
                 about: variant.row().about.into(),
                 rows,
                 trace,
+                records,
             }
         })
         .collect();

@@ -1,7 +1,7 @@
 //! What a run leaves behind: one row of numbers, and what the plots draw.
 
 use serde::Serialize;
-use unruffled_measure::{FlowRecord, share};
+use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
 
 /// One run: one variant, one seed. The field names are those of `--json` and `--csv`, and stable.
@@ -99,6 +99,8 @@ pub struct VariantRuns {
     pub rows: Vec<Row>,
     /// The time series of the first seed.
     pub trace: Trace,
+    /// What was counted of each flow and link, one for each seed; empty where there is one flow.
+    pub records: Vec<RunRecord>,
 }
 
 /// Where runs take place.

@@ -59,13 +59,7 @@ fn fa_ratio(simulation: &Simulation, flow: FlowId) -> Option<f64> {
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
 /// none of them.
 pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> Row {
-    let compared = |flow: &&FlowRecord| {
-        let mut groups = scenario.traffic.iter().filter(|group| group.sender.is_none());
-        groups.any(|group| group.name == flow.group)
-    };
-    let mut flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
-    if flows.is_empty() {
-        flows = record.flows.iter().collect();
-    }
+    let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
+    let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
     Row::of(&scenario.name, variant.name(), seed, &FlowRecord::sum(&flows))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use unruffled_measure::Quantity;
 use unruffled_path::{Impairment, LinkConfig};
 use unruffled_sim::App;
-use unruffled_tcp::{Config, Pipe, Variant};
+use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
 use crate::error::{Error, Place};
@@ -183,6 +183,14 @@ impl Scenario {
                 return Err(k.wrong("tcp.pipe", message));
             }
         };
+        let fast_recovery = match k.string("tcp.fast_recovery")?.as_deref() {
+            None | Some("rfc5681") => FastRecovery::Rfc5681,
+            Some("ns-2") => FastRecovery::Ns2,
+            Some(other) => {
+                let message = format!("expected rfc5681 or ns-2, found {other:?}");
+                return Err(k.wrong("tcp.fast_recovery", message));
+            }
+        };
         let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
         let bytes = k.bytes("flow.bytes")?;
         let (network, hops) = network::read(k)?;
@@ -191,7 +199,7 @@ impl Scenario {
         let parameters = parameters(k)?;
         k.finish(&format!(
             "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
-             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, timestamps), flow.bytes, \
+             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps), flow.bytes, \
              path.hops, topology.(kind, hops), link.NAME.({}), {}, record.(series, interval, \
              deliveries), variant.NAME.PARAMETER",
             links::KEYS,
@@ -209,6 +217,7 @@ impl Scenario {
             receive_buffer: window * mss,
             timestamps,
             pipe,
+            fast_recovery,
             isn: 1_000_000,
             ..defaults
         };
@@ -306,6 +315,24 @@ impl Scenario {
             [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
             _ => None,
         }
+    }
+
+    /// How many sources of traffic there are.
+    pub fn sources(&self) -> u64 {
+        self.traffic.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// The groups whose sender is the variant that is compared; all, if each has its own.
+    pub fn compared(&self) -> impl Iterator<Item = &Traffic> {
+        let none = self.traffic.iter().all(|group| group.sender.is_some());
+        self.traffic.iter().filter(move |group| none || group.sender.is_none())
+    }
+
+    /// The number of the first source whose sender is the variant that is compared.
+    pub fn first_compared(&self) -> u32 {
+        let before = self.traffic.iter().take_while(|group| group.sender.is_some());
+        let before = before.map(|group| group.count).sum();
+        if u64::from(before) < self.sources() { before } else { 0 }
     }
 
     /// The same with one transfer that goes on for ever.

@@ -3,7 +3,9 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 use serde::Serialize;
+use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
+use crate::groups::{Grid, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, Row, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{Summary, best, cells, columns, effort, goodput_decimals, number, summaries};
@@ -46,7 +48,20 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
     let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
     let notes: String = comparison.notes.iter().map(|note| format!("{note}\n")).collect();
-    format!("{above}\n\n{}\n{below}\n{notes}", lines(table))
+    let groups = groups(comparison);
+    format!("{above}\n\n{}\n{below}\n{notes}{groups}", lines(table))
+}
+
+/// The groups of traffic and the links, where there are several flows.
+fn groups(comparison: &Comparison) -> String {
+    let tables = [flow_groups(comparison), busy_links(comparison)];
+    let tables = tables.into_iter().flatten().map(|Grid { heads, lines: rows }| {
+        let mut table = plain();
+        table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+        table.add_rows(rows);
+        format!("\n{}", lines(table))
+    });
+    tables.collect()
 }
 
 /// A table in the style of all of them.
@@ -97,6 +112,8 @@ pub fn json(comparison: &Comparison) -> String {
         notes: &comparison.notes,
         rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
         variants: summaries(comparison).iter().map(Means::of).collect(),
+        flows: counted(comparison, |record| &record.flows),
+        links: counted(comparison, |record| &record.links),
     };
     let text = serde_json::to_string_pretty(&document).expect("the document has string keys only");
     text + "\n"
@@ -110,6 +127,34 @@ struct Document<'a> {
     notes: &'a [String],
     rows: Vec<&'a Row>,
     variants: Vec<Means<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flows: Vec<Counted<'a, FlowRecord>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Counted<'a, LinkRecord>>,
+}
+
+/// What was counted of one flow or link in one run.
+#[derive(Serialize)]
+struct Counted<'a, T> {
+    variant: &'a str,
+    seed: u64,
+    #[serde(flatten)]
+    record: &'a T,
+}
+
+/// All flows or links of all runs, where there are several flows.
+fn counted<'a, T>(
+    comparison: &'a Comparison,
+    of: impl Fn(&'a RunRecord) -> &'a Vec<T>,
+) -> Vec<Counted<'a, T>> {
+    let mut all = Vec::new();
+    for runs in &comparison.variants {
+        for (row, record) in runs.rows.iter().zip(&runs.records) {
+            let (variant, seed) = (runs.name.as_str(), row.seed);
+            all.extend(of(record).iter().map(|record| Counted { variant, seed, record }));
+        }
+    }
+    all
 }
 
 /// A [`Summary`] as `--json` prints it.

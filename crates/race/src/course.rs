@@ -219,6 +219,7 @@ fn blank(competitor: &Competitor) -> VariantRuns {
         about: competitor.about(),
         rows: Vec::new(),
         trace: Trace::default(),
+        records: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use unruffled_units::Duration;
 
-use crate::sender::Pipe;
+use crate::sender::{FastRecovery, Pipe};
 
 /// The version of IP that carries the segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct Config {
     pub timestamp_offset: u32,
     /// How the pipe is estimated in fast recovery with SACK.
     pub pipe: Pipe,
+    /// How Reno's fast recovery begins and ends.
+    pub fast_recovery: FastRecovery,
     /// Feeds what the sender does at random.
     pub seed: u64,
     /// Initial sequence number; see [`crate::initial_sequence_number`].
@@ -127,6 +129,7 @@ impl Default for Config {
             timestamp_offset: 0,
             isn: 0,
             pipe: Pipe::SetPipe,
+            fast_recovery: FastRecovery::Rfc5681,
             seed: 0,
             nagle: false,
             msl: Duration::from_secs(120),

@@ -18,6 +18,7 @@ pub(crate) mod quic;
 pub(crate) mod rack;
 pub(crate) mod rr;
 mod rr_costs;
+mod rr_history;
 pub(crate) mod td_fr;
 
 use unruffled_units::{Duration, Instant};
@@ -125,6 +126,9 @@ pub struct Reordering {
 pub struct FalseFastRetransmit {
     /// From its beginning to the DSACK that told.
     pub lasted: Duration,
+    /// The congestion window before it, or before an earlier false one that it overlapped: the one
+    /// that comes back.
+    pub window: f64,
     /// Reordering length of the segment that the last DSACK reported, if it could be measured.
     pub length: Option<u32>,
 }

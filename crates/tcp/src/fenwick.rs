@@ -1,54 +1,91 @@
-//! Counts in bins with prefix sums in O(log bins): the cumulative histogram under RR-TCP's
+//! Counts in bins with prefix sums in O(log bins): the cumulative histograms under RR-TCP's
 //! percentiles of reordering lengths and of round-trip times.
 
-/// Counts in bins `1..=bins` (a Fenwick tree).
+/// Counts in bins `1..=bins`, modulo 2^32 (a Fenwick tree).
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
-    tree: Vec<u32>,
+    tree: Box<[u32]>,
     total: u32,
 }
 
 impl Histogram {
     pub(crate) fn new(bins: usize) -> Self {
-        Self { tree: vec![0; bins + 1], total: 0 }
+        Self { tree: vec![0; bins + 1].into_boxed_slice(), total: 0 }
     }
 
     pub(crate) fn bins(&self) -> usize {
         self.tree.len() - 1
     }
 
-    /// Counts one in `bin`; bins beyond the last count in the last.
-    pub(crate) fn add(&mut self, bin: usize) {
-        self.total += 1;
+    /// All counts.
+    pub(crate) fn total(&self) -> u32 {
+        self.total
+    }
+
+    /// Adds `count` to `bin`; bins beyond the last count in the last.
+    pub(crate) fn add(&mut self, bin: usize, count: u32) {
+        self.total = self.total.wrapping_add(count);
         let mut i = bin.clamp(1, self.bins());
         while i < self.tree.len() {
-            self.tree[i] += 1;
+            self.tree[i] = self.tree[i].wrapping_add(count);
             i += i & i.wrapping_neg();
         }
     }
 
-    /// Takes back one `add` of the same bin.
-    pub(crate) fn remove(&mut self, bin: usize) {
-        self.total -= 1;
-        let mut i = bin.clamp(1, self.bins());
-        while i < self.tree.len() {
-            self.tree[i] -= 1;
-            i += i & i.wrapping_neg();
+    /// Becomes a copy of `other`, which has as many bins, without allocating.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.tree.copy_from_slice(&other.tree);
+        self.total = other.total;
+    }
+
+    /// Halves all counts, rounding up: what was counted keeps its proportions and loses half its
+    /// weight. O(bins).
+    pub(crate) fn halve(&mut self) {
+        // A node covers the bins of its children and one of its own. From the last to the first,
+        // what each adds to its parent is taken back, which leaves the counts of the bins …
+        let bins = self.bins();
+        for i in (1..=bins).rev() {
+            let parent = i + (i & i.wrapping_neg());
+            if parent <= bins {
+                self.tree[parent] -= self.tree[i];
+            }
+        }
+        self.total = 0;
+        for count in &mut self.tree[1..] {
+            *count = count.div_ceil(2);
+            self.total += *count;
+        }
+        // … and from the first to the last it is added again.
+        for i in 1..=bins {
+            let parent = i + (i & i.wrapping_neg());
+            if parent <= bins {
+                self.tree[parent] += self.tree[i];
+            }
         }
     }
 
     /// The smallest bin up to which at least `share` (0…1) of all counts lie; none without counts.
     pub(crate) fn percentile(&self, share: f64) -> Option<usize> {
-        if self.total == 0 {
+        self.search(self.total, share, |i| self.tree[i])
+    }
+
+    /// The same of what has been added since the histogram was as `earlier`.
+    pub(crate) fn percentile_since(&self, earlier: &Self, share: f64) -> Option<usize> {
+        let total = self.total.wrapping_sub(earlier.total);
+        self.search(total, share, |i| self.tree[i].wrapping_sub(earlier.tree[i]))
+    }
+
+    fn search(&self, total: u32, share: f64, node: impl Fn(usize) -> u32) -> Option<usize> {
+        if total == 0 {
             return None;
         }
-        let target = ((share * f64::from(self.total)).ceil() as u32).clamp(1, self.total);
+        let target = ((share * f64::from(total)).ceil() as u32).clamp(1, total);
         let (mut bin, mut below) = (0, 0);
         let mut step = self.bins().next_power_of_two();
         while step > 0 {
             let next = bin + step;
-            if next < self.tree.len() && below + self.tree[next] < target {
-                below += self.tree[next];
+            if next < self.tree.len() && below + node(next) < target {
+                below += node(next);
                 bin = next;
             }
             step /= 2;
@@ -59,27 +96,89 @@ impl Histogram {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn histogram(lengths: &[usize], bins: usize) -> Histogram {
+        let mut h = Histogram::new(bins);
+        lengths.iter().for_each(|&length| h.add(length, 1));
+        h
+    }
+
+    /// The percentile by its definition: sort, and count.
+    fn naive(samples: &[usize], bins: usize, share: f64) -> Option<usize> {
+        let mut sorted: Vec<usize> = samples.iter().map(|&s| s.clamp(1, bins)).collect();
+        sorted.sort_unstable();
+        let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
+        sorted.get(rank - 1).copied()
+    }
 
     #[test]
     fn the_percentile_is_the_smallest_bin_that_reaches_the_share() {
-        let mut h = Histogram::new(64);
-        assert_eq!(h.percentile(0.9), None);
+        assert_eq!(Histogram::new(64).percentile(0.9), None);
         // Nine events of 8 packets or fewer, one of 20.
-        for length in [1, 2, 3, 4, 5, 6, 7, 8, 8, 20] {
-            h.add(length);
-        }
+        let mut h = histogram(&[1, 2, 3, 4, 5, 6, 7, 8, 8, 20], 64);
         assert_eq!(h.percentile(0.9), Some(8));
         assert_eq!(h.percentile(0.91), Some(20));
         assert_eq!(h.percentile(0.0), Some(1));
-        h.remove(20);
-        assert_eq!(h.percentile(1.0), Some(8));
+        let earlier = h.clone();
+        assert_eq!(h.percentile_since(&earlier, 0.5), None);
+        h.add(5, 1);
+        assert_eq!(h.percentile_since(&earlier, 1.0), Some(5));
     }
 
     #[test]
     fn longer_ones_count_in_the_last_bin() {
-        let mut h = Histogram::new(50);
-        h.add(1000);
-        assert_eq!(h.percentile(0.5), Some(50));
+        assert_eq!(histogram(&[1000], 50).percentile(0.5), Some(50));
+    }
+
+    #[test]
+    fn differences_outlive_the_wrapping_of_the_counts() {
+        let mut h = Histogram::new(10);
+        h.add(2, u32::MAX - 1);
+        let earlier = h.clone();
+        for bin in [2, 3, 4, 9] {
+            h.add(bin, 1);
+        }
+        assert_eq!(h.total(), 2, "wrapped");
+        assert_eq!(h.percentile_since(&earlier, 0.5), Some(3));
+        assert_eq!(h.percentile_since(&earlier, 1.0), Some(9));
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_those_of_the_sorted_samples(
+            bins in 1_usize..200,
+            before in prop::collection::vec(0_usize..250, 0..60),
+            after in prop::collection::vec(0_usize..250, 0..60),
+            share in 0.0..=1.0_f64,
+        ) {
+            let earlier = histogram(&before, bins);
+            prop_assert_eq!(earlier.percentile(share), naive(&before, bins, share));
+            let mut h = earlier.clone();
+            after.iter().for_each(|&length| h.add(length, 1));
+            prop_assert_eq!(h.percentile_since(&earlier, share), naive(&after, bins, share));
+            let all = [before, after].concat();
+            prop_assert_eq!(h.total() as usize, all.len());
+            prop_assert_eq!(h.percentile(share), naive(&all, bins, share));
+        }
+
+        #[test]
+        fn halving_halves_every_bin(
+            bins in 1_usize..200,
+            samples in prop::collection::vec(0_usize..250, 0..120),
+            share in 0.0..=1.0_f64,
+        ) {
+            let mut h = histogram(&samples, bins);
+            h.halve();
+            let mut counts = vec![0_usize; bins + 1];
+            samples.iter().for_each(|&s| counts[s.clamp(1, bins)] += 1);
+            let halves = counts.iter().enumerate();
+            let left: Vec<usize> =
+                halves.flat_map(|(bin, &n)| std::iter::repeat_n(bin, n.div_ceil(2))).collect();
+            prop_assert_eq!(h.total() as usize, left.len());
+            prop_assert_eq!(h.percentile(share), naive(&left, bins, share));
+        }
     }
 }

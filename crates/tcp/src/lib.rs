@@ -26,6 +26,6 @@ pub use isn::initial_sequence_number;
 pub use observer::{Event, Ignored, Observer};
 pub use parameter::{Parameter, Unit};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Cause, LimitedTransmit, Pipe};
+pub use sender::{Cause, FastRecovery, LimitedTransmit, Pipe};
 pub use seq::SeqNr;
 pub use variant::{ROWS, Row, Variant};

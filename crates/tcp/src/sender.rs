@@ -8,6 +8,7 @@ mod counted_pipe;
 mod eifel;
 mod f_rto;
 mod facts;
+mod fast_recovery;
 mod flow_control;
 mod limited_transmit;
 mod min_rtt;
@@ -30,7 +31,9 @@ pub(crate) mod wb_rto;
 use unruffled_units::{Duration, Instant};
 
 pub use counted_pipe::Pipe;
+pub use fast_recovery::FastRecovery;
 pub use limited_transmit::LimitedTransmit;
+pub(crate) use recovery::RESTORE;
 pub use retransmissions::Cause;
 pub(crate) use transmit::Transmission;
 
@@ -96,6 +99,7 @@ struct Parts {
     limited_transmit: LimitedTransmit,
     reduction: Reduction,
     pipe: Pipe,
+    fast_recovery: FastRecovery,
     flavour: Flavour,
     enhanced_sampling: bool,
     grows_while_waiting: bool,
@@ -137,6 +141,8 @@ pub(crate) struct Sender {
     /// Duplicate acknowledgements since the last new one, for peers without SACK.
     dupacks: u32,
     counted_pipe: CountedPipe,
+    /// SND.NXT when the last loss was detected (RFC 6582).
+    recover: Option<u64>,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
@@ -167,10 +173,11 @@ impl Sender {
         Self {
             parts: Parts {
                 acks: row.acks,
-                undo: row.undo,
+                undo: variant.undo(),
                 limited_transmit: variant.limited_transmit(),
                 reduction: row.reduction,
                 pipe: config.pipe,
+                fast_recovery: config.fast_recovery,
                 flavour: row.flavour,
                 enhanced_sampling: rtt_percentile.is_some(),
                 grows_while_waiting: row.grows_while_waiting,
@@ -202,6 +209,7 @@ impl Sender {
             probe: Probe::default(),
             dupacks: 0,
             counted_pipe: CountedPipe::default(),
+            recover: None,
             fast_retransmit_due: false,
             high_rxt: 0,
             rescued_to: 0,
@@ -349,7 +357,7 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
-        if advanced && !reversed && !matches!(phase_before, Phase::Recovery { .. }) {
+        if advanced && !reversed && self.grows_after(phase_before) {
             if window_was_full {
                 self.grow(delivery.passed, now);
             } else {

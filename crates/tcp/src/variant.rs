@@ -14,16 +14,17 @@ use crate::control::westwood::Westwood;
 use crate::control::{CongestionControl, Reno};
 use crate::detect::LossDetector;
 use crate::parameter::{Parameter, Values};
-use crate::sender::LimitedTransmit;
-use crate::sender::tcp_pr::TcpPr;
+use crate::sender::tcp_pr::{Form, TcpPr};
 use crate::sender::wb_rto::{Scale, WbRto};
+use crate::sender::{LimitedTransmit, RESTORE};
 
 /// What a sender does when it finds that a reduction of the window was needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// Nothing.
     None,
-    /// Slow-start back up to the old window, without a burst (RR-TCP, section 2.1).
+    /// Slow-start back up to the old window, without a burst (RFC 2883, section 5.2; AVG-DEV,
+    /// section III-A).
     SlowStart,
     /// Take the old window and threshold again at once, as Linux does.
     AtOnce,
@@ -75,7 +76,13 @@ pub enum Conduct {
     /// The parts that the row names.
     Parts,
     /// TCP-PR, which is all of them in one: it takes no other part.
-    TcpPr,
+    TcpPr(Form),
+}
+
+impl Conduct {
+    fn is_tcp_pr(self) -> bool {
+        matches!(self, Self::TcpPr(_))
+    }
 }
 
 /// Congestion control.
@@ -105,7 +112,7 @@ pub struct Row {
     pub(crate) detector: fn(&Values<'_>) -> Box<dyn LossDetector>,
     /// Loss detection in words.
     pub detection: &'static str,
-    /// Response to needless reductions.
+    /// Response to needless reductions; the parameter `restore`, if the row has it, goes before.
     pub undo: Undo,
     /// Limited transmit; the parameter `limited_transmit`, if the row has it, goes before.
     pub limited_transmit: LimitedTransmit,
@@ -184,7 +191,7 @@ impl Variant {
     /// Why `part` does not go with what the sender is made of, if it does not.
     fn clash(&self, part: &Part) -> Option<String> {
         let name = part.name;
-        if self.row.conduct == Conduct::TcpPr {
+        if self.row.conduct.is_tcp_pr() {
             return Some(format!(
                 "{} has its own loss detection, timer and congestion control: expected no parts",
                 self.row.name
@@ -261,8 +268,8 @@ impl Variant {
             Acks::Sack => "selective, with DSACK",
             Acks::Cumulative => "cumulative, duplicates say nothing",
         };
-        let by_tcp_pr = row.conduct == Conduct::TcpPr;
-        let undo = match row.undo {
+        let by_tcp_pr = row.conduct.is_tcp_pr();
+        let undo = match self.undo() {
             Undo::None => "none",
             Undo::SlowStart => "DSACK restore, slow start up to the old window",
             Undo::AtOnce => "DSACK restore at once",
@@ -331,7 +338,17 @@ impl Variant {
 
     /// TCP-PR's machine, if the sender lives by it.
     pub(crate) fn tcp_pr(&self, config: &Config) -> Option<TcpPr> {
-        (self.row.conduct == Conduct::TcpPr).then(|| TcpPr::build(&self.values(), config))
+        let Conduct::TcpPr(form) = self.row.conduct else { return None };
+        Some(TcpPr::build(form, &self.values(), config))
+    }
+
+    /// What becomes of the window when its reduction proves needless.
+    pub(crate) fn undo(&self) -> Undo {
+        match self.values().find_choice(RESTORE.name) {
+            None => self.row.undo,
+            Some("at-once") => Undo::AtOnce,
+            Some(_) => Undo::SlowStart,
+        }
     }
 
     pub(crate) fn limited_transmit(&self) -> LimitedTransmit {
@@ -342,10 +359,7 @@ impl Variant {
     pub(crate) fn wb_rto(&self, config: &Config) -> Option<WbRto> {
         match self.row.timer {
             Timer::Rfc6298 => None,
-            Timer::WbRto(scale) => {
-                let gain = self.values().get("awnd_gain");
-                Some(WbRto::new(scale, gain, f64::from(config.initial_window), config.seed))
-            }
+            Timer::WbRto(scale) => Some(WbRto::build(&self.values(), scale, config)),
         }
     }
 
@@ -400,7 +414,7 @@ mod tests {
             for parts in ["+cubic+eifel+f-rto", "+f-rto+eifel", "+westwood"] {
                 let name = format!("{}{parts}", row.name);
                 let Ok(variant) = Variant::parse(&name) else {
-                    let whole = row.conduct == Conduct::TcpPr;
+                    let whole = row.conduct.is_tcp_pr();
                     assert!(whole || row.control != Control::Reno, "{name}");
                     continue;
                 };
@@ -418,7 +432,7 @@ mod tests {
     fn a_sender_that_is_all_of_one_piece_takes_no_parts() {
         let change = Change::Control(Control::Reno);
         let part = Part { name: "other", about: "", source: "", change, parameters: &[] };
-        for name in ["tcp-pr", "tcp-pr-sack"] {
+        for name in ["tcp-pr", "tcp-pr-extreme", "tcp-pr-sack"] {
             let mut variant = Variant::named(name).expect("exists");
             let reason =
                 "has its own loss detection, timer and congestion control: expected no parts";

@@ -1,4 +1,4 @@
-//! The way back from a false fast retransmit: DSACK-R of RR-TCP (section 2.1; spec, section 1), which
+//! The way back from a false fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section 5.2), which
 //! believes a DSACK under the conditions of RFC 3708, section 3.
 
 mod trace;
@@ -27,6 +27,17 @@ fn the_window_comes_back_by_slow_start() {
     t.at(205).ack("C9").cwnd(10.0).sends("18 19");
     // Then congestion avoidance: 1/cwnd.
     t.at(206).ack("C10").cwnd(10.1).sends("20");
+}
+
+/// The other reading of RR-TCP, section 4.3: "reinstatement of the previous window value".
+#[test]
+fn the_window_comes_back_at_once_if_so_chosen() {
+    let mut t = Trace::of("dsack-r").set("restore", "at-once").window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2-4").sees("fast-retransmit").cwnd(5.0).sends("R1");
+    t.at(103).ack("C4").sees("").sends("");
+    t.at(200).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit, recovered");
+    t.ssthresh(f64::INFINITY).cwnd(10.0).sends("11-14");
 }
 
 /// `sack` makes no use of DSACK.

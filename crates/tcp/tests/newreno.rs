@@ -60,6 +60,58 @@ fn renos_first_new_acknowledgement_ends_recovery() {
     t.at(303).ack("C17").sees("recovered").cwnd(2.75).sends("18 19");
 }
 
+/// ns-2, tcp-reno.cc: the acknowledgement that ends recovery grows the window too, and with `bugFix_`
+/// no duplicates count until more than was outstanding at the fast retransmit is acknowledged.
+#[test]
+fn renos_recovery_in_ns2_happens_once_a_window() {
+    let mut t = Trace::of("reno").fast_recovery_of_ns2().window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C1").sends("11 12");
+    t.at(101).ack("C1").sends("13");
+    t.at(102).ack("C1").sends("14");
+    t.at(103).ack("C1").sees("fast-retransmit").cwnd(5.5).sends("R2");
+    // 2 was late, and so is 5.
+    t.at(104).ack("C4").sees("recovered").cwnd(5.5 + 1.0 / 5.5).sends("");
+    for _ in 0..5 {
+        t.at(105).ack("C4").sees("").sends("");
+    }
+    // All that was sent before the fast retransmit, and no more.
+    t.at(106).ack("C14").sees("").and_so_on();
+    for _ in 0..5 {
+        t.at(107).ack("C14").sees("").and_so_on();
+    }
+    t.at(108).ack("C15").sees("").and_so_on();
+    t.at(109).ack("C15").and_so_on();
+    t.at(110).ack("C15").and_so_on();
+    t.at(111).ack("C15").sees("fast-retransmit").sends("R16");
+}
+
+/// RFC 6582, section 3.2, step 2: what was resent needlessly makes duplicates that start nothing
+/// before more than `recover` is acknowledged.
+#[test]
+fn duplicates_of_needless_retransmissions_start_nothing() {
+    let mut t = Trace::of("newreno").window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C1").sends("11 12");
+    t.at(101).ack("C1").sends("13");
+    t.at(102).ack("C1").sends("14");
+    t.at(103).ack("C1").sees("fast-retransmit").sends("R2");
+    // 2 was late, nothing is lost: each acknowledgement is a partial one.
+    t.at(104).ack("C5").sees("").sends("R6");
+    for acknowledged in 6..=13 {
+        t.at(105).ack(&format!("C{acknowledged}")).sees("").and_so_on();
+    }
+    t.at(106).ack("C14").sees("recovered").and_so_on();
+    // The second copies of 2 and 6 to 9 arrive.
+    for _ in 0..5 {
+        t.at(205).ack("C14").sees("").and_so_on();
+    }
+    t.at(206).ack("C15").sees("").and_so_on();
+    t.at(207).ack("C15").and_so_on();
+    t.at(208).ack("C15").and_so_on();
+    t.at(209).ack("C15").sees("fast-retransmit").sends("R16");
+}
+
 /// RFC 5681, section 2: an acknowledgement that changes the window is no duplicate.
 #[test]
 fn a_window_update_is_no_duplicate() {
@@ -95,4 +147,17 @@ fn duplicates_after_a_timeout_start_nothing() {
         t.at(1201).ack("C2").sees("").and_so_on();
     }
     t.at(1300).ack("C8").sees("recovered");
+}
+
+/// RFC 5682, section 2.1, step 3b: a timeout that proves spurious forbids no fast retransmit.
+#[test]
+fn a_spurious_timeout_forbids_no_fast_retransmit() {
+    let mut t = Trace::of("newreno+f-rto").window(8).start();
+    t.sends("1-8");
+    t.at(1000).timer().sees("timeout").sends("T1");
+    t.at(1001).ack("C1").sends("9 10");
+    t.at(1002).ack("C2").sees("false-timeout, recovered").and_so_on();
+    t.at(1003).ack("C2").and_so_on();
+    t.at(1004).ack("C2").and_so_on();
+    t.at(1005).ack("C2").sees("fast-retransmit").sends("R3");
 }

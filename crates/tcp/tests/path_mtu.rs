@@ -130,3 +130,16 @@ fn without_counted_options_sizes_are_payload() {
     let mut t = End::established(config());
     t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1").too_big(640, 1).says(". 1:601 a1");
 }
+
+/// TCP-PR keeps a window of its own, and with each packet the window of the time when it left. All
+/// are in packets, which are half as large now: 4 of 1460 octets are 8 of 730, filled by slow start.
+#[test]
+fn tcp_pr_counts_its_windows_in_the_smaller_packets() {
+    let config = Config { initial_window: 4, ..wire(1460) };
+    let mut t = End::connected_as("tcp-pr", config, "S. 0 a1 w65535 mss1460 sackok");
+    t.writes(20_000).says(". 1:1461 a1, . 1461:2921 a1, . 2921:4381 a1, . 4381:5841 a1");
+    t.too_big(770, 1).says(". 1:731 a1");
+    let window = t.connection.window();
+    assert_eq!((window.cwnd, window.ssthresh), (1.0, f64::INFINITY));
+    t.gets(". 1 a731").says(". 731:1461 a1, . 1461:2191 a1");
+}

@@ -143,7 +143,8 @@ fn the_threshold_keeps_to_its_bounds() {
     t.at(100).ack("C2").sees("reordered 1").dupthresh(3).and_so_on();
 }
 
-/// Table 2: a sample counts for 80 s (in ticks of about a millisecond).
+/// Table 2: a sample counts for 80 s, and section 4.1.2: "Periodically, events older than the history
+/// period are deleted", here at whole seconds.
 #[test]
 fn a_sample_lives_for_eighty_seconds() {
     let mut t = Trace::of("rr-fa").writes(9).start();
@@ -151,9 +152,11 @@ fn a_sample_lives_for_eighty_seconds() {
     one_late(&mut t, 100, 1, 8);
     t.dupthresh(9);
     t.at(80_000).writes(1).sends("10");
-    t.at(80_097).ack("C10").dupthresh(9);
-    t.writes(1).sends("11");
-    t.at(80_103).ack("C11").dupthresh(3);
+    t.at(80_101).ack("C10").dupthresh(9);
+    t.at(80_900).writes(1).sends("11");
+    t.at(80_999).ack("C11").dupthresh(9);
+    t.writes(1).sends("12");
+    t.at(81_000).ack("C12").dupthresh(3);
 }
 
 /// Plays a false fast retransmit of segment 1 at 100 ms, found out at 300 ms.
@@ -257,26 +260,37 @@ fn with_a_high_threshold() -> Trace {
 }
 
 /// Section 4.3, Limited Transmit: C_LT = (I/R)·W − d, and above C_FFR it lowers the FA ratio by
-/// S·C_LT/C_FFR.
+/// S·C_LT/C_FFR. "When the sender exhausts limited transmit, we store the time this event occurs":
+/// the tenth duplicate does; d counts the four beyond it, in as many acknowledgements or in one.
 #[test]
 fn idle_time_after_limited_transmit_lowers_the_fa_ratio() {
-    for (idle, lowers) in [(100, true), (70, false)] {
+    for (idle, at_once, lowers) in [(100, false, true), (100, true, true), (80, false, false)] {
         let mut t = with_a_high_threshold();
         for k in 1..=10 {
-            t.at(400).ack(&format!("C30 S32-{}", 31 + k)).and_so_on();
+            t.at(390 + k).ack(&format!("C30 S32-{}", 31 + k)).sends(&format!("{}", 40 + k));
         }
-        // The eleventh exhausts it; d = 3 more come.
-        for k in 11..=14 {
-            t.at(401).ack(&format!("C30 S32-{}", 31 + k)).sees("").sends("");
+        for k in if at_once { 14..=14 } else { 11..=14 } {
+            t.at(405).ack(&format!("C30 S32-{}", 31 + k)).sees("").sends("");
         }
         t.fa_ratio(0.9);
-        t.at(401 + idle).ack("C45").sees("reordered 14").and_so_on();
+        t.at(400 + idle).ack("C45").sees("reordered 14").and_so_on();
         // W = 10, D = R (none has been false yet): C_FFR = 1·(10 − 1 + 1)/2 = 5.
         let r = t.connection().srtt().unwrap().as_millis_f64();
-        let cost = idle as f64 / r * 10.0 - 3.0;
+        let cost = idle as f64 / r * 10.0 - 4.0;
         assert_eq!(cost > 5.0, lowers, "the cost of {idle} ms is {cost} with R = {r} ms");
         t.fa_ratio(if lowers { 0.9 - 0.01 * cost / 5.0 } else { 0.9 });
     }
+}
+
+/// The bound that counts is limited transmit's own: a peer's window that ends before it makes the
+/// sender idle as well, and says nothing of the threshold.
+#[test]
+fn a_wait_for_the_peers_window_is_no_idle_period() {
+    let mut t = Trace::of("rr-ta").fixed_window(10).peer_window(10).start();
+    t.sends("1-10");
+    one_late(&mut t, 100, 1, 9);
+    t.sends("").dupthresh(10).at(200).ack("C10 S12-20").sees("").sends("");
+    t.at(900).ack("C20").sees("reordered 9").fa_ratio(0.9);
 }
 
 /// A timeout ends the idle period; it does not count.

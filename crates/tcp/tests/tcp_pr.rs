@@ -1,5 +1,5 @@
-//! TCP-PR on connections, as packet traces: `tcp-pr` and `tcp-pr-sack`. Lines are those of Table 3
-//! of the paper. The round trip of the handshake is 100 ms, so mxrtt starts with 300 ms; a packet is
+//! TCP-PR on connections, as packet traces: `tcp-pr` (Table 1 of the paper), `tcp-pr-extreme` and
+//! `tcp-pr-sack` (Table 3). Lines are those of Table 3, which has Table 1's numbers. The round trip of the handshake is 100 ms, so mxrtt starts with 300 ms; a packet is
 //! dropped just past that (the paper's `>`). Each timer finds one drop, and line 13 flushes behind
 //! it.
 
@@ -67,10 +67,55 @@ fn a_false_drop_is_reported_and_not_undone() {
     t.cwnd(2.9).ssthresh(2.0);
 }
 
+/// One loss of eight, and nothing behind it can be acknowledged: by Table 1 the window is halved once,
+/// and half of it is sent again for nothing before the hole is.
+#[test]
+fn without_sack_one_loss_lets_the_whole_window_expire() {
+    let mut t = Trace::of("tcp-pr").window(8).start();
+    t.sends("1-8");
+    t.at(100).ack("C0").sends("");
+    // Line 9: cwnd(1)/2 = 4. Seven wait; 1 leaves when three do (line 24), and with each more that
+    // expires another one.
+    t.past(300).timer().sees("fast-retransmit").cwnd(4.0).sends("");
+    for _ in 2..=4 {
+        t.past(300).timer().sees("").sends("");
+    }
+    t.past(300).timer().sends("R1");
+    t.past(300).timer().sends("R2");
+    t.past(300).timer().sends("R3");
+    t.past(300).timer().sends("R4").cwnd(4.0).ssthresh(4.0);
+    // The hole is filled, all eight are acknowledged: one event, 4 + 1/4, and five leave.
+    t.at(400).ack("C8").sees("recovered").cwnd(4.25).sends("9-13");
+}
+
+/// The same by Table 3: the fourth drop of the burst counts as extreme losses (line 12b), although
+/// one packet of eight was lost.
+#[test]
+fn with_the_rules_for_extreme_losses_it_ends_in_a_pause() {
+    let mut t = Trace::of("tcp-pr-extreme").window(8).start();
+    t.sends("1-8");
+    t.past(300).timer().sees("fast-retransmit").cwnd(4.0).sends("");
+    for _ in 2..=4 {
+        t.past(300).timer().sees("").sends("");
+    }
+    t.past(300).timer().sees("timeout").cwnd(1.0).sends("").rto(1000.0);
+}
+
+/// Table 1 has no line 9b, and a window does not fall below one packet.
+#[test]
+fn without_the_rules_for_extreme_losses_the_wait_stays() {
+    let mut t = Trace::of("tcp-pr").window(1).writes(1).start();
+    t.sends("1");
+    t.past(300).timer().sees("fast-retransmit").cwnd(1.0).sends("R1").rto(300.0);
+    // Sent 1 ns past 300 ms, so due 1 ns past that and 300 ms.
+    t.past(600).after_ns(1).timer().cwnd(1.0).ssthresh(1.0).sends("R1").rto(300.0);
+    t.at(700).ack("C1").sees("recovered").no_timer();
+}
+
 /// Lines 12b to 12f: the fifth drop is the fourth of the burst, 4 > 4/2 + 1.
 #[test]
 fn extreme_losses_start_from_one_after_a_pause() {
-    let mut t = Trace::of("tcp-pr").window(8).start();
+    let mut t = Trace::of("tcp-pr-extreme").window(8).start();
     t.sends("1-8");
     t.past(300).timer().sees("fast-retransmit").cwnd(4.0).sends("");
     for _ in 2..=4 {
@@ -91,7 +136,7 @@ fn extreme_losses_start_from_one_after_a_pause() {
 /// Lines 8a to 9b: no packet gets through, and mxrtt doubles each time.
 #[test]
 fn with_a_window_of_one_the_wait_doubles() {
-    let mut t = Trace::of("tcp-pr").window(1).writes(1).start();
+    let mut t = Trace::of("tcp-pr-extreme").window(1).writes(1).start();
     t.sends("1");
     t.past(300).timer().sees("fast-retransmit").cwnd(1.0).sends("R1").rto(600.0);
     // Sent 1 ns past 300 ms, so due 1 ns past that and 600 ms.
@@ -104,7 +149,7 @@ fn with_a_window_of_one_the_wait_doubles() {
 /// would leave again with every nanosecond.
 #[test]
 fn a_round_trip_too_short_to_be_timed_still_leaves_a_packet_some_time() {
-    let mut t = Trace::of("tcp-pr").rtt(0).window(1).writes(1).start();
+    let mut t = Trace::of("tcp-pr-extreme").rtt(0).window(1).writes(1).start();
     t.sends("1").timer_past(1);
     let first = t.connection().poll_timeout().expect("a timer");
     t.past(1).timer().sends("R1");

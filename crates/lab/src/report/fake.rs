@@ -94,6 +94,7 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
         about: format!("what {name} does, in one line"),
         rows: (1..=5).map(row).collect(),
         trace: trace(index, shape),
+        records: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 use super::fixed::DUPTHRESH;
 use super::{LossDetector, Reordering, Rule, View};
 use crate::parameter::{Parameter, Unit, Values};
+use crate::sender::RESTORE;
 
 const fn constant(name: &'static str, default: f64, about: &'static str) -> Parameter {
     let range = (0.0, 1.0);
@@ -19,6 +20,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     constant("gamma", 0.7, "share of the timeout that recovery may take, γ in (8)"),
     constant("c1", 0.5, "what a timeout leaves of the average, C1 in (13)"),
     constant("c2", 0.25, "what a timeout leaves of the mean deviation, C2 in (14)"),
+    RESTORE,
 ];
 
 /// Average and mean deviation of the reordering lengths.

@@ -6,6 +6,7 @@
 use super::fixed::DUPTHRESH;
 use super::{AckFacts, FalseFastRetransmit, LossDetector, Rule, View};
 use crate::parameter::{Parameter, Unit, Values};
+use crate::sender::RESTORE;
 
 const WINDOW_SHARE: Parameter = Parameter {
     name: "window_share",
@@ -17,11 +18,12 @@ const WINDOW_SHARE: Parameter = Parameter {
 };
 
 /// What can be set of `ba-inc-n` and `ba-avg`.
-pub(crate) const PARAMETERS: &[Parameter] = &[WINDOW_SHARE];
+pub(crate) const PARAMETERS: &[Parameter] = &[WINDOW_SHARE, RESTORE];
 
 /// What can be set of `ba-inc`.
 pub(crate) const INC_PARAMETERS: &[Parameter] = &[
     WINDOW_SHARE,
+    RESTORE,
     Parameter {
         name: "increment",
         unit: Unit::Segments,
@@ -35,6 +37,7 @@ pub(crate) const INC_PARAMETERS: &[Parameter] = &[
 /// What can be set of `ba-ewma`.
 pub(crate) const EWMA_PARAMETERS: &[Parameter] = &[
     WINDOW_SHARE,
+    RESTORE,
     Parameter {
         name: "gain",
         unit: Unit::Number,
@@ -80,8 +83,6 @@ pub(crate) struct BlantonAllman {
     window_share: f64,
     /// Kept with its fraction, so that averages converge; in force is the whole part.
     dupthresh: f64,
-    /// The window before the latest fast retransmit: the one that comes back when it was false.
-    window_before: f64,
     /// The threshold as of the last acknowledgement.
     in_force: u32,
 }
@@ -108,7 +109,6 @@ impl BlantonAllman {
             adjust,
             window_share: values.get("window_share"),
             dupthresh: f64::from(DUPTHRESH),
-            window_before: 0.0,
             in_force: DUPTHRESH,
         })
     }
@@ -132,17 +132,15 @@ impl LossDetector for BlantonAllman {
         self.in_force = self.bounded(view.cwnd);
     }
 
-    fn on_recovery(&mut self, view: &View) {
-        self.window_before = view.cwnd;
-    }
-
     fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
         // What is remembered is bounded by the window that the restoration leads back to: the
         // present one, halved for nothing, would throw away what the DSACK has just taught. A
-        // smaller window bounds the threshold for as long as it is small, in `bounded`.
-        let greatest = self.window_share * self.window_before.max(view.cwnd);
+        // smaller window bounds the threshold for as long as it is small, in `bounded`; it keeps
+        // what is remembered from rising, and does not lower it.
+        let greatest = self.window_share * found.window.max(view.cwnd);
         let least = f64::from(DUPTHRESH);
-        self.dupthresh = self.adjust.apply(self.dupthresh, found.length).min(greatest).max(least);
+        let adjusted = self.adjust.apply(self.dupthresh, found.length);
+        self.dupthresh = adjusted.min(greatest.max(self.dupthresh)).max(least);
         self.in_force = self.bounded(view.cwnd);
     }
 
@@ -161,7 +159,6 @@ mod tests {
     fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
         let mut detector = detector(name);
         let mut each = |&length| {
-            detector.on_recovery(&view(0));
             detector.on_false_fast_retransmit(found_false(length), &view(0));
             let rule = detector.rule(&view(0));
             assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("has one")));
@@ -201,7 +198,6 @@ mod tests {
         // It is remembered so: a window of 100, which asks for 90 at most, does not raise it.
         let mut detector = detector("ba-inc-n");
         for _ in 0..3 {
-            detector.on_recovery(&view(0));
             detector.on_false_fast_retransmit(found_false(30), &view(0));
         }
         assert_eq!(detector.rule(&View { cwnd: 100.0, ..view(0) }), Rule::dupthresh(45));
@@ -210,7 +206,6 @@ mod tests {
     #[test]
     fn a_smaller_window_bounds_it_only_while_it_is_small() {
         let mut detector = detector("ba-inc-n");
-        detector.on_recovery(&view(0));
         // The DSACK finds the window halved, and the threshold bounded by that: 0.9·25 = 22.5.
         let halved = View { cwnd: 25.0, recovering: true, ..view(100) };
         detector.on_false_fast_retransmit(found_false(30), &halved);
@@ -225,11 +220,35 @@ mod tests {
     }
 
     #[test]
+    fn a_small_window_keeps_the_threshold_from_rising_and_does_not_lower_it() {
+        let small = View { cwnd: 10.0, ..view(0) };
+        let found = |length| FalseFastRetransmit { window: 20.0, ..found_false(length) };
+        // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2, 0.75·3 + 0.25·123.
+        let table = [
+            ("ba-inc", 30, 1, 33),
+            ("ba-inc-n", 1, 30, 33),
+            ("ba-avg", 1, 63, 31),
+            ("ba-ewma", 1, 123, 32),
+        ];
+        for (name, times, length, want) in table {
+            let mut detector = detector(name);
+            for _ in 0..times {
+                detector.on_false_fast_retransmit(found_false(length), &view(0));
+            }
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(33), "{name}");
+            // A window of 20 asks for 18: no rise. AVG and EWMA go down to 30 by their own rule,
+            // (33 + 30)/2 = 31.5 and 0.75·33 + 0.25·30 = 32.25.
+            detector.on_false_fast_retransmit(found(30), &small);
+            assert_eq!(detector.rule(&small), Rule::dupthresh(9), "{name}");
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "{name}");
+        }
+    }
+
+    #[test]
     fn a_timeout_resets_to_three_and_forgets() {
         for name in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
             let mut detector = detector(name);
             for _ in 0..8 {
-                detector.on_recovery(&view(0));
                 detector.on_false_fast_retransmit(found_false(30), &view(0));
             }
             assert!(detector.dupthresh() > Some(10), "{name} rose");
@@ -243,7 +262,6 @@ mod tests {
     fn without_a_length_only_inc_moves() {
         for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3), ("ba-ewma", 3)] {
             let mut detector = detector(name);
-            detector.on_recovery(&view(0));
             let unknown = FalseFastRetransmit { length: None, ..found_false(1) };
             detector.on_false_fast_retransmit(unknown, &view(0));
             assert_eq!(detector.dupthresh(), Some(want), "{name}");

@@ -48,7 +48,7 @@ pub(crate) fn late(length: u32) -> Reordering {
     Reordering { length, delay: ms(20) }
 }
 
-/// A fast retransmit proved false; its segment had this reordering length.
+/// A fast retransmit at a window of 50 proved false; its segment had this reordering length.
 pub(crate) fn found_false(length: u32) -> FalseFastRetransmit {
-    FalseFastRetransmit { lasted: ms(100), length: Some(length) }
+    FalseFastRetransmit { lasted: ms(100), window: 50.0, length: Some(length) }
 }

@@ -2,13 +2,12 @@
 //! threshold so that a chosen share of reordering events, the FA ratio, causes no false fast
 //! retransmit (section 4.2); costs move that share (section 4.3).
 
-use std::collections::VecDeque;
+use unruffled_units::Duration;
 
-use unruffled_units::{Duration, Instant};
-
+use super::rr_history::History;
 use super::{AckFacts, FalseFastRetransmit, Idle, LossDetector, Reordering, Rule, View, rr_costs};
-use crate::fenwick::Histogram;
 use crate::parameter::{Parameter, Unit, Values};
+use crate::sender::RESTORE;
 
 /// The parameters of Table 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,8 +19,6 @@ struct RrParameters {
     /// Bounds of the duplicate threshold, in segments.
     min_dupthresh: u32,
     max_dupthresh: u32,
-    /// How long a sample counts.
-    lifetime: Duration,
     /// S: the step of the FA ratio.
     step: f64,
     /// Gain of the average duration of false fast retransmits.
@@ -96,32 +93,18 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         about: "share of the round-trip times that the timeout covers",
         source: "RR-TCP, table 2",
     },
+    RESTORE,
 ];
 
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
 const MAX_FA_RATIO: f64 = 0.99;
-
-/// One live sample, in eight bytes: there is one for every reordering event of the last 80 s.
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    /// When it was taken, in units of about a millisecond, modulo 2^32.
-    tick: u32,
-    length: u32,
-}
-
-/// A point in time in [`Sample`]'s units: 2^20 ns.
-fn tick(now: Instant) -> u32 {
-    (now.as_nanos() >> 20) as u32
-}
 
 /// DSACK-FA and DSACK-TA.
 #[derive(Debug)]
 pub(crate) struct Rr {
     parameters: RrParameters,
     fa_ratio: f64,
-    lengths: Histogram,
-    /// The samples that the histogram holds, oldest first.
-    samples: VecDeque<Sample>,
+    history: History,
     dupthresh: u32,
     /// D: average time from a false fast retransmit to its discovery.
     false_duration: Option<Duration>,
@@ -145,38 +128,23 @@ impl Rr {
             adapt,
             min_dupthresh,
             max_dupthresh: values.segments("max_dupthresh").max(min_dupthresh),
-            lifetime: values.time("history"),
             step: values.get("step"),
             gain: values.get("gain"),
             limited_transmit: values.get("limited_transmit"),
         };
         Self {
             fa_ratio: parameters.fa_ratio,
-            lengths: Histogram::new(parameters.max_dupthresh as usize),
-            samples: VecDeque::new(),
+            history: History::new(values.time("history"), parameters.max_dupthresh),
             dupthresh: parameters.min_dupthresh,
             false_duration: None,
             parameters,
         }
     }
 
-    fn expire(&mut self, now: Instant) -> bool {
-        let lifetime = (self.parameters.lifetime.as_nanos() >> 20) as u32;
-        let before = self.samples.len();
-        while let Some(&sample) = self.samples.front() {
-            if tick(now).wrapping_sub(sample.tick) <= lifetime {
-                break;
-            }
-            self.lengths.remove(sample.length as usize);
-            self.samples.pop_front();
-        }
-        self.samples.len() < before
-    }
-
     fn set_dupthresh(&mut self) {
         let p = &self.parameters;
-        self.dupthresh = match self.lengths.percentile(self.fa_ratio) {
-            Some(length) => (length as u32 + 1).clamp(p.min_dupthresh, p.max_dupthresh),
+        self.dupthresh = match self.history.percentile(self.fa_ratio) {
+            Some(length) => (length + 1).clamp(p.min_dupthresh, p.max_dupthresh),
             None => p.min_dupthresh,
         };
     }
@@ -209,15 +177,13 @@ impl LossDetector for Rr {
     }
 
     fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
-        if self.expire(view.now) {
+        if self.history.expire(view.now) {
             self.set_dupthresh();
         }
     }
 
     fn on_reordering(&mut self, sample: Reordering, view: &View) {
-        let length = sample.length.min(self.parameters.max_dupthresh);
-        self.samples.push_back(Sample { tick: tick(view.now), length });
-        self.lengths.add(length as usize);
+        self.history.add(sample.length, view.now);
         self.set_dupthresh();
     }
 

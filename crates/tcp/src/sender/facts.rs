@@ -174,7 +174,8 @@ impl Sender {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             let view = self.view(now);
             if reverted.cause == Cause::FastRetransmit {
-                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
+                let window = reverted.saved.cwnd;
+                let found = FalseFastRetransmit { lasted: reverted.lasted, window, length };
                 self.detector.on_false_fast_retransmit(found, &view);
             }
             if reverted.latest {

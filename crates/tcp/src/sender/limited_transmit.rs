@@ -36,11 +36,11 @@ impl LimitedTransmit {
         }
     }
 
-    /// Whether the bound, and not the number of duplicates, holds the sender back.
-    pub(crate) fn exhausted(self, dupacks: u32, cwnd: f64) -> bool {
+    /// How many of `dupacks` have come beyond the bound, once that is used up.
+    pub(crate) fn beyond(self, dupacks: u32, cwnd: f64) -> Option<u32> {
         match self {
-            Self::Windows(windows) => f64::from(dupacks) > windows * cwnd,
-            _ => false,
+            Self::Windows(windows) => dupacks.checked_sub((windows * cwnd) as u32),
+            _ => None,
         }
     }
 }
@@ -59,18 +59,21 @@ impl core::fmt::Display for LimitedTransmit {
     }
 }
 
-/// Watches for periods in which limited transmit was exhausted.
+/// Watches for periods in which limited transmit is exhausted (RR-TCP, section 4.3): from the
+/// duplicate that uses up the bound to the acknowledgement that advances the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdleWatch {
     since: Option<(Instant, u32)>,
 }
 
 impl IdleWatch {
-    /// A duplicate acknowledgement came and limited transmit's bound forbade a segment.
-    pub(crate) fn blocked(&mut self, now: Instant) {
+    /// Duplicates, `new` of them segments newly SACKed, have come with the bound used up, `beyond`
+    /// of them beyond it. The segments are counted and not the acknowledgements: what the paper
+    /// takes off is what "partially filled the pipe", also where acknowledgements were lost.
+    pub(crate) fn exhausted(&mut self, new: u32, beyond: u32, now: Instant) {
         match &mut self.since {
-            Some((_, dupacks)) => *dupacks += 1,
-            None => self.since = Some((now, 0)),
+            Some((_, dupacks)) => *dupacks += new,
+            None => self.since = Some((now, new.min(beyond))),
         }
     }
 
@@ -104,8 +107,8 @@ impl Sender {
             }
         } else if delivery.sacked > 0 || ack.duplicate {
             let waiting = self.board.sacked().max(self.dupacks);
-            if self.parts.limited_transmit.exhausted(waiting, self.window.cwnd) {
-                self.idle.blocked(now);
+            if let Some(beyond) = self.parts.limited_transmit.beyond(waiting, self.window.cwnd) {
+                self.idle.exhausted(delivery.sacked.max(1), beyond, now);
             }
         }
     }
@@ -120,5 +123,36 @@ mod tests {
         let allowance = |dupacks| LimitedTransmit::EveryOther.allowance(dupacks, 4.0);
         let released: Vec<u32> = (0..=9).map(allowance).collect();
         assert_eq!(released, [0, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    }
+
+    #[test]
+    fn the_bound_is_used_up_by_the_duplicate_that_releases_the_last_segment() {
+        let limited = LimitedTransmit::Windows(1.0);
+        for (dupacks, beyond) in [(9, None), (10, Some(0)), (13, Some(3))] {
+            // 10.7: ten whole segments.
+            assert_eq!(limited.beyond(dupacks, 10.7), beyond);
+            assert_eq!(limited.allowance(dupacks, 10.7), dupacks.min(10));
+        }
+        assert_eq!(LimitedTransmit::Windows(f64::INFINITY).beyond(1000, 10.0), None);
+        assert_eq!(LimitedTransmit::EveryOther.beyond(1000, 10.0), None);
+    }
+
+    #[test]
+    fn an_idle_period_counts_what_is_sacked_beyond_the_bound() {
+        let at = Instant::from_millis;
+        let mut watch = IdleWatch::default();
+        assert_eq!(watch.advanced(at(0)), None);
+        // Four at once, of which three are beyond; then two, and one.
+        watch.exhausted(4, 3, at(100));
+        watch.exhausted(2, 5, at(110));
+        watch.exhausted(1, 6, at(120));
+        let idle = watch.advanced(at(150)).expect("was exhausted");
+        assert_eq!((idle.duration.as_millis_f64(), idle.dupacks), (50.0, 6));
+        // The next hole: the bound is used up from its first duplicate on.
+        watch.exhausted(1, 7, at(200));
+        assert_eq!(watch.advanced(at(210)).expect("was exhausted").dupacks, 1);
+        watch.exhausted(1, 7, at(300));
+        watch.cancel();
+        assert_eq!(watch.advanced(at(310)), None);
     }
 }

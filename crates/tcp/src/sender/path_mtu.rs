@@ -16,10 +16,15 @@ impl Sender {
         self.set_mss(mss);
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.on_smaller_packets(ratio);
+        }
         if !self.split() {
             return;
         }
-        if self.tcp_pr.is_some() {
+        if let Some(pr) = &mut self.tcp_pr {
+            pr.restart();
+            self.window = pr.window();
             self.phase = Phase::Loss { point: self.nxt };
             self.timers.set(Timer::Detect, now);
             return;

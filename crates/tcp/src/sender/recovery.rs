@@ -11,8 +11,19 @@ use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
 use crate::control::Window;
 use crate::observer::{Event, Observer};
+use crate::parameter::Parameter;
 use crate::timers::Timer;
 use crate::variant::{Acks, Reduction, Undo};
+
+/// How the window comes back. RR-TCP says only that DSACKs "permit reinstatement of the previous
+/// window value" (section 4.3); the RFC that it builds on slow-starts up to it, and so does AVG-DEV,
+/// which has it from Blanton and Allman.
+pub(crate) const RESTORE: Parameter = Parameter::choice(
+    "restore",
+    &["slow-start", "at-once"],
+    "how the window comes back after a false fast retransmit",
+    "RFC 2883, section 5.2; AVG-DEV, section III-A",
+);
 
 impl Sender {
     /// The cumulative point advanced: recovery may be over.
@@ -64,7 +75,8 @@ impl Sender {
         } else if self.phase == Phase::Open && ack.duplicate {
             let view = self.view(now);
             let dupthresh = self.detector.rule(&view).dupthresh.unwrap_or(u32::MAX);
-            if self.dupacks >= dupthresh && self.board.mark_first_lost() {
+            let due = self.dupacks >= dupthresh && self.may_begin_recovery();
+            if due && self.board.mark_first_lost() {
                 self.begin_recovery(now, observer);
             }
         }
@@ -107,6 +119,7 @@ impl Sender {
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt };
+        self.set_recover();
         self.fast_retransmit_due = true;
         if self.parts.pipe == Pipe::Counted && self.parts.acks == Acks::Sack {
             self.counted_pipe.begin(self.board.outstanding(), self.board.sacked());
@@ -161,6 +174,7 @@ impl Sender {
             self.reduce(true, now);
         }
         self.phase = Phase::Loss { point: self.nxt };
+        self.set_recover();
         self.dupacks = 0;
         self.fast_retransmit_due = false;
         self.counted_pipe.end();

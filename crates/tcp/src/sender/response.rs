@@ -105,13 +105,15 @@ impl Sender {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             if reverted.cause == Cause::FastRetransmit {
                 let view = self.view(now);
-                let found = FalseFastRetransmit { lasted: reverted.lasted, length };
+                let window = reverted.saved.cwnd;
+                let found = FalseFastRetransmit { lasted: reverted.lasted, window, length };
                 self.detector.on_false_fast_retransmit(found, &view);
             }
         }
         // A DSACK has told already.
         let Some(saved) = saved else { return false };
         self.control.on_undo(&self.window, &saved);
+        self.forget_recover();
         // Step 8: nothing more of what was held for lost is resent.
         if self.phase != Phase::Open {
             self.board.forgive();

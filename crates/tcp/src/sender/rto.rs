@@ -139,7 +139,8 @@ impl Rto {
     }
 }
 
-/// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour.
+/// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour. After
+/// 2^32 of them each counts half.
 #[derive(Clone, Debug)]
 struct RttTail {
     percentile: f64,
@@ -159,7 +160,10 @@ impl RttTail {
         let octave = u64::from(micros.ilog2());
         // The bits behind the leading one, scaled to the bins of an octave.
         let fraction = ((micros - (1 << octave)) * BINS_PER_OCTAVE) >> octave;
-        self.samples.add((octave * BINS_PER_OCTAVE + fraction + 1) as usize);
+        if self.samples.total() == u32::MAX {
+            self.samples.halve();
+        }
+        self.samples.add((octave * BINS_PER_OCTAVE + fraction + 1) as usize, 1);
     }
 
     /// The upper end of the bin that the percentile falls in.
@@ -233,5 +237,19 @@ mod tests {
             r.sample(ms(100), 1.0);
         }
         assert!(r.base() <= ms(110), "1 of 801 is within the 0.2 % left out: {}", r.base());
+    }
+    #[test]
+    fn four_thousand_million_round_trips_are_no_fewer_than_the_last() {
+        let mut tail = RttTail::new(0.998);
+        tail.add(ms(100));
+        let usual = tail.bound();
+        // All but one: the bin that 100 ms fell in, from its upper end.
+        let bin = tail.samples.percentile(1.0).expect("one sample");
+        tail.samples.add(bin, u32::MAX - 1);
+        for _ in 0..1000 {
+            tail.add(ms(900));
+        }
+        assert_eq!(tail.bound(), usual, "1000 of 2^31 are within the 0.2 % left out");
+        assert_eq!(tail.samples.total(), u32::MAX / 2 + 1 + 1000);
     }
 }

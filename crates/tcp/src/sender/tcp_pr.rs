@@ -18,33 +18,45 @@ use crate::Config;
 use crate::control::Window;
 use crate::parameter::{Parameter, Unit, Values};
 
-/// What can be set of `tcp-pr` and `tcp-pr-sack`.
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        unit: Unit::Number,
-        default: 0.995,
-        range: (0.001, 0.999_999),
-        about: "what a round trip leaves of the largest round-trip time",
-        source: "TCP-PR, section 5",
-    },
-    Parameter {
-        name: "beta",
-        unit: Unit::Number,
-        default: 3.0,
-        range: (1.0, 1e3),
-        about: "how many of the largest round-trip times a packet may take",
-        source: "TCP-PR, section 5",
-    },
-    Parameter {
-        name: "extreme",
-        unit: Unit::Windows,
-        default: 0.5,
-        range: (0.0, 1e6),
-        about: "a burst of more drops than this and one more counts as extreme losses",
-        source: "TCP-PR, table 3, line 12b",
-    },
-];
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    unit: Unit::Number,
+    default: 0.995,
+    range: (0.001, 0.999_999),
+    about: "what a round trip leaves of the largest round-trip time",
+    source: "TCP-PR, section 5",
+};
+const BETA: Parameter = Parameter {
+    name: "beta",
+    unit: Unit::Number,
+    default: 3.0,
+    range: (1.0, 1e3),
+    about: "how many of the largest round-trip times a packet may take",
+    source: "TCP-PR, section 5",
+};
+/// With each packet acknowledged by itself the drops of a burst are losses, or nearly, as section 3.2
+/// has it; so the version that it proposes is the default.
+const FORM: Parameter = Parameter::choice(
+    "form",
+    &["extreme", "basic"],
+    "with the rules for extreme losses (table 3) or without (table 1)",
+    "TCP-PR, section 3.2",
+);
+
+/// What can be set of `tcp-pr` and `tcp-pr-extreme`.
+pub(crate) const PARAMETERS: &[Parameter] = &[ALPHA, BETA];
+/// What can be set of `tcp-pr-sack`.
+pub(crate) const SACK_PARAMETERS: &[Parameter] = &[ALPHA, BETA, FORM];
+
+/// Which of the paper's two tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Table 1.
+    Basic,
+    /// Table 3: extreme losses start from a window of one after a pause, the wait doubles while the
+    /// window is one, and nothing grows while a burst lasts.
+    Extreme,
+}
 
 /// mxrtt without a round-trip time, which the paper leaves open: what RFC 6298 (5.7) takes when the
 /// handshake gave none.
@@ -54,6 +66,9 @@ const COARSE: Duration = Duration::from_secs(1);
 /// No packet is given less than a tick of a coarse clock, which the paper leaves open: doubling would
 /// leave a wait of nothing at that, and the packet would be sent again without end.
 const LEAST: Duration = Duration::from_millis(1);
+/// The smallest window of Table 1, which has none: line 22 adds 1/cwnd, so that half a packet would
+/// grow by two, and a thousandth by a thousand.
+const LEAST_CWND: f64 = 1.0;
 /// A drop is when `time > time(n) + mxrtt`: strictly.
 const TICK: Duration = Duration::from_nanos(1);
 
@@ -87,9 +102,9 @@ pub(crate) enum Drop {
 /// to-be-sent are the packets that were dropped (the scoreboard's lost ones), then new data.
 #[derive(Clone, Debug)]
 pub(crate) struct TcpPr {
+    form: Form,
     alpha: f64,
     beta: f64,
-    extreme: f64,
     max_cwnd: f64,
     /// Doubling takes mxrtt no further than this.
     max_wait: Duration,
@@ -125,11 +140,17 @@ pub(crate) struct TcpPr {
 }
 
 impl TcpPr {
-    pub(crate) fn build(values: &Values<'_>, config: &Config) -> Self {
+    /// `form`, unless the parameter of that name says otherwise.
+    pub(crate) fn build(form: Form, values: &Values<'_>, config: &Config) -> Self {
+        let form = match values.find("form").map(|_| values.choice("form")) {
+            Some("basic") => Form::Basic,
+            Some(_) => Form::Extreme,
+            None => form,
+        };
         Self {
+            form,
             alpha: values.get("alpha"),
             beta: values.get("beta"),
-            extreme: values.get("extreme"),
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
             max_wait: config.max_rto,
             // Lines 1 to 4b; line 2 says 1, and every sender's initial window is configurable.
@@ -228,13 +249,15 @@ impl TcpPr {
         // Line 14. After a retransmission time(n) is the later time: no sample is too large.
         self.srtt = (self.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
         self.measure();
-        // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
-        if self.memorized > 0 {
-            return;
+        if self.form == Form::Extreme {
+            // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
+            if self.memorized > 0 {
+                return;
+            }
+            // Line 17b.
+            self.cburst = 0;
+            self.extreme_reached = false;
         }
-        // Line 17b.
-        self.cburst = 0;
-        self.extreme_reached = false;
         // The paper's senders always have data; without, the window would grow without bound.
         if self.starved {
             return;
@@ -257,6 +280,20 @@ impl TcpPr {
         while self.base < n && self.packets.pop_front().is_some() {
             self.base += 1;
         }
+    }
+
+    /// Packets are smaller than before by `ratio`: the windows stay, in octets.
+    pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
+        self.window.cwnd *= ratio;
+        self.window.ssthresh *= ratio;
+        self.packets.iter_mut().for_each(|packet| packet.cwnd *= ratio);
+    }
+
+    /// What had to be split is sent anew: the window is filled again by slow start.
+    pub(crate) fn restart(&mut self) {
+        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
+        self.window.cwnd = f64::from(self.to_be_ack) + 1.0;
+        self.slow_start = true;
     }
 
     /// Packets were split; what was too big for the path counts as dropped (line 6), which says
@@ -292,21 +329,25 @@ impl TcpPr {
             self.snapshot = self.next_serial();
             self.memorized = self.to_be_ack;
             self.extreme_reached = false;
-            // Lines 8a and 9.
-            if packet.cwnd > 1.0 {
-                self.window.cwnd = packet.cwnd / 2.0;
-            } else {
+            match self.form {
+                // Line 9 of Table 1.
+                Form::Basic => self.window.cwnd = (packet.cwnd / 2.0).max(LEAST_CWND),
+                // Lines 8a and 9 of Table 3.
+                Form::Extreme if packet.cwnd > 1.0 => self.window.cwnd = packet.cwnd / 2.0,
                 // Line 9b.
-                self.mxrtt = (self.mxrtt * 2).min(self.max_wait.max(self.mxrtt));
+                Form::Extreme => self.mxrtt = (self.mxrtt * 2).min(self.max_wait.max(self.mxrtt)),
             }
             // Line 10.
             self.window.ssthresh = self.window.cwnd;
             return Some((n, Drop::New));
         }
+        if self.form == Form::Basic {
+            return Some((n, Drop::Burst));
+        }
         // Line 12a.
         self.cburst = if self.memorized == 0 { 0 } else { self.cburst + 1 };
         // Line 12b.
-        if f64::from(self.cburst) <= self.window.cwnd * self.extreme + 1.0 {
+        if f64::from(self.cburst) <= self.window.cwnd / 2.0 + 1.0 {
             return Some((n, Drop::Burst));
         }
         // Lines 12c to 12f.

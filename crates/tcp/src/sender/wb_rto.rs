@@ -6,7 +6,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use unruffled_units::Duration;
 
-use crate::parameter::{Parameter, Unit};
+use crate::Config;
+use crate::parameter::{Parameter, Unit, Values};
 
 /// The weights a_1 to a_4, in seconds (section 5, footnotes 3 to 5).
 pub(crate) type Scale = [f64; 4];
@@ -29,6 +30,17 @@ pub(crate) const AWND_GAIN: Parameter = Parameter {
     source: "ns-2's awnd_ (windowThresh_); the paper gives none",
 };
 
+/// When, at a timeout, the largest window is sought anew. Sections 3.1 and 3.3 compute the timeout
+/// "whenever some sender times out" from the largest window "since the last timeout expiration",
+/// and in section 7.1.2 the timer after a blackout is not extended, which has c = 1: after the draw.
+/// "Each time a timeout happens" (section 3.1) allows for before it, which has c = 2.
+pub(crate) const FORGET: Parameter = Parameter::choice(
+    "forget",
+    &["before-draw", "after-draw"],
+    "when a timeout forgets the largest window: before or after the next timeout is drawn",
+    "WB-RTO, sections 3.1 and 7.1.2, which leave it open",
+);
+
 /// c: the penalty for the sender's part in the congestion (equation 4).
 fn penalty(cwnd: f64, max_cwnd: f64) -> f64 {
     if cwnd < 0.5 * max_cwnd {
@@ -50,8 +62,12 @@ fn weight(awnd: f64, scale: &Scale) -> f64 {
 pub(crate) struct WbRto {
     scale: Scale,
     gain: f64,
+    /// A timeout forgets the largest window only after the next draw.
+    forget_late: bool,
     /// The largest cwnd since the last timeout.
     max_cwnd: f64,
+    /// The next draw is the last one with this largest window.
+    forget_next: bool,
     /// The average window.
     awnd: f64,
     rng: Xoshiro256PlusPlus,
@@ -60,11 +76,19 @@ pub(crate) struct WbRto {
 }
 
 impl WbRto {
-    pub(crate) fn new(scale: Scale, gain: f64, initial_window: f64, seed: u64) -> Self {
+    pub(crate) fn build(values: &Values<'_>, scale: Scale, config: &Config) -> Self {
+        let gain = values.get("awnd_gain");
+        let late = values.choice("forget") == "after-draw";
+        Self::new(scale, gain, late, f64::from(config.initial_window), config.seed)
+    }
+
+    fn new(scale: Scale, gain: f64, forget_late: bool, initial_window: f64, seed: u64) -> Self {
         Self {
             scale,
             gain,
+            forget_late,
             max_cwnd: 0.0,
+            forget_next: false,
             awnd: initial_window / 2.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             drawn: None,
@@ -78,13 +102,19 @@ impl WbRto {
 
     /// The timer expired and the window was reduced: the largest is sought anew.
     pub(crate) fn on_timeout(&mut self) {
-        self.max_cwnd = 0.0;
+        self.forget_next = self.forget_late;
+        if !self.forget_late {
+            self.max_cwnd = 0.0;
+        }
     }
 
     /// WB-RTO = random(rtt, c·a_i) (equation 6); never below the round-trip time.
     pub(crate) fn draw(&mut self, rtt: Duration, cwnd: f64) -> Duration {
         self.max_cwnd = self.max_cwnd.max(cwnd);
         let bound = penalty(cwnd, self.max_cwnd) * weight(self.awnd, &self.scale);
+        if std::mem::take(&mut self.forget_next) {
+            self.max_cwnd = 0.0;
+        }
         let room = Duration::from_secs_f64(bound).saturating_sub(rtt);
         // 53 random bits: a fraction from 0 up to, not including, 1.
         let fraction = (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -109,7 +139,7 @@ mod tests {
 
     /// A timer whose average window is `awnd` and stays there.
     fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
-        WbRto::new(scale, 0.0, 2.0 * awnd, seed)
+        WbRto::new(scale, 0.0, false, 2.0 * awnd, seed)
     }
 
     #[test]
@@ -163,6 +193,36 @@ mod tests {
     }
 
     #[test]
+    fn forgotten_after_the_draw_the_largest_window_spares_the_retransmission() {
+        // awnd 40, max_cwnd 40: the timer of the retransmission, with cwnd 1, has c = 1: below 2 s.
+        // Then 1 is the largest itself, c = 2: below 4 s. 200 timeouts, each after a window of 40.
+        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM, 40.0, 1) };
+        let mut second = Vec::new();
+        for _ in 0..200 {
+            timer.draw(ms(100), 40.0);
+            timer.on_timeout();
+            assert!(timer.draw(ms(100), 1.0) < ms(2000));
+            second.push(timer.draw(ms(100), 1.0));
+        }
+        let greatest = second.into_iter().max().unwrap_or_default();
+        assert!(greatest > ms(3000) && greatest < ms(4000), "{greatest}");
+    }
+
+    #[test]
+    fn a_second_timeout_compares_with_the_window_since_the_first() {
+        // "Since the last timeout expiration": 1 is the largest since then, so c = 2.
+        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM, 40.0, 1) };
+        let mut again = || {
+            timer.draw(ms(100), 40.0);
+            timer.on_timeout();
+            timer.draw(ms(100), 1.0);
+            timer.on_timeout();
+            timer.draw(ms(100), 1.0)
+        };
+        assert!((0..200).any(|_| again() > ms(3000)));
+    }
+
+    #[test]
     fn a_timeout_forgets_the_largest_window() {
         // awnd 40: before it, cwnd 1 is far below max_cwnd 40: bound 2 s. After it 1 is the largest
         // itself: bound 4 s; so draws above 2 s appear.
@@ -186,7 +246,7 @@ mod tests {
     #[test]
     fn the_average_window_moves_by_its_gain() {
         // Starts at half the initial window of 10; gain 0.1, cwnd 25: 5 + 0.1·20 = 7, + 0.1·18.
-        let mut timer = WbRto::new(MEDIUM, 0.1, 10.0, 1);
+        let mut timer = WbRto::new(MEDIUM, 0.1, false, 10.0, 1);
         timer.on_progress(25.0);
         assert!((timer.awnd - 7.0).abs() < 1e-12);
         timer.on_progress(25.0);

@@ -13,7 +13,8 @@ use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::detect::td_fr::{self, TdFr};
-use crate::sender::{LimitedTransmit, tcp_pr, wb_rto};
+use crate::sender::tcp_pr::{self, Form};
+use crate::sender::{LimitedTransmit, RESTORE, wb_rto};
 
 const RENO: Row = Row {
     name: "reno",
@@ -55,6 +56,7 @@ const DSACK_R: Row = Row {
     about: "sack, and the window comes back after a false fast retransmit",
     source: "RR-TCP, table 1 (DSACK-R)",
     undo: Undo::SlowStart,
+    parameters: &[fixed::PARAMETERS[0], RESTORE],
     ..SACK
 };
 
@@ -145,28 +147,23 @@ const WB_MEDIUM: Row = Row {
     about: "reno with a timeout drawn at random, longer for those who congest",
     source: "WB-RTO, section 3 and footnote 4 (Medium Scale)",
     timer: Timer::WbRto(wb_rto::MEDIUM),
-    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN],
+    parameters: &[fixed::PARAMETERS[0], wb_rto::AWND_GAIN, wb_rto::FORGET],
     ..RENO
 };
 
+/// Under cumulative acknowledgements the packets behind one loss are dropped too, so that Table 3
+/// would count extreme losses: docs/senders/tcp-pr.md.
 const TCP_PR: Row = Row {
     name: "tcp-pr",
     about: "loss by time alone: three times the largest round-trip time, no duplicates counted",
-    source: "TCP-PR, tables 1 and 3",
-    conduct: Conduct::TcpPr,
+    source: "TCP-PR, table 1",
+    conduct: Conduct::TcpPr(Form::Basic),
     acks: Acks::Cumulative,
     detector: Never::build,
     detection: "no acknowledgement within mxrtt of its sending",
     limited_transmit: LimitedTransmit::None,
     parameters: tcp_pr::PARAMETERS,
     ..RENO
-};
-
-const TCP_PR_SACK: Row = Row {
-    name: "tcp-pr-sack",
-    about: "tcp-pr, and SACKed packets count as acknowledged",
-    acks: Acks::Sack,
-    ..TCP_PR
 };
 
 const NCR_CAREFUL: Row = Row {
@@ -251,6 +248,7 @@ pub const ROWS: &[Row] = &[
         about: "dsack-r, and three duplicates must persist for half a round trip",
         source: "Blanton–Allman 2002 (DEL)",
         undo: Undo::SlowStart,
+        parameters: &[td_fr::PARAMETERS[0], RESTORE],
         ..TD_FR
     },
     TD_FR,
@@ -272,7 +270,22 @@ pub const ROWS: &[Row] = &[
     },
     AVG_DEV,
     TCP_PR,
-    TCP_PR_SACK,
+    Row {
+        name: "tcp-pr-extreme",
+        about: "tcp-pr, and many drops in a window start from one again after a pause",
+        source: "TCP-PR, table 3",
+        conduct: Conduct::TcpPr(Form::Extreme),
+        ..TCP_PR
+    },
+    Row {
+        name: "tcp-pr-sack",
+        about: "tcp-pr-extreme, and SACKed packets count as acknowledged",
+        source: "TCP-PR, tables 1 and 3",
+        conduct: Conduct::TcpPr(Form::Extreme),
+        acks: Acks::Sack,
+        parameters: tcp_pr::SACK_PARAMETERS,
+        ..TCP_PR
+    },
     DCR_ACK,
     Row {
         name: "dcr-timer",

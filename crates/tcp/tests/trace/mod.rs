@@ -21,7 +21,8 @@
 
 use unruffled_tcp::detect::RackState;
 use unruffled_tcp::{
-    Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
+    Cause, Config, Connection, Event, FastRecovery, Flags, SackBlocks, Segment, SeqNr, Timestamps,
+    Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -40,6 +41,7 @@ pub(crate) struct Setup {
     rtt: Duration,
     segments: u64,
     sack: bool,
+    peer_window: Option<u64>,
 }
 
 /// A sender and the time.
@@ -63,11 +65,18 @@ impl Trace {
             rtt: Duration::from_millis(100),
             segments: 1 << 40,
             sack: true,
+            peer_window: None,
         }
     }
 }
 
 impl Setup {
+    /// Sets a parameter of the sender.
+    pub(crate) fn set(mut self, parameter: &str, value: &str) -> Self {
+        self.variant.set(parameter, value).expect("a parameter and a value of it");
+        self
+    }
+
     /// Initial window, in segments.
     pub(crate) fn window(mut self, segments: u32) -> Self {
         self.config.initial_window = segments;
@@ -78,6 +87,12 @@ impl Setup {
     pub(crate) fn fixed_window(mut self, segments: u32) -> Self {
         self.config.max_cwnd = Some(segments);
         self.window(segments)
+    }
+
+    /// The peer's window, in segments; without this it is larger than anything sent.
+    pub(crate) fn peer_window(mut self, segments: u64) -> Self {
+        self.peer_window = Some(segments);
+        self
     }
 
     /// Round-trip time of the handshake, in milliseconds.
@@ -104,6 +119,12 @@ impl Setup {
         self
     }
 
+    /// Reno's fast recovery is ns-2's.
+    pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
+        self.config.fast_recovery = FastRecovery::Ns2;
+        self
+    }
+
     /// The peer does not know SACK.
     pub(crate) fn without_sack(mut self) -> Self {
         self.sack = false;
@@ -117,25 +138,22 @@ impl Setup {
         let begin = START - self.rtt;
         let syn = connection.poll_transmit(begin, &mut ()).expect("a SYN");
         assert!(syn.flags.syn && syn.seq == SeqNr(ISN));
+        // An unscaled SYN's window, and scaled by eight afterwards.
+        let window = self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT / 8) as u16);
+        let window_scale = Some(if self.peer_window.is_some() { 3 } else { 14 });
         let answer = Segment {
             seq: PEER,
             ack: SeqNr(ISN).add(1),
             flags: Flags { syn: true, ack: true, ..Flags::default() },
-            window: u16::MAX,
-            window_scale: Some(14),
+            window: self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT) as u16),
+            window_scale,
             sack_permitted: self.sack,
             timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
             ..Segment::default()
         };
         connection.handle_segment(&answer, START, &mut ());
-        let mut trace = Trace {
-            connection,
-            now: START,
-            out: Vec::new(),
-            seen: Vec::new(),
-            echo: 0,
-            window: u16::MAX,
-        };
+        let mut trace =
+            Trace { connection, now: START, out: Vec::new(), seen: Vec::new(), echo: 0, window };
         trace.echo = trace.ticks(0);
         trace.pump();
         trace

@@ -58,7 +58,14 @@ impl End {
 
     /// A client whose server answered with `syn_ack`.
     pub(crate) fn connected(config: Config, syn_ack: &str) -> Self {
-        let mut end = Self::connect(config);
+        Self::connected_as("sack", config, syn_ack)
+    }
+
+    /// The same, as another sender.
+    pub(crate) fn connected_as(name: &str, config: Config, syn_ack: &str) -> Self {
+        let variant = Variant::named(name).expect("a variant of this name");
+        let mut end = Self::new(Connection::connect(config, &variant));
+        end.pump();
         end.says("S 0").gets(syn_ack).says(". 1 a1").is(State::Established);
         end
     }

@@ -42,7 +42,8 @@ impl Sender {
             observer.on_event(now, &Event::Recovered);
         }
         self.await_drop(now);
-        self.tell_state(None, Some(self.rto()), now, observer);
+        let patience = self.tcp_pr.as_ref().map(|pr| pr.mxrtt());
+        self.tell_state(None, patience, now, observer);
     }
 
     /// The machine wanted to look again. One drop at a time: line 13 flushes after each.

@@ -1,5 +1,8 @@
-//! Tables 1 and 3 line by line, computed by hand; against a literal copy of Table 3 in `table_3`.
+//! The tables line by line, computed by hand: what both have, and what Table 3 adds; the rest in
+//! `table_1` and `table_3`. Against a literal copy of both tables in `literal`.
 
+mod literal;
+mod table_1;
 mod table_3;
 
 use std::collections::BTreeSet;
@@ -27,11 +30,23 @@ struct Run {
 }
 
 impl Run {
-    fn new(initial_window: u32) -> Self {
+    fn of(form: Form, initial_window: u32) -> Self {
         let values: Vec<f64> = PARAMETERS.iter().map(|p| p.default).collect();
         let values = Values { parameters: PARAMETERS, values: &values };
-        let pr = TcpPr::build(&values, &Config { initial_window, ..Config::default() });
+        let pr = TcpPr::build(form, &values, &Config { initial_window, ..Config::default() });
         Self { pr, dropped: BTreeSet::new(), next: 0 }
+    }
+
+    /// Table 3, which has all that Table 1 has.
+    fn new(initial_window: u32) -> Self {
+        Self::of(Form::Extreme, initial_window)
+    }
+
+    /// Table 1, with a first round-trip time of 100 ms.
+    fn basic(initial_window: u32) -> Self {
+        let mut run = Self::of(Form::Basic, initial_window);
+        run.pr.on_handshake(ms(100));
+        run
     }
 
     /// The same, with a first round-trip time of 100 ms: mxrtt is 300 ms.
@@ -152,8 +167,7 @@ fn a_packet_is_dropped_when_mxrtt_has_passed_and_not_before() {
 }
 
 /// 0 to 7 leave with cwnd 8; 1 and 2 are acknowledged, 8 to 11 leave with cwnd 9 and 10.
-fn eight_and_two_more() -> Run {
-    let mut run = Run::timed(8);
+fn eight_and_two_more(mut run: Run) -> Run {
     assert_eq!(run.flush(at(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(run.ack([1], at(100)), [8, 9]);
     assert_eq!(run.ack([2], at(100)), [10, 11]);
@@ -165,7 +179,7 @@ fn eight_and_two_more() -> Run {
 fn a_new_drop_halves_the_window_of_the_time_when_the_packet_was_sent() {
     // Lines 8 to 10: cwnd(0) = 8, so cwnd = 4 although it is 10 now; ssthresh = 4; memorize is the
     // nine packets 3 to 11.
-    let mut run = eight_and_two_more();
+    let mut run = eight_and_two_more(Run::timed(8));
     assert_eq!(run.drop(past(300)), Some((0, Drop::New)));
     assert_eq!((run.cwnd(), run.ssthresh(), run.pr.memorized), (4.0, 4.0, 9));
     assert_eq!(run.flush(past(300)), [], "line 24: 4 ≤ |to-be-ack| = 9");
@@ -174,7 +188,7 @@ fn a_new_drop_halves_the_window_of_the_time_when_the_packet_was_sent() {
 #[test]
 fn other_drops_of_the_burst_do_not_halve_again() {
     // Lines 11 to 12a: 3, 4 and 5, sent with 0, go out of memorize; cburst 1, 2, 3 ≤ 4/2 + 1.
-    let mut run = eight_and_two_more();
+    let mut run = eight_and_two_more(Run::timed(8));
     run.drop(past(300));
     for (n, cburst) in [(3, 1), (4, 2), (5, 3)] {
         assert_eq!(run.drop(past(300)), Some((n, Drop::Burst)));
@@ -187,7 +201,7 @@ fn other_drops_of_the_burst_do_not_halve_again() {
 fn a_burst_of_more_than_half_a_window_and_one_is_extreme() {
     // Line 12b: the fourth, 6: 4 > 4/2 + 1. Lines 12c to 12f: cwnd 1, slow start, mxrtt 1 s,
     // nothing leaves for 1 s. With that mxrtt, 7 is not overdue any more.
-    let mut run = eight_and_two_more();
+    let mut run = eight_and_two_more(Run::timed(8));
     run.drop(past(300));
     run.pr.slow_start = false;
     for _ in 0..3 {
@@ -241,7 +255,7 @@ fn the_count_starts_anew_when_memorize_is_empty() {
 fn a_retransmission_that_is_dropped_is_a_new_drop() {
     // 0 is dropped: cwnd 4, memorize 3 to 11. Those but 11 come: |to-be-ack| = 1, and 0 leaves with
     // cwnd 4, then 12 and 13. 0 is dropped again: it is not in memorize {11}, so cwnd = 4/2.
-    let mut run = eight_and_two_more();
+    let mut run = eight_and_two_more(Run::timed(8));
     run.drop(past(300));
     assert_eq!(run.ack(3..=10, at(350)), [0, 12, 13]);
     // The sample of 3 was 350 ms: mxrtt 1050 ms. 11, sent at 100 ms, is overdue before 0.
@@ -309,4 +323,25 @@ fn a_delayed_acknowledgement_counts_as_one_or_where_that_is_asked_for_as_two() {
         run.ack([2, 3, 4], at(200));
         assert_eq!(run.cwnd(), cwnd + f64::from(byte_counting));
     }
+}
+
+#[test]
+fn smaller_packets_make_more_of_every_window() {
+    // cwnd(0) = 8 and cwnd 10 of packets that hold half as much now: 16 and 20; 16/2 after a drop.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.pr.window.ssthresh = 12.0;
+    run.pr.on_smaller_packets(2.0);
+    assert_eq!((run.cwnd(), run.ssthresh()), (20.0, 24.0));
+    assert_eq!(run.drop(past(300)), Some((0, Drop::New)));
+    assert_eq!((run.cwnd(), run.ssthresh()), (8.0, 8.0));
+}
+
+#[test]
+fn what_had_to_be_split_is_followed_by_slow_start_up_to_the_old_window() {
+    // Ten packets wait: the window of ten becomes ssthresh, and there is room for one more.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.pr.window.ssthresh = 4.0;
+    run.pr.slow_start = false;
+    run.pr.restart();
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.slow_start), (11.0, 10.0, true));
 }

@@ -63,7 +63,7 @@ impl Watch {
             state: if active { State::SynSent } else { State::Listen },
             passive: !active,
             // TCP-PR halves what is greater than one (Table 3, lines 8a and 9).
-            least: if variant.row().conduct == Conduct::TcpPr { 0.5 } else { 1.0 },
+            least: if variant.row().conduct != Conduct::Parts { 0.5 } else { 1.0 },
             theirs: SeqNr(0),
             edge: None,
             scale: 0,

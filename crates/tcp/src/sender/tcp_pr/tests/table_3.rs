@@ -1,129 +1,43 @@
-//! The machine against Table 3 written out with lists.
+//! From extreme losses into the exponential backoff and out of it, by Table 3, computed by hand.
 
 use super::*;
 
-/// Table 3 with lists, as printed, but for what the text adds to it (see the comments above).
-struct Table3 {
-    slow_start: bool,
-    cwnd: f64,
-    ssthresh: f64,
-    memorize: BTreeSet<SegNo>,
-    cburst: u32,
-    slowdown: Instant,
-    srtt: f64,
-    mxrtt: Duration,
-    to_be_sent: BTreeSet<SegNo>,
-    to_be_ack: BTreeSet<SegNo>,
-    time: Vec<(Instant, f64)>,
-}
-
-impl Table3 {
-    fn drop(&mut self, time: Instant) -> Option<SegNo> {
-        let overdue = |&&n: &&SegNo| time > self.time[n as usize].0 + self.mxrtt;
-        // Of several overdue, the one that was sent first has been overdue longest.
-        let n = *self.to_be_ack.iter().filter(overdue).min_by_key(|&&n| self.time[n as usize].0)?;
-        self.to_be_ack.remove(&n);
-        self.to_be_sent.insert(n);
-        if !self.memorize.contains(&n) {
-            self.memorize = self.to_be_ack.clone();
-            if self.time[n as usize].1 > 1.0 {
-                self.cwnd = self.time[n as usize].1 / 2.0;
-            } else {
-                self.mxrtt = (self.mxrtt * 2).min(Duration::from_secs(60).max(self.mxrtt));
-            }
-            self.ssthresh = self.cwnd;
-        } else {
-            self.memorize.remove(&n);
-            self.cburst = if self.memorize.is_empty() { 0 } else { self.cburst + 1 };
-            if f64::from(self.cburst) > self.cwnd / 2.0 + 1.0 {
-                self.cwnd = 1.0;
-                self.slow_start = true;
-                self.mxrtt = self.mxrtt.max(Duration::from_secs(1));
-                self.slowdown = time + self.mxrtt;
-            }
-        }
-        Some(n)
+#[test]
+fn extreme_losses_back_off_and_begin_again() {
+    // 0 to 7 leave at 0 ms with cwnd 8 and are lost, mxrtt 300 ms.
+    let mut run = Run::timed(8);
+    assert_eq!(run.flush(at(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
+    // Lines 8 to 10: memorize {1, …, 7}, cwnd 8/2 = 4, ssthresh 4. 12a and 12b: 1, 2, 3 ≤ 4/2 + 1.
+    assert_eq!(run.drop(past(300)), Some((0, Drop::New)));
+    for n in 1..=3 {
+        assert_eq!(run.drop(past(300)), Some((n, Drop::Burst)));
     }
-
-    fn ack(&mut self, packets: &[SegNo], time: Instant) {
-        let Some(&n) = packets.first() else { return };
-        let sample = time.since(self.time[n as usize].0).as_secs_f64();
-        self.srtt = (0.995_f64.powf(1.0 / self.cwnd) * self.srtt).max(sample);
-        self.mxrtt = Duration::from_secs_f64(3.0 * self.srtt);
-        for n in packets {
-            self.to_be_ack.remove(n);
-            self.to_be_sent.remove(n);
-            self.memorize.remove(n);
-        }
-        if self.memorize.is_empty() {
-            self.cburst = 0;
-            if self.slow_start && self.cwnd + 1.0 <= self.ssthresh {
-                self.cwnd += 1.0;
-            } else {
-                self.slow_start = false;
-                self.cwnd += 1.0 / self.cwnd;
-            }
-        }
+    assert_eq!(run.flush(past(300)), [], "line 24a: cwnd 4, |to-be-ack| 4");
+    // 12b: 4 > 3. 12c: cwnd 1; 12d; 12e: mxrtt max(300 ms, 1 s); 12f: slowdown 300 ms + 1 s.
+    assert_eq!(run.drop(past(300)), Some((4, Drop::Extreme)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.slow_start), (1.0, 4.0, true));
+    assert_eq!((run.pr.mxrtt(), run.pr.slowdown), (ms(1000), past(1300)));
+    // 5 and 6 are overdue at 1 s: 5, 6 > 1/2 + 1, 12c to 12f again: slowdown 1 s + 1 s.
+    for n in [5, 6] {
+        assert_eq!(run.drop(past(1000)), Some((n, Drop::Burst)));
     }
-
-    fn flush(&mut self, time: Instant) -> Vec<SegNo> {
-        let mut sent = Vec::new();
-        while self.slowdown <= time && self.cwnd > self.to_be_ack.len() as f64 {
-            let k = self.to_be_sent.pop_first().unwrap_or(self.time.len() as u64);
-            self.time.resize(self.time.len().max(k as usize + 1), (time, 0.0));
-            self.time[k as usize] = (time, self.cwnd);
-            self.to_be_ack.insert(k);
-            sent.push(k);
-        }
-        sent
-    }
-}
-
-proptest::proptest! {
-    #[test]
-    fn the_machine_does_what_table_3_says(
-        steps in proptest::collection::vec((0_u64..150, 0_usize..8, 1_usize..4), 1..400),
-    ) {
-        let mut run = Run::timed(2);
-        let mut table = Table3 {
-            slow_start: true,
-            cwnd: 2.0,
-            ssthresh: f64::INFINITY,
-            memorize: BTreeSet::new(),
-            cburst: 0,
-            slowdown: Instant::ZERO,
-            srtt: 0.1,
-            mxrtt: ms(300),
-            to_be_sent: BTreeSet::new(),
-            to_be_ack: BTreeSet::new(),
-            time: Vec::new(),
-        };
-        let mut now = Instant::ZERO;
-        let mut acked: BTreeSet<SegNo> = BTreeSet::new();
-        for (later, from, count) in steps {
-            now += ms(later);
-            loop {
-                let drop = run.drop(now).map(|(n, _)| n);
-                assert_eq!(drop, table.drop(now));
-                assert_eq!(run.flush(now), table.flush(now));
-                if drop.is_none() {
-                    break;
-                }
-            }
-            // Some of those sent arrive, in any order, dropped or not: a selective acknowledgement.
-            let open = (0..run.next).filter(|n| !acked.contains(n));
-            let covered: Vec<SegNo> = open.skip(from).take(count).collect();
-            acked.extend(&covered);
-            table.ack(&covered, now);
-            assert_eq!(run.ack(covered, now), table.flush(now));
-            let cumulative = (0..).find(|n| !acked.contains(n)).expect("endless");
-            run.pr.forget_below(cumulative);
-            let window = (table.cwnd, table.ssthresh);
-            assert_eq!((run.cwnd(), run.ssthresh()), window);
-            assert_eq!((run.pr.srtt, run.pr.mxrtt()), (table.srtt, table.mxrtt));
-            assert_eq!(run.pr.to_be_ack as usize, table.to_be_ack.len());
-            assert_eq!(run.pr.memorized as usize, table.memorize.len());
-            assert_eq!((run.pr.cburst, run.pr.slowdown), (table.cburst, table.slowdown));
-        }
-    }
+    assert_eq!((run.pr.cburst, run.pr.slowdown), (6, past(2000)));
+    // 12a: with 7 memorize is empty, cburst 0, and 0 > 3/2 is not.
+    assert_eq!(run.drop(past(1000)), Some((7, Drop::Burst)));
+    assert_eq!((run.pr.cburst, run.pr.memorized, run.pr.slowdown), (0, 0, past(2000)));
+    // 24a and 25: the smallest, one packet, cwnd(0) = 1; and it is lost again.
+    assert_eq!((run.flush(at(2000)), run.flush(past(2000))), (vec![], vec![0]));
+    assert_eq!(run.drop(past(3000)), None, "1 s after it left, not more");
+    // 8a: cwnd(0) = 1, so 9b: mxrtt 2 s; 10: ssthresh 1. At 3.001 s it leaves; then 4 s.
+    assert_eq!(run.drop(at(3001)), Some((0, Drop::New)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.mxrtt()), (1.0, 1.0, ms(2000)));
+    assert_eq!(run.flush(at(3001)), [0]);
+    assert_eq!(run.drop(at(5001)), None);
+    assert_eq!(run.drop(at(5002)), Some((0, Drop::New)));
+    assert_eq!((run.cwnd(), run.pr.mxrtt()), (1.0, ms(4000)));
+    assert_eq!(run.flush(at(5002)), [0]);
+    // 14: max(0.995 · 100 ms, 120 ms); 15: 360 ms; 18: 1 + 1 > ssthresh = 1, so 22: 1 + 1/1.
+    assert_eq!(run.ack([0], at(5122)), [1, 2]);
+    assert_eq!((run.pr.srtt(), run.pr.mxrtt()), (Some(ms(120)), ms(360)));
+    assert_eq!((run.cwnd(), run.pr.slow_start), (2.0, false));
 }

@@ -1,0 +1,59 @@
+//! Fast recovery without SACK: when the third duplicate may begin it, and what its end does to the
+//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both.
+
+use super::{Phase, Sender};
+use crate::variant::Acks;
+
+/// How Reno's fast recovery begins and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// Every third duplicate begins it, and the acknowledgement that ends it only deflates the
+    /// window (RFC 5681, section 3.2, steps 2 and 6).
+    #[default]
+    Rfc5681,
+    /// As ns-2's Agent/TCP/Reno has it (tcp-reno.cc). The third duplicate begins it only once more
+    /// than was sent before the last one is acknowledged: `bugFix_`, the Careful variant of
+    /// RFC 2582, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
+    /// window like any other.
+    Ns2,
+}
+
+impl FastRecovery {
+    /// Whether the window grows by the acknowledgement that ends recovery. NewReno's does not under
+    /// ns-2 either: what it adds there is what partial acknowledgements deflated.
+    pub(crate) fn grows_at_end(self, acks: Acks) -> bool {
+        self == Self::Ns2 && acks == Acks::Reno
+    }
+}
+
+impl Sender {
+    /// Remembers what was sent before a loss was detected: `recover` of RFC 6582, section 3.2, steps
+    /// 2 and 4.
+    pub(super) fn set_recover(&mut self) {
+        self.recover = Some(self.nxt);
+    }
+
+    /// The loss was none: the next one may be recovered from at once (RFC 5682, section 2.1, step 3b).
+    pub(super) fn forget_recover(&mut self) {
+        self.recover = None;
+    }
+
+    /// The third duplicate came. May it begin recovery, or can it come from needless retransmissions
+    /// of the last one (RFC 6582, section 3.2, step 2)?
+    pub(super) fn may_begin_recovery(&self) -> bool {
+        let careful = match self.parts.acks {
+            Acks::Reno => self.parts.fast_recovery == FastRecovery::Ns2,
+            Acks::NewReno => true,
+            Acks::Sack | Acks::Cumulative => false,
+        };
+        !careful || self.recover.is_none_or(|recover| self.una > recover)
+    }
+
+    /// Whether a new acknowledgement may grow the window: outside fast recovery, which stood at
+    /// `before` when it came.
+    pub(super) fn grows_after(&self, before: Phase) -> bool {
+        let ends =
+            self.phase == Phase::Open && self.parts.fast_recovery.grows_at_end(self.parts.acks);
+        ends || !matches!(before, Phase::Recovery { .. })
+    }
+}
