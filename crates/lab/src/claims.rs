@@ -9,3 +9,4 @@ pub mod tolerance;
 mod verdict;
 
 pub(crate) use engine::{Claims, Found, Judged, is_taken};
+pub(crate) use samples::short;

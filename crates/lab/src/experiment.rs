@@ -268,6 +268,15 @@ impl Experiment {
         line.paper.iter().find(|(name, _)| name == measure).map(|(_, value)| *value)
     }
 
+    /// What the command calls it: its id, or its file.
+    pub(crate) fn name_or_file(&self) -> &str {
+        if BUILTIN.iter().any(|(id, text)| *id == self.id && *text == self.source.text) {
+            &self.id
+        } else {
+            &self.source.file
+        }
+    }
+
     /// Whether there is a sweep.
     pub fn is_swept(&self) -> bool {
         self.sweep.label.is_some()

@@ -3,7 +3,11 @@
 //! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
 //! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
 
+mod axis;
+mod figure;
 mod goodput;
+mod markdown;
+mod numbers;
 mod palette;
 mod plot;
 mod reordering;
@@ -21,16 +25,19 @@ use minijinja::{Environment, Value, context};
 
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
-pub use reproduction::{figure_file, markdown, reproduction};
+pub use figure::figure_file;
+pub use markdown::markdown;
+pub use reproduction::reproduction;
 use series::Quantity;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The templates; their names make the engine escape for HTML.
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("base.html", include_str!("report/base.html")),
     ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
+    ("reproduction.html", include_str!("report/reproduction.html")),
     ("sweep.html", include_str!("report/sweep.html")),
 ];
 const STYLE: &str = include_str!("report/style.css");
@@ -149,7 +156,7 @@ mod tests {
     use super::*;
 
     /// Every element that is opened closes, in order.
-    fn assert_nests(html: &str) {
+    pub(super) fn assert_nests(html: &str) {
         const VOID: [&str; 3] = ["meta", "br", "!doctype"];
         let mut open = Vec::new();
         for tag in html.split('<').skip(1) {

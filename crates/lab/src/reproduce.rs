@@ -8,3 +8,4 @@ mod results;
 pub(crate) use curve::Curve;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, Holds, LineOutcome, Outcome, json, list, table};
+pub(crate) use results::{Count, summary};

@@ -1,14 +1,184 @@
-//! interim
-use crate::reproduce::Outcome;
-/// x
-pub fn reproduction(_o: &[Outcome<'_>]) -> String {
-    String::new()
+//! All redone figures as one page: an overview, then each figure beside what its paper claims.
+
+use minijinja::{Value, context};
+
+use super::{STYLE, figure, numbers, page, palette};
+use crate::claims::tolerance;
+use crate::reproduce::{ClaimOutcome, Count, Holds, Outcome, summary};
+
+const MORE_STYLE: &str = include_str!("reproduction.css");
+
+/// The papers by the name of their experiments: authors, title, where and when it appeared.
+const PAPERS: [(&str, &str); 5] = [
+    ("rr-tcp", "RR-TCP: A Reordering-Robust TCP with DSACK (Zhang, Karp, Floyd, Peterson)"),
+    (
+        "avg-dev",
+        "AVG-DEV: adaptive duplicate threshold from the average and deviation of reordering",
+    ),
+    (
+        "tcp-pr",
+        "TCP-PR: TCP for Persistent Packet Reordering (Bohacek, Hespanha, Lee, Lim, Obraczka)",
+    ),
+    ("tcp-dcr", "TCP-DCR: Delayed Congestion Response (Bhandarkar, Sadry, Reddy, Vaidya)"),
+    ("wb-rto", "WB-RTO: A Window-Based Retransmission Timeout (Psaras, Tsaoussidis)"),
+];
+
+/// A paper's title; a name of somebody's own as it is.
+pub(super) fn title(paper: &str) -> &str {
+    PAPERS.iter().find(|(name, _)| *name == paper).map_or(paper, |(_, title)| title)
 }
-/// x
-pub fn figure_file(_o: &Outcome<'_>) -> Option<String> {
-    None
+
+/// The outcomes by paper, in their order.
+pub(super) fn by_paper<'o, 'a>(
+    outcomes: &'o [Outcome<'a>],
+) -> Vec<(&'a str, Vec<&'o Outcome<'a>>)> {
+    let mut papers: Vec<(&str, Vec<&Outcome<'_>>)> = Vec::new();
+    for outcome in outcomes {
+        let paper = outcome.experiment.paper.as_str();
+        match papers.iter_mut().find(|(name, _)| *name == paper) {
+            Some((_, list)) => list.push(outcome),
+            None => papers.push((paper, vec![outcome])),
+        }
+    }
+    papers
 }
-/// x
-pub fn markdown(_o: &[Outcome<'_>], _f: &str) -> String {
-    String::new()
+
+/// The overview's heads and lines: a paper each, then all.
+pub(super) fn overview(outcomes: &[Outcome<'_>]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let line = |name: &str, figures: usize, count: Count| {
+        let tested = count.hold + count.fail;
+        let share = if tested == 0 {
+            String::new()
+        } else {
+            format!("{:.0} %", 100.0 * count.hold as f64 / tested as f64)
+        };
+        vec![
+            name.to_owned(),
+            figures.to_string(),
+            count.hold.to_string(),
+            count.fail.to_string(),
+            count.not_tested.to_string(),
+            share,
+        ]
+    };
+    let papers = by_paper(outcomes);
+    let mut lines: Vec<Vec<String>> = papers
+        .iter()
+        .map(|(name, list)| line(name, list.len(), count(list.iter().copied())))
+        .collect();
+    lines.push(line("all", outcomes.len(), count(outcomes)));
+    let heads =
+        ["paper", "figures and tables", "claims hold", "fail", "not tested", "hold, of tested"];
+    (heads.to_vec(), lines)
+}
+
+fn count<'o, 'a: 'o>(outcomes: impl IntoIterator<Item = &'o Outcome<'a>>) -> Count {
+    Count::of(outcomes.into_iter().flat_map(|o| &o.claims))
+}
+
+/// How the runs were made.
+pub(super) fn effort(outcomes: &[Outcome<'_>]) -> String {
+    let quick = outcomes.iter().any(|o| o.experiment.quick);
+    let how = match quick {
+        true => "Quick run: fewer seeds and points, shorter runs",
+        false => "Full run",
+    };
+    format!("{how}; model {}", crate::store::MODEL)
+}
+
+/// The seeds and points of one figure.
+pub(super) fn size(outcome: &Outcome<'_>) -> String {
+    let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let experiment = outcome.experiment;
+    let mut parts = Vec::new();
+    if experiment.lines.iter().any(|line| line.formula().is_none()) {
+        parts.push(of(experiment.seeds as usize, "seed"));
+    }
+    if experiment.is_swept() {
+        parts.push(of(experiment.sweep.points.len(), "point"));
+    }
+    parts.join(", ")
+}
+
+/// What to type to redo one figure.
+pub(super) fn command(outcome: &Outcome<'_>) -> String {
+    let quick = if outcome.experiment.quick { " --quick" } else { "" };
+    format!("unruffled reproduce {}{quick}", outcome.experiment.name_or_file())
+}
+
+fn claim(claim: &ClaimOutcome) -> Value {
+    let holds = match claim.holds {
+        Holds::Yes => "holds",
+        Holds::No => "fails",
+        Holds::NotTested => "untested",
+    };
+    let known = claim.known.as_deref().filter(|_| claim.holds == Holds::No);
+    context! {
+        holds,
+        text => claim.text.as_str(),
+        source => claim.source.as_deref(),
+        expected => claim.expected.as_str(),
+        measured => claim.measured.as_str(),
+        known,
+    }
+}
+
+/// Paragraphs of a text.
+pub(super) fn paragraphs(text: &str) -> Vec<String> {
+    let paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    paragraphs.filter(|p| !p.is_empty()).collect()
+}
+
+fn of_figure(outcome: &Outcome<'_>) -> Value {
+    let experiment = outcome.experiment;
+    let panels: Vec<_> = figure::panels(outcome)
+        .into_iter()
+        .map(|(title, svg)| (title, Value::from_safe_string(svg)))
+        .collect();
+    let tables: Vec<_> = numbers::tables(outcome)
+        .into_iter()
+        .map(|t| context! { title => t.title, heads => t.heads, lines => t.lines })
+        .collect();
+    context! {
+        id => experiment.id.as_str(),
+        figure => experiment.figure.as_str(),
+        title => experiment.title.as_str(),
+        section => experiment.section.as_deref(),
+        effort => size(outcome),
+        command => command(outcome),
+        tables_open => panels.is_empty() || !experiment.is_swept(),
+        panels,
+        tables,
+        claims => outcome.claims.iter().map(claim).collect::<Vec<_>>(),
+        notes => paragraphs(&experiment.notes),
+        assumed => experiment.assumed.clone(),
+        toml => experiment.source.text.as_str(),
+        scenario => outcome.scenario_toml.as_deref(),
+    }
+}
+
+/// The page. The same outcomes give the same bytes.
+pub fn reproduction(outcomes: &[Outcome<'_>]) -> String {
+    let papers: Vec<Value> = by_paper(outcomes)
+        .into_iter()
+        .map(|(name, list)| {
+            let finding = summary(count(list.iter().copied()));
+            let figures: Vec<_> = list.into_iter().map(of_figure).collect();
+            context! { title => title(name), finding, figures }
+        })
+        .collect();
+    let (overview_heads, overview) = overview(outcomes);
+    page(
+        "reproduction.html",
+        context! {
+            style => Value::from_safe_string(palette::stylesheet() + STYLE + MORE_STYLE),
+            title => "The papers’ evaluations, redone",
+            effort => effort(outcomes),
+            finding => format!("{}.", summary(count(outcomes))),
+            overview_heads,
+            overview,
+            tolerances => tolerance::in_words(),
+            papers,
+        },
+    )
 }
