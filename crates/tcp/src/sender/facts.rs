@@ -55,7 +55,15 @@ impl Sender {
         self.dupacks - before
     }
 
-    /// What was sent once is timed by this end's own clock (Karn's rule).
+    /// When the segment was sent that a delivery times, if it does: one sent once (Karn's rule; RFC
+    /// 6298, section 3). Without SACK, those behind a segment that was resent may have arrived long
+    /// before it.
+    fn timed(&self, delivery: &Delivery) -> Option<Instant> {
+        let waited = self.parts.acks != Acks::Sack && delivery.any_retransmitted;
+        delivery.original_sent.filter(|_| !waited)
+    }
+
+    /// Takes a round-trip time by this end's own clock.
     pub(super) fn measure_rtt(
         &mut self,
         delivery: &Delivery,
@@ -63,7 +71,7 @@ impl Sender {
         flight: u32,
         now: Instant,
     ) {
-        if let Some(sent) = delivery.original_sent {
+        if let Some(sent) = self.timed(delivery) {
             let rtt = now.since(sent);
             self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
@@ -86,7 +94,7 @@ impl Sender {
         flight: u32,
         now: Instant,
     ) {
-        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
+        if let Some(echo) = ack.echo.filter(|_| advanced && self.timed(delivery).is_none()) {
             self.sample_rto(now.since(echo), flight);
             self.rto.forget_backoff();
         }
