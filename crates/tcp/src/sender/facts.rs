@@ -120,12 +120,18 @@ impl Sender {
                 return;
             }
         }
-        self.on_reordering(length, now, observer);
+        self.on_reordering(length, false, now, observer);
     }
 
     /// A segment came this late: the detector learns from it.
-    fn on_reordering(&mut self, length: u32, now: Instant, observer: &mut impl Observer) {
-        let sample = Reordering { length, delay: now.since(self.highest_at) };
+    fn on_reordering(
+        &mut self,
+        length: u32,
+        by_dsack: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let sample = Reordering { length, delay: now.since(self.highest_at), by_dsack };
         let view = self.view(now);
         self.detector.on_reordering(sample, &view);
         observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
@@ -173,7 +179,7 @@ impl Sender {
         };
         let length = length.filter(|&length| length > 0);
         if let Some(length) = length {
-            self.on_reordering(length, now, observer);
+            self.on_reordering(length, true, now, observer);
         }
         if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
             self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));
