@@ -34,7 +34,7 @@ impl FlowMeter {
 
     /// Times each segment from its first transmission to its first arrival as well.
     #[must_use]
-    pub fn with_deliveries(self) -> Self {
+    pub(crate) fn with_deliveries(self) -> Self {
         Self { deliveries: Some(Box::default()), ..self }
     }
 
@@ -57,10 +57,8 @@ impl FlowMeter {
     }
 
     /// Something happened inside the connection at `end`.
+    #[inline]
     pub fn event(&mut self, end: End, now: Instant, event: &Event) {
-        if let Some(deliveries) = &mut self.deliveries {
-            deliveries.event(end, now, event, now >= self.from);
-        }
         if now < self.from {
             return;
         }
@@ -100,6 +98,13 @@ impl FlowMeter {
                 self.highest_arrived = self.highest_arrived.max(Some(offset));
             }
             _ => {}
+        }
+    }
+
+    /// Times segments by what happened at `end`, where that is wanted.
+    pub(crate) fn time_deliveries(&mut self, end: End, now: Instant, event: &Event) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.event(end, now, event, now >= self.from);
         }
     }
 

@@ -193,13 +193,10 @@ impl Simulation {
     }
 
     /// Gives up a flow that nothing will happen to any more, if its source opens others.
+    #[inline]
     fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
-        let Some(flow) = &self.flows[slot] else { return };
-        if flow.underway > 0 || !self.sources[flow.source as usize].app.reconnects() {
-            return;
-        }
-        if flow.is_over() {
+        if self.flows[slot].as_ref().is_some_and(|flow| flow.passing && flow.is_over()) {
             self.flows[slot] = None;
             // The first numbers are the sources'.
             if slot >= self.sources.len() {
