@@ -157,15 +157,15 @@ impl Simulation {
 
     /// A packet has got to the end that it is for.
     fn deliver(&mut self, packet: &Packet, monitor: &mut impl Monitor) {
-        let Packet { flow: id, to, segment, .. } = *packet;
+        let &Packet { flow: id, to, ref segment, .. } = packet;
         let Some(flow) = &mut self.flows[id.0 as usize] else {
             let octets = segment.len;
             return monitor.datagram(id, Passage::In, self.now, octets);
         };
-        monitor.segment(id, to, Passage::In, self.now, &segment);
+        monitor.segment(id, to, Passage::In, self.now, segment);
         let connection = &mut flow.end(to).connection;
         let mut relay = Relay { monitor, flow: id, end: to };
-        connection.handle_segment(&segment, self.now, &mut relay);
+        connection.handle_segment(segment, self.now, &mut relay);
         // Applications here read at once.
         connection.read(connection.readable());
         // Who has received everything has nothing left to do.
