@@ -8,7 +8,7 @@ mod traffic;
 use std::path::Path;
 
 use unruffled_measure::Quantity;
-use unruffled_path::{Impairment, LinkConfig};
+use unruffled_path::{Impairment, LinkConfig, Times};
 use unruffled_sim::App;
 use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
@@ -289,13 +289,23 @@ impl Scenario {
         let links = links.chain(self.network.access.iter().map(|hop| &hop.link));
         let impairments = links.flat_map(|link| &link.impairments);
         impairments
-            .filter_map(|impairment| match impairment {
-                Impairment::During { from, until, impairment } => Some(Episode {
-                    what: links::befalls(impairment),
+            .flat_map(|impairment| {
+                let (what, spans) = match impairment {
+                    Impairment::During { from, until, impairment } => {
+                        (links::befalls(impairment), vec![(*from, *until)])
+                    }
+                    Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
+                        let span = |&begun: &Instant| (begun, begun + *length);
+                        let within = times.iter().filter(|&&begun| begun < end);
+                        ("blackout".to_owned(), within.map(span).collect())
+                    }
+                    _ => (String::new(), Vec::new()),
+                };
+                spans.into_iter().map(move |(from, until)| Episode {
+                    what: what.clone(),
                     from_s: from.as_secs_f64(),
-                    until_s: (*until).min(end).as_secs_f64(),
-                }),
-                _ => None,
+                    until_s: until.min(end).as_secs_f64(),
+                })
             })
             .collect()
     }

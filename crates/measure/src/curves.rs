@@ -92,7 +92,7 @@ impl Curves {
     pub(crate) fn queue(&mut self, link: usize, crossing: &Crossing<'_>) {
         let interval = self.interval;
         if let Some(Some(curve)) = self.links.get_mut(link) {
-            curve.sample(crossing.at, interval, f64::from(crossing.outcome.found));
+            curve.sample(crossing.at, interval, crossing.backlog as f64);
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Crossing<'a> {
     pub at: Instant,
     /// Octets on the wire.
     pub size: u32,
+    /// Packets at the link then, this one included unless it was dropped.
+    pub backlog: usize,
     /// What became of it.
     pub outcome: &'a Outcome,
 }

@@ -101,8 +101,8 @@ pub struct LinkRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Of a link: packets that each interval's first packet finds there, the one in service
-    /// included.
+    /// Of a link: packets there when each interval's first one comes, that one and the one in
+    /// service included.
     Queue,
     /// Of a flow: payload delivered in order in each interval, in bits per second.
     Goodput,

@@ -8,7 +8,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use unruffled_path::{ConfigError, Direction, DropCause, Link, LinkConfig, Verdict};
+use unruffled_path::{
+    ConfigError, Direction, DropCause, Link, LinkConfig, Outcome, Ticket, Verdict,
+};
 use unruffled_units::Instant;
 
 /// A link of the path, and the seed of all that is random on it.
@@ -39,7 +41,7 @@ pub struct Counts {
     pub dropped: u64,
     /// Packets lost behind a queue.
     pub lost: u64,
-    /// Times that a link gave a packet extra delay.
+    /// Times that a packet left the order at a link: delayed, sent again, or ahead of others.
     pub delayed: u64,
     /// Copies that a link made.
     pub duplicated: u64,
@@ -69,9 +71,17 @@ struct ChainedLink {
 struct Waiting<P> {
     due: Instant,
     serial: u64,
-    /// The hop that it comes to then; the number of hops stands for the far end.
-    next: usize,
+    next: Next,
     packet: Crossing<P>,
+}
+
+/// What a packet does when it is due.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// It comes to this hop; the number of hops stands for the far end.
+    Hop(usize),
+    /// This hop damaged it, and may send it again.
+    Again(usize, Ticket),
 }
 
 /// A packet on its way.
@@ -121,14 +131,23 @@ impl<P: Clone> Chain<P> {
                 return None;
             }
             let Reverse(first) = self.waiting.pop()?;
-            if first.next == self.hops.len() {
+            let next = match first.next {
+                Next::Again(hop, ticket) => {
+                    if let Some(outcome) = self.hops[hop].link.resume(ticket) {
+                        self.travel(first.packet, hop, outcome);
+                    }
+                    continue;
+                }
+                Next::Hop(next) => next,
+            };
+            if next == self.hops.len() {
                 let Crossing { number, packet, .. } = first.packet;
                 self.counts.delivered += 1;
                 self.counts.overtaken += u64::from(number < self.last_out);
                 self.last_out = self.last_out.max(number);
                 return Some((first.due, packet));
             }
-            self.cross(first.packet, first.next, first.due);
+            self.cross(first.packet, next, first.due);
         }
     }
 
@@ -141,26 +160,35 @@ impl<P: Clone> Chain<P> {
     fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
             let outcome = hop.link.offer(packet.bytes, self.direction, at);
-            let shuffles = hop.shuffles;
             match outcome.verdict {
-                Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
-                Verdict::Drop(DropCause::Loss) => return self.counts.lost += 1,
-                Verdict::Deliver(arrival) => at = arrival,
+                Verdict::Deliver(arrival) if !hop.shuffles => at = arrival,
+                _ => return self.travel(packet, next, outcome),
             }
-            self.counts.delayed += u64::from(outcome.detoured);
             next += 1;
-            if shuffles {
-                if outcome.duplicate {
-                    self.counts.duplicated += 1;
-                    self.wait(packet.clone(), next, at);
-                }
-                break;
-            }
         }
-        self.wait(packet, next, at);
+        self.wait(packet, Next::Hop(next), at);
     }
 
-    fn wait(&mut self, packet: Crossing<P>, next: usize, due: Instant) {
+    /// What became of the packet at `hop`.
+    fn travel(&mut self, packet: Crossing<P>, hop: usize, outcome: Outcome) {
+        let arrival = match outcome.verdict {
+            Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
+            Verdict::Drop(DropCause::Loss) => return self.counts.lost += 1,
+            Verdict::Held { until, ticket } => {
+                return self.wait(packet, Next::Again(hop, ticket), until);
+            }
+            Verdict::Deliver(arrival) => arrival,
+        };
+        self.counts.delayed += u64::from(outcome.detoured);
+        let next = Next::Hop(hop + 1);
+        if outcome.duplicate {
+            self.counts.duplicated += 1;
+            self.wait(packet.clone(), next, arrival);
+        }
+        self.wait(packet, next, arrival);
+    }
+
+    fn wait(&mut self, packet: Crossing<P>, next: Next, due: Instant) {
         let serial = self.serial;
         self.serial += 1;
         self.waiting.push(Reverse(Waiting { due, serial, next, packet }));
@@ -267,6 +295,26 @@ mod tests {
         let expected =
             Counts { offered: 4, delivered: 6, dropped: 1, duplicated: 3, ..Counts::default() };
         assert_eq!(chain.counts(), expected);
+    }
+
+    #[test]
+    fn a_damaged_packet_is_sent_again_at_the_same_hop() {
+        let applies = Applies::Data;
+        let after = Duration::from_millis(4);
+        let damaged = Impairment::Resend { errors: 1.0, after, attempts: Some(1), applies };
+        let until = at(1);
+        let once = Impairment::During { from: at(0), until, impairment: Box::new(damaged) };
+        let hops = [hop(vec![once]), hop(vec![])];
+        let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
+        // Sent from 0 to 1 ms and from 5 to 6 ms; the other from 2 to 3 ms.
+        assert_eq!(trace(&mut chain, &[0, 2]), [(at(24), 1), (at(27), 0)]);
+        assert_eq!((chain.counts().delayed, chain.counts().overtaken), (1, 1));
+        // Nobody looked in between.
+        let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
+        chain.offer(0, 1000, at(0));
+        chain.offer(1, 1000, at(2));
+        let late: Vec<_> = std::iter::from_fn(|| chain.take(at(500))).collect();
+        assert_eq!(late, [(at(24), 1), (at(27), 0)]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ impl Discipline {
     }
 
     /// Whether a packet of `bytes` octets that comes at `now` may join those of `line`.
+    #[inline]
     pub(crate) fn admits(&mut self, bytes: u32, now: Instant, line: &mut Transmitter) -> bool {
         let occupancy = line.occupancy(now);
         match self {
@@ -40,6 +41,7 @@ impl Discipline {
     }
 
     /// A packet of `bytes` octets that was admitted at `now` will be sent like this.
+    #[inline]
     pub(crate) fn admitted(&mut self, bytes: u32, now: Instant, sent: Sent) {
         if let Self::Red(queue) = self {
             queue.push(bytes, now + sent.waited);

@@ -1,6 +1,7 @@
-//! What befalls packets after the bottleneck: delay, loss, another path, duplication.
+//! What befalls packets after the bottleneck: delay, loss, another path, duplication, damage.
 
 use rand::distr::{Bernoulli, Distribution as _};
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant};
 
@@ -41,7 +42,50 @@ pub enum Impairment {
         /// Which packets it touches.
         applies: Applies,
     },
-    /// Another impairment, at work for a time only.
+    /// The propagation delay changes: all packets take extra time, drawn anew at every multiple of
+    /// `every`. A packet takes what is in force when its transmission begins; so those of one
+    /// interval keep their order, and those of the next may overtake them.
+    Redrawn {
+        /// How long a draw is in force.
+        every: Duration,
+        /// The extra time.
+        delay: Distribution,
+        /// Which packets it touches.
+        applies: Applies,
+    },
+    /// Packets start spells of loss, in which all are lost: the one that starts it and those whose
+    /// last bit is sent before it ends.
+    Burst {
+        /// The share of packets that start one, each at random; there is but one at a time.
+        fraction: f64,
+        /// How long it lasts.
+        length: Distribution,
+        /// Which packets it touches.
+        applies: Applies,
+    },
+    /// All packets are lost whose last bit is sent at certain times.
+    Blackout {
+        /// When it begins.
+        times: Times,
+        /// How long it lasts.
+        length: Duration,
+        /// Which packets it touches.
+        applies: Applies,
+    },
+    /// Transmissions are damaged at random, independently of each other, so that gaps between errors
+    /// are exponential; the link sends such a packet again, from the head of its queue. Only one of
+    /// these may be on a link. Those to be sent again do not count in the queue.
+    Resend {
+        /// The share of transmissions damaged, the repeated ones included.
+        errors: f64,
+        /// From the end of a transmission until the next one of the same packet may begin.
+        after: Duration,
+        /// How often a packet is sent again before it is lost; `None`: until it gets through.
+        attempts: Option<u32>,
+        /// Which packets it touches.
+        applies: Applies,
+    },
+    /// Another impairment, at work for a time only: for packets that come to the link then.
     During {
         /// When it begins.
         from: Instant,
@@ -50,6 +94,15 @@ pub enum Impairment {
         /// What it is.
         impairment: Box<Impairment>,
     },
+}
+
+/// When something happens again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// At these instants.
+    At(Vec<Instant>),
+    /// At this time and all its multiples.
+    Every(Duration),
 }
 
 /// Which packets an impairment touches.
@@ -80,12 +133,28 @@ impl Applies {
     }
 }
 
+/// A packet that crosses a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    /// Which way it travels within its flow.
+    pub(crate) way: Direction,
+    /// When it came to the link, or could be sent again.
+    pub(crate) came: Instant,
+    /// When its transmission began.
+    pub(crate) begun: Instant,
+    /// When it ended.
+    pub(crate) departed: Instant,
+}
+
 /// What the impairments together do to one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: bool,
     pub(crate) duplicated: bool,
-    pub(crate) extra: Duration,
+    /// It takes so much longer than those around it.
+    pub(crate) detour: Duration,
+    /// It takes so much longer, and so do those around it.
+    pub(crate) shift: Duration,
 }
 
 /// An impairment at work, with a stream of random numbers of its own.
@@ -104,15 +173,41 @@ enum Effect {
     Loss { coin: Bernoulli },
     Alternate { every: u32, passed: u32, extra: Duration },
     Duplicate { coin: Bernoulli },
+    Redrawn { every: Duration, delay: Sampler, interval: Option<u64>, drawn: Duration },
+    Burst { coin: Bernoulli, length: Sampler, until: Instant },
+    Blackout { times: Times, length: Duration },
+    Resend { coin: Bernoulli },
 }
 
 impl Impairment {
+    /// Whether its values make sense.
+    ///
+    /// # Errors
+    ///
+    /// When one is out of its range; the error names it.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.effect().map(drop)
+    }
+
+    /// After what time and how often a damaged packet is sent again, if that is what it is about.
+    pub(crate) fn resends(&self) -> Option<(Duration, Option<u32>)> {
+        match self {
+            Self::Resend { after, attempts, .. } => Some((*after, *attempts)),
+            Self::During { impairment, .. } => impairment.resends(),
+            _ => None,
+        }
+    }
+
     fn applies(&self) -> Applies {
         match *self {
             Self::Delay { applies, .. }
             | Self::Loss { applies, .. }
             | Self::Alternate { applies, .. }
-            | Self::Duplicate { applies, .. } => applies,
+            | Self::Duplicate { applies, .. }
+            | Self::Redrawn { applies, .. }
+            | Self::Burst { applies, .. }
+            | Self::Blackout { applies, .. }
+            | Self::Resend { applies, .. } => applies,
             Self::During { ref impairment, .. } => impairment.applies(),
         }
     }
@@ -131,15 +226,44 @@ impl Impairment {
     fn effect(&self) -> Result<Effect, ConfigError> {
         Ok(match *self {
             Self::Delay { fraction, ref delay, .. } => Effect::Delay {
-                coin: coin(fraction)?,
+                coin: coin("fraction", fraction)?,
                 delay: delay.sampler().map_err(|error| error.within("delay"))?,
             },
-            Self::Loss { fraction, .. } => Effect::Loss { coin: coin(fraction)? },
+            Self::Loss { fraction, .. } => Effect::Loss { coin: coin("fraction", fraction)? },
             Self::Alternate { every: 0, .. } => {
                 return Err(ConfigError::new("every", "at least 1", 0));
             }
             Self::Alternate { every, extra, .. } => Effect::Alternate { every, passed: 0, extra },
-            Self::Duplicate { fraction, .. } => Effect::Duplicate { coin: coin(fraction)? },
+            Self::Duplicate { fraction, .. } => {
+                Effect::Duplicate { coin: coin("fraction", fraction)? }
+            }
+            Self::Redrawn { every: Duration::ZERO, .. } => {
+                return Err(ConfigError::new("every", "more than 0 s", Duration::ZERO));
+            }
+            Self::Redrawn { every, ref delay, .. } => {
+                let delay = delay.sampler().map_err(|error| error.within("delay"))?;
+                Effect::Redrawn { every, delay, interval: None, drawn: Duration::ZERO }
+            }
+            Self::Burst { fraction, ref length, .. } => Effect::Burst {
+                coin: coin("fraction", fraction)?,
+                length: length.sampler().map_err(|error| error.within("length"))?,
+                until: Instant::ZERO,
+            },
+            Self::Blackout { ref times, length, .. } => {
+                let mut times = times.clone();
+                match &mut times {
+                    Times::At(at) => at.sort_unstable(),
+                    Times::Every(every) if *every <= length => {
+                        return Err(ConfigError::new("every", "longer than length", *every));
+                    }
+                    Times::Every(_) => {}
+                }
+                Effect::Blackout { times, length }
+            }
+            Self::Resend { errors, attempts: None, .. } if errors == 1.0 => {
+                return Err(ConfigError::new("errors", "less than 1 without attempts", errors));
+            }
+            Self::Resend { errors, .. } => Effect::Resend { coin: coin("errors", errors)? },
             Self::During { ref impairment, .. } => impairment.effect()?,
         })
     }
@@ -149,10 +273,13 @@ impl Effect {
     /// Whether it can never touch a packet.
     fn is_idle(&self) -> bool {
         match self {
-            Self::Delay { coin, .. } | Self::Loss { coin } | Self::Duplicate { coin } => {
-                coin.p() == 0.0
-            }
-            Self::Alternate { .. } => false,
+            Self::Delay { coin, .. }
+            | Self::Loss { coin }
+            | Self::Duplicate { coin }
+            | Self::Burst { coin, .. }
+            | Self::Resend { coin } => coin.p() == 0.0,
+            Self::Blackout { length, .. } => *length == Duration::ZERO,
+            Self::Alternate { .. } | Self::Redrawn { .. } => false,
         }
     }
 }
@@ -174,43 +301,109 @@ impl Stage {
 
     /// Whether it neither delays nor doubles packets.
     pub(crate) fn keeps_order(&self) -> bool {
-        matches!(self.effect, Effect::Loss { .. })
+        matches!(self.effect, Effect::Loss { .. } | Effect::Burst { .. } | Effect::Blackout { .. })
     }
 
-    /// Adds to the fate of a packet that travels `way` and came at `now`.
-    pub(crate) fn touch(&mut self, fate: &mut Fate, way: Direction, now: Instant) {
-        if now < self.from || now >= self.until || !self.applies.to(way) {
+    /// Whether it is at work for a packet that travels `way` and came at `came`.
+    fn reaches(&self, way: Direction, came: Instant) -> bool {
+        came >= self.from && came < self.until && self.applies.to(way)
+    }
+
+    /// Adds to the fate of a packet.
+    #[inline]
+    pub(crate) fn touch(&mut self, fate: &mut Fate, packet: &Crossing) {
+        if !self.reaches(packet.way, packet.came) {
             return;
         }
         let rng = &mut self.rng;
         match &mut self.effect {
             Effect::Delay { coin, delay } => {
                 if coin.sample(rng) {
-                    fate.extra += delay.draw(rng);
+                    fate.detour += delay.draw(rng);
                 }
             }
             Effect::Loss { coin } => fate.lost |= coin.sample(rng),
+            _ => self.touch_otherwise(fate, packet),
+        }
+    }
+
+    /// The same for the less common effects, out of the others' way.
+    #[inline(never)]
+    fn touch_otherwise(&mut self, fate: &mut Fate, packet: &Crossing) {
+        let rng = &mut self.rng;
+        match &mut self.effect {
+            Effect::Delay { .. } | Effect::Loss { .. } => {}
             Effect::Alternate { every, passed, extra } => {
                 *passed += 1;
                 if passed == every {
                     *passed = 0;
-                    fate.extra += *extra;
+                    fate.detour += *extra;
                 }
             }
             Effect::Duplicate { coin } => fate.duplicated |= coin.sample(rng),
+            Effect::Redrawn { every, delay, interval, drawn } => {
+                let current = packet.begun.as_nanos() / every.as_nanos();
+                if *interval != Some(current) {
+                    *interval = Some(current);
+                    *drawn = delay.draw(&mut nth(rng, current));
+                }
+                fate.shift += *drawn;
+            }
+            Effect::Burst { coin, length, until } => {
+                if coin.sample(rng) && packet.departed >= *until {
+                    *until = packet.departed + length.draw(rng);
+                    fate.lost = true;
+                }
+                fate.lost |= packet.departed < *until;
+            }
+            Effect::Blackout { times, length } => {
+                fate.lost |= is_dark(times, *length, packet.departed);
+            }
+            Effect::Resend { coin } => fate.lost |= coin.sample(rng),
         }
     }
 }
 
-fn coin(fraction: f64) -> Result<Bernoulli, ConfigError> {
-    Bernoulli::new(fraction).map_err(|_| ConfigError::new("fraction", "between 0 and 1", fraction))
+/// The `n`-th of the generators that belong to `rng`: what is drawn for an interval depends on its
+/// number alone, not on the packets before it.
+fn nth(rng: &Xoshiro256PlusPlus, n: u64) -> Xoshiro256PlusPlus {
+    let seed: u64 = rng.clone().random();
+    Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(n))
+}
+
+/// Whether `at` is less than `length` after one of `times`, which are sorted.
+fn is_dark(times: &Times, length: Duration, at: Instant) -> bool {
+    match times {
+        Times::At(times) => {
+            let begun = times.partition_point(|&time| time <= at);
+            begun > 0 && at.since(times[begun - 1]) < length
+        }
+        Times::Every(every) => {
+            let (at, every) = (at.as_nanos(), every.as_nanos());
+            at >= every && at % every < length.as_nanos()
+        }
+    }
+}
+
+fn coin(field: &str, fraction: f64) -> Result<Bernoulli, ConfigError> {
+    Bernoulli::new(fraction).map_err(|_| ConfigError::new(field, "between 0 and 1", fraction))
 }
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-
     use super::*;
+
+    /// A packet that crosses at once.
+    fn at(ms: u64) -> Crossing {
+        let now = Instant::from_millis(ms);
+        Crossing { way: Direction::Forward, came: now, begun: now, departed: now }
+    }
+
+    fn fate(stage: &mut Stage, packet: &Crossing) -> Fate {
+        let mut fate = Fate::default();
+        stage.touch(&mut fate, packet);
+        fate
+    }
 
     fn stage(impairment: &Impairment) -> Option<Stage> {
         let rng = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -230,7 +423,7 @@ mod tests {
         let mut on_both = Stage::new(&of_acks, Applies::Both, rng).unwrap().unwrap();
         let lost = [Forward, Reverse].map(|way| {
             let mut fate = Fate::default();
-            on_both.touch(&mut fate, way, Instant::ZERO);
+            on_both.touch(&mut fate, &Crossing { way, ..at(0) });
             fate.lost
         });
         assert_eq!(lost, [false, true]);
@@ -249,7 +442,7 @@ mod tests {
         let mut stage = stage(&during).unwrap();
         let lost = [9, 10, 19, 20].map(|ms| {
             let mut fate = Fate::default();
-            stage.touch(&mut fate, Direction::Forward, Instant::from_millis(ms));
+            stage.touch(&mut fate, &at(ms));
             fate.lost
         });
         assert_eq!(lost, [false, true, true, false]);
@@ -263,10 +456,112 @@ mod tests {
         let late: Vec<bool> = (0..7)
             .map(|_| {
                 let mut fate = Fate::default();
-                stage.touch(&mut fate, Direction::Forward, Instant::ZERO);
-                fate.extra == extra
+                stage.touch(&mut fate, &at(0));
+                fate.detour == extra
             })
             .collect();
         assert_eq!(late, [false, false, true, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_redrawn_delay_is_the_same_within_an_interval_and_whoever_came_before() {
+        let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(100) };
+        let every = Duration::from_millis(50);
+        let redrawn = Impairment::Redrawn { every, delay, applies: Applies::Both };
+        let shifts = |times: &[u64]| -> Vec<Duration> {
+            let mut stage = stage(&redrawn).unwrap();
+            times.iter().map(|&ms| fate(&mut stage, &at(ms)).shift).collect()
+        };
+        let [first, same, next, last] = shifts(&[0, 49, 50, 120])[..] else { unreachable!() };
+        assert_eq!(first, same);
+        assert!(first != next && next != last);
+        assert_eq!(shifts(&[149]), [last]);
+        // The value in force when the transmission begins counts, not that at its end.
+        let mut stage = stage(&redrawn).unwrap();
+        let across = Crossing { came: at(0).came, begun: at(49).begun, ..at(51) };
+        assert_eq!(fate(&mut stage, &across).shift, first);
+        assert_eq!(fate(&mut stage, &across).detour, Duration::ZERO);
+    }
+
+    #[test]
+    fn redrawn_delays_are_distributed_as_asked() {
+        let delay = Distribution::Normal {
+            mean: Duration::from_millis(200),
+            deviation: Duration::from_millis(60),
+        };
+        let every = Duration::from_millis(1);
+        let mut stage =
+            stage(&Impairment::Redrawn { every, delay, applies: Applies::Both }).unwrap();
+        let drawn: Vec<f64> =
+            (0..20_000).map(|ms| fate(&mut stage, &at(ms)).shift.as_millis_f64()).collect();
+        let mean = drawn.iter().sum::<f64>() / 20_000.0;
+        let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
+        // Four standard errors: 60 / √20000, and 60 / √40000 for the deviation.
+        assert!((mean - 200.0).abs() < 1.7 && (variance.sqrt() - 60.0).abs() < 1.2);
+        let product = |pair: &[f64]| (pair[0] - mean) * (pair[1] - mean);
+        let correlation = drawn.windows(2).map(product).sum::<f64>() / 20_000.0 / variance;
+        assert!(correlation.abs() < 4.0 / 20_000.0_f64.sqrt(), "neighbours: {correlation}");
+    }
+
+    #[test]
+    fn a_burst_loses_all_until_it_ends() {
+        let length = Distribution::Constant(Duration::from_millis(30));
+        let burst = Impairment::Burst { fraction: 0.01, length, applies: Applies::Both };
+        let mut stage = stage(&burst).unwrap();
+        let lost: Vec<bool> = (0..100_000).map(|ms| fate(&mut stage, &at(ms)).lost).collect();
+        let runs: Vec<usize> =
+            lost.split(|lost| !lost).map(<[bool]>::len).filter(|&run| run > 0).collect();
+        // One packet a ms: 30 in each, unless one follows right upon another.
+        assert!(runs.iter().all(|run| run % 30 == 0), "{runs:?}");
+        // Packets outside of bursts start one with 1 %: one in 99 + 30 packets.
+        let bursts = runs.iter().sum::<usize>() as f64 / 30.0;
+        let expected = 100_000.0 / 129.0;
+        assert!((bursts - expected).abs() < 4.0 * expected.sqrt(), "{bursts} bursts");
+    }
+
+    #[test]
+    fn a_blackout_loses_what_is_sent_during_it() {
+        let ms = Duration::from_millis;
+        let lost = |times: Times, ats: [u64; 5]| {
+            let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
+            let mut stage = stage(&blackout).unwrap();
+            ats.map(|at_ms| fate(&mut stage, &at(at_ms)).lost)
+        };
+        let instants = [75, 50].map(Instant::from_millis).to_vec();
+        assert_eq!(
+            lost(Times::At(instants), [49, 50, 59, 60, 84]),
+            [false, true, true, false, true]
+        );
+        assert_eq!(
+            lost(Times::Every(ms(50)), [0, 9, 50, 60, 109]),
+            [false, false, true, false, true]
+        );
+        // What waited until then is lost, too.
+        let times = Times::At(vec![Instant::from_millis(50)]);
+        let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
+        let mut stage = stage(&blackout).unwrap();
+        assert!(fate(&mut stage, &Crossing { came: at(30).came, ..at(50) }).lost);
+        assert!(!fate(&mut stage, &Crossing { came: at(50).came, ..at(60) }).lost);
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_named() {
+        let ms = Duration::from_millis;
+        let (applies, zero) = (Applies::Both, Duration::ZERO);
+        let delay = Distribution::Constant(ms(1));
+        let error = |impairment: Impairment| impairment.check().unwrap_err().to_string();
+        assert_eq!(
+            error(Impairment::Redrawn { every: zero, delay, applies }),
+            "every must be more than 0 s, not 0 s"
+        );
+        assert_eq!(
+            error(Impairment::Blackout { times: Times::Every(ms(5)), length: ms(5), applies }),
+            "every must be longer than length, not 5 ms"
+        );
+        let resend =
+            |errors, attempts| Impairment::Resend { errors, after: zero, attempts, applies };
+        assert_eq!(error(resend(1.5, None)), "errors must be between 0 and 1, not 1.5");
+        assert_eq!(error(resend(1.0, None)), "errors must be less than 1 without attempts, not 1");
+        assert_eq!(resend(1.0, Some(3)).check(), Ok(()));
     }
 }

@@ -7,12 +7,19 @@
 //!
 //! A link is crossed in this order:
 //!
-//! 1. the queue's discipline admits the packet or drops it;
+//! 1. the queue's discipline, drop-tail or RED, admits the packet or drops it;
 //! 2. the transmitter sends it once the packets before it have left, at the link's rate;
-//! 3. every impairment says what befalls it: loss, extra delay, duplication;
-//! 4. it arrives after the propagation delay plus all extra delays.
+//! 3. if the link repairs its errors, the transmission may be damaged: then the packet goes back to
+//!    2 some time later, and to the head of the queue, while those behind it go on;
+//! 4. every other impairment says what befalls it: loss, be it of single packets, in bursts or in
+//!    blackouts; extra delay; duplication;
+//! 5. it arrives after the propagation delay plus all extra delays.
 //!
 //! Extra delay comes after the bottleneck: a packet that takes a longer path holds up nobody.
+//!
+//! Three instants of a packet count. What befalls it only for a time (`During`) goes by when it comes
+//! to the link, or may be sent again; a redrawn delay by when its transmission begins; bursts and
+//! blackouts by when that ends.
 
 mod discipline;
 mod distribution;
@@ -20,11 +27,13 @@ mod error;
 mod impairment;
 mod link;
 mod outcome;
+mod resend;
 mod transmitter;
 
 pub use discipline::Red;
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
-pub use impairment::{Applies, Impairment};
+pub use impairment::{Applies, Impairment, Times};
 pub use link::{Direction, Link, LinkConfig};
 pub use outcome::{DropCause, Outcome, Verdict};
+pub use resend::Ticket;

@@ -5,7 +5,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_units::{Duration, Instant, Rate};
 
 use crate::discipline::{Discipline, Red};
-use crate::impairment::{Fate, Stage};
+use crate::impairment::{Crossing, Fate, Stage};
+use crate::resend::{Packet, Resend, Ticket};
 use crate::transmitter::{Sent, Transmitter};
 use crate::{Applies, ConfigError, DropCause, Impairment, Outcome, Verdict};
 
@@ -37,13 +38,17 @@ pub struct LinkConfig {
 
 /// A directed link at work.
 ///
-/// Offer it packets in the order of time, and it says at once what becomes of each.
+/// Offer it packets in the order of time, and it says at once what becomes of each; unless it damages
+/// one and sends it again, which it does at [`resume`](Self::resume).
 #[derive(Clone, Debug)]
 pub struct Link {
     discipline: Discipline,
     transmitter: Transmitter,
     delay: Duration,
     stages: Vec<Stage>,
+    resend: Option<Box<Resend>>,
+    /// When the last packet arrives that took no detour.
+    latest: Instant,
 }
 
 impl Link {
@@ -81,11 +86,21 @@ impl Link {
     ) -> Result<Self, ConfigError> {
         let mut stages = Vec::with_capacity(config.impairments.len());
         let mut streams = Streams::new(seed);
+        let (mut resend, mut resends) = (None, false);
         for (index, impairment) in config.impairments.iter().enumerate() {
             let rng = streams.next_for(direction);
-            let stage = Stage::new(impairment, carries, rng)
-                .map_err(|error| error.within(format_args!("impairments[{index}]")))?;
-            stages.extend(stage);
+            let place = format_args!("impairments[{index}]");
+            let stage =
+                Stage::new(impairment, carries, rng).map_err(|error| error.within(place))?;
+            let Some((after, attempts)) = impairment.resends() else {
+                stages.extend(stage);
+                continue;
+            };
+            if resends {
+                return Err(ConfigError::new("resend", "the only one", "a second").within(place));
+            }
+            resends = true;
+            resend = stage.map(|damage| Box::new(Resend::new(damage, after, attempts)));
         }
         Ok(Self {
             // After those of the impairments, which thus draw the same with any queue.
@@ -93,40 +108,116 @@ impl Link {
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,
+            resend,
+            latest: Instant::ZERO,
         })
     }
 
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
     /// go backwards.
     pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
-        let found = self.transmitter.occupancy(now);
+        if self.resend.is_some() {
+            self.send_again(now);
+        }
         if !self.discipline.admits(bytes, now, &mut self.transmitter) {
-            return Outcome::refused(now, found);
+            return Outcome::refused(now);
         }
         let sent = self.transmitter.send(bytes, now);
         self.discipline.admitted(bytes, now, sent);
-        let Sent { waited, departed } = sent;
+        if self.stages.is_empty() && self.resend.is_none() {
+            // Most links are like this.
+            return Outcome {
+                verdict: Verdict::Deliver(sent.departed + self.delay),
+                duplicate: false,
+                detoured: false,
+                waited: sent.waited,
+                departed: sent.departed,
+            };
+        }
+        self.transmitted(Packet { bytes, way, came: now, damaged: 0 }, sent)
+    }
+
+    /// What becomes of the packet that the link holds under `ticket`; it may be held again. To be
+    /// called once for every [`Verdict::Held`], at the instant that this names, which is after all
+    /// packets have been offered that come to the link before it. `None` for any other ticket.
+    pub fn resume(&mut self, ticket: Ticket) -> Option<Outcome> {
+        loop {
+            let resend = self.resend.as_mut()?;
+            if let Some(outcome) = resend.resolved(ticket) {
+                return Some(outcome);
+            }
+            let next = resend.next_by(Instant::MAX)?;
+            self.repeat(next);
+        }
+    }
+
+    /// Sends again what may be sent before a packet that comes at `now` can begin.
+    #[inline(never)]
+    fn send_again(&mut self, now: Instant) {
+        while let Some(resend) = &mut self.resend
+            && let Some(next) = resend.next_by(now.max(self.transmitter.busy_until()))
+        {
+            self.repeat(next);
+        }
+    }
+
+    #[inline(never)]
+    fn repeat(&mut self, (ticket, packet): (Ticket, Packet)) {
+        let sent = self.transmitter.resend(packet.bytes, packet.came);
+        let outcome = self.transmitted(packet, sent);
+        if let Some(resend) = &mut self.resend {
+            resend.resolve(ticket, outcome);
+        }
+    }
+
+    /// What becomes of a packet that is transmitted like this.
+    #[inline(always)]
+    fn transmitted(&mut self, packet: Packet, sent: Sent) -> Outcome {
+        let (Packet { way, came, .. }, Sent { waited, departed }) = (packet, sent);
+        let crossing = Crossing { way, came, begun: came + waited, departed };
+        let outcome = Outcome {
+            verdict: Verdict::Drop(DropCause::Loss),
+            duplicate: false,
+            detoured: false,
+            waited,
+            departed,
+        };
+        if let Some(resend) = &mut self.resend
+            && let Some(verdict) = resend.damage(packet, &crossing)
+        {
+            return Outcome { verdict, ..outcome };
+        }
         let mut fate = Fate::default();
         for stage in &mut self.stages {
             // A lost packet passes the later stages too, or loss would shift what they draw.
-            stage.touch(&mut fate, way, now);
+            stage.touch(&mut fate, &crossing);
         }
-        let (verdict, duplicate, detoured) = match fate.lost {
-            true => (Verdict::Drop(DropCause::Loss), false, false),
-            false => {
-                let arrival = departed + self.delay + fate.extra;
-                (Verdict::Deliver(arrival), fate.duplicated, fate.extra > Duration::ZERO)
-            }
-        };
-        Outcome { verdict, duplicate, detoured, found: found as u32, waited, departed }
+        if fate.lost {
+            return outcome;
+        }
+        let arrival = departed + self.delay + fate.shift + fate.detour;
+        let in_line =
+            packet.damaged == 0 && fate.detour == Duration::ZERO && arrival >= self.latest;
+        if in_line {
+            self.latest = arrival;
+        }
+        let verdict = Verdict::Deliver(arrival);
+        Outcome { verdict, duplicate: fate.duplicated, detoured: !in_line, ..outcome }
     }
 
     /// Whether the packets it carries leave it in the order in which they came, each once.
     pub fn keeps_order(&self) -> bool {
-        self.stages.iter().all(Stage::keeps_order)
+        self.resend.is_none() && self.stages.iter().all(Stage::keeps_order)
     }
 
-    /// How many packets wait or are in service at `now`, which must not go backwards.
+    /// How many packets were there after the last one had been offered, that one included if it was
+    /// admitted.
+    pub fn backlog(&self) -> usize {
+        self.transmitter.backlog()
+    }
+
+    /// How many packets wait or are in service at `now`, which must not go backwards; without those
+    /// to be sent again.
     pub fn occupancy(&mut self, now: Instant) -> usize {
         self.transmitter.occupancy(now)
     }

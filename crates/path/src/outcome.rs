@@ -2,6 +2,8 @@
 
 use unruffled_units::{Duration, Instant};
 
+use crate::Ticket;
+
 /// What becomes of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -9,15 +11,14 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// A second copy arrives at the same instant; never set for a dropped packet.
     pub duplicate: bool,
-    /// It was given extra delay. Packets that were not arrive in the order of their offering; never
-    /// set for a dropped packet.
+    /// It was given extra delay, sent again, or overtakes others. Packets that were not arrive in the
+    /// order of their offering; never set for a dropped packet.
     pub detoured: bool,
-    /// Packets that it found there, the one in service included.
-    pub found: u32,
-    /// How long it stood in the queue before its transmission began; zero if the queue dropped it.
+    /// How long it stood in the queue before its transmission began; zero if the queue dropped it. Of
+    /// one that is sent again: since it could be.
     pub waited: Duration,
-    /// When its last bit left the transmitter, whether it arrives or is lost after that; the instant
-    /// of the drop if the queue dropped it.
+    /// When its last bit left the transmitter, whether it arrives or is damaged or lost after that;
+    /// the instant of the drop if the queue dropped it.
     pub departed: Instant,
 }
 
@@ -28,6 +29,14 @@ pub enum Verdict {
     Drop(DropCause),
     /// It arrives at this instant.
     Deliver(Instant),
+    /// It was damaged and is to be sent again: [`Link::resume`](crate::Link::resume) tells what
+    /// becomes of it.
+    Held {
+        /// When to ask: it may be sent again then.
+        until: Instant,
+        /// What to ask for.
+        ticket: Ticket,
+    },
 }
 
 /// Where a packet was dropped.
@@ -41,12 +50,11 @@ pub enum DropCause {
 
 impl Outcome {
     /// The queue drops the packet at `now`.
-    pub(crate) const fn refused(now: Instant, found: usize) -> Self {
+    pub(crate) const fn refused(now: Instant) -> Self {
         Self {
             verdict: Verdict::Drop(DropCause::Queue),
             duplicate: false,
             detoured: false,
-            found: found as u32,
             waited: Duration::ZERO,
             departed: now,
         }

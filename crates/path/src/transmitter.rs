@@ -34,7 +34,13 @@ impl Transmitter {
         Self { rate, last: Instant::ZERO, pending: VecDeque::new(), service: (0, Duration::ZERO) }
     }
 
+    /// How many packets were there when anybody asked last, and those that came since.
+    pub(crate) fn backlog(&self) -> usize {
+        self.pending.len()
+    }
+
     /// How many packets have not been sent to their end at `now`, the one in service included.
+    #[inline]
     pub(crate) fn occupancy(&mut self, now: Instant) -> usize {
         while self.pending.front().is_some_and(|&departure| departure <= now) {
             self.pending.pop_front();
@@ -48,6 +54,7 @@ impl Transmitter {
     }
 
     /// Takes a packet of `bytes` octets at `now`.
+    #[inline]
     pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
         let begun = now.max(self.last);
         self.last = begun + self.service_time(bytes);
@@ -57,6 +64,14 @@ impl Transmitter {
         Sent { waited: begun.since(now), departed: self.last }
     }
 
+    /// Takes a packet that may be sent again from `ready` on; it does not count as waiting.
+    pub(crate) fn resend(&mut self, bytes: u32, ready: Instant) -> Sent {
+        let begun = ready.max(self.last);
+        self.last = begun + self.service_time(bytes);
+        Sent { waited: begun.since(ready), departed: self.last }
+    }
+
+    #[inline]
     fn service_time(&mut self, bytes: u32) -> Duration {
         let Some(rate) = self.rate else { return Duration::ZERO };
         if self.service.0 != bytes {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use unruffled_path::{
-    Applies, Direction, Distribution, DropCause, Impairment, Link, LinkConfig, Outcome, Verdict,
+    Applies, Direction, Distribution, DropCause, Impairment, Link, LinkConfig, Outcome, Red, Times,
+    Verdict,
 };
 use unruffled_units::{Duration, Instant, Rate};
 
@@ -146,6 +147,75 @@ fn two_paths_take_turns() {
         trace(&config(None, vec![alternate(2)]), [0, 1, 2, 3]),
         [Deliver(at(11)), Deliver(at(112)), Deliver(at(13)), Deliver(at(114))]
     );
+}
+
+#[test]
+fn a_shorter_delay_lets_the_next_interval_overtake_the_last() {
+    let delay = Distribution::Uniform { low: ms(0), high: ms(300) };
+    let redrawn = Impairment::Redrawn { every: ms(50), delay, applies: Applies::Both };
+    let outcomes = outcomes(&config(None, vec![redrawn]), Forward, 1, 10_000);
+    let arrivals: Vec<Instant> = outcomes
+        .iter()
+        .map(|outcome| match outcome.verdict {
+            Deliver(arrival) => arrival,
+            Drop(_) | Verdict::Held { .. } => panic!("nothing is lost here"),
+        })
+        .collect();
+    // One packet a ms, in service from its coming: 50 in each interval, 1 ms apart.
+    for interval in arrivals.chunks(50) {
+        assert!(interval.windows(2).all(|pair| pair[1] == pair[0] + ms(1)));
+    }
+    // Those that arrive before one that was offered earlier, and only they, are not in line.
+    let mut latest = Instant::ZERO;
+    for (arrival, outcome) in arrivals.iter().zip(&outcomes) {
+        assert_eq!(outcome.detoured, *arrival < latest);
+        latest = latest.max(*arrival);
+    }
+    assert!((0.1..0.9).contains(&share(&outcomes, |outcome| outcome.detoured)));
+}
+
+#[test]
+fn whatever_befalls_packets_may_do_so_for_a_time() {
+    let applies = Applies::Both;
+    let delay = Distribution::Constant(ms(5));
+    let all = [
+        Impairment::Redrawn { every: ms(1), delay: delay.clone(), applies },
+        Impairment::Burst { fraction: 1.0, length: delay, applies },
+        Impairment::Blackout { times: Times::Every(ms(2)), length: ms(1), applies },
+        Impairment::Resend { errors: 1.0, after: ms(5), attempts: Some(1), applies },
+    ];
+    for impairment in all {
+        let (from, until) = (at(100), at(200));
+        let during = Impairment::During { from, until, impairment: Box::new(impairment) };
+        let touched = |time: u64| {
+            let verdict = trace(&config(None, vec![during.clone()]), [time])[0];
+            verdict != Deliver(at(time + 11))
+        };
+        // Sent within 1 ms: the blackouts hit what comes in odd ones.
+        assert_eq!([99, 101, 199, 201].map(touched), [false, true, true, false], "{during:?}");
+    }
+}
+
+#[test]
+fn a_red_queue_keeps_its_average_between_its_thresholds() {
+    let red = Red { min: 5.0, max: 15.0, bytes: false, weight: Some(0.002), ..Red::default() };
+    let config = LinkConfig { red: Some(red), ..config(Some(1000), vec![]) };
+    let mut link = link(&config);
+    // 5 % more than the link can send, for 100 s.
+    let (mut waited, mut sent, mut dropped) = (Duration::ZERO, 0, 0);
+    for n in 0..105_000_u64 {
+        let outcome = link.offer(1000, Forward, Instant::from_nanos(n * 1_000_000 * 20 / 21));
+        match outcome.verdict {
+            Drop(_) => dropped += 1,
+            _ => (waited, sent) = (waited + outcome.waited, sent + 1),
+        }
+    }
+    // What is too much is dropped, at the average whose share that is: drops spread over [1, 2] / p
+    // come every 1.5 / p packets, so 1.5 / 21 = 7.1 % at an average of 12.1. Little's law: as many
+    // wait on average as packets wait for milliseconds, since one leaves in each.
+    assert!((4_900..5_100).contains(&dropped), "{dropped} dropped");
+    let mean = waited.as_millis_f64() / f64::from(sent);
+    assert!((11.0..13.5).contains(&mean), "{mean} wait");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
-use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig, Verdict};
+use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig, Outcome, Ticket, Verdict};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
@@ -61,6 +61,8 @@ struct Hop {
     link: Link,
     /// Packets between this link's entry and its far end that keep their order.
     line: VecDeque<(Instant, u32)>,
+    /// Packets that the link damaged and is to send again.
+    held: Vec<(u32, Ticket)>,
     /// Packets may leave it in another order than they came.
     shuffles: bool,
     /// Where packets come from.
@@ -157,7 +159,7 @@ impl Network {
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
             let shuffles = !link.keeps_order();
-            self.hops.push(Hop { link, line: VecDeque::new(), shuffles, feeder });
+            self.hops.push(Hop { link, line: VecDeque::new(), held: Vec::new(), shuffles, feeder });
         }
     }
 
@@ -205,41 +207,91 @@ impl Network {
         let mut at = now;
         loop {
             let link = self.paths[path.0 as usize][hop as usize];
-            let outcome = self.hops[link.0 as usize].link.offer(size, packet.way(), at);
-            monitor.crossed(link, &Crossing { flow, at, size, outcome: &outcome });
-            let arrival = match outcome.verdict {
-                Verdict::Drop(cause) => {
-                    self.free.push(id);
-                    monitor.dropped(flow, at, cause, &packet.segment);
-                    return Progress::Dropped;
-                }
-                Verdict::Deliver(arrival) => arrival,
+            let outcome = {
+                let link = &mut self.hops[link.0 as usize].link;
+                link.offer(size, packet.way(), at)
             };
-            at = arrival;
-            match self.paths[path.0 as usize].get(hop as usize + 1) {
-                Some(&next) if self.runs_on(link, next) => hop += 1,
-                _ => {
-                    self.packets[id as usize].hop = hop;
-                    if outcome.duplicate {
-                        let copy = self.keep(self.packets[id as usize]);
-                        queue.plan(at, Plan::Packet(copy));
-                    }
-                    if outcome.detoured {
-                        queue.plan(at, Plan::Packet(id));
-                    } else {
-                        let line = &mut self.hops[link.0 as usize].line;
-                        line.push_back((at, id));
-                        if line.len() == 1 {
-                            queue.plan(at, Plan::Line(link.0));
-                        }
-                    }
-                    return match outcome.duplicate {
-                        true => Progress::Doubled,
-                        false => Progress::Underway,
-                    };
-                }
+            self.tell(link, (flow, at, size), &outcome, monitor);
+            if let Verdict::Deliver(arrival) = outcome.verdict
+                && let Some(&next) = self.paths[path.0 as usize].get(hop as usize + 1)
+                && self.runs_on(link, next)
+            {
+                at = arrival;
+                hop += 1;
+                continue;
+            }
+            self.packets[id as usize].hop = hop;
+            return self.travel(id, link, at, outcome, queue, monitor);
+        }
+    }
+
+    fn tell(
+        &self,
+        id: LinkId,
+        (flow, at, size): (FlowId, Instant, u32),
+        outcome: &Outcome,
+        monitor: &mut impl Monitor,
+    ) {
+        let backlog = self.hops[id.0 as usize].link.backlog();
+        monitor.crossed(id, &Crossing { flow, at, size, backlog, outcome });
+    }
+
+    /// Plans what becomes of a packet behind `link`, to which it came at `at`.
+    #[inline(always)]
+    fn travel(
+        &mut self,
+        id: u32,
+        link: LinkId,
+        at: Instant,
+        outcome: Outcome,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let arrival = match outcome.verdict {
+            Verdict::Drop(cause) => {
+                self.free.push(id);
+                let Packet { flow, segment, .. } = &self.packets[id as usize];
+                monitor.dropped(*flow, at, cause, segment);
+                return Progress::Dropped;
+            }
+            Verdict::Held { until, ticket } => {
+                self.hops[link.0 as usize].held.push((id, ticket));
+                queue.plan(until, Plan::Held(id));
+                return Progress::Underway;
+            }
+            Verdict::Deliver(arrival) => arrival,
+        };
+        if outcome.duplicate {
+            let copy = self.keep(self.packets[id as usize]);
+            queue.plan(arrival, Plan::Packet(copy));
+        }
+        if outcome.detoured {
+            queue.plan(arrival, Plan::Packet(id));
+        } else {
+            let line = &mut self.hops[link.0 as usize].line;
+            line.push_back((arrival, id));
+            if line.len() == 1 {
+                queue.plan(arrival, Plan::Line(link.0));
             }
         }
+        if outcome.duplicate { Progress::Doubled } else { Progress::Underway }
+    }
+
+    /// The link of its hop may send the damaged packet again.
+    pub(crate) fn resume(
+        &mut self,
+        id: u32,
+        now: Instant,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let Packet { path, hop, .. } = self.packets[id as usize];
+        let link = self.paths[path.0 as usize][hop as usize];
+        let hop = &mut self.hops[link.0 as usize];
+        let place = hop.held.iter().position(|&(held, _)| held == id);
+        let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
+        let Some(outcome) = outcome else { return Progress::Underway };
+        self.travel(id, link, now, outcome, queue, monitor)
     }
 
     /// The first packet in line at `link` has got to its far end.

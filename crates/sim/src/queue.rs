@@ -12,6 +12,8 @@ pub(crate) enum Plan {
     Line(u32),
     /// This packet, which left the line, gets to the far end of its link.
     Packet(u32),
+    /// This packet, which its link damaged, may be sent again.
+    Held(u32),
     /// A timer of this end of a flow may be due: twice the flow's number, and one for receivers.
     Timer(u32),
     /// The application of this source goes on.

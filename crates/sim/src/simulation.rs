@@ -116,6 +116,7 @@ impl Simulation {
                     }
                 }
                 Plan::Packet(packet) => self.arrive(packet, monitor),
+                Plan::Held(packet) => self.resume(packet, monitor),
                 Plan::Timer(which) => self.on_timer(which, monitor),
                 Plan::Application(source) => self.go_on(source, monitor),
                 Plan::Stop(source) => self.stop(source, monitor),
@@ -127,20 +128,30 @@ impl Simulation {
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
         let flow = self.network.packet(id).flow;
         match self.network.arrive(id, self.now, &mut self.queue, monitor) {
-            Ok(progress) => {
-                if progress != Progress::Underway
-                    && let Some(open) = &mut self.flows[flow.0 as usize]
-                {
-                    open.underway = open.underway - 1 + progress.copies();
-                    self.forget_if_over(flow, monitor);
-                }
-            }
+            Ok(progress) => self.count(flow, progress, monitor),
             Err(packet) => {
                 if let Some(open) = &mut self.flows[flow.0 as usize] {
                     open.underway -= 1;
                 }
                 self.deliver(&packet, monitor);
             }
+        }
+    }
+
+    /// A link may send again a packet that it damaged.
+    fn resume(&mut self, id: u32, monitor: &mut impl Monitor) {
+        let flow = self.network.packet(id).flow;
+        let progress = self.network.resume(id, self.now, &mut self.queue, monitor);
+        self.count(flow, progress, monitor);
+    }
+
+    /// What became of a packet of `flow` that was on its way.
+    fn count(&mut self, flow: FlowId, progress: Progress, monitor: &mut impl Monitor) {
+        if progress != Progress::Underway
+            && let Some(open) = &mut self.flows[flow.0 as usize]
+        {
+            open.underway = open.underway - 1 + progress.copies();
+            self.forget_if_over(flow, monitor);
         }
     }
 

@@ -4,7 +4,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use proptest::prelude::*;
-use unruffled_path::{Applies, Direction, Distribution, DropCause, Impairment, LinkConfig};
+use unruffled_path::{
+    Applies, Direction, Distribution, DropCause, Impairment, LinkConfig, Red, Times,
+};
 use unruffled_sim::{App, End, FlowId, Monitor, Passage, Simulation, SourceConfig};
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Config, Event, ROWS, Segment, State, Variant};
@@ -171,16 +173,40 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             .prop_map(|(every, extra, applies)| Impairment::Alternate { every, extra, applies }),
         2 => (0.0..0.1, applies())
             .prop_map(|(fraction, applies)| Impairment::Duplicate { fraction, applies }),
+        1 => (ms(10..500), distribution(), applies())
+            .prop_map(|(every, delay, applies)| Impairment::Redrawn { every, delay, applies }),
+        1 => (0.0..0.01, distribution(), applies())
+            .prop_map(|(fraction, length, applies)| Impairment::Burst { fraction, length, applies }),
+        1 => (ms(3000..9000), ms(0..2000), applies()).prop_map(|(every, length, applies)| {
+            Impairment::Blackout { times: Times::Every(every), length, applies }
+        }),
     ]
+}
+
+/// Damage that the link repairs.
+fn resend() -> impl Strategy<Value = Impairment> {
+    (0.0..0.5, ms(0..200), prop::option::of(1..4_u32), applies()).prop_map(
+        |(errors, after, attempts, applies)| Impairment::Resend {
+            errors,
+            after,
+            attempts,
+            applies,
+        },
+    )
 }
 
 fn link() -> impl Strategy<Value = LinkConfig> {
     let rate = prop::option::of((5.0..8.0).prop_map(|log: f64| 10_f64.powf(log)));
     let queue = prop::option::of(2..200_u32);
     let impairments = prop::collection::vec(impairment(), 0..4);
-    (rate, ms(0..150), queue, impairments).prop_map(|(rate, delay, queue, impairments)| {
-        LinkConfig { rate: rate.and_then(Rate::from_bps), delay, queue, red: None, impairments }
-    })
+    (rate, ms(0..150), queue, any::<bool>(), impairments, prop::option::of(resend())).prop_map(
+        |(rate, delay, queue, red, mut impairments, resend)| {
+            let rate = rate.and_then(Rate::from_bps);
+            let red = (red && rate.is_some()).then(Red::default);
+            impairments.extend(resend);
+            LinkConfig { rate, delay, queue, red, impairments }
+        },
+    )
 }
 
 /// Any number, and those close to the wrap more often.

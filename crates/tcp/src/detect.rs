@@ -119,6 +119,8 @@ pub struct Reordering {
     pub length: u32,
     /// From the delivery of that highest segment to that of the late one.
     pub delay: Duration,
+    /// A DSACK reported it: the segment had been retransmitted, needlessly.
+    pub by_dsack: bool,
 }
 
 /// A fast retransmit that proved false: every retransmission under it was needless.

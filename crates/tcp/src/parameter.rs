@@ -49,11 +49,6 @@ impl Parameter {
         Self { name, unit: Unit::Choice(names), default: 0.0, range, about, source }
     }
 
-    /// The same parameter with `default` in the place of its own, for a row that differs.
-    pub const fn with_default(self, default: f64) -> Self {
-        Self { default, ..self }
-    }
-
     /// What it can be, in words: "0 % to 99 %", "before or after".
     pub fn expected(&self) -> String {
         match self.unit {

@@ -223,6 +223,24 @@ fn the_fa_ratio_keeps_to_its_bounds() {
         now += wait;
     }
     t.fa_ratio(0.0).dupthresh(3);
+
+    // A dozen false fast retransmits: 0.91, 0.92 … 0.99, and no more.
+    let mut t = Trace::of("rr-ta").set("restore", "at-once").fixed_window(60).start();
+    t.and_so_on();
+    let mut first = 1;
+    for k in 1..=12 {
+        let now = 50 + 50 * k;
+        let last = first + u64::from(t.connection().dupthresh().expect("has one"));
+        t.at(now).ack(&format!("C{} S{}-{last}", first - 1, first + 1)).sees("fast-retransmit");
+        t.and_so_on().at(now).ack(&format!("C{last}")).sees("").and_so_on();
+        t.at(now + 10).ack(&format!("C{last} D{first}"));
+        t.sees(&format!(
+            "needless {first}, reordered {}, false-fast-retransmit, recovered",
+            last - first
+        ));
+        t.and_so_on().fa_ratio((0.9 + 0.01 * k as f64).min(0.99));
+        first = last + 1;
+    }
 }
 
 /// Section 2.3: limited transmit sends "one ACK-clocked … congestion window's worth" beyond cwnd, one

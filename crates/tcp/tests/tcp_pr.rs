@@ -175,3 +175,58 @@ fn a_sender_without_data_rests() {
     t.at(101).ack("C2").cwnd(4.0).sends("").no_timer();
     t.at(500).writes(10).sends("3-6").timer_past(803);
 }
+
+/// Under SACK what came is no drop: one loss of eight is one drop, whichever table. They differ in
+/// that by Table 3 nothing grows while memorize holds a packet (section 3.2).
+#[test]
+fn with_sack_one_loss_is_one_drop_by_either_table() {
+    for form in ["extreme", "basic"] {
+        let mut t = Trace::of("tcp-pr-sack").set("form", form).fixed_window(8).start();
+        t.sends("1-8");
+        t.at(110).ack("C0 S2-8").sends("9-15");
+        t.at(220).ack("C0 S2-15").sends("16-22").timer_past(330);
+        // cwnd(1) = 8; memorize {16, …, 22}.
+        t.past(330).timer().sees("fast-retransmit").cwnd(4.0).ssthresh(4.0).sends("");
+        match form {
+            "extreme" => {
+                // 4 > |to-be-ack| = 4 is not; then 2 are left, and 1 and 23 make it 4.
+                t.at(331).ack("C0 S2-18").cwnd(4.0).sends("");
+                t.at(332).ack("C0 S2-20").cwnd(4.0).sends("R1 23");
+                // memorize is empty: 4 + 1/4. 1 and 23 are out, three more make it 5.
+                t.at(333).ack("C0 S2-22").cwnd(4.25).sends("24-26");
+            }
+            _ => {
+                // 4 + 1/4 > 4, then 17/4 + 4/17 > 3 and 4.
+                t.at(331).ack("C0 S2-18").cwnd(4.25).sends("R1");
+                t.at(332).ack("C0 S2-20").cwnd(4.25 + 4.0 / 17.0).sends("23 24");
+            }
+        }
+    }
+}
+
+/// Seven of eight lost: the fourth further drop is more than 4/2 + 1 (line 12b), from which on Table 3
+/// starts again and Table 1 goes on sending what was dropped.
+#[test]
+fn with_sack_many_losses_are_extreme_by_table_3_alone() {
+    for form in ["extreme", "basic"] {
+        let mut t = Trace::of("tcp-pr-sack").set("form", form).fixed_window(8).start();
+        t.sends("1-8");
+        t.at(100).ack("C0 S8").cwnd(8.0).sends("9");
+        t.past(300).timer().sees("fast-retransmit").cwnd(4.0).sends("");
+        for _ in 2..=4 {
+            t.past(300).timer().sees("").sends("");
+        }
+        match form {
+            "extreme" => {
+                // Lines 12c to 12f.
+                t.past(300).timer().sees("timeout").cwnd(1.0).ssthresh(4.0).sends("").rto(1000.0);
+            }
+            _ => {
+                // 5, 6 and 7 are dropped as well: |to-be-ack| = 3, 2, 1 and what leaves instead.
+                t.past(300).timer().sees("").cwnd(4.0).sends("R1").rto(300.0);
+                t.past(300).timer().sees("").sends("R2");
+                t.past(300).timer().sees("").cwnd(4.0).sends("R3");
+            }
+        }
+    }
+}

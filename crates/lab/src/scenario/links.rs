@@ -1,6 +1,6 @@
 //! The path part of a scenario file: links by name, and what befalls packets on them.
 
-use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red};
+use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red, Times};
 use unruffled_units::{Duration, Instant, Rate};
 
 use super::Hop;
@@ -8,7 +8,13 @@ use super::keys::Keys;
 use crate::error::Error;
 
 /// The keys of a link, for messages.
-pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate";
+pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate, \
+     redrawn, burst, blackout, resend";
+
+/// What may befall packets on a link: the tables below it. A new one goes to the end, because the
+/// random numbers of the others depend on their places.
+const KINDS: [&str; 8] =
+    ["delayed", "loss", "alternate", "duplicate", "redrawn", "burst", "blackout", "resend"];
 
 /// The links that the list at `key` names, in its order.
 pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
@@ -43,7 +49,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     let queue = k.count(&format!("{at}.queue"), 1, 10_000_000)?.map(|n| n as u32);
     let red = red(k, &format!("{at}.red"), rate)?;
     let mut impairments = Vec::new();
-    for kind in ["delayed", "loss", "alternate", "duplicate"] {
+    for kind in KINDS {
         let at = format!("{at}.{kind}");
         if k.has(&at) {
             let impairment = impairment(k, kind, &at)?;
@@ -99,6 +105,8 @@ fn for_a_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairme
 fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
     let key = format!("{at}.packets");
     let applies = match k.string(&key)?.as_deref() {
+        // In a blackout nothing gets through.
+        None if kind == "blackout" => Applies::Both,
         None | Some("data") => Applies::Data,
         Some("acks") => Applies::Acks,
         Some("both") => Applies::Both,
@@ -106,11 +114,32 @@ fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
             return Err(k.wrong(&key, format!("expected data, acks or both, found {other:?}")));
         }
     };
+    let impairment = of_kind(k, kind, at, applies)?;
+    // A distribution's fields stand beside the others.
+    impairment.check().map_err(|e| wrong_field(k, at, &e))?;
+    Ok(impairment)
+}
+
+fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impairment, Error> {
+    match kind {
+        "redrawn" => {
+            let every = required_time(k, at, "every", "\"50 ms\"")?;
+            return Ok(Impairment::Redrawn { every, delay: distribution(k, at)?, applies });
+        }
+        "blackout" => return blackout(k, at, applies),
+        "resend" => {
+            let key = format!("{at}.errors");
+            let errors = k.fraction(&key)?;
+            let errors = k.required(&key, errors, "\"1 %\"")?;
+            let after = required_time(k, at, "after", "\"42 ms\"")?;
+            let attempts = k.count(&format!("{at}.attempts"), 1, 1_000_000)?.map(|n| n as u32);
+            return Ok(Impairment::Resend { errors, after, attempts, applies });
+        }
+        _ => {}
+    }
     if kind == "alternate" {
         let every = k.count(&format!("{at}.every"), 1, 1_000_000)?.unwrap_or(2) as u32;
-        let key = format!("{at}.extra");
-        let extra = k.duration(&key)?;
-        let extra = k.required(&key, extra, "\"200 ms\"")?;
+        let extra = required_time(k, at, "extra", "\"200 ms\"")?;
         return Ok(Impairment::Alternate { every, extra, applies });
     }
     let key = format!("{at}.fraction");
@@ -119,18 +148,45 @@ fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
     Ok(match kind {
         "loss" => Impairment::Loss { fraction, applies },
         "duplicate" => Impairment::Duplicate { fraction, applies },
+        "burst" => Impairment::Burst { fraction, length: distribution(k, at)?, applies },
         _ => Impairment::Delay { fraction, delay: distribution(k, at)?, applies },
     })
+}
+
+/// Times without any connection: some instants, or one time and its multiples.
+fn blackout(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
+    let length = required_time(k, at, "length", "\"2 s\"")?;
+    let key = format!("{at}.at");
+    let begins = k.list(&key)?;
+    let every = k.duration(&format!("{at}.every"))?;
+    let times = match (begins, every) {
+        (Some(begins), None) => {
+            let instant = |text: &String| {
+                let time = unruffled_units::parse_duration(text);
+                time.map(|time| Instant::ZERO + time).map_err(|e| k.wrong(&key, e.to_string()))
+            };
+            Times::At(begins.iter().map(instant).collect::<Result<_, _>>()?)
+        }
+        (None, Some(every)) => Times::Every(every),
+        (None, None) => {
+            let message = "missing: expected times such as [\"50 s\", \"75 s\"], or every";
+            return Err(k.wrong(&key, message));
+        }
+        (Some(_), Some(_)) => return Err(k.wrong(&key, "expected either at or every, not both")),
+    };
+    Ok(Impairment::Blackout { times, length, applies })
+}
+
+fn required_time(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<Duration, Error> {
+    let key = format!("{at}.{field}");
+    let time = k.duration(&key)?;
+    k.required(&key, time, such_as)
 }
 
 pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
     let key = format!("{at}.distribution");
     let name = k.string(&key)?.unwrap_or_else(|| "normal".to_owned());
-    let mut time = |field: &str| -> Result<Duration, Error> {
-        let key = format!("{at}.{field}");
-        let value = k.duration(&key)?;
-        k.required(&key, value, "\"25 ms\"")
-    };
+    let mut time = |field: &str| required_time(k, at, field, "\"25 ms\"");
     let distribution = match name.as_str() {
         "constant" => Distribution::Constant(time("value")?),
         "uniform" => Distribution::Uniform { low: time("low")?, high: time("high")? },
@@ -185,11 +241,12 @@ fn percent(fraction: f64) -> String {
 
 /// An impairment in a few words.
 pub(super) fn befalls(impairment: &Impairment) -> String {
-    let of = |applies: &Applies| match applies {
-        Applies::Data => "of data packets",
-        Applies::Acks => "of acknowledgements",
-        Applies::Both => "of all packets",
+    let those = |applies: &Applies| match applies {
+        Applies::Data => "data packets",
+        Applies::Acks => "acknowledgements",
+        Applies::Both => "all packets",
     };
+    let of = |applies: &Applies| format!("of {}", those(applies));
     match impairment {
         Impairment::Delay { fraction, delay, applies } => {
             format!("{} {} late by {}", percent(*fraction), of(applies), law(delay))
@@ -202,6 +259,32 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
         }
         Impairment::Duplicate { fraction, applies } => {
             format!("{} {} doubled", percent(*fraction), of(applies))
+        }
+        Impairment::Redrawn { every, delay, applies } => {
+            format!("{} later by {}, drawn anew every {every}", those(applies), law(delay))
+        }
+        Impairment::Burst { fraction, length, applies } => {
+            let law = law(length);
+            format!("{} {} start a loss of all for {law}", percent(*fraction), of(applies))
+        }
+        Impairment::Blackout { times, length, applies } => {
+            let times = match times {
+                Times::At(times) => {
+                    let times: Vec<String> = times.iter().map(Instant::to_string).collect();
+                    format!("at {}", times.join(", "))
+                }
+                Times::Every(every) => format!("every {every}"),
+            };
+            format!("{} lost for {length} {times}", those(applies))
+        }
+        Impairment::Resend { errors, after, attempts, applies } => {
+            let times = match attempts {
+                None => String::new(),
+                Some(1) => " once".to_owned(),
+                Some(attempts) => format!(" up to {attempts} times"),
+            };
+            let share = percent(*errors);
+            format!("{share} {} damaged and sent again{times} after {after}", of(applies))
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", befalls(impairment))

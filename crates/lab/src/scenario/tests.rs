@@ -44,6 +44,95 @@ fn a_queue_may_drop_at_random() {
     assert!(words.contains(wanted), "{words}");
 }
 
+/// The bottleneck of `rr-3` without its delayed packets, with `keys` for its `table`.
+fn bottleneck(table: &str, keys: &[&str]) -> Result<Hop, String> {
+    let keys = keys.iter().map(|key| format!("link.bottleneck.{table}.{key}"));
+    let overrides: Vec<String> = keys.chain(["delayed.fraction=0 %".to_owned()]).collect();
+    let scenario = Scenario::load("rr-3", &overrides).map_err(|e| e.to_string())?;
+    Ok(scenario.hops[1].clone())
+}
+
+#[test]
+fn what_befalls_packets_is_read_and_put_in_words() {
+    for (table, keys, wanted) in [
+        (
+            "redrawn",
+            &["every=50 ms", "mean=200 ms", "deviation=60 ms"][..],
+            "data packets later by N(200 ms, 60 ms), drawn anew every 50 ms",
+        ),
+        (
+            "burst",
+            &["fraction=0.02 %", "distribution=uniform", "low=300 ms", "high=400 ms"],
+            "0.02 % of data packets start a loss of all for U[300 ms, 400 ms]",
+        ),
+        (
+            "blackout",
+            &["at=['50 s', '75 s']", "length=2 s"],
+            "all packets lost for 2 s at 50 s, 75 s",
+        ),
+        (
+            "blackout",
+            &["every=40 s", "length=2 s", "packets=acks", "from=100 s"],
+            "acknowledgements lost for 2 s every 40 s from 100 s",
+        ),
+        (
+            "resend",
+            &["errors=2 %", "after=42 ms"],
+            "2 % of data packets damaged and sent again after 42 ms",
+        ),
+        (
+            "resend",
+            &["errors=2 %", "after=42 ms", "attempts=3", "packets=both"],
+            "2 % of all packets damaged and sent again up to 3 times after 42 ms",
+        ),
+    ] {
+        let hop = bottleneck(table, keys).expect(wanted);
+        let words = links::in_words(&hop.link);
+        assert!(words.ends_with(wanted), "{words}");
+    }
+}
+
+#[test]
+fn what_cannot_befall_packets_is_refused() {
+    for (table, keys, wanted) in [
+        (
+            "redrawn",
+            &["every=0 s", "mean=200 ms", "deviation=60 ms"][..],
+            "link.bottleneck.redrawn.every: expected more than 0 s",
+        ),
+        ("blackout", &["every=2 s", "length=2 s"], "blackout.every: expected longer than length"),
+        ("blackout", &["at=soon", "length=2 s"], "blackout.at: expected a time"),
+        (
+            "blackout",
+            &["at=5 s", "every=9 s", "length=2 s"],
+            "blackout.at: expected either at or every, not both",
+        ),
+        (
+            "resend",
+            &["errors=100 %", "after=42 ms"],
+            "resend.errors: expected less than 1 without attempts",
+        ),
+        (
+            "burst",
+            &["fraction=1 %", "distribution=uniform", "low=2 s", "high=1 s"],
+            "burst.low: expected at most high",
+        ),
+    ] {
+        let message = bottleneck(table, keys).expect_err(wanted);
+        assert!(message.contains(wanted) && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn blackouts_are_episodes() {
+    let keys = ["at=['50 s', '990 s', '2000 s']", "length=20 s"];
+    let keys = keys.map(|key| format!("link.bottleneck.blackout.{key}"));
+    let scenario = Scenario::load("rr-3", &keys).expect("good overrides");
+    let spans: Vec<(f64, f64)> =
+        scenario.episodes().iter().map(|e| (e.from_s, e.until_s)).collect();
+    assert_eq!(spans, [(50.0, 70.0), (990.0, 1000.0)]);
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (overrides, wanted) in [
@@ -59,6 +148,10 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ),
         (["link.bottleneck.red.weight=2"], "red.weight: expected greater than 0 and at most 1"),
         (["link.bottleneck.red.limit=2"], "--set: link.bottleneck.red.limit: unknown key"),
+        (["link.bottleneck.redrawn.every=50 ms"], "bottleneck.redrawn.mean: missing: expected"),
+        (["link.bottleneck.burst.mean=50 ms"], "bottleneck.burst.fraction: missing: expected"),
+        (["link.bottleneck.blackout.length=2 s"], "blackout.at: missing: expected times such as"),
+        (["link.bottleneck.resend.errors=1 %"], "bottleneck.resend.after: missing: expected"),
         (["path.hops=nowhere"], "--set: path.hops: no table [link.nowhere]"),
         (["warmup=2000 s"], "--set: warmup: expected less than"),
         (["variant.rr-ta.history=-3 s"], "--set: variant.rr-ta.history: expected 1 ms to"),

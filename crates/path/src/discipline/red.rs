@@ -143,6 +143,7 @@ impl RedQueue {
 
     /// Whether a packet of `bytes` octets that comes at `now` is let in (`REDQueue::enque`). What was
     /// let in before has been sent by `busy_until`.
+    #[inline(never)]
     pub(crate) fn admits(&mut self, bytes: u32, now: Instant, busy_until: Instant) -> bool {
         let queue = self.queue(now);
         let missed = self.per_second * now.since(busy_until).as_secs_f64();
@@ -172,6 +173,7 @@ impl RedQueue {
     }
 
     /// A packet of `bytes` octets waits until it begins to be sent at `begun`.
+    #[inline(never)]
     pub(crate) fn push(&mut self, bytes: u32, begun: Instant) {
         self.waiting.push_back((begun, bytes));
         self.waiting_bytes += u64::from(bytes);

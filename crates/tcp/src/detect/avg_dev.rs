@@ -1,9 +1,9 @@
 //! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005):
-//! the duplicate threshold is an average of the reordering lengths and a share of their mean
-//! deviation, bounded so that it should cause no timeout; a timeout lets it decay.
+//! the duplicate threshold is an average of the reordering lengths that DSACKs report and a share of
+//! their mean deviation, bounded so that it should cause no timeout; a timeout lets it decay.
 
 use super::fixed::DUPTHRESH;
-use super::{LossDetector, Reordering, Rule, View};
+use super::{FalseFastRetransmit, LossDetector, Reordering, Rule, View};
 use crate::parameter::{Parameter, Unit, Values};
 use crate::sender::RESTORE;
 
@@ -20,8 +20,33 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     constant("gamma", 0.7, "share of the timeout that recovery may take, γ in (8)"),
     constant("c1", 0.5, "what a timeout leaves of the average, C1 in (13)"),
     constant("c2", 0.25, "what a timeout leaves of the mean deviation, C2 in (14)"),
+    Parameter::choice(
+        "samples",
+        &["dsack", "all", "false-fast-retransmit"],
+        "which reordering lengths count: those that DSACKs report, all, or one of each false fast \
+         retransmit",
+        "AVG-DEV, abstract; figure 1; section III-D",
+    ),
+    Parameter::choice(
+        "trigger",
+        &["above", "at"],
+        "which duplicate makes the hole a loss: the one above dupthresh, or that many",
+        "AVG-DEV, figure 1; section IV-D and (5)",
+    ),
     RESTORE,
 ];
+
+/// Which reordering lengths count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Samples {
+    /// Those "reported by a TCP receiver with the duplicate selective acknowledgement (DSACK)
+    /// extension" (abstract).
+    ByDsack,
+    /// "After a reordering event of length N is detected" (figure 1), whatever detected it.
+    All,
+    /// One "when detecting a false fast retransmission" (section III-D).
+    FalseFastRetransmits,
+}
 
 /// Average and mean deviation of the reordering lengths.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +64,14 @@ pub(crate) struct AvgDev {
     gamma: f64,
     c1: f64,
     c2: f64,
+    samples: Samples,
+    /// Duplicates beyond the threshold that make a loss.
+    above: u32,
     /// None before the first reordering event.
     lengths: Option<Lengths>,
     dupthresh: u32,
-    /// dupthresh_tmo: the threshold that the last timeout found.
-    at_timeout: Option<u32>,
+    /// The threshold that the last timeout found, in (12).
+    dupthresh_tmo: Option<u32>,
 }
 
 impl AvgDev {
@@ -55,9 +83,15 @@ impl AvgDev {
             gamma: values.get("gamma"),
             c1: values.get("c1"),
             c2: values.get("c2"),
+            samples: match values.choice("samples") {
+                "dsack" => Samples::ByDsack,
+                "all" => Samples::All,
+                _ => Samples::FalseFastRetransmits,
+            },
+            above: u32::from(values.choice("trigger") == "above"),
             lengths: None,
             dupthresh: DUPTHRESH,
-            at_timeout: None,
+            dupthresh_tmo: None,
         }
     }
 
@@ -65,9 +99,9 @@ impl AvgDev {
         Box::new(Self::new(values))
     }
 
-    /// dupthresh_ubf, equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86:
+    /// Equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86:
     /// then no threshold avoids the timeout by this reckoning, and the bound says nothing.
-    fn timely(&self, view: &View) -> Option<u32> {
+    fn dupthresh_ubf(&self, view: &View) -> Option<u32> {
         let rtt = view.srtt.filter(|rtt| rtt.as_nanos() > 0)?;
         let ratio = view.rto.as_secs_f64() / rtt.as_secs_f64();
         let bound = whole((self.gamma * ratio - 2.0) * view.cwnd);
@@ -78,35 +112,14 @@ impl AvgDev {
     fn set_dupthresh(&mut self, view: &View) {
         let Some(Lengths { avg, mdev }) = self.lengths else { return };
         let wanted = whole(avg + self.lambda * mdev) as u32;
-        let bounds = [self.timely(view), self.at_timeout];
+        let bounds = [self.dupthresh_ubf(view), self.dupthresh_tmo];
         let bound = bounds.into_iter().flatten().min().unwrap_or(u32::MAX);
         self.dupthresh = wanted.min(bound).max(DUPTHRESH);
     }
-}
 
-/// ⌊x⌋, but what misses a whole number only because 0.7 has no end in binary is that number.
-fn whole(x: f64) -> f64 {
-    (x + 1e-9).floor()
-}
-
-impl LossDetector for AvgDev {
-    fn rule(&self, _view: &View) -> Rule {
-        // Figure 1: "if k > dupthresh", although section IV-D says "when dupthresh duplicate ACKs
-        // have [been] received". The figure is followed: by the other reading, a path on which all
-        // late segments are late by N would make every single one a false fast retransmit. Before
-        // the first reordering event the algorithm has set nothing, and the standard's 3 holds.
-        match self.lengths {
-            None => Rule::dupthresh(DUPTHRESH),
-            Some(_) => Rule::dupthresh(self.dupthresh + 1),
-        }
-    }
-
-    fn dupthresh(&self) -> Option<u32> {
-        Some(self.dupthresh)
-    }
-
-    fn on_reordering(&mut self, sample: Reordering, view: &View) {
-        let r = f64::from(sample.length);
+    /// A reordering event of this length.
+    fn sample(&mut self, length: u32, view: &View) {
+        let r = f64::from(length);
         self.lengths = Some(match self.lengths {
             // The paper does not say how it starts: with what is known.
             None => Lengths { avg: r, mdev: 0.0 },
@@ -120,8 +133,49 @@ impl LossDetector for AvgDev {
         // The timeout's bound would pin the threshold for ever: nothing in the paper raises it, and
         // each further timeout can only lower it. It lapses when a segment proves late by more than
         // it: a threshold there is known to cause false fast retransmits.
-        self.at_timeout = self.at_timeout.filter(|&bound| sample.length <= bound);
+        self.dupthresh_tmo = self.dupthresh_tmo.filter(|&bound| length <= bound);
         self.set_dupthresh(view);
+    }
+}
+
+/// ⌊x⌋, but what misses a whole number only because 0.7 has no end in binary is that number.
+fn whole(x: f64) -> f64 {
+    (x + 1e-9).floor()
+}
+
+impl LossDetector for AvgDev {
+    fn rule(&self, _view: &View) -> Rule {
+        // Figure 1: "if k > dupthresh". Section IV-D says "when dupthresh duplicate ACKs have
+        // [been] received", and (5) to (11) take dupthresh for m, the number that have. The figure
+        // is followed: by the other reading, a path on which all late segments are late by N would
+        // make every single one a false fast retransmit. It costs one T_int more than (5), within
+        // the margin that γ leaves. Before the first reordering event the algorithm has set nothing,
+        // and the standard's 3 holds.
+        match self.lengths {
+            None => Rule::dupthresh(DUPTHRESH),
+            Some(_) => Rule::dupthresh(self.dupthresh + self.above),
+        }
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        let counts = match self.samples {
+            Samples::All => true,
+            Samples::ByDsack => sample.by_dsack,
+            Samples::FalseFastRetransmits => false,
+        };
+        if counts {
+            self.sample(sample.length, view);
+        }
+    }
+
+    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
+        if self.samples == Samples::FalseFastRetransmits {
+            found.length.iter().for_each(|&length| self.sample(length, view));
+        }
     }
 
     fn on_timeout(&mut self, first: bool, view: &View) {
@@ -129,7 +183,7 @@ impl LossDetector for AvgDev {
         if !first {
             return;
         }
-        self.at_timeout = Some(self.dupthresh);
+        self.dupthresh_tmo = Some(self.dupthresh);
         if let Some(Lengths { avg, mdev }) = &mut self.lengths {
             *avg *= self.c1;
             *mdev *= self.c2;
@@ -140,14 +194,19 @@ impl LossDetector for AvgDev {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{detector, late, ms, view};
+    use super::super::fixtures::{detector, found_false, late, ms, view};
     use super::*;
+    use crate::variant::Variant;
+
+    fn reported(length: u32) -> Reordering {
+        Reordering { by_dsack: true, ..late(length) }
+    }
 
     /// At cwnd 50 and RTO/RTT = 10, (11) gives (0.7·10 − 2)·50 = 250: out of the way.
     fn after(lengths: &[u32]) -> Box<dyn LossDetector> {
         let mut detector = detector("avg-dev");
         for &length in lengths {
-            detector.on_reordering(late(length), &view(0));
+            detector.on_reordering(reported(length), &view(0));
         }
         detector
     }
@@ -170,7 +229,7 @@ mod tests {
             (1, 14),
         ];
         for (length, want) in table {
-            detector.on_reordering(late(length), &view(0));
+            detector.on_reordering(reported(length), &view(0));
             assert_eq!(detector.dupthresh(), Some(want), "after {length}");
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want + 1), "k > dupthresh");
         }
@@ -198,14 +257,14 @@ mod tests {
         let mut detector = detector("avg-dev");
         // RTO/RTT = 3: (0.7·3 − 2)·50 = 5.
         let tight = View { rto: ms(300), ..view(0) };
-        detector.on_reordering(late(10), &tight);
+        detector.on_reordering(reported(10), &tight);
         assert_eq!(detector.dupthresh(), Some(5));
         // RTO/RTT = 2.8: −2 < 0, so the bound is none.
         let hopeless = View { rto: ms(280), ..view(0) };
-        detector.on_reordering(late(10), &hopeless);
+        detector.on_reordering(reported(10), &hopeless);
         assert_eq!(detector.dupthresh(), Some(10));
         // cwnd 20: (2.1 − 2)·20 = 2, but at least 3.
-        detector.on_reordering(late(10), &View { cwnd: 20.0, ..tight });
+        detector.on_reordering(reported(10), &View { cwnd: 20.0, ..tight });
         assert_eq!(detector.dupthresh(), Some(3));
     }
 
@@ -228,20 +287,23 @@ mod tests {
 
     #[test]
     fn the_threshold_that_led_to_a_timeout_bounds_it_until_longer_reordering_is_seen() {
-        // avg 13, mdev 3, threshold 13 at the timeout: then 6.5 and 0.75.
-        let mut detector = after(&[10, 20]);
-        detector.on_timeout(true, &view(0));
-        // 13 again and again, as long as the bound: it is reached, and not passed.
-        for _ in 0..40 {
-            detector.on_reordering(late(13), &view(0));
-            assert!(detector.dupthresh() <= Some(13));
+        // At this window (11) gives (0.7·10 − 2)·1000 = 5000: out of the way.
+        let view = View { cwnd: 1000.0, ..view(0) };
+        let mut detector = detector("avg-dev");
+        detector.on_reordering(reported(1000), &view);
+        // avg 1300, mdev 300: 1390, which is the bound after the timeout; then 650 and 75.
+        detector.on_reordering(reported(2000), &view);
+        detector.on_timeout(true, &view);
+        assert_eq!(detector.dupthresh(), Some(672));
+        // The average comes from below and the deviation lags behind: after 10 of them (4) gives
+        // ⌊1396.6⌋, but no segment was late by more than 1390.
+        for _ in 0..10 {
+            detector.on_reordering(reported(1390), &view);
         }
-        assert_eq!(detector.dupthresh(), Some(13));
-        // 40 is longer than the bound, which lapses: the paper would keep 13 for ever.
-        for _ in 0..40 {
-            detector.on_reordering(late(40), &view(0));
-        }
-        assert_eq!(detector.dupthresh(), Some(40));
+        assert_eq!(detector.dupthresh(), Some(1390));
+        // 1391 is longer than the bound, which lapses: the paper would keep 1390 for ever.
+        detector.on_reordering(reported(1391), &view);
+        assert_eq!(detector.dupthresh(), Some(1396));
     }
 
     #[test]
@@ -249,17 +311,54 @@ mod tests {
         // avg 20, mdev 0; bounded to 5 by a tight timeout when the timer expires.
         let mut detector = detector("avg-dev");
         let tight = View { rto: ms(300), ..view(0) };
-        detector.on_reordering(late(20), &tight);
+        detector.on_reordering(reported(20), &tight);
         assert_eq!(detector.dupthresh(), Some(5));
         detector.on_timeout(true, &view(0));
         // avg 10, mdev 0: 10, but the timeout came at 5.
         assert_eq!(detector.dupthresh(), Some(5));
         // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: 8, but no segment was late by more than 5.
-        detector.on_reordering(late(5), &view(0));
+        detector.on_reordering(reported(5), &view(0));
         assert_eq!(detector.dupthresh(), Some(5));
         // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
-        detector.on_reordering(late(6), &view(0));
+        detector.on_reordering(reported(6), &view(0));
         assert_eq!(detector.dupthresh(), Some(8));
+    }
+
+    #[test]
+    fn what_counts_is_a_choice() {
+        let after_each = |samples: &str| {
+            let mut sender = Variant::named("avg-dev").expect("a sender");
+            sender.set("samples", samples).expect("a choice");
+            let mut detector = sender.detector();
+            let mut seen = vec![];
+            detector.on_reordering(late(10), &view(0));
+            seen.push(detector.dupthresh());
+            detector.on_reordering(reported(20), &view(0));
+            seen.push(detector.dupthresh());
+            detector.on_false_fast_retransmit(found_false(30), &view(0));
+            seen.push(detector.dupthresh());
+            seen.into_iter().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(after_each("dsack"), [3, 20, 20]);
+        // avg 13, mdev 3.
+        assert_eq!(after_each("all"), [10, 13, 13]);
+        assert_eq!(after_each("false-fast-retransmit"), [3, 3, 30]);
+    }
+
+    #[test]
+    fn the_hole_is_lost_above_the_threshold_or_at_it() {
+        for (trigger, want) in [("above", 13), ("at", 12)] {
+            let mut sender = Variant::named("avg-dev").expect("a sender");
+            sender.set("trigger", trigger).expect("a choice");
+            let mut detector = sender.detector();
+            assert_eq!(
+                detector.rule(&view(0)),
+                Rule::dupthresh(3),
+                "the standard's, to begin with"
+            );
+            detector.on_reordering(reported(12), &view(0));
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want));
+        }
     }
 
     #[test]

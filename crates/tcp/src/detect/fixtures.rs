@@ -45,7 +45,7 @@ pub(crate) fn advance() -> AckFacts {
 
 /// A hole that closed with a reordering of this length.
 pub(crate) fn late(length: u32) -> Reordering {
-    Reordering { length, delay: ms(20) }
+    Reordering { length, delay: ms(20), by_dsack: false }
 }
 
 /// A fast retransmit at a window of 50 proved false; its segment had this reordering length.

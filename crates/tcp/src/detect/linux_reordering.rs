@@ -1,5 +1,5 @@
 //! The rule of Linux before RACK, `tp->reordering`: the duplicate threshold is the longest reordering
-//! ever seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
+//! seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
 
 use super::fixed::DUPTHRESH;
 use super::{LossDetector, Reordering, Rule, View};
@@ -15,7 +15,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[Parameter {
     source: "Linux 3.18 to 4.14",
 }];
 
-/// Adapts to the maximum; only a timeout makes it forget.
+/// Adapts to the maximum; only a timeout that a lower threshold would have spared makes it forget.
 #[derive(Debug)]
 pub(crate) struct LinuxReordering {
     max_dupthresh: u32,
@@ -45,9 +45,13 @@ impl LossDetector for LinuxReordering {
         self.dupthresh = self.dupthresh.max(metric);
     }
 
-    fn on_timeout(&mut self, _first: bool, _view: &View) {
-        // tcp_enter_loss: back to sysctl_tcp_reordering.
-        self.dupthresh = DUPTHRESH;
+    fn on_timeout(&mut self, _first: bool, view: &View) {
+        // tcp_enter_loss: "Timeout in disordered state after receiving substantial DUPACKs suggests
+        // that the degree of reordering is over-estimated": back to sysctl_tcp_reordering. Open and
+        // Disorder, Linux's states before any recovery, are one phase here.
+        if !view.recovering && view.sacked >= DUPTHRESH {
+            self.dupthresh = DUPTHRESH;
+        }
     }
 }
 
@@ -67,7 +71,24 @@ mod tests {
         }
         detector.on_reordering(late(5000), &view(0));
         assert_eq!(detector.dupthresh(), Some(300), "tcp_max_reordering");
-        detector.on_timeout(true, &view(0));
+        detector.on_timeout(true, &View { sacked: 3, ..view(0) });
         assert_eq!(detector.dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn only_a_timeout_with_enough_sacked_and_no_recovery_resets_it() {
+        // sacked_out >= sysctl_tcp_reordering, and icsk_ca_state <= TCP_CA_Disorder.
+        for (sacked, recovering, want) in
+            [(0, false, 21), (2, false, 21), (3, false, 3), (50, false, 3), (3, true, 21)]
+        {
+            let mut detector = detector("linux-reordering");
+            detector.on_reordering(late(20), &view(0));
+            detector.on_timeout(!recovering, &View { sacked, recovering, ..view(0) });
+            assert_eq!(
+                detector.dupthresh(),
+                Some(want),
+                "{sacked} SACKed, recovering {recovering}"
+            );
+        }
     }
 }

@@ -55,7 +55,15 @@ impl Sender {
         self.dupacks - before
     }
 
-    /// What was sent once is timed by this end's own clock (Karn's rule).
+    /// When the segment was sent that a delivery times, if it does: one sent once (Karn's rule; RFC
+    /// 6298, section 3). Without SACK, those behind a segment that was resent may have arrived long
+    /// before it.
+    fn timed(&self, delivery: &Delivery) -> Option<Instant> {
+        let waited = self.parts.acks != Acks::Sack && delivery.any_retransmitted;
+        delivery.original_sent.filter(|_| !waited)
+    }
+
+    /// Takes a round-trip time by this end's own clock.
     pub(super) fn measure_rtt(
         &mut self,
         delivery: &Delivery,
@@ -63,7 +71,7 @@ impl Sender {
         flight: u32,
         now: Instant,
     ) {
-        if let Some(sent) = delivery.original_sent {
+        if let Some(sent) = self.timed(delivery) {
             let rtt = now.since(sent);
             self.sample_rto(rtt, flight);
             self.min_rtt.sample(rtt, now);
@@ -86,7 +94,7 @@ impl Sender {
         flight: u32,
         now: Instant,
     ) {
-        if let Some(echo) = ack.echo.filter(|_| advanced && delivery.original_sent.is_none()) {
+        if let Some(echo) = ack.echo.filter(|_| advanced && self.timed(delivery).is_none()) {
             self.sample_rto(now.since(echo), flight);
             self.rto.forget_backoff();
         }
@@ -112,12 +120,18 @@ impl Sender {
                 return;
             }
         }
-        self.on_reordering(length, now, observer);
+        self.on_reordering(length, false, now, observer);
     }
 
     /// A segment came this late: the detector learns from it.
-    fn on_reordering(&mut self, length: u32, now: Instant, observer: &mut impl Observer) {
-        let sample = Reordering { length, delay: now.since(self.highest_at) };
+    fn on_reordering(
+        &mut self,
+        length: u32,
+        by_dsack: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let sample = Reordering { length, delay: now.since(self.highest_at), by_dsack };
         let view = self.view(now);
         self.detector.on_reordering(sample, &view);
         observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
@@ -165,7 +179,7 @@ impl Sender {
         };
         let length = length.filter(|&length| length > 0);
         if let Some(length) = length {
-            self.on_reordering(length, now, observer);
+            self.on_reordering(length, true, now, observer);
         }
         if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
             self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));

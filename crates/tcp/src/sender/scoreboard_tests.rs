@@ -256,6 +256,7 @@ impl Naive {
             d.sacked += u32::from(selectively);
             d.number = number;
             d.retransmitted = s.retransmitted;
+            d.any_retransmitted |= s.retransmitted;
             if !s.retransmitted {
                 d.original_sent = d.original_sent.max(Some(s.sent));
                 d.reordered |= highest_before.is_some_and(|h| number < h);

@@ -73,10 +73,10 @@ const BA_INC: Row = Row {
 
 const AVG_DEV: Row = Row {
     name: "avg-dev",
-    about: "dupthresh is the reordering lengths' average and 0.3 of their mean deviation",
+    about: "dupthresh is the DSACKed lengths' average and 0.3 of their mean deviation",
     source: "AVG-DEV, section III",
     detector: AvgDev::build,
-    detection: "dupthresh from average and mean deviation of reordering lengths",
+    detection: "dupthresh from average and mean deviation of the lengths that DSACKs report",
     limited_transmit: LimitedTransmit::EveryOther,
     parameters: avg_dev::PARAMETERS,
     ..DSACK_R

@@ -38,6 +38,8 @@ pub(crate) struct Delivery {
     pub(crate) retransmitted: bool,
     /// Latest transmission among the covered ones that were never retransmitted (Karn's rule).
     pub(crate) original_sent: Option<Instant>,
+    /// Whether any covered segment was ever retransmitted.
+    pub(crate) any_retransmitted: bool,
     /// The latest-sent covered segment that is not a suspected spurious retransmission (RFC 8985,
     /// section 6.2, step 2): when it was sent.
     pub(crate) latest_sent: Option<Instant>,
@@ -117,6 +119,7 @@ impl Scoreboard {
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
         on_delivered(Covered { number, resent: entry.retransmitted });
+        d.any_retransmitted |= entry.retransmitted;
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);

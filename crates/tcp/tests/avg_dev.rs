@@ -1,0 +1,103 @@
+//! AVG-DEV (Leung, Ma) as packet traces. Sections, equations and figures are those of the paper.
+
+mod trace;
+
+use trace::{Setup, Trace};
+
+/// A window of 20, halved by the false fast retransmit of segment 1, which was late by 9: the mean of
+/// 5 − 1 and 15 − 1.
+fn false_fast_retransmit(setup: Setup) -> Trace {
+    let mut t = setup.fixed_window(20).start();
+    t.sends("1-20").dupthresh(3);
+    t.at(100).ack("C0 S2-5").sees("fast-retransmit").cwnd(10.0).sends("R1");
+    t.at(101).ack("C5").sees("").sends("");
+    t.at(102).ack("C15").sees("").sends("21-25").dupthresh(3);
+    t.at(200).ack("C15 D1").sees("needless 1, reordered 9, false-fast-retransmit, recovered");
+    t.sends("").ssthresh(20.0).cwnd(10.0);
+    t
+}
+
+/// Slow start back to the window of 20 ("the sender uses slow start to increase the size of the
+/// congestion window to its prior value", section III-A), all of it in flight: 26 to 45.
+fn back_to_twenty(t: &mut Trace) {
+    for n in 16..=25 {
+        let (first, second) = (2 * n - 6, 2 * n - 5);
+        t.at(190 + n).ack(&format!("C{n}")).sees("").sends(&format!("{first} {second}"));
+    }
+    t.cwnd(20.0);
+}
+
+/// (1) to (4) after one event: avg 9, mdev 0. Figure 1: "if k > dupthresh". Section IV-D: the first two
+/// duplicates release a segment each, and then every second one.
+#[test]
+fn the_duplicate_above_the_threshold_makes_the_loss() {
+    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    t.dupthresh(9);
+    back_to_twenty(&mut t);
+    let released = ["46", "47", "", "48", "", "49", "", "50", ""];
+    for (last, released) in (27..).zip(released) {
+        t.at(300).ack(&format!("C25 S27-{last}")).sees("").sends(released).dupthresh(9);
+    }
+    t.at(300).ack("C25 S27-36").sees("fast-retransmit").cwnd(10.0).sends("R26");
+}
+
+/// Section IV-D: "when dupthresh duplicate ACKs have received".
+#[test]
+fn or_so_many_duplicates_if_so_chosen() {
+    let mut t = false_fast_retransmit(Trace::of("avg-dev").set("trigger", "at"));
+    back_to_twenty(&mut t);
+    t.at(300).ack("C25 S27-34").sees("").and_so_on();
+    t.at(300).ack("C25 S27-35").sees("fast-retransmit").sends("R26");
+}
+
+/// Abstract: "the lengths of the reordering events reported by a TCP receiver with the … DSACK
+/// extension". What was ridden out is no sample, unless all are asked for.
+#[test]
+fn a_late_segment_that_was_not_resent_is_no_sample() {
+    for (samples, dupthresh) in [("dsack", 3), ("all", 12)] {
+        let mut t = Trace::of("avg-dev").set("samples", samples).fixed_window(20).start();
+        t.sends("1-20");
+        // A hole that one SACK far above it shows.
+        t.at(100).ack("C0 S13").sees("").and_so_on();
+        t.at(100).ack("C1 S13").sees("reordered 12").dupthresh(dupthresh);
+    }
+}
+
+/// The second event, (1) to (4): avg 0.3·15 + 0.7·9 = 10.8, mdev 0.3·|15 − 9| = 1.8, ⌊10.8 + 0.54⌋.
+#[test]
+fn average_and_deviation_follow_the_lengths() {
+    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    back_to_twenty(&mut t);
+    t.at(300).ack("C25 S27-36").sees("fast-retransmit").cwnd(10.0).sends("R26");
+    t.at(301).ack("C36").sees("").and_so_on();
+    t.at(301).ack("C45").sees("recovered").and_so_on();
+    // 36 − 26 as the original came, and 45 − 26 with the DSACK: 14.5, rounded up.
+    t.at(400).ack("C45 D26").sees("needless 26, reordered 15, false-fast-retransmit");
+    t.dupthresh(11);
+}
+
+/// (13) and (4): C1 = 0.5 of the average is left, ⌊4.5⌋; and (12): the threshold that led to the
+/// timeout, 9, bounds what follows. A second timeout for the same data changes nothing.
+#[test]
+fn a_timeout_halves_the_average() {
+    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    back_to_twenty(&mut t);
+    t.dupthresh(9).at(1215).timer().sees("timeout").dupthresh(4).sends("T26");
+    t.at(3215).timer().sees("timeout").dupthresh(4).sends("T26");
+}
+
+/// (11), at cwnd 10: with RTO = 350 ms and an RTT of 100 to 102 ms, (0.7·RTO/RTT − 2)·10 is between
+/// 4.0 and 4.5. With RTO/RTT = 2.94 it is 0.6, and no bound.
+#[test]
+fn a_recovery_must_fit_into_the_timeout() {
+    for (min_rto, dupthresh) in [(350, 4), (10, 9)] {
+        let mut t = false_fast_retransmit(Trace::of("avg-dev").min_rto(min_rto));
+        t.dupthresh(dupthresh);
+        let rto = t.connection().rto().as_millis_f64();
+        let ratio = rto / t.connection().srtt().expect("measured").as_millis_f64();
+        match min_rto {
+            350 => assert!(rto == 350.0 && (3.43..3.5).contains(&ratio), "{rto} {ratio}"),
+            _ => assert!((2.94..2.95).contains(&ratio), "{ratio}"),
+        }
+    }
+}
