@@ -3,6 +3,8 @@
 # make test        all tests; fetches tshark where it can
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
+# make reproduce   the papers' evaluations: figures, tables and claims, within half an hour
+# make reproduce-quick   the same in two minutes; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
 # make claims      what races must show against this machine's kernel: root, some minutes
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
@@ -11,7 +13,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz bench claims validation
+.PHONY: demo demo-race build test test-tools lint fuzz bench claims validation reproduce reproduce-quick
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -57,6 +59,14 @@ lint:
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+reproduce: build
+	$(TARGET)/release/unruffled reproduce --markdown docs/reproduction.md
+
+# The list is written anew by: unruffled reproduce --quick --write-check FILE
+reproduce-quick: build
+	$(TARGET)/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
+	    --report $(TARGET)/reproduction-quick.html
 
 claims:
 	$(CARGO) test --release --locked -p unruffled-race --test claims -- --ignored --nocapture

@@ -78,19 +78,11 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     let wanted = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)
         .then(|| arguments.report.clone().unwrap_or_else(|| PathBuf::from(REPORT)));
-    for own in arguments.experiments.iter().map(Path::new) {
+    let own = arguments.experiments.iter().map(Path::new);
+    // Nothing is called so where only those that ship with the program are asked for.
+    for own in own.chain([Path::new("")]) {
         output::check(
             own,
-            &[
-                ("the report", report.as_deref()),
-                ("the Markdown", arguments.markdown.as_deref()),
-                ("the list of claims", arguments.write_check.as_deref()),
-            ],
-        )?;
-    }
-    if arguments.experiments.is_empty() {
-        output::check(
-            Path::new(""),
             &[
                 ("the report", report.as_deref()),
                 ("the Markdown", arguments.markdown.as_deref()),
@@ -120,7 +112,8 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     };
     let printed = crate::print(&text);
     written?;
-    let lost = wanted.map(|wanted| lost(&wanted, &outcomes)).unwrap_or_default();
+    let all = arguments.experiments.is_empty() && arguments.paper.is_none();
+    let lost = wanted.map(|wanted| lost(&wanted, &outcomes, all)).unwrap_or_default();
     for claim in &lost {
         crate::tell(&format!("unruffled: no longer holds: {claim}"));
     }
@@ -195,22 +188,27 @@ fn name(outcome: &Outcome<'_>, claim: &str) -> String {
     format!("{}: {claim}", outcome.experiment.id)
 }
 
-/// Those of `wanted` that are there and do not hold, with what was measured.
-fn lost(wanted: &BTreeSet<String>, outcomes: &[Outcome<'_>]) -> Vec<String> {
+/// Those of `wanted` that do not hold, with what was measured. Where not `all` experiments were asked
+/// for, those of the others do not count.
+fn lost(wanted: &BTreeSet<String>, outcomes: &[Outcome<'_>], all: bool) -> Vec<String> {
     let mut lost = Vec::new();
+    let mut there = BTreeSet::new();
     for outcome in outcomes {
-        let id = format!("{}: ", outcome.experiment.id);
         for claim in &outcome.claims {
             let name = name(outcome, &claim.text);
             if claim.holds != Holds::Yes && wanted.contains(&name) {
                 lost.push(format!("{name} ({})", claim.measured));
             }
+            there.insert(name);
         }
-        // A claim that is gone, or reads otherwise, no longer holds either.
-        let there: Vec<String> = outcome.claims.iter().map(|c| name(outcome, &c.text)).collect();
-        let gone = wanted.iter().filter(|w| w.starts_with(&id) && !there.contains(w));
-        lost.extend(gone.map(|gone| format!("{gone} (no such claim)")));
     }
+    // A claim that is gone, or reads otherwise, no longer holds either.
+    let asked = |claim: &str| {
+        let id = claim.split_once(": ").map_or("", |(id, _)| id);
+        all || outcomes.iter().any(|outcome| outcome.experiment.id == id)
+    };
+    let gone = wanted.difference(&there).filter(|claim| asked(claim));
+    lost.extend(gone.map(|gone| format!("{gone} (no such claim)")));
     lost
 }
 

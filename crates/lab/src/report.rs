@@ -152,7 +152,7 @@ fn values(panels: Vec<Panel>) -> Vec<Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Every element that is opened closes, in order.

@@ -4,6 +4,8 @@ mod curve;
 mod measure;
 mod plan;
 mod results;
+#[cfg(test)]
+pub(crate) mod tiny;
 
 pub(crate) use curve::Curve;
 pub use plan::{Missing, Plan, Progress};

@@ -389,3 +389,6 @@ fn refused(path: &Path, error: &rusqlite::Error) -> Error {
     };
     Error::Store { path: path.to_owned(), message }
 }
+
+#[cfg(test)]
+mod tests;

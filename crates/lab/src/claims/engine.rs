@@ -120,7 +120,7 @@ impl<'a> Claims<'a> {
         }
         let wrong = |message: String| self.experiment.wrong(&claim.span, message);
         let value = result.map_err(|e| wrong(expression::plain(&e)))?;
-        let found = value.type_name();
+        let found = kind(&value);
         let verdict = value.try_cast::<Verdict>();
         let verdict = verdict.ok_or_else(|| {
             wrong(format!("expected a verdict, such as above(a, b), found {found}"))
@@ -143,14 +143,45 @@ fn refused(message: String) -> Box<EvalAltResult> {
     message.into()
 }
 
+/// What a value is, in words.
+fn kind(value: &Dynamic) -> &'static str {
+    if value.is::<Samples>() {
+        "measured values"
+    } else if value.is::<Verdict>() {
+        "a verdict"
+    } else if value.is_array() {
+        "a list"
+    } else if value.is_string() {
+        "a text"
+    } else if expression::as_number(value).is_some() {
+        "a number"
+    } else {
+        "something else"
+    }
+}
+
 /// Samples, or a number as samples.
 fn samples(value: Dynamic) -> Outcome<Samples> {
     if let Some(number) = expression::as_number(&value) {
         return Ok(Samples::number(number));
     }
-    let found = value.type_name();
+    let found = kind(&value);
     let message = format!("expected measured values or a number, found {found}");
     value.try_cast::<Samples>().ok_or_else(|| refused(message))
+}
+
+/// One, or each of a list.
+fn several(value: Dynamic) -> Outcome<Vec<Samples>> {
+    if !value.is_array() {
+        return Ok(vec![samples(value)?]);
+    }
+    let list = value.into_array().map_err(|found| refused(format!("expected a list: {found}")))?;
+    let list: Vec<Samples> = list.into_iter().map(samples).collect::<Outcome<_>>()?;
+    if list.is_empty() {
+        Err(refused("expected a list that is not empty".to_owned()))
+    } else {
+        Ok(list)
+    }
 }
 
 fn number(value: Dynamic) -> Outcome<f64> {
@@ -158,7 +189,7 @@ fn number(value: Dynamic) -> Outcome<f64> {
         return Ok(number);
     }
     // A single measured value will do for a limit.
-    let found = value.type_name();
+    let found = kind(&value);
     match value.try_cast::<Samples>() {
         Some(samples) if samples.x.len() == 1 => Ok(samples.mean()),
         _ => Err(refused(format!("expected a number, found {found}"))),
@@ -192,7 +223,8 @@ fn arithmetic(engine: &mut Engine) {
         engine.register_fn(sign, move |a: i64, b: Samples| apply(&Samples::number(a as f64), &b));
     }
     engine.register_fn("-", |a: Samples| a.map(format!("-{}", a.label), |v| -v));
-    let each: [(&'static str, fn(f64) -> f64); 4] =
+    type Function = fn(f64) -> f64;
+    let each: [(&'static str, Function); 4] =
         [("abs", f64::abs), ("sqrt", f64::sqrt), ("ln", f64::ln), ("log", f64::log10)];
     for (name, f) in each {
         engine.register_fn(name, move |a: Samples| a.map(format!("{name} of {}", a.label), f));
@@ -298,8 +330,11 @@ fn verdicts(engine: &mut Engine) {
         ("close", |a, b| verdict::close_by(a, b, tolerance::CLOSE)),
     ];
     for (name, f) in pairs {
-        engine.register_fn(name, move |a: Dynamic, b: Dynamic| {
-            f(&samples(a)?, &samples(b)?).map_err(refused)
+        engine.register_fn(name, move |a: Dynamic, b: Dynamic| -> Outcome<Verdict> {
+            let (a, b) = (several(a)?, several(b)?);
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
+            let verdicts = pairs.map(|(a, b)| f(a, b)).collect::<Result<_, _>>();
+            Ok(verdict::of_pairs(verdicts.map_err(refused)?, &a, &b))
         });
     }
     engine.register_fn("close_by", |a: Dynamic, b: Dynamic, share: Dynamic| {
@@ -336,7 +371,7 @@ fn verdicts(engine: &mut Engine) {
     for (name, all) in [("all", true), ("any", false)] {
         engine.register_fn(name, move |list: Array| -> Outcome<Verdict> {
             let verdict = |value: Dynamic| {
-                let found = value.type_name();
+                let found = kind(&value);
                 let message = format!("expected a list of verdicts, found {found}");
                 value.try_cast::<Verdict>().ok_or_else(|| refused(message))
             };
@@ -361,14 +396,20 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
     };
     for (m, measure) in experiment.measures.iter().enumerate() {
         let (lines, x, found) = (Rc::clone(&lines), x.clone(), Rc::clone(&found));
-        let (name, single) = (measure.name.replace('_', " "), experiment.lines.len() == 1);
+        let name = measure.name.replace('_', " ");
+        // What there is one of need not be named.
+        let single = (experiment.measures.len() == 1, experiment.lines.len() == 1);
         let has: Vec<bool> = experiment.lines.iter().map(|line| measure.is_of(line)).collect();
         let of = move |line: &str| -> Outcome<Samples> {
             let at = place(&lines, line)?;
             if !has[at] {
                 return Err(refused(format!("{name} is not measured of {line:?}")));
             }
-            let label = if single { name.clone() } else { format!("{name} of {line}") };
+            let label = match single {
+                (_, true) => name.clone(),
+                (true, false) => line.to_owned(),
+                (false, false) => format!("{name} of {line}"),
+            };
             let mut samples = Samples::new(&label, &x, found.values[at][m].clone());
             if !swept {
                 samples.x = vec![None];
@@ -391,3 +432,6 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
     let places = Samples::new("x", &x, values);
     engine.register_fn("x", move || places.clone());
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,35 @@ pub(super) fn not_above(a: &Samples, b: &Samples) -> Result<Verdict, String> {
     ordering(a, b, "not above", |side| side != Side::Above, -1.0)
 }
 
+/// The verdicts on each pair of a list, as one: told is the pair that is nearest to failing, or those
+/// that fail.
+pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples]) -> Verdict {
+    if let (1, Some(only)) = (verdicts.len(), verdicts.first()) {
+        return only.clone();
+    }
+    let names = |of: &[Samples]| {
+        let names: Vec<&str> = of.iter().map(|s| &*s.label).collect();
+        match names.as_slice() {
+            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+            other => other.concat(),
+        }
+    };
+    let words = verdicts.first().map(|v| v.expected.as_str()).unwrap_or_default();
+    // The words between and behind the names are the same for each pair.
+    let (a, b) = ((names(a), a), (names(b), b));
+    let inner = words.strip_prefix(&*a.1[0].label).unwrap_or(words);
+    let (relation, rest) = inner.split_once(&*b.1[0].label).unwrap_or((inner, ""));
+    let expected = format!("{}{relation}{}{rest}", a.0, b.0);
+    let holds = verdicts.iter().all(|v| v.holds);
+    if !holds {
+        verdicts.retain(|v| !v.holds);
+    }
+    let pair = |v: &Verdict| v.expected.trim_end_matches(" at every point").to_owned();
+    let told: Vec<String> =
+        verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
+    Verdict { holds, expected, measured: told.join("; ") }
+}
+
 /// All means lie between the two limits; `expected` says so in words.
 fn limits(a: &Samples, low: f64, high: f64, expected: String) -> Verdict {
     let means = a.means();
@@ -118,7 +147,10 @@ fn measured(a: &Samples, means: &[f64], failing: usize, beyond: impl Fn(f64) -> 
         (_, 0) => {
             let low = means.iter().copied().fold(f64::INFINITY, f64::min);
             let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            format!("{} to {}", short(low), short(high))
+            match (short(low), short(high)) {
+                (low, high) if low == high => low,
+                (low, high) => format!("{low} to {high}"),
+            }
         }
         (of, n) => format!("not at {n} of {of} points, worst: {number}"),
     }
@@ -269,6 +301,8 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
             format!("{which}{}", v.measured)
         })
         .collect();
+    let mut measured = measured;
+    measured.dedup();
     Verdict { holds, expected, measured: measured.join("; ") }
 }
 

@@ -1,6 +1,6 @@
 //! Expressions in experiment files: Rhai, whose whole numbers divide as real ones.
 
-use rhai::{AST, Dynamic, Engine, Scope};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 
 /// Steps that an expression may take: enough for any formula, and an end for a loop without one.
 const STEPS: u64 = 1_000_000;
@@ -37,9 +37,14 @@ pub(crate) fn as_number(value: &Dynamic) -> Option<f64> {
     value.as_float().ok().or_else(whole)
 }
 
-/// The engine's complaint in one line, without what a reader of a file cannot use.
-pub(crate) fn plain(error: &rhai::EvalAltResult) -> String {
-    error.to_string().replace('\n', " ")
+/// The engine's complaint in one line; ours alone where a function of ours complains.
+pub(crate) fn plain(error: &EvalAltResult) -> String {
+    match error {
+        EvalAltResult::ErrorRuntime(message, _) => message.to_string(),
+        EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => plain(inner),
+        other => other.to_string(),
+    }
+    .replace('\n', " ")
 }
 
 /// Replaces each `${…}` in `text` by what the expression gives.

@@ -247,12 +247,16 @@ fn draw_curves(
     marks: Marks,
     labels: &Labels<'_>,
 ) -> String {
-    let ends = |&(_, y, half): &(f64, f64, f64)| [y - half, y + half];
+    // What cannot be below zero has no interval that is: the axis need not go there.
+    let positive = curves.iter().flat_map(|c| &c.points).all(|p| p.1.is_nan() || p.1 >= 0.0);
+    let ends = |&(_, y, half): &(f64, f64, f64)| {
+        [if positive { f64::max(y - half, 0.0) } else { y - half }, y + half]
+    };
     let seen = |p: &&(f64, f64, f64)| x.place(p.0).is_some();
     let values = curves.iter().flat_map(|c| c.points.iter().filter(seen)).flat_map(ends);
     let y = match panel.y_range {
         Some([low, high]) => Axis::new(low, high, panel.y_log),
-        None => Axis::of(values.chain(panel.rule), panel.y_log, true),
+        None => Axis::of(values.chain(panel.rule), panel.y_log, marks != Marks::Dots),
     };
     let widest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
     let left = 24 + CHARACTER as i32 * widest.max(3) as i32;

@@ -8,19 +8,16 @@ use crate::reproduce::{ClaimOutcome, Count, Holds, Outcome, summary};
 
 const MORE_STYLE: &str = include_str!("reproduction.css");
 
-/// The papers by the name of their experiments: authors, title, where and when it appeared.
+/// The papers by the name of their experiments: title and authors.
 const PAPERS: [(&str, &str); 5] = [
     ("rr-tcp", "RR-TCP: A Reordering-Robust TCP with DSACK (Zhang, Karp, Floyd, Peterson)"),
-    (
-        "avg-dev",
-        "AVG-DEV: adaptive duplicate threshold from the average and deviation of reordering",
-    ),
+    ("avg-dev", "AVG-DEV: Enhancing TCP Performance to Persistent Packet Reordering (Leung, Ma)"),
     (
         "tcp-pr",
         "TCP-PR: TCP for Persistent Packet Reordering (Bohacek, Hespanha, Lee, Lim, Obraczka)",
     ),
-    ("tcp-dcr", "TCP-DCR: Delayed Congestion Response (Bhandarkar, Sadry, Reddy, Vaidya)"),
-    ("wb-rto", "WB-RTO: A Window-Based Retransmission Timeout (Psaras, Tsaoussidis)"),
+    ("tcp-dcr", "TCP-DCR: Making TCP Robust to Non-Congestion Events (Bhandarkar, Reddy)"),
+    ("wb-rto", "WB-RTO: Why TCP Timers (still) Don’t Work Well (Psaras, Tsaoussidis)"),
 ];
 
 /// A paper's title; a name of somebody's own as it is.
@@ -182,3 +179,6 @@ pub fn reproduction(outcomes: &[Outcome<'_>]) -> String {
         },
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,8 +192,11 @@ fn cost(scenario: &Scenario) -> f64 {
 }
 
 fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
+    let engine = experiment::expression::engine();
     let of = |line: &experiment::Line, point| -> Result<Option<Cell>, Error> {
-        if line.formula().is_some() {
+        if let Some(formula) = line.formula() {
+            // What it cannot be computed of should be known before the runs.
+            experiment.formula(&engine, formula, point)?;
             return Ok(None);
         }
         let (scenario, variant) = experiment.scenario(line, point)?;

@@ -239,6 +239,9 @@ pub fn table(outcomes: &[Outcome<'_>], width: usize, colour: bool) -> String {
 
 /// How many claims hold, in words.
 pub(crate) fn summary(count: Count) -> String {
+    if count.total() == 0 {
+        return "No claims".to_owned();
+    }
     let mut text = format!("{} of {} claims hold", count.hold, count.total());
     if count.fail > 0 {
         text += &format!(", {} fail", count.fail);

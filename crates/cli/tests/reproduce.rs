@@ -1,0 +1,296 @@
+//! `unruffled reproduce` and `unruffled store` as people and programs meet them.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Enough runs that a kill finds some done and some not: 3 points, 2 lines, 4 seeds.
+const EXPERIMENT: &str = r#"
+id = "mine-1"
+paper = "mine"
+figure = "Figure 1"
+title = "Goodput against the share of packets late"
+seeds = { full = 4, quick = 2 }
+x = { label = "late (%)", values = [1, 5, 20], quick = [5] }
+set = { "link.l.delayed.fraction" = "${x} %" }
+quick-set = { duration = "5 s" }
+
+[scenario]
+duration = "400 s"
+path.hops = ["l"]
+link.l.rate = "8 Mbit/s"
+link.l.delay = "20 ms"
+link.l.queue = 100
+link.l.delayed.mean = "25 ms"
+link.l.delayed.deviation = "8 ms"
+
+[[line]]
+name = "SACK"
+variant = "sack"
+
+[[line]]
+name = "RR-TCP"
+variant = "rr-ta"
+
+[[measure]]
+name = "goodput_mbps"
+value = "goodput() / 1e6"
+
+[[claim]]
+text = "RR-TCP is above SACK"
+check = "above(goodput_mbps('RR-TCP'), goodput_mbps('SACK'))"
+
+[[claim]]
+text = "SACK is above RR-TCP"
+check = "above(goodput_mbps('SACK'), goodput_mbps('RR-TCP'))"
+"#;
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    write(&folder, "mine.toml", EXPERIMENT);
+    folder
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) {
+    fs::write(folder.path().join(name), text).expect("can be written");
+}
+
+/// `unruffled` with `arguments`, at home in `folder`, its cache there, too.
+fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    command.current_dir(folder).args(arguments);
+    command.env("XDG_CACHE_HOME", folder.path().join("cache")).env("HOME", folder.path());
+    command
+}
+
+fn prints(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = unruffled(folder, arguments).assert().success().get_output().stdout.clone();
+    String::from_utf8(output).expect("prints UTF-8")
+}
+
+fn refusal(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = unruffled(folder, arguments).output().expect("runs");
+    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments:?} prints on standard output");
+    assert_eq!(line.matches('\n').count(), 1, "{arguments:?}: {line}");
+    line
+}
+
+fn files(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("can be read");
+    let name = |e: fs::DirEntry| e.file_name().into_string().expect("UTF-8");
+    let mut names: Vec<String> = entries.map(|e| name(e.expect("can be read"))).collect();
+    names.sort();
+    names
+}
+
+const QUICK: [&str; 4] = ["reproduce", "mine.toml", "--quick", "--no-report"];
+
+fn quick(folder: &TempDir, more: &[&str]) -> String {
+    prints(folder, &[&QUICK[..], more].concat())
+}
+
+/// Starts the full run as a process that can be killed.
+fn start(folder: &TempDir, store: &str, report: &str) -> std::process::Child {
+    std::process::Command::new(assert_cmd::cargo::cargo_bin("unruffled"))
+        .current_dir(folder)
+        .args(["reproduce", "mine.toml", "--json", "--store", store, "--report", report])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts")
+}
+
+/// How many runs the store holds; none while it is not there.
+fn held(folder: &TempDir, store: &str) -> usize {
+    let output = unruffled(folder, &["store", "--store", store]).output().expect("runs");
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    let last = text.lines().last().and_then(|line| line.strip_suffix(" runs"));
+    last.and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn killed_in_mid_run_and_started_again_it_gives_the_same_bytes() {
+    let folder = folder();
+    let undisturbed = start(&folder, "one.sqlite", "one.html").wait_with_output().expect("ends");
+    assert!(undisturbed.status.success());
+
+    let mut killed = start(&folder, "two.sqlite", "two.html");
+    let began = Instant::now();
+    while held(&folder, "two.sqlite") < 5 && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    killed.kill().expect("is there to kill");
+    killed.wait().expect("ends");
+    let done = held(&folder, "two.sqlite");
+    assert!((5..24).contains(&done), "{done} of 24 runs were done");
+    assert!(!folder.path().join("two.html").exists(), "it had not come to its end");
+
+    let again = start(&folder, "two.sqlite", "two.html").wait_with_output().expect("ends");
+    assert!(again.status.success());
+    assert!(again.stdout == undisturbed.stdout, "the numbers are the same to the bit");
+    let read = |name: &str| fs::read(folder.path().join(name)).expect("was written");
+    assert!(read("two.html") == read("one.html"));
+    assert_eq!(held(&folder, "two.sqlite"), 24);
+}
+
+#[test]
+fn two_processes_share_a_store() {
+    let folder = folder();
+    let both = [start(&folder, "s.sqlite", "a.html"), start(&folder, "s.sqlite", "b.html")];
+    let both = both.map(|child| child.wait_with_output().expect("ends"));
+    assert!(both.iter().all(|output| output.status.success()));
+    assert!(both[0].stdout == both[1].stdout);
+    assert_eq!(held(&folder, "s.sqlite"), 24, "each run is there once");
+    let alone = start(&folder, "alone.sqlite", "c.html").wait_with_output().expect("ends");
+    assert!(alone.stdout == both[0].stdout);
+}
+
+#[test]
+fn json_is_one_object_with_rows_and_claims() {
+    let folder = folder();
+    let text = quick(&folder, &["--json"]);
+    let document: Value = serde_json::from_str(&text).expect("is JSON and nothing else");
+    let rows = document["rows"].as_array().expect("has rows");
+    assert_eq!(rows.len(), 2);
+    for field in ["id", "x", "line", "variant", "metric", "mean", "sd", "seeds"] {
+        assert!(!rows[0][field].is_null(), "{field} in {}", rows[0]);
+    }
+    assert_eq!((&rows[1]["variant"], &rows[1]["seeds"]), (&"rr-ta".into(), &2.into()));
+    let claims = document["claims"].as_array().expect("has claims");
+    assert_eq!(claims.len(), 2);
+    for field in ["id", "claim", "expected", "measured"] {
+        assert!(claims[0][field].is_string(), "{field} in {}", claims[0]);
+    }
+    assert_eq!(claims[1]["holds"], false);
+    assert_eq!(files(&folder), ["cache", "mine.toml"], "results are kept in the cache folder");
+    assert_eq!(quick(&folder, &["--json", "--no-store", "--jobs", "1"]), text);
+}
+
+#[test]
+fn what_fails_is_told_and_is_no_error() {
+    let folder = folder();
+    let text = quick(&folder, &[]);
+    assert!(text.contains("\nmine-1: SACK is above RR-TCP\n  expected: "), "{text}");
+    assert!(text.contains(" claims hold, "), "{text}");
+    assert!(!text.contains('\u{1b}'), "colour is for terminals");
+}
+
+#[test]
+fn report_figures_and_markdown_are_written_where_they_are_wanted() {
+    let folder = folder();
+    let more = ["--quick", "--figures", "f", "--markdown", "docs.md"];
+    prints(&folder, &[&["reproduce", "mine.toml"][..], &more].concat());
+    let wanted = ["cache", "docs", "docs.md", "f", "mine.toml", "unruffled-reproduction.html"];
+    assert_eq!(files(&folder), wanted);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("was written");
+    assert!(read("docs.md").contains("](docs/mine-1.svg)"));
+    assert_eq!(read("docs/mine-1.svg"), read("f/mine-1.svg"));
+    assert!(read("unruffled-reproduction.html").starts_with("<!doctype"));
+}
+
+#[test]
+fn a_claim_that_no_longer_holds_fails_the_check() {
+    let folder = folder();
+    quick(&folder, &["--write-check", "holds.txt"]);
+    let list = fs::read_to_string(folder.path().join("holds.txt")).expect("was written");
+    assert!(!list.contains("SACK is above RR-TCP"), "{list}");
+    quick(&folder, &["--check", "holds.txt"]);
+
+    write(&folder, "more.txt", &format!("# what held\n{list}mine-1: SACK is above RR-TCP\n"));
+    let failed = |check: &str| {
+        let all = [&QUICK[..], &["--check", check]].concat();
+        let output = unruffled(&folder, &all).output().expect("runs");
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).expect("prints UTF-8")
+    };
+    let told = failed("more.txt");
+    assert!(told.contains("no longer holds: mine-1: SACK is above RR-TCP ("), "{told}");
+    write(&folder, "gone.txt", "mine-1: It flies\nother-1: It swims\n");
+    let told = failed("gone.txt");
+    assert!(told.contains("mine-1: It flies (no such claim)") && !told.contains("swims"), "{told}");
+}
+
+#[test]
+fn the_store_is_shown_exported_and_pruned() {
+    let folder = folder();
+    quick(&folder, &[]);
+    let shown = prints(&folder, &["store"]);
+    assert!(
+        shown.contains("runs.sqlite\n") && shown.contains("mine-1            4 runs"),
+        "{shown}"
+    );
+    assert_eq!(prints(&folder, &["store", "show"]), shown);
+    prints(&folder, &["store", "export", "runs.csv"]);
+    let csv = fs::read_to_string(folder.path().join("runs.csv")).expect("was written");
+    assert_eq!(csv.lines().count(), 1 + 4, "{csv}");
+    assert!(prints(&folder, &["store", "prune"]).ends_with(": 0 runs removed\n"));
+    assert!(prints(&folder, &["store", "prune", "--older", "1"]).ends_with(": 0 runs removed\n"));
+    assert!(prints(&folder, &["store", "prune", "--all"]).ends_with(": 4 runs removed\n"));
+    assert!(prints(&folder, &["store"]).ends_with("\n0 runs\n"));
+}
+
+#[test]
+fn the_built_in_ones_are_listed_by_paper() {
+    let folder = folder();
+    let list = prints(&folder, &["reproduce", "--list"]);
+    for id in ["rr-3", "rr-4", "dcr-4"] {
+        assert!(list.lines().any(|line| line.split(' ').next() == Some(id)), "{id}:\n{list}");
+    }
+    let list = prints(&folder, &["reproduce", "--list", "--paper", "tcp-dcr"]);
+    assert!(list.contains("dcr-4") && !list.contains("rr-3"), "{list}");
+}
+
+#[test]
+fn wrong_flags_and_files_are_refused_with_what_was_expected() {
+    let folder = folder();
+    write(&folder, "wrong.toml", &EXPERIMENT.replace("8 Mbit/s", "8 parsecs"));
+    write(&folder, "misspelt.toml", &EXPERIMENT.replace("goodput()", "godput()"));
+    write(&folder, "text.sqlite", &"no store\n".repeat(200));
+    for (arguments, wanted) in [
+        (
+            &["reproduce", "rr-99"][..],
+            "rr-99: no such experiment: expected an id (see unruffled rep",
+        ),
+        (&["reproduce", "wrong.toml"], "wrong.toml:14: scenario.link.l.rate: expected a rate such"),
+        (&["reproduce", "misspelt.toml", "--quick"], "misspelt.toml:30: measure 1.value: Function"),
+        (
+            &["reproduce", "mine.toml", "mine.toml"],
+            "experiments: mine-1 stands twice: expected each",
+        ),
+        (&["reproduce", "--paper", "mine"], "--paper: mine: no such paper: expected one of rr-tcp"),
+        (&["reproduce", "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
+        (&["reproduce", "--store", "a", "--no-store"], "the argument '--store <FILE>' cannot be"),
+        (&["reproduce", "mine.toml", "--store", "text.sqlite"], "text.sqlite: not a store of runs"),
+        (&["reproduce", "mine.toml", "--store", "."], ".: cannot be opened: expected a file"),
+        (&["reproduce", "mine.toml", "--store", "mine.toml/x"], "mine.toml/x: cannot be written: "),
+        (&["reproduce", "mine.toml", "--report", "nowhere/a.html"], "nowhere/a.html: cannot be wr"),
+        (&["reproduce", "mine.toml", "--report", "mine.toml"], "mine.toml: would replace the "),
+        (&["reproduce", "mine.toml", "--check", "nowhere.txt"], "nowhere.txt: cannot be read: "),
+        (&["store", "--store", "nowhere.sqlite"], "nowhere.sqlite: no such store: expected a file"),
+        (
+            &["store", "--store", "text.sqlite"],
+            "text.sqlite: not a store of runs: expected another",
+        ),
+        (&["store", "prune", "--all", "--older", "3"], "the argument '--all' cannot be used with"),
+    ] {
+        let line = refusal(&folder, arguments);
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+}
+
+#[test]
+fn without_a_cache_folder_it_goes_on_and_says_so() {
+    let folder = folder();
+    write(&folder, "cache", "a file where the folder should be");
+    let output = unruffled(&folder, &QUICK).output().expect("runs");
+    assert!(output.status.success());
+    let told = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(told.matches('\n').count(), 1, "{told}");
+    assert!(told.contains("results are not kept (see --store)"), "{told}");
+}

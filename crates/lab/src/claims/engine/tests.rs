@@ -1,0 +1,102 @@
+use super::*;
+use crate::reproduce::tiny;
+
+/// What the claim `check` comes to, with made-up numbers: by line, a value for each seed at 5 and 20.
+fn judge(check: &str, quick: bool) -> Result<Judged, String> {
+    let old = "above(goodput_mbps('RR-TCP'), goodput_mbps('SACK'))";
+    let text = tiny::TEXT.replace(old, check);
+    let experiment = Experiment::parse("my.toml", &text, quick).map_err(|e| e.to_string())?;
+    let both = |a: [f64; 2], b: [f64; 2]| vec![vec![a.to_vec(), b.to_vec()], vec![vec![1.0; 2]; 2]];
+    let mut values = vec![
+        both([4.0, 4.0], [4.0, 4.0]),
+        both([2.0, 2.2], [1.0, 1.1]),
+        both([3.0, 3.2], [2.5, 2.7]),
+        both([2.0, 2.0], [2.0, 2.0]),
+    ];
+    if quick {
+        values.iter_mut().flatten().for_each(|points| points.truncate(1));
+    }
+    let claims = Claims::new(&experiment, Found { values });
+    claims.judge(&experiment.claims[0]).map_err(|e| e.to_string())
+}
+
+fn verdict(check: &str) -> Verdict {
+    match judge(check, false) {
+        Ok(Judged::Tested(verdict)) => verdict,
+        other => panic!("{check}: {other:?}"),
+    }
+}
+
+#[test]
+fn claims_hold_or_fail_by_the_numbers() {
+    const RR: &str = "goodput_mbps('RR-TCP')";
+    const SACK: &str = "goodput_mbps('SACK')";
+    for (check, holds) in [
+        (format!("at_least({RR} / {SACK}, 1.4)"), true),
+        (format!("at_least({RR} / {SACK}, 1.5)"), false),
+        (format!("within({RR} / {SACK} - 1, 0.7, 0.9)"), true),
+        (format!("near(at({RR}, 20), 2.5)"), true),
+        (format!("near(at({RR}, 20), 3)"), false),
+        (format!("falls({SACK})"), true),
+        (format!("all([falls({SACK}), falls({RR})])"), true),
+        (format!("any([rises({SACK}), falls({RR})])"), true),
+        (format!("not(rises({SACK}))"), true),
+        ("flat(goodput_mbps('without delay'))".to_owned(), true),
+        (format!("at_most(max([{RR}, {SACK}]), 3.1)"), true),
+        (format!("near(mean_over_x({SACK}), 1.575)"), true),
+        (format!("at_most(x_of_max({RR}), 5)"), true),
+        (format!("at_most(last({RR}) / first({RR}), 0.85)"), true),
+        (format!("close(from(goodput_mbps('half'), 20), upto({SACK}, 5))"), true),
+        (format!("at_least(1 - between({SACK}, 1, 5) / 4, 1 / 2 - 0.1)"), true),
+        ("at_least(paper('goodput_mbps', 'RR-TCP'), 3.5)".to_owned(), true),
+        (format!("fn half(line) {{ goodput_mbps(line) / 2 }} below(half('RR-TCP'), {RR})"), true),
+        (format!("above(4 * {SACK}, [{RR}, {SACK}])"), true),
+        (format!("above([{RR}, {SACK}], 1.02)"), false),
+    ] {
+        let verdict = verdict(&check);
+        assert_eq!(verdict.holds, holds, "{check}: {verdict:?}");
+    }
+}
+
+#[test]
+fn what_is_expected_and_measured_is_said_in_words() {
+    let v = verdict("at_least(goodput_mbps('RR-TCP') / goodput_mbps('SACK'), 1.5)");
+    let name = "goodput mbps of RR-TCP / goodput mbps of SACK";
+    assert_eq!(v.expected, format!("{name} at least 1.5 at every point"));
+    assert!(v.measured.starts_with("not at 1 of 2 points, worst: 1.477 ± "), "{}", v.measured);
+    let v = verdict("above([goodput_mbps('RR-TCP'), goodput_mbps('SACK')], 1.02)");
+    let both = "goodput mbps of RR-TCP and goodput mbps of SACK";
+    assert_eq!(v.expected, format!("{both} above 1.02 at every point"));
+    assert!(v.measured.starts_with("goodput mbps of SACK above 1.02: not at 2 of 2"), "{v:?}");
+}
+
+#[test]
+fn points_that_the_quick_sweep_lacks_are_not_tested() {
+    let check = "at_least(at(goodput_mbps('SACK'), 20), 1)";
+    assert!(matches!(judge(check, false), Ok(Judged::Tested(_))));
+    let judged = judge(check, true);
+    assert_eq!(judged, Ok(Judged::NotTested("no point at 20, in the quick run".to_owned())));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (check, wanted) in [
+        (
+            "above(goodput_mbps('SACK'), 'high')",
+            "expected measured values or a number, found a text",
+        ),
+        (
+            "at_least(goodput_mbps('SACK'), goodput_mbps('SACK'))",
+            "expected a number, found measured values",
+        ),
+        ("goodput_mbps('SACK')", "expected a verdict, such as above(a, b), found measured values"),
+        ("falls(at(goodput_mbps('SACK'), 5))", "has one point: expected several"),
+        ("all([1])", "expected a list of verdicts, found"),
+        ("above(goodput_mbps('SACK'), [])", "expected a list that is not empty"),
+        ("near(goodput_mbps('SACK'), paper('retransmits', 'SACK'))", "the line gives no retransm"),
+        ("loop {}", "my.toml"),
+    ] {
+        let message = judge(check, false).expect_err(check);
+        assert!(message.contains(wanted), "{check}: {message}");
+    }
+}

@@ -1,0 +1,424 @@
+//! Makes an experiment of what its file says, and complains of what makes no sense.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rhai::{AST, Engine};
+use toml::Spanned;
+
+use super::place::Source;
+use super::{
+    Base, Check, Claim, Experiment, Formula, Kind, Line, Measure, Panel, Point, Setting, Sweep,
+    TimeCurve, expression, file,
+};
+use crate::error::{Error, Place};
+
+/// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
+const USUAL_SEEDS: u64 = 5;
+
+/// The experiment that `file` describes, whose text is `source`.
+pub(super) fn read(source: Source, file: file::File, quick: bool) -> Result<Experiment, Error> {
+    Reader { source, quick, engine: expression::engine() }.experiment(file)
+}
+
+struct Reader {
+    source: Source,
+    quick: bool,
+    engine: Engine,
+}
+
+impl Reader {
+    fn experiment(self, file: file::File) -> Result<Experiment, Error> {
+        let id = file.id.get_ref();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if id.is_empty() || !id.chars().all(plain) {
+            let message = format!("expected letters, digits and hyphens, found {id:?}");
+            return Err(self.source.wrong(&file.id.span(), message));
+        }
+        let seeds = match &file.seeds {
+            None if self.quick => 1,
+            None => USUAL_SEEDS,
+            Some(seeds) => {
+                let usual = Spanned::new(0..0, 1);
+                let quick = seeds.quick.as_ref().unwrap_or(&usual);
+                let chosen = if self.quick { quick } else { &seeds.full };
+                if !(1..=1000).contains(chosen.get_ref()) {
+                    let message = "expected a whole number from 1 to 1000";
+                    return Err(self.source.wrong(&chosen.span(), message));
+                }
+                *chosen.get_ref()
+            }
+        };
+        let sweep = self.sweep(file.x.as_ref())?;
+        let base = match &file.scenario {
+            None => Base::None,
+            Some(scenario) => match scenario.get_ref() {
+                toml::Value::String(name) => Base::Named(name.clone(), scenario.span()),
+                toml::Value::Table(table) => {
+                    let mut table = table.clone();
+                    // What a comparison needs besides: a run has its own name and sender.
+                    let name = || toml::Value::String(id.clone());
+                    table.entry("name").or_insert_with(name);
+                    let senders = || toml::Value::Array(vec!["sack".into()]);
+                    table.entry("variants").or_insert_with(senders);
+                    Base::Inline(toml::to_string(&table).unwrap_or_default())
+                }
+                _ => {
+                    let message = "expected a table of a scenario's keys, or a scenario's name";
+                    return Err(self.source.wrong(&scenario.span(), message));
+                }
+            },
+        };
+        let measures = self.measures(&file)?;
+        let lines = self.lines(&file, &measures, &base)?;
+        let panels = self.panels(&file, &measures, &lines, &sweep)?;
+        let claims = self.claims(&file)?;
+        Ok(Experiment {
+            id: id.clone(),
+            paper: file.paper,
+            figure: file.figure,
+            title: file.title,
+            section: file.section,
+            assumed: file.assumed,
+            notes: file.notes.trim().to_owned(),
+            sweep,
+            lines,
+            measures,
+            panels,
+            claims,
+            seeds,
+            quick: self.quick,
+            set: settings(&file.set),
+            quick_set: if self.quick { settings(&file.quick_set) } else { Vec::new() },
+            source: self.source,
+            base,
+        })
+    }
+
+    fn sweep(&self, x: Option<&file::X>) -> Result<Sweep, Error> {
+        let Some(x) = x else {
+            let point = Point { x: 0.0, variables: Vec::new() };
+            return Ok(Sweep { label: None, log: false, points: vec![point] });
+        };
+        let points = match (&x.values, &x.grid) {
+            (Some(full), None) => {
+                let values = x.quick.as_ref().filter(|_| self.quick).unwrap_or(full);
+                let sorted = values.get_ref().is_sorted_by(|a, b| a < b);
+                if values.get_ref().is_empty() || !sorted {
+                    let message = "expected numbers, each greater than the one before";
+                    return Err(self.source.wrong(&values.span(), message));
+                }
+                let point = |&x: &f64| Point { x, variables: Vec::new() };
+                values.get_ref().iter().map(point).collect()
+            }
+            (None, Some(full)) => {
+                let grid = x.quick_grid.as_ref().filter(|_| self.quick).unwrap_or(full);
+                let mut points = vec![Vec::new()];
+                for (name, values) in grid.get_ref() {
+                    let with = |point: &Vec<_>, value: f64| {
+                        let mut point = point.clone();
+                        point.push((name.clone(), value));
+                        point
+                    };
+                    points = points
+                        .iter()
+                        .flat_map(|point| values.iter().map(move |&value| with(point, value)))
+                        .collect();
+                }
+                if points.is_empty() || grid.get_ref().is_empty() {
+                    let message = "expected lists of numbers by name, none of them empty";
+                    return Err(self.source.wrong(&grid.span(), message));
+                }
+                let numbered = |(i, variables)| Point { x: i as f64 + 1.0, variables };
+                points.into_iter().enumerate().map(numbered).collect()
+            }
+            (Some(values), Some(_)) => {
+                return Err(self.source.wrong(&values.span(), "expected either values or a grid"));
+            }
+            (None, None) => {
+                let (place, key) = self
+                    .source
+                    .find(&["x"])
+                    .unwrap_or_else(|| (Place::File(self.source.file.clone()), "x".to_owned()));
+                let message = "expected values = [1, 2, 5] or a grid".to_owned();
+                return Err(Error::Key { place, key, message });
+            }
+        };
+        Ok(Sweep { label: Some(x.label.clone()), log: x.log, points })
+    }
+
+    fn compile(&self, text: &Spanned<String>) -> Result<AST, Error> {
+        expression::compile(&self.engine, text.get_ref())
+            .map_err(|message| self.source.wrong(&text.span(), message))
+    }
+
+    fn measures(&self, file: &file::File) -> Result<Vec<Measure>, Error> {
+        let mut measures: Vec<Measure> = Vec::new();
+        for measure in file.measure.iter().map(Spanned::get_ref) {
+            let name = measure.name.get_ref();
+            let mut letters = name.chars();
+            let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+                && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !plain || crate::claims::is_taken(name) {
+                let message = format!("expected a name that no function has, found {name:?}");
+                return Err(self.source.wrong(&measure.name.span(), message));
+            }
+            if measures.iter().any(|m| m.name == *name) {
+                let message = format!("{name} stands twice: expected each once");
+                return Err(self.source.wrong(&measure.name.span(), message));
+            }
+            if let Some(lines) = &measure.lines {
+                let known = |l: &String| file.line.iter().any(|k| k.get_ref().name.get_ref() == l);
+                if let Some(unknown) = lines.get_ref().iter().find(|l| !known(l)) {
+                    let message = format!("no line {unknown:?}: expected names of lines");
+                    return Err(self.source.wrong(&lines.span(), message));
+                }
+            }
+            measures.push(Measure {
+                name: name.clone(),
+                label: measure.label.clone().unwrap_or_else(|| name.clone()),
+                lines: measure.lines.as_ref().map(|l| l.get_ref().clone()).unwrap_or_default(),
+                ast: self.compile(&measure.value)?,
+                span: measure.value.span(),
+            });
+        }
+        if measures.is_empty() {
+            let message = "missing: expected at least one [[measure]]";
+            return Err(self.missing("measure", message));
+        }
+        Ok(measures)
+    }
+
+    fn missing(&self, key: &str, message: &str) -> Error {
+        let place = Place::File(self.source.file.clone());
+        Error::Key { place, key: key.to_owned(), message: message.to_owned() }
+    }
+
+    fn measure(&self, measures: &[Measure], name: &Spanned<String>) -> Result<usize, Error> {
+        measures.iter().position(|m| m.name == *name.get_ref()).ok_or_else(|| {
+            let names: Vec<&str> = measures.iter().map(|m| m.name.as_str()).collect();
+            let expected = names.join(", ");
+            let message = format!("no measure {:?}: expected one of {expected}", name.get_ref());
+            self.source.wrong(&name.span(), message)
+        })
+    }
+
+    fn lines(
+        &self,
+        file: &file::File,
+        measures: &[Measure],
+        base: &Base,
+    ) -> Result<Vec<Line>, Error> {
+        let mut lines: Vec<Line> = Vec::new();
+        for spanned in &file.line {
+            let line = spanned.get_ref();
+            let name = line.name.get_ref();
+            if lines.iter().any(|l| l.name == *name) {
+                let message = format!("{name} stands twice: expected each once");
+                return Err(self.source.wrong(&line.name.span(), message));
+            }
+            let formula = match &line.formula {
+                None => None,
+                Some(text) => Some(Formula {
+                    ast: self.compile(text)?,
+                    measure: match &line.measure {
+                        Some(name) => self.measure(measures, name)?,
+                        None => 0,
+                    },
+                    span: text.span(),
+                }),
+            };
+            if formula.is_none() && matches!(base, Base::None) {
+                let message = "missing: expected a [scenario], as not all lines are formulae";
+                return Err(self.missing("scenario", message));
+            }
+            if let (Some(measure), None) = (&line.measure, &formula) {
+                let message = "expected beside a formula only";
+                return Err(self.source.wrong(&measure.span(), message));
+            }
+            let mut paper = Vec::new();
+            for (name, value) in &line.paper {
+                self.measure(measures, name)?;
+                paper.push((name.get_ref().clone(), *value));
+            }
+            if let Some(variant) = &line.variant {
+                unruffled_tcp::Variant::parse(variant.get_ref())
+                    .map_err(|reason| self.source.wrong(&variant.span(), reason))?;
+            }
+            lines.push(Line {
+                name: name.clone(),
+                label: line.label.clone().unwrap_or_else(|| name.clone()),
+                variant: line.variant.as_ref().map(|v| v.get_ref().clone()),
+                group: line.group.clone(),
+                paper,
+                formula,
+                set: settings(&line.set),
+                span: line.name.span(),
+            });
+        }
+        if lines.is_empty() {
+            return Err(self.missing("line", "missing: expected at least one [[line]]"));
+        }
+        Ok(lines)
+    }
+
+    fn panels(
+        &self,
+        file: &file::File,
+        measures: &[Measure],
+        lines: &[Line],
+        sweep: &Sweep,
+    ) -> Result<Vec<Panel>, Error> {
+        let nothing = file::Panel::default();
+        let usual = file.plot.as_ref().map_or(&nothing, Spanned::get_ref);
+        let single = [&nothing];
+        let panels: Vec<&file::Panel> = match file.panel.as_slice() {
+            [] => single.to_vec(),
+            panels => panels.iter().map(Spanned::get_ref).collect(),
+        };
+        panels.into_iter().map(|panel| self.panel(panel, usual, measures, lines, sweep)).collect()
+    }
+
+    /// What `panel` says, and else what `usual` says for all.
+    fn panel(
+        &self,
+        panel: &file::Panel,
+        usual: &file::Panel,
+        measures: &[Measure],
+        lines: &[Line],
+        sweep: &Sweep,
+    ) -> Result<Panel, Error> {
+        let index = |name: &str, span: &Range<usize>| {
+            lines.iter().position(|l| l.name == name).ok_or_else(|| {
+                let names: Vec<&str> = lines.iter().map(|l| l.name.as_str()).collect();
+                let expected = names.join(", ");
+                self.source.wrong(span, format!("no line {name:?}: expected some of {expected}"))
+            })
+        };
+        let shown: Vec<usize> = match panel.lines.as_ref().or(usual.lines.as_ref()) {
+            None => (0..lines.len()).collect(),
+            Some(names) => {
+                let span = names.span();
+                let found = names.get_ref().iter().map(|name| index(name, &span));
+                found.collect::<Result<_, _>>()?
+            }
+        };
+        let mut curves = Vec::new();
+        if let Some(curve) = panel.curve.as_ref().or(usual.curve.as_ref()) {
+            for &line in shown.iter().filter(|&&l| lines[l].formula.is_none()) {
+                let (name, ast) = (lines[line].label.clone(), self.compile(curve)?);
+                curves.push(TimeCurve { name, line, ast, span: curve.span() });
+            }
+        }
+        for (name, curve) in panel.curves.iter().chain(&usual.curves) {
+            let (line, ast) = (shown.first().copied().unwrap_or(0), self.compile(curve)?);
+            curves.push(TimeCurve { name: name.clone(), line, ast, span: curve.span() });
+        }
+        let usual_kind = match (curves.is_empty(), sweep.label.is_some()) {
+            (false, _) => Kind::Time,
+            (true, true) => Kind::Line,
+            (true, false) => Kind::Bars,
+        };
+        let kind = panel.kind.or(usual.kind).unwrap_or(usual_kind);
+        if kind == Kind::Time && curves.is_empty() {
+            let message = "missing: expected curve = \"series('bottleneck', 'queue')\", say";
+            return Err(self.missing("plot.curve", message));
+        }
+        let at = match panel.at.as_ref().or(usual.at.as_ref()) {
+            None => 0,
+            // The quick sweep may lack the point: then the nearest.
+            Some(at) => {
+                let distance = |p: &Point| (p.x - at.get_ref()).abs();
+                let nearest = (0..sweep.points.len()).min_by(|&a, &b| {
+                    distance(&sweep.points[a]).total_cmp(&distance(&sweep.points[b]))
+                });
+                let nearest = nearest.unwrap_or(0);
+                if !self.quick && sweep.points[nearest].x != *at.get_ref() {
+                    let message = "expected one of the values of [x]";
+                    return Err(self.source.wrong(&at.span(), message));
+                }
+                nearest
+            }
+        };
+        let y = match panel.y.as_ref().or(usual.y.as_ref()) {
+            None => 0,
+            Some(name) => self.measure(measures, name)?,
+        };
+        let range = |own: &Option<Spanned<[f64; 2]>>, usual: &Option<Spanned<[f64; 2]>>| {
+            let Some(range) = own.as_ref().or(usual.as_ref()) else { return Ok(None) };
+            let [low, high] = *range.get_ref();
+            if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+                return Err(self.source.wrong(&range.span(), "expected [lowest, highest]"));
+            }
+            Ok(Some([low, high]))
+        };
+        let own = |a: &Option<String>, b: &Option<String>| a.clone().or_else(|| b.clone());
+        Ok(Panel {
+            title: own(&panel.title, &usual.title),
+            kind,
+            y,
+            y_label: own(&panel.y_label, &usual.y_label),
+            y_range: range(&panel.y_range, &usual.y_range)?,
+            y_log: panel.y_log.or(usual.y_log).unwrap_or(false),
+            x_label: own(&panel.x_label, &usual.x_label),
+            x_range: range(&panel.x_range, &usual.x_range)?,
+            lines: shown,
+            curves,
+            at,
+            dots: panel.dots.or(usual.dots).unwrap_or(false),
+            rule: panel.rule.or(usual.rule),
+        })
+    }
+
+    fn claims(&self, file: &file::File) -> Result<Vec<Claim>, Error> {
+        let mut claims: Vec<Claim> = Vec::new();
+        for claim in &file.claim {
+            let claim = claim.get_ref();
+            let text = claim.text.get_ref();
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            if claims.iter().any(|c| c.text == text) {
+                let message = "stands twice: expected each claim once";
+                return Err(self.source.wrong(&claim.text.span(), message));
+            }
+            let (check, span) = match (&claim.check, &claim.not_tested) {
+                (Some(check), None) => {
+                    (Check::Expression(Box::new(self.compile(check)?)), check.span())
+                }
+                (None, Some(why)) => (Check::NotTested(why.clone()), claim.text.span()),
+                _ => {
+                    let message = "expected beside it either check or not-tested";
+                    return Err(self.source.wrong(&claim.text.span(), message));
+                }
+            };
+            let known = claim.known.as_ref().map(|k| k.trim().to_owned());
+            claims.push(Claim {
+                text,
+                source: claim.source.clone(),
+                check,
+                expected: claim.expected.clone(),
+                known: known.filter(|k| !k.is_empty()),
+                span,
+            });
+        }
+        Ok(claims)
+    }
+}
+
+/// The settings with dotted keys, whether they are written as such or as tables.
+fn settings(table: &BTreeMap<Spanned<String>, Spanned<toml::Value>>) -> Vec<Setting> {
+    fn flatten(key: String, value: &toml::Value, span: &Range<usize>, into: &mut Vec<Setting>) {
+        match value {
+            toml::Value::Table(table) => {
+                for (name, value) in table {
+                    flatten(format!("{key}.{name}"), value, span, into);
+                }
+            }
+            leaf => into.push(Setting { key, value: leaf.clone(), span: span.clone() }),
+        }
+    }
+    let mut settings = Vec::new();
+    for (key, value) in table {
+        flatten(key.get_ref().clone(), value.get_ref(), &key.span(), &mut settings);
+    }
+    settings
+}

@@ -1,0 +1,112 @@
+use super::*;
+use crate::reproduce::{Plan, tiny};
+
+/// What is said of the small experiment with `old` replaced by `new`.
+fn complaint(old: &str, new: &str) -> String {
+    assert!(tiny::TEXT.contains(old), "{old}");
+    let text = tiny::TEXT.replacen(old, new, 1);
+    let experiment = Experiment::parse("my.toml", &text, false);
+    let planned = experiment.and_then(|e| Plan::new(&[e]).map(drop));
+    planned.expect_err(new).to_string()
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line_with_its_place() {
+    for (old, new, wanted) in [
+        ("id = \"tiny-1\"", "id = \"tiny 1\"", ":2: id: expected letters, digits and hyphens"),
+        ("title =", "titel =", ":5: titel: unknown field `titel`, expected one of `id`"),
+        ("figure = \"Figure 1\"\n", "", "missing field `figure`"),
+        ("full = 2", "full = 0", ":11: seeds.full: expected a whole number from 1"),
+        ("full = 2", "full = \"many\"", ":11: seeds.full: invalid type: string \"many\""),
+        ("values = [5, 20]", "values = [20, 5]", ":16: x.values: expected numbers, each greater"),
+        ("values = [5, 20]", "", ": x: expected values = [1, 2, 5] or a grid"),
+        ("${x} %", "${x %", ":20: set.link.l.delayed.fraction: expected a } after ${"),
+        ("${x} %", "${y} %", ":20: set.link.l.delayed.fraction: Variable not found: y"),
+        ("${x} %", "${x * 10} %", ":20: link.l.delayed.fraction: expected a fraction"),
+        ("\"4 Mbit/s\"", "\"4 parsecs\"", ":34: scenario.link.l.rate: expected a rate"),
+        ("queue = 20", "quue = 20", ":36: scenario.link.l.quue: unknown key"),
+        ("name = \"SACK\"", "name = \"RR-TCP\"", ": line 3.name: RR-TCP stands twice"),
+        ("variant = \"rr-ta\"", "variant = \"rr-tb\"", ": line 3.variant: rr-tb: no such variant"),
+        ("goodput_mbps = 3.5", "speed = 3.5", ": line 3.paper.speed: no measure \"speed\""),
+        ("4 / 2 +", "4 / 2 + )", ": line 4.formula: expected an expression: "),
+        ("4 / 2 + x", "4 / 2 + z", ": line 4.formula: Variable not found: z"),
+        ("\"retransmits\"\n", "\"above\"\n", ": measure 2.name: expected a name that no function"),
+        ("\"retransmits\"\n", "\"goodput_mbps\"\n", ": measure 2.name: goodput_mbps stands twice"),
+        ("y-range = [0, 4]", "y-range = [4, 0]", ": panel 1.y-range: expected [lowest, highest]"),
+        ("y-range = [0, 4]", "y = \"speed\"", ": panel 1.y: no measure \"speed\": expected one of"),
+        ("y-range = [0, 4]", "lines = [\"A\"]", ": panel 1.lines: no line \"A\": expected some of"),
+        ("at = 20", "at = 21", ": panel 2.at: expected one of the values of [x]"),
+        ("('RR-TCP')", "('RR-TA')", ": claim 1.check: no line \"RR-TA\": expected one of without"),
+        ("above(goodput_mbps('RR", "over(goodput_mbps('RR", ": claim 1.check: Function not found"),
+        ("'SACK'), 20)", "'SACK'), 21)", ": claim 3.check: no point at 21: expected some of"),
+        ("at_least(at(goodput_mbps('SACK'), 20), 0.1)", "1", "expected a verdict, such as above"),
+        (
+            "text = \"Everybody likes it\"\nnot",
+            "text = \"x\"\nnit",
+            ": claim 4.nit-tested: unknown",
+        ),
+        ("not-tested = \"we asked nobody\"", "", ": claim 4.text: expected beside it either check"),
+        ("text = \"Everybody likes it\"", "text = \"RR-TCP is above SACK\"", "stands twice"),
+        ("[seeds]", "[seeds", ": not TOML: "),
+    ] {
+        let message = complaint(old, new);
+        assert!(message.starts_with("my.toml"), "{message}");
+        assert!(message.contains(wanted), "{new}: {message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn runs_need_a_scenario_and_formulae_do_not() {
+    let text = "id = \"a\"\npaper = \"p\"\nfigure = \"f\"\ntitle = \"t\"\n\
+                [x]\nlabel = \"x\"\nvalues = [1, 2]\n[[line]]\nname = \"l\"\n\
+                [[measure]]\nname = \"m\"\nvalue = \"0\"\n";
+    let message = Experiment::parse("my.toml", text, false).expect_err("no scenario").to_string();
+    assert!(message.starts_with("my.toml: scenario: missing: expected a [scenario]"), "{message}");
+    let text = text.replace("name = \"l\"", "name = \"l\"\nformula = \"x * x / 2\"");
+    let experiments = [Experiment::parse("my.toml", &text, false).expect("a formula")];
+    let outcomes = tiny::outcomes(&experiments).expect("needs no runs");
+    assert_eq!(outcomes[0].lines[0].values, [[[0.5], [2.0]]]);
+}
+
+#[test]
+fn a_quick_sweep_has_its_own_points_seeds_and_settings() {
+    let (full, quick) = (tiny::experiment(false), tiny::experiment(true));
+    let points = |e: &Experiment| e.sweep.points.iter().map(|p| p.x).collect::<Vec<_>>();
+    assert_eq!((points(&full), full.seeds), (vec![5.0, 20.0], 2));
+    assert_eq!((points(&quick), quick.seeds), (vec![5.0], 1));
+    let seconds = |e: &Experiment| {
+        let (scenario, _) = e.scenario(&e.lines[1], &e.sweep.points[0]).expect("makes sense");
+        scenario.duration.as_secs_f64()
+    };
+    assert_eq!((seconds(&full), seconds(&quick)), (6.0, 3.0));
+}
+
+#[test]
+fn a_grid_has_every_combination_by_name() {
+    let text = tiny::TEXT
+        .replace("values = [5, 20]", "grid = { d = [1, 2, 3], p = [5, 20] }")
+        .replace("quick = [5]", "")
+        .replace("at = 20", "")
+        .replace("${x} %", "${d + p} %");
+    let experiment = Experiment::parse("my.toml", &text, false).expect("makes sense");
+    let points = &experiment.sweep.points;
+    assert_eq!(points.len(), 6);
+    assert_eq!(
+        (points[1].x, &points[1].variables[..]),
+        (2.0, &[("d".to_owned(), 1.0), ("p".to_owned(), 20.0)][..])
+    );
+    let (scenario, _) = experiment.scenario(&experiment.lines[1], &points[5]).expect("fits");
+    assert!(scenario.toml.contains("\"23 %\""), "{}", scenario.toml);
+}
+
+#[test]
+fn the_order_of_settings_is_all_then_the_lines_then_quick() {
+    let text = tiny::TEXT.replace("set = { ", "set = { duration = \"9 s\", ");
+    for (quick, seconds) in [(false, 9.0), (true, 3.0)] {
+        let e = Experiment::parse("my.toml", &text, quick).expect("makes sense");
+        let (scenario, _) = e.scenario(&e.lines[0], &e.sweep.points[0]).expect("makes sense");
+        assert_eq!(scenario.duration.as_secs_f64(), seconds);
+        assert!(scenario.toml.contains("\"0 %\""), "{}", scenario.toml);
+    }
+}

@@ -1,0 +1,157 @@
+use super::*;
+use crate::experiment::Experiment;
+use crate::report::tests::assert_nests;
+use crate::report::{figure_file, markdown};
+use crate::reproduce::{json, table, tiny};
+
+fn shown(quick: bool) -> (String, String, String) {
+    let experiments = [tiny::experiment(quick)];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let picture = figure_file(&outcomes[0]).expect("is drawn");
+    (reproduction(&outcomes), markdown(&outcomes, "pictures"), picture)
+}
+
+#[test]
+fn the_page_nests_and_needs_nothing_from_elsewhere() {
+    let (page, _, _) = shown(false);
+    assert_nests(&page);
+    for reference in ["http://", "https://", "src=", "url(", "@import", "<script"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    let links: Vec<&str> = page.split("href=\"").skip(1).collect();
+    assert!(links.iter().all(|link| link.starts_with("#tiny-1\"")), "{links:?}");
+}
+
+#[test]
+fn the_page_has_every_claim_with_its_verdict_and_every_line() {
+    let (page, _, _) = shown(false);
+    for (text, holds) in [
+        ("RR-TCP is above SACK", "holds"),
+        ("SACK is above what is possible", "fails"),
+        ("At 20 % there is something left", "holds"),
+        ("Everybody likes it", "untested"),
+    ] {
+        let item = page.split("<li class=\"").find(|item| item.contains(text)).expect(text);
+        assert!(item.starts_with(holds), "{item}");
+    }
+    for text in ["2 of 4 claims hold, 1 fail, 1 not tested", "It cannot be.", "we asked nobody"] {
+        assert!(page.contains(text), "{text}");
+    }
+    for line in ["without delay", "SACK", "RR-TCP", "half"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{line}</th>")), "{line}");
+    }
+    assert!(page.contains("unruffled reproduce tiny.toml"), "the command that redoes it");
+    assert_eq!(page.matches("<figure>").count(), 2, "two panels");
+}
+
+#[test]
+fn text_is_escaped_wherever_it_stands() {
+    let hostile = "<b>&|*_`";
+    let text = tiny::TEXT
+        .replace("title = \"Goodput", &format!("title = \"{hostile}"))
+        .replace("\"Figure 1\"", &format!("\"{hostile}\""))
+        .replace("\"rr-tcp\"", &format!("\"{hostile}\""))
+        .replace("section = \"1\"", &format!("section = \"{hostile}\""))
+        .replace("all of it", hostile)
+        .replace("One.", hostile)
+        .replace("packets delayed (%)", hostile)
+        .replace("goodput (Mb/s)", hostile)
+        .replace("without delay", hostile)
+        .replace("It cannot be", hostile)
+        .replace("we asked nobody", hostile)
+        .replace("title = \"queue\"", &format!("title = \"{hostile}\""))
+        .replace("Everybody likes it", hostile);
+    let experiments = [Experiment::parse("my.toml", &text, true).expect("makes sense")];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let page = reproduction(&outcomes);
+    assert!(!page.contains("<b>"));
+    assert_nests(&page);
+    let picture = figure_file(&outcomes[0]).expect("is drawn");
+    assert!(!picture.contains("<b>"), "{picture}");
+    let document = markdown(&outcomes, "pictures");
+    assert!(!document.contains("<b>"), "{document}");
+    assert!(document.contains("&lt;b>&amp;\\|\\*\\_\\`"), "{document}");
+}
+
+#[test]
+fn pictures_stand_alone() {
+    let (_, _, picture) = shown(false);
+    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="), "{picture}");
+    assert_eq!(picture.matches("<svg").count(), picture.matches("</svg>").count());
+    for part in ["packets delayed (%)", "goodput (Mb/s)", "time (s)", "RR-TCP", "prefers-color"] {
+        assert!(picture.contains(part), "{part}");
+    }
+    assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+}
+
+#[test]
+fn a_table_without_a_sweep_has_the_papers_numbers_beside_ours() {
+    let text = tiny::TEXT
+        .replace("[x]\nlabel = \"packets delayed (%)\"\nvalues = [5, 20]\nquick = [5]\n", "")
+        .replace("${x} %", "10 %")
+        .replace("at = 20", "")
+        .replace("x / 1000", "0")
+        .replace("at_least(at(goodput_mbps('SACK'), 20), 0.1)", "near(goodput_mbps('SACK'), 1)");
+    let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let document = markdown(&outcomes, "pictures");
+    assert!(document.contains("|  | goodput (Mb/s) | the paper’s | retransmits |"), "{document}");
+    assert!(document.lines().any(|l| l.starts_with("| RR-TCP | ") && l.contains(" | 3.5 | ")));
+    assert_nests(&reproduction(&outcomes));
+}
+
+#[test]
+fn markdown_has_tables_and_pictures() {
+    let (_, document, _) = shown(false);
+    assert!(document.contains(
+        "![tiny-1, Figure 1: Goodput against the share of packets delayed](pictures/tiny-1.svg)"
+    ));
+    assert!(document.contains("| rr-tcp | 1 | 2 | 1 | 1 | 67 % |"), "{document}");
+    let mut columns = 0;
+    for line in document.lines() {
+        let bars = line.replace("\\|", "").matches('|').count();
+        match (columns, bars) {
+            (_, 0) => columns = 0,
+            (0, bars) => columns = bars,
+            (columns, bars) => assert_eq!(columns, bars, "{line}"),
+        }
+    }
+}
+
+#[test]
+fn the_same_outcomes_give_the_same_bytes_on_any_number_of_threads() {
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| {
+            let experiments = [tiny::experiment(false)];
+            let outcomes = tiny::outcomes(&experiments).expect("runs");
+            (reproduction(&outcomes), json(&outcomes), table(&outcomes, 80, false))
+        })
+    };
+    assert!(on(1) == on(2));
+}
+
+#[test]
+fn json_has_a_row_for_each_number_and_a_verdict_for_each_claim() {
+    let experiments = [tiny::experiment(false)];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let value: serde_json::Value = serde_json::from_str(&json(&outcomes)).expect("is JSON");
+    let rows = value["rows"].as_array().expect("a list");
+    // Two measures of three lines at two points; of the formula, one.
+    assert_eq!(rows.len(), 2 * 3 * 2 + 2);
+    let row = &rows[4];
+    assert_eq!(
+        (&row["id"], &row["line"], &row["x"]),
+        (&"tiny-1".into(), &"SACK".into(), &5.0.into())
+    );
+    assert_eq!((&row["variant"], &row["metric"]), (&"sack".into(), &"goodput_mbps".into()));
+    assert_eq!(row["seeds"], 2);
+    assert!(row["mean"].as_f64() > Some(0.0) && row["sd"].as_f64() > Some(0.0), "{row}");
+    let holds: Vec<_> =
+        value["claims"].as_array().expect("a list").iter().map(|c| &c["holds"]).collect();
+    let wanted = serde_json::json!([true, false, true, null]);
+    assert_eq!(serde_json::json!(holds), wanted);
+    for field in ["id", "claim", "expected", "measured"] {
+        assert!(value["claims"][0][field].is_string(), "{field}");
+    }
+}

@@ -1,0 +1,205 @@
+use super::*;
+use crate::reproduce::{Plan, json, tiny};
+use std::sync::Mutex;
+use unruffled_measure::FlowRecord;
+
+fn record(goodput_bps: f64) -> RunRecord {
+    let flow = FlowRecord { goodput_bps, fa_ratio: Some(0.1 + 0.2), ..FlowRecord::default() };
+    RunRecord { flows: vec![flow], ..RunRecord::default() }
+}
+
+fn key(seed: u64) -> Key {
+    Key::of_text("duration = \"1 s\"", &Variant::named("sack").expect("exists"), seed)
+}
+
+fn put(store: &Store, seed: u64, record: &RunRecord) {
+    let run = Run {
+        key: key(seed),
+        of: "test",
+        scenario: "duration = \"1 s\"",
+        variant: "sack",
+        seed,
+        record,
+        took: Duration::from_millis(5),
+    };
+    store.put(&run).expect("has room");
+}
+
+#[test]
+fn what_is_put_comes_back_bit_for_bit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("deep/down/runs.sqlite");
+    let numbers = [1.0 / 3.0, f64::MIN_POSITIVE / 4.0, -0.0, f64::INFINITY, 1e300];
+    let store = Store::open(&path).expect("opens");
+    for (seed, number) in (1..).zip(numbers) {
+        assert!(!store.has(&key(seed)).expect("reads"));
+        put(&store, seed, &record(number));
+    }
+    drop(store);
+    let store = Store::open(&path).expect("opens again");
+    for (seed, number) in (1..).zip(numbers) {
+        let back = store.get(&key(seed)).expect("reads").expect("is there");
+        assert_eq!(back.flows[0].goodput_bps.to_bits(), number.to_bits());
+        assert_eq!(back, record(number));
+    }
+    assert_eq!(store.get(&key(99)).expect("reads"), None);
+}
+
+#[test]
+fn no_number_comes_back_as_none() {
+    let store = Store::in_memory().expect("opens");
+    put(&store, 1, &record(f64::NAN));
+    let back = store.get(&key(1)).expect("reads").expect("is there");
+    assert!(back.flows[0].goodput_bps.is_nan());
+}
+
+#[test]
+fn a_run_that_is_there_stays() {
+    let store = Store::in_memory().expect("opens");
+    put(&store, 1, &record(1.0));
+    put(&store, 1, &record(2.0));
+    assert_eq!(store.get(&key(1)).expect("reads"), Some(record(1.0)));
+    assert_eq!(store.holdings().expect("reads")[0].runs, 1);
+}
+
+#[test]
+fn all_that_decides_a_run_is_in_its_key_and_names_are_not() {
+    let scenario = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
+        Scenario::load("rr-3", &settings).expect("good settings")
+    };
+    let sack = Variant::named("sack").expect("exists");
+    let usual = Key::of(&scenario(&[]), &sack, 1);
+    for same in [&["name=other"][..], &["title=x"], &["seeds=9"], &["variants=reno"]] {
+        assert_eq!(Key::of(&scenario(same), &sack, 1), usual, "{same:?}");
+    }
+    for other in [&["duration=999 s"][..], &["delayed.fraction=11 %"], &["tcp.window=51"]] {
+        assert_ne!(Key::of(&scenario(other), &sack, 1), usual, "{other:?}");
+    }
+    assert_ne!(Key::of(&scenario(&[]), &sack, 2), usual);
+    let reno = Variant::named("reno").expect("exists");
+    assert_ne!(Key::of(&scenario(&[]), &reno, 1), usual);
+    let ta = Variant::named("rr-ta").expect("exists");
+    let mut short = ta.clone();
+    short.set("history", "40 s").expect("a parameter");
+    assert_ne!(Key::of(&scenario(&[]), &ta, 1), Key::of(&scenario(&[]), &short, 1));
+}
+
+#[test]
+fn a_file_that_is_something_else_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = folder.path().join("text.sqlite");
+    std::fs::write(&text, "what somebody wrote\n".repeat(100)).expect("can be written");
+    let foreign = folder.path().join("foreign.sqlite");
+    let connection = Connection::open(&foreign).expect("opens");
+    connection.execute_batch("CREATE TABLE run (a); INSERT INTO run VALUES (1)").expect("fits");
+    drop(connection);
+    for path in [&text, &foreign] {
+        let before = std::fs::read(path).expect("is there");
+        let message = Store::open(path).err().expect("is refused").to_string();
+        let wanted = format!("{}: not a store of runs: expected another file", path.display());
+        assert_eq!(message, wanted);
+        assert!(
+            std::fs::read(path).expect("is there") == before,
+            "{} is as it was",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn a_file_of_another_layout_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("runs.sqlite");
+    drop(Store::open(&path).expect("opens"));
+    let connection = Connection::open(&path).expect("opens");
+    connection.pragma_update(None, "user_version", LAYOUT + 1).expect("can be set");
+    drop(connection);
+    let message = Store::open(&path).err().expect("is refused").to_string();
+    assert!(message.contains("made by another version of unruffled"), "{message}");
+}
+
+#[test]
+fn damage_is_told_and_never_believed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).expect("opens");
+    put(&store, 1, &record(1.0));
+    drop(store);
+    let connection = Connection::open(&path).expect("opens");
+    let change = "UPDATE run SET record = zeroblob(length(record))";
+    connection.execute(change, []).expect("can be changed");
+    drop(connection);
+    let store = Store::open(&path).expect("the tables are whole");
+    let message = store.get(&key(1)).expect_err("is damaged").to_string();
+    assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
+    drop(store);
+
+    // And where it is SQLite that finds it.
+    let mut bytes = std::fs::read(&path).expect("is there");
+    let half = bytes.len() / 2;
+    bytes[100..half].fill(0x5A);
+    std::fs::write(&path, bytes).expect("can be written");
+    let found = Store::open(&path).and_then(|store| store.get(&key(1)).map(drop));
+    let message = found.expect_err("is damaged").to_string();
+    assert!(!message.contains('\n') && message.contains("damaged"), "{message}");
+}
+
+#[test]
+fn pruning_takes_what_was_asked_for() {
+    let store = Store::in_memory().expect("opens");
+    for seed in 1..=3 {
+        put(&store, seed, &record(1.0));
+    }
+    let old = "UPDATE run SET model = 'old' WHERE seed = 1";
+    store.connection.execute(old, []).expect("fits");
+    let aged = "UPDATE run SET made = made - 86400 * 9 WHERE seed = 2";
+    store.connection.execute(aged, []).expect("fits");
+    assert_eq!(store.prune(Prune::OtherVersions).expect("prunes"), 1);
+    assert_eq!(store.prune(Prune::Older(10)).expect("prunes"), 0);
+    assert_eq!(store.prune(Prune::Older(8)).expect("prunes"), 1);
+    assert!(store.has(&key(3)).expect("reads"));
+    assert_eq!(store.prune(Prune::All).expect("prunes"), 1);
+    assert!(store.holdings().expect("reads").is_empty());
+}
+
+#[test]
+fn csv_has_a_line_for_each_flow() {
+    let store = Store::in_memory().expect("opens");
+    put(&store, 1, &RunRecord { flows: vec![FlowRecord::default(); 2], ..RunRecord::default() });
+    put(&store, 2, &record(7.5));
+    let mut text = Vec::new();
+    store.csv(|line| std::io::Write::write_all(&mut text, line)).expect("reads");
+    let text = String::from_utf8(text).expect("is text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 3, "{text}");
+    assert!(lines[0].starts_with("run,model,made_for,variant,seed,seconds,flow,group,"), "{text}");
+    let columns = |line: &str| line.split(',').count();
+    assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
+    assert!(lines[3].contains(",7.5,"), "{text}");
+}
+
+#[test]
+fn runs_that_are_there_are_not_made_again_and_give_the_same() {
+    let experiments = [tiny::experiment(false)];
+    let plan = Plan::new(&experiments).expect("makes sense");
+    let store = Mutex::new(Store::in_memory().expect("opens"));
+    // Two seeds: two points of two lines, and one of the line that does not depend on x.
+    assert_eq!(plan.runs(), 2 * (2 * 2 + 1));
+    plan.missing(&store).expect("reads").run(&store, &()).expect("runs");
+    let first = json(&plan.outcomes(&store).expect("all there"));
+    struct None;
+    impl crate::reproduce::Progress for None {
+        fn begin(&self, runs: usize, _: f64, there: usize) {
+            assert_eq!((runs, there), (0, 10));
+        }
+        fn done(&self, _: f64) {
+            panic!("no run is made");
+        }
+    }
+    plan.missing(&store).expect("reads").run(&store, &None).expect("has nothing to do");
+    assert_eq!(json(&plan.outcomes(&store).expect("all there")), first);
+    // What is gone meanwhile is made again, and is the same.
+    store.lock().expect("is free").prune(Prune::All).expect("prunes");
+    assert_eq!(json(&plan.outcomes(&store).expect("makes them")), first);
+}
