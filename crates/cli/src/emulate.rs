@@ -54,7 +54,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    let scenario = match Scenario::load(&arguments.scenario, &arguments.set) {
+    let loaded = Scenario::load(&arguments.scenario, &arguments.set);
+    let scenario = match loaded.and_then(Scenario::for_real_packets) {
         Ok(scenario) => scenario,
         Err(error) => return crate::refuse(error),
     };

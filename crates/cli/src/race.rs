@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::sweep::{Point, Sweep};
 use unruffled_lab::{Error, Scenario, compare};
-use unruffled_race::{Competitor, Course, Finished, Length, Recording, dcr_t20};
+use unruffled_race::{Competitor, Course, Finished, Length, Recording, dcr_t20, field};
 
 use crate::output::{self, Showable};
 
@@ -66,7 +66,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let scenario = Scenario::load(&arguments.scenario, &arguments.set)?;
+    let scenario = Scenario::load(&arguments.scenario, &arguments.set)?.for_real_packets()?;
     let mss = scenario.sender.mss;
     if mss < LEAST_MSS {
         return Err(format!("race: tcp.mss: expected at least {LEAST_MSS} B, found {mss} B").into());
@@ -193,7 +193,9 @@ fn competitors(
     };
     let variants = match arguments.variants.as_slice() {
         _ if arguments.reverse => Vec::new(),
-        [] if arguments.together => return Err("--together: expected --variants, too".into()),
+        [] if arguments.together && scenario.is_single() => {
+            return Err("--together: expected --variants, too".into());
+        }
         [] => {
             let place = format!("{}: variants", arguments.scenario);
             let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
@@ -208,6 +210,11 @@ fn competitors(
         return Err(format!("--variants: {name}: for simulation only: expected others").into());
     }
     competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+    if !scenario.is_single() && !arguments.together {
+        let name = &scenario.name;
+        return Err(format!("race: {name} has [[traffic]]: expected --together").into());
+    }
+    let competitors = field(scenario, competitors)?;
     if competitors.is_empty() {
         return Err("race: nobody takes part: expected --kernel or --variants".into());
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use unruffled_measure::Quantity;
 use unruffled_path::{Impairment, LinkConfig, Times};
-use unruffled_sim::App;
+pub use unruffled_sim::{App, Arrivals};
 use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
 use unruffled_units::{Duration, Instant};
 
@@ -325,6 +325,22 @@ impl Scenario {
             [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
             _ => None,
         }
+    }
+
+    /// The scenario, if real packets can cross its network: links in a row.
+    ///
+    /// # Errors
+    /// It is more than that.
+    pub fn for_real_packets(self) -> Result<Self, Error> {
+        match self.hops.is_empty() {
+            false => Ok(self),
+            true => Err(Error::NoChain { name: self.name }),
+        }
+    }
+
+    /// Whether it is about one transfer over the whole path, by the sender that is compared.
+    pub fn is_single(&self) -> bool {
+        self.sources() == 1 && self.traffic.iter().all(|group| group.sender.is_none())
     }
 
     /// How many sources of traffic there are.

@@ -14,6 +14,16 @@ pub enum Error {
         /// What there is.
         available: String,
     },
+    /// The scenario's traffic is not for real senders.
+    #[error("{scenario}: {key}: a race has only {expected}")]
+    Traffic {
+        /// The scenario.
+        scenario: String,
+        /// The key, dotted.
+        key: String,
+        /// What a race has.
+        expected: String,
+    },
     /// The system refused something that every race needs.
     #[error("{what}: {reason}")]
     System {

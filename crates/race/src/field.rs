@@ -1,0 +1,65 @@
+//! Who sends at once: the traffic of a scenario, with real senders.
+
+use unruffled_lab::Scenario;
+use unruffled_lab::scenario::{App, Arrivals, Traffic};
+use unruffled_tcp::Variant;
+use unruffled_units::Instant;
+
+use crate::{Competitor, Error};
+
+/// The most that can send at once: each takes addresses and threads of its own.
+const MOST: u64 = 100;
+
+/// The senders of the scenario's traffic: of a group with a sender of its own that one, of the others
+/// each of `competitors`, as often as the group says. `competitors` themselves where the scenario is
+/// about a single transfer.
+///
+/// # Errors
+/// Traffic that a race cannot have; one line that names the key.
+pub fn field(scenario: &Scenario, competitors: Vec<Competitor>) -> Result<Vec<Competitor>, Error> {
+    if scenario.is_single() {
+        return Ok(competitors);
+    }
+    let mut field = Vec::new();
+    for group in &scenario.traffic {
+        check(scenario, group)?;
+        for _ in 0..group.count.min(MOST as u32 + 1) {
+            match &group.sender {
+                None => field.extend(competitors.iter().cloned()),
+                Some(name) => field.push(Competitor::Ours(Box::new(ours(scenario, name)))),
+            }
+        }
+    }
+    if field.len() as u64 > MOST {
+        let wanted = format!("at most {MOST} senders at once");
+        return Err(refuse(scenario, "traffic", &wanted));
+    }
+    Ok(field)
+}
+
+/// Whether real senders can do what the group is to do: send one stream over the whole path, from
+/// the start.
+fn check(scenario: &Scenario, group: &Traffic) -> Result<(), Error> {
+    let key = |field: &str| format!("traffic.{}.{field}", group.name);
+    if group.ends != (0, scenario.hops.len()) {
+        return Err(refuse(scenario, &key("from"), "the whole path"));
+    }
+    if !matches!(group.app, App::Bulk { .. }) {
+        return Err(refuse(scenario, &key("app"), "bulk"));
+    }
+    if group.arrivals != Arrivals::At(Instant::ZERO) || group.stop.is_some() {
+        return Err(refuse(scenario, &key("start"), "the beginning, and no stop"));
+    }
+    Ok(())
+}
+
+fn refuse(scenario: &Scenario, key: &str, expected: &str) -> Error {
+    let (scenario, key, expected) = (scenario.name.clone(), key.to_owned(), expected.to_owned());
+    Error::Traffic { scenario, key, expected }
+}
+
+fn ours(scenario: &Scenario, name: &str) -> Variant {
+    let mut variant = Variant::parse(name).expect("senders are checked when a scenario is read");
+    scenario.parametrise(&mut variant).expect("parameters are checked when a scenario is read");
+    variant
+}
