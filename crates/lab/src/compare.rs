@@ -65,10 +65,15 @@ pub fn compare(
                 let Scenario { duration, warmup, sender, .. } = scenario;
                 Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
             });
-            let (record, recorder) = record(scenario, variant, seed, recorder)?;
+            let (row, record, recorder) = if several {
+                let (record, recorder) = record(scenario, variant, seed, recorder)?;
+                (row(scenario, variant, seed, &record), Some(record), recorder)
+            } else {
+                let (row, recorder) = run(scenario, variant, seed, recorder)?;
+                (row, None, recorder)
+            };
             done();
-            let row = row(scenario, variant, seed, &record);
-            Ok((row, several.then_some(record), recorder.map(Recorder::into_trace)))
+            Ok((row, record, recorder.map(Recorder::into_trace)))
         })
         .collect::<Result<_, ConfigError>>()?;
     let mut results = results.into_iter();

@@ -1,6 +1,6 @@
 //! One run: a scenario, a variant, a seed.
 
-use unruffled_measure::{End, FlowId, FlowRecord, Meter, Monitor, RunRecord};
+use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord, Series};
 use unruffled_path::ConfigError;
 use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
@@ -20,7 +20,8 @@ pub fn run<M: Monitor>(
     seed: u64,
     monitor: M,
 ) -> Result<(Row, M), ConfigError> {
-    let (record, monitor) = record(scenario, variant, seed, monitor)?;
+    let (flows, _, monitor) = finish(scenario, build::build(scenario, variant, seed)?, monitor);
+    let record = RunRecord { flows, ..RunRecord::default() };
     Ok((row(scenario, variant, seed, &record), monitor))
 }
 
@@ -34,7 +35,21 @@ pub fn record<M: Monitor>(
     seed: u64,
     monitor: M,
 ) -> Result<(RunRecord, M), ConfigError> {
-    let Built { mut simulation, plan } = build::build(scenario, variant, seed)?;
+    let built = build::build(scenario, variant, seed)?;
+    let meters = LinkMeters::new(&built.plan);
+    let (flows, mut series, (meters, monitor)) = finish(scenario, built, (meters, monitor));
+    let (links, queues) = meters.records(Instant::ZERO + scenario.duration);
+    series.extend(queues);
+    Ok((RunRecord { flows, links, series }, monitor))
+}
+
+/// Runs what was built to its end.
+fn finish<M: Monitor>(
+    scenario: &Scenario,
+    built: Built,
+    monitor: M,
+) -> (Vec<FlowRecord>, Vec<Series>, M) {
+    let Built { mut simulation, plan } = built;
     let mut monitors = (Meter::new(plan), monitor);
     let end = Instant::ZERO + scenario.duration;
     simulation.run(end, &mut monitors);
@@ -45,11 +60,11 @@ pub fn record<M: Monitor>(
         receiver.is_some_and(|receiver| receiver.received() >= bytes)
     });
     let end = if complete { meter.finished(0) } else { end };
-    let mut record = meter.record(end);
-    for (flow, number) in record.flows.iter_mut().zip(0..) {
+    let (mut flows, series) = meter.records(end);
+    for (flow, number) in flows.iter_mut().zip(0..) {
         flow.fa_ratio = fa_ratio(&simulation, FlowId(number));
     }
-    Ok((record, monitor))
+    (flows, series, monitor)
 }
 
 fn fa_ratio(simulation: &Simulation, flow: FlowId) -> Option<f64> {

@@ -1,13 +1,13 @@
-//! Time series of flows and links, a point per interval.
+//! Time series, a point per interval.
 
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
-use crate::{Crossing, End, Quantity, Series};
+use crate::{End, Quantity, Series};
 
 /// A quantity of one subject over time.
 #[derive(Clone, Debug)]
-struct Curve {
+pub(crate) struct Curve {
     subject: String,
     quantity: Quantity,
     points: Vec<(f64, f64)>,
@@ -17,52 +17,37 @@ struct Curve {
     octets: u64,
 }
 
-/// The curves that a run is asked for.
+/// The curves of flows that a run is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Curves {
     interval: Duration,
-    /// For each source, then for each link, its curves.
-    sources: Vec<Vec<Curve>>,
-    links: Vec<Option<Curve>>,
+    /// For each source, the octets of its segments and its curves.
+    sources: Vec<(f64, Vec<Curve>)>,
 }
 
 impl Curves {
-    /// Curves of `quantities` for sources and links of these names.
+    /// Curves of those of the `quantities` that flows have, for sources of these names and octets
+    /// per segment; none if there are none.
     pub(crate) fn new(
         quantities: &[Quantity],
         interval: Duration,
         sources: impl Iterator<Item = (String, u32)>,
-        links: impl Iterator<Item = String>,
-    ) -> (Self, Vec<f64>) {
-        let curve = |subject: &str, quantity| Curve {
-            subject: subject.to_owned(),
-            quantity,
-            points: Vec::new(),
-            due: Instant::ZERO,
-            octets: 0,
-        };
+    ) -> Option<Self> {
         let of_flows = || quantities.iter().filter(|q| **q != Quantity::Queue);
-        let mut sizes = Vec::new();
-        let sources = sources
-            .map(|(subject, mss)| {
-                sizes.push(f64::from(mss));
-                of_flows().map(|&quantity| curve(&subject, quantity)).collect()
-            })
-            .collect();
-        let queues = quantities.contains(&Quantity::Queue);
-        let links = links.map(|subject| queues.then(|| curve(&subject, Quantity::Queue))).collect();
-        (Self { interval, sources, links }, sizes)
+        of_flows().next()?;
+        let curves = |subject: &str| of_flows().map(|&q| Curve::new(subject, q)).collect();
+        let sources = sources.map(|(subject, mss)| (f64::from(mss), curves(&subject)));
+        Some(Self { interval, sources: sources.collect() })
     }
 
     pub(crate) fn event(
         &mut self,
         source: usize,
-        mss: f64,
         (end, now, event): (End, Instant, &Event),
         delivery: Option<Duration>,
     ) {
         let interval = self.interval;
-        let Some(curves) = self.sources.get_mut(source) else { return };
+        let Some((mss, curves)) = self.sources.get_mut(source) else { return };
         for curve in curves {
             match (curve.quantity, end, *event) {
                 (Quantity::Goodput, End::Receiver, Event::Delivered { len }) => {
@@ -76,7 +61,7 @@ impl Curves {
                     curve.sample(now, interval, cwnd);
                 }
                 (Quantity::Sequence, End::Sender, Event::Sent { offset, .. }) => {
-                    curve.sample(now, interval, offset as f64 / mss);
+                    curve.sample(now, interval, offset as f64 / *mss);
                 }
                 (Quantity::Delivery, End::Receiver, Event::Arrived { duplicate: false, .. }) => {
                     if let Some(time) = delivery {
@@ -88,31 +73,32 @@ impl Curves {
         }
     }
 
-    /// A packet comes to a link.
-    pub(crate) fn queue(&mut self, link: usize, crossing: &Crossing<'_>) {
-        let interval = self.interval;
-        if let Some(Some(curve)) = self.links.get_mut(link) {
-            curve.sample(crossing.at, interval, crossing.backlog as f64);
-        }
-    }
-
     /// The series, once the run has ended.
     pub(crate) fn into_series(self, end: Instant) -> Vec<Series> {
         let interval = self.interval;
-        let curves = self.sources.into_iter().flatten().chain(self.links.into_iter().flatten());
+        let curves = self.sources.into_iter().flat_map(|(_, curves)| curves);
         let series = curves.map(|mut curve| {
             if curve.quantity == Quantity::Goodput {
                 curve.close_intervals(end, interval);
             }
-            Series { subject: curve.subject, quantity: curve.quantity, points: curve.points }
+            curve.into_series()
         });
         series.collect()
     }
 }
 
 impl Curve {
+    pub(crate) fn new(subject: &str, quantity: Quantity) -> Self {
+        let (subject, points) = (subject.to_owned(), Vec::new());
+        Self { subject, quantity, points, due: Instant::ZERO, octets: 0 }
+    }
+
+    pub(crate) fn into_series(self) -> Series {
+        Series { subject: self.subject, quantity: self.quantity, points: self.points }
+    }
+
     /// Takes the interval's first value.
-    fn sample(&mut self, now: Instant, interval: Duration, value: f64) {
+    pub(crate) fn sample(&mut self, now: Instant, interval: Duration, value: f64) {
         if now >= self.due {
             self.points.push((now.as_secs_f64(), value));
             self.due = now + interval;
@@ -147,7 +133,7 @@ mod tests {
             Curves::new(&[Quantity::Goodput], Duration::from_secs(1), sources, std::iter::empty());
         let mut delivered = |ms, len| {
             let event = (End::Receiver, Instant::from_millis(ms), &Event::Delivered { len });
-            curves.event(0, 1000.0, event, None);
+            curves.event(0, event, None);
         };
         delivered(100, 1000);
         delivered(900, 1000);

@@ -19,8 +19,8 @@ pub struct FlowMeter {
     highest_arrived: Option<u64>,
     cwnd: TimeMean,
     dupthresh: TimeMean,
-    /// Sum and number of SRTT's values.
-    srtt: (f64, u64),
+    /// Sum of SRTT's values in nanoseconds, and their number.
+    srtt: (u64, u64),
     /// Sum of the times of completed transfers.
     transfer_s: f64,
     deliveries: Option<Box<Deliveries>>,
@@ -34,7 +34,7 @@ impl FlowMeter {
 
     /// Times each segment from its first transmission to its first arrival as well.
     #[must_use]
-    pub fn with_deliveries(self) -> Self {
+    pub(crate) fn with_deliveries(self) -> Self {
         Self { deliveries: Some(Box::default()), ..self }
     }
 
@@ -57,10 +57,8 @@ impl FlowMeter {
     }
 
     /// Something happened inside the connection at `end`.
+    #[inline]
     pub fn event(&mut self, end: End, now: Instant, event: &Event) {
-        if let Some(deliveries) = &mut self.deliveries {
-            deliveries.event(end, now, event, now >= self.from);
-        }
         if now < self.from {
             return;
         }
@@ -76,7 +74,7 @@ impl FlowMeter {
                     self.dupthresh.set(f64::from(dupthresh), now);
                 }
                 if let Some(srtt) = srtt {
-                    self.srtt.0 += srtt.as_secs_f64();
+                    self.srtt.0 = self.srtt.0.saturating_add(srtt.as_nanos());
                     self.srtt.1 += 1;
                 }
             }
@@ -100,6 +98,13 @@ impl FlowMeter {
                 self.highest_arrived = self.highest_arrived.max(Some(offset));
             }
             _ => {}
+        }
+    }
+
+    /// Times segments by what happened at `end`, where that is wanted.
+    pub(crate) fn time_deliveries(&mut self, end: End, now: Instant, event: &Event) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.event(end, now, event, now >= self.from);
         }
     }
 
@@ -147,7 +152,7 @@ impl FlowMeter {
             delivered_segments: self.counts.delivered_bytes.div_ceil(u64::from(mss)),
             cwnd_mean: self.cwnd.mean(),
             dupthresh_mean: self.dupthresh.mean(),
-            srtt_mean_s: mean(self.srtt),
+            srtt_mean_s: mean((self.srtt.0 as f64 / 1e9, self.srtt.1)),
             transfer_mean_s: mean((self.transfer_s, self.counts.transfers)),
             delivery_mean_s: times.and_then(|(once, _)| once),
             resent_delivery_mean_s: times.and_then(|(_, resent)| resent),

@@ -16,6 +16,7 @@ mod share;
 mod time_mean;
 
 pub use flow::FlowMeter;
+pub use link::LinkMeters;
 pub use meter::{Meter, Plan, Source};
 pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, Passage};
 pub use record::{FlowRecord, LinkRecord, Quantity, RunRecord, Series};

@@ -1,13 +1,56 @@
-//! Counts what one direction of a link does.
+//! Counts what the links do.
 
 use unruffled_path::{DropCause, Verdict};
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::{Crossing, LinkRecord, share};
+use crate::curves::Curve;
+use crate::{Crossing, LinkId, LinkRecord, Monitor, Plan, Quantity, Series, share};
+
+/// Counts each direction of each link that the plan names.
+#[derive(Clone, Debug)]
+pub struct LinkMeters {
+    links: Vec<LinkMeter>,
+    interval: Duration,
+}
+
+impl LinkMeters {
+    /// Measures what `plan` says of links.
+    pub fn new(plan: &Plan) -> Self {
+        let queues = plan.series.contains(&Quantity::Queue);
+        let link = |(name, rate): &(String, _)| LinkMeter {
+            queue: queues.then(|| Curve::new(name, Quantity::Queue)),
+            name: name.clone(),
+            rate: *rate,
+            measured: plan.measured,
+            counts: LinkRecord::default(),
+            waited: Duration::ZERO,
+        };
+        Self { links: plan.links.iter().map(link).collect(), interval: plan.interval }
+    }
+
+    /// What was counted, once the run has ended at `end`, and the series.
+    pub fn records(self, end: Instant) -> (Vec<LinkRecord>, Vec<Series>) {
+        let records = self.links.iter().map(|link| link.record(end)).collect();
+        let curves = self.links.into_iter().filter_map(|link| link.queue);
+        (records, curves.map(Curve::into_series).collect())
+    }
+}
+
+impl Monitor for LinkMeters {
+    #[inline]
+    fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
+        let interval = self.interval;
+        let Some(link) = self.links.get_mut(link.0 as usize) else { return };
+        link.crossed(crossing);
+        if let Some(queue) = &mut link.queue {
+            queue.sample(crossing.at, interval, crossing.backlog as f64);
+        }
+    }
+}
 
 /// What is counted of a link between two instants.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkMeter {
+struct LinkMeter {
     name: String,
     rate: Option<Rate>,
     measured: (Instant, Instant),
@@ -15,14 +58,11 @@ pub(crate) struct LinkMeter {
     /// Time that packets waited within the measured time; over that time it is the mean number that
     /// wait (Little's law).
     waited: Duration,
+    queue: Option<Curve>,
 }
 
 impl LinkMeter {
-    pub(crate) fn new(name: String, rate: Option<Rate>, measured: (Instant, Instant)) -> Self {
-        Self { name, rate, measured, counts: LinkRecord::default(), waited: Duration::ZERO }
-    }
-
-    pub(crate) fn crossed(&mut self, crossing: &Crossing<'_>) {
+    fn crossed(&mut self, crossing: &Crossing<'_>) {
         let (from, until) = self.measured;
         let &Crossing { at, outcome, size, .. } = crossing;
         // A packet may begin to wait before the measured time and end after it.
@@ -44,7 +84,7 @@ impl LinkMeter {
     }
 
     /// What was counted, once the run has ended at `end`.
-    pub(crate) fn record(&self, end: Instant) -> LinkRecord {
+    fn record(&self, end: Instant) -> LinkRecord {
         let seconds = end.min(self.measured.1).since(self.measured.0).as_secs_f64();
         let bits = self.counts.sent_bytes as f64 * 8.0;
         LinkRecord {

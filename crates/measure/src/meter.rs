@@ -1,12 +1,11 @@
-//! Counts what a run's record needs, while it runs.
+//! Counts what the flows of a run do, and what a run is to be measured of.
 
 use unruffled_path::DropCause;
 use unruffled_tcp::{Event, Segment};
 use unruffled_units::{Duration, Instant, Rate};
 
 use crate::curves::Curves;
-use crate::link::LinkMeter;
-use crate::{Crossing, End, FlowId, FlowMeter, LinkId, Monitor, Quantity, RunRecord};
+use crate::{End, FlowId, FlowMeter, FlowRecord, Monitor, Passage, Quantity, Series};
 
 /// A source of traffic, as it appears in the record.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +29,7 @@ pub struct Plan {
     pub measured: (Instant, Instant),
     /// The sources, by the numbers that [`Monitor::opened`] tells.
     pub sources: Vec<Source>,
-    /// Name and rate of each direction of each link, by [`LinkId`]; none measures no links.
+    /// Name and rate of each direction of each link to measure, by [`LinkId`](crate::LinkId).
     pub links: Vec<(String, Option<Rate>)>,
     /// Which time series to keep.
     pub series: Vec<Quantity>,
@@ -40,16 +39,17 @@ pub struct Plan {
     pub deliveries: bool,
 }
 
-/// Counts flows and links.
+/// Counts each source's flows.
 #[derive(Clone, Debug)]
 pub struct Meter {
     plan: Plan,
     /// By source.
     flows: Vec<FlowMeter>,
-    links: Vec<LinkMeter>,
     /// The source of each flow that is there.
     sources: Vec<u32>,
-    curves: Option<(Curves, Vec<f64>)>,
+    curves: Option<Curves>,
+    /// More is kept than counts.
+    detailed: bool,
 }
 
 impl Meter {
@@ -59,16 +59,12 @@ impl Meter {
             flow if plan.deliveries => flow.with_deliveries(),
             flow => flow,
         };
-        let link = |(name, rate): &(String, _)| LinkMeter::new(name.clone(), *rate, plan.measured);
-        let curves = (!plan.series.is_empty()).then(|| {
-            let sources = plan.sources.iter().map(|s| (format!("{}-{}", s.group, s.number), s.mss));
-            let links = plan.links.iter().map(|(name, _)| name.clone());
-            Curves::new(&plan.series, plan.interval, sources, links)
-        });
+        let sources = plan.sources.iter().map(|s| (format!("{}-{}", s.group, s.number), s.mss));
+        let curves = Curves::new(&plan.series, plan.interval, sources);
         Self {
             flows: plan.sources.iter().map(|_| flow()).collect(),
-            links: plan.links.iter().map(link).collect(),
             sources: Vec::new(),
+            detailed: curves.is_some() || plan.deliveries,
             curves,
             plan,
         }
@@ -79,16 +75,25 @@ impl Meter {
         self.flows.get(source as usize).map_or(Instant::ZERO, FlowMeter::finished)
     }
 
-    /// What was counted, once the run has ended at `end`.
-    pub fn record(mut self, end: Instant) -> RunRecord {
+    /// What was counted, once the run has ended at `end`, and the series.
+    pub fn records(mut self, end: Instant) -> (Vec<FlowRecord>, Vec<Series>) {
         let flows = self.flows.iter_mut().zip(&self.plan.sources).map(|(flow, source)| {
             let record = flow.record(end, source.start, source.mss);
             let (group, sender) = (source.group.clone(), source.sender.clone());
-            crate::FlowRecord { group, sender, ..record }
+            FlowRecord { group, sender, ..record }
         });
-        let links = self.links.iter().map(|link| link.record(end));
-        let series = self.curves.map_or_else(Vec::new, |(curves, _)| curves.into_series(end));
-        RunRecord { flows: flows.collect(), links: links.collect(), series }
+        let flows = flows.collect();
+        (flows, self.curves.map_or_else(Vec::new, |curves| curves.into_series(end)))
+    }
+
+    /// What costs more than counting.
+    #[inline(never)]
+    fn keep(&mut self, source: usize, (end, now, event): (End, Instant, &Event)) {
+        let Some(flow) = self.flows.get_mut(source) else { return };
+        flow.time_deliveries(end, now, event);
+        if let Some(curves) = &mut self.curves {
+            curves.event(source, (end, now, event), flow.last_delivery());
+        }
     }
 
     fn source(&self, flow: FlowId) -> usize {
@@ -108,20 +113,14 @@ impl Monitor for Meter {
         }
     }
 
+    #[inline]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         let source = self.source(flow);
-        let Some(flow) = self.flows.get_mut(source) else { return };
-        flow.event(end, now, event);
-        if let Some((curves, sizes)) = &mut self.curves {
-            curves.event(source, sizes[source], (end, now, event), flow.last_delivery());
+        if self.detailed {
+            self.keep(source, (end, now, event));
         }
-    }
-
-    fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
-        let Some(meter) = self.links.get_mut(link.0 as usize) else { return };
-        meter.crossed(crossing);
-        if let Some((curves, _)) = &mut self.curves {
-            curves.queue(link.0 as usize, crossing);
+        if let Some(flow) = self.flows.get_mut(source) {
+            flow.event(end, now, event);
         }
     }
 
@@ -139,12 +138,12 @@ impl Monitor for Meter {
         }
     }
 
-    fn datagram(&mut self, flow: FlowId, passage: crate::Passage, now: Instant, octets: u32) {
+    fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, octets: u32) {
         let source = self.source(flow);
         let Some(flow) = self.flows.get_mut(source) else { return };
         match passage {
-            crate::Passage::Out => flow.datagram_sent(now),
-            crate::Passage::In => flow.datagram_arrived(now, octets),
+            Passage::Out => flow.datagram_sent(now),
+            Passage::In => flow.datagram_arrived(now, octets),
         }
     }
 }

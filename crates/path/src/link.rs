@@ -47,6 +47,8 @@ pub struct Link {
     delay: Duration,
     stages: Vec<Stage>,
     resend: Option<Box<Resend>>,
+    /// Most links are plain: the limit of the drop-tail queue, if nothing else is there.
+    plain: Option<usize>,
     /// When the last packet arrives that took no detour.
     latest: Instant,
 }
@@ -102,7 +104,10 @@ impl Link {
             resends = true;
             resend = stage.map(|damage| Box::new(Resend::new(damage, after, attempts)));
         }
+        let plain = stages.is_empty() && resend.is_none() && config.red.is_none();
+        let limit = config.queue.map_or(usize::MAX, |limit| limit as usize);
         Ok(Self {
+            plain: plain.then_some(limit),
             // After those of the impairments, which thus draw the same with any queue.
             discipline: Discipline::new(config, streams.next_for(direction))?,
             transmitter: Transmitter::new(config.rate),
@@ -115,7 +120,25 @@ impl Link {
 
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
     /// go backwards.
+    #[inline]
     pub fn offer(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
+        match self.plain {
+            Some(limit) => self.offer_plainly(bytes, now, limit),
+            None => self.offer_fully(bytes, way, now),
+        }
+    }
+
+    /// The same for a drop-tail queue of `limit` packets behind which nothing befalls them.
+    fn offer_plainly(&mut self, bytes: u32, now: Instant, limit: usize) -> Outcome {
+        if self.transmitter.occupancy(now) >= limit {
+            return Outcome::refused(now);
+        }
+        let Sent { waited, departed } = self.transmitter.send(bytes, now);
+        let verdict = Verdict::Deliver(departed + self.delay);
+        Outcome { verdict, duplicate: false, detoured: false, waited, departed }
+    }
+
+    fn offer_fully(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
         if self.resend.is_some() {
             self.send_again(now);
         }
@@ -124,16 +147,6 @@ impl Link {
         }
         let sent = self.transmitter.send(bytes, now);
         self.discipline.admitted(bytes, now, sent);
-        if self.stages.is_empty() && self.resend.is_none() {
-            // Most links are like this.
-            return Outcome {
-                verdict: Verdict::Deliver(sent.departed + self.delay),
-                duplicate: false,
-                detoured: false,
-                waited: sent.waited,
-                departed: sent.departed,
-            };
-        }
         self.transmitted(Packet { bytes, way, came: now, damaged: 0 }, sent)
     }
 

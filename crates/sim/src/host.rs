@@ -63,6 +63,8 @@ pub(crate) struct Flow {
     pub(crate) underway: u32,
     /// How much the receiver must have for the transfer to be complete.
     pub(crate) expects: u64,
+    /// Its source opens others, so that it can be given up once it is over.
+    pub(crate) passing: bool,
     /// The application writes whenever everything written was sent.
     pub(crate) endless: bool,
     /// The number of octets written so far.
@@ -90,6 +92,7 @@ impl Source {
             ],
             underway: 0,
             expects: u64::MAX,
+            passing: self.app.reconnects(),
             endless: stop.is_some() && self.app.is_endless(),
             written: 0,
         }

@@ -202,14 +202,14 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let packet = self.packets[id as usize];
-        let Packet { flow, size, path, mut hop, .. } = packet;
+        let packet = &self.packets[id as usize];
+        let (way, &Packet { flow, size, path, mut hop, .. }) = (packet.way(), packet);
         let mut at = now;
         loop {
             let link = self.paths[path.0 as usize][hop as usize];
             let outcome = {
                 let link = &mut self.hops[link.0 as usize].link;
-                link.offer(size, packet.way(), at)
+                link.offer(size, way, at)
             };
             self.tell(link, (flow, at, size), &outcome, monitor);
             if let Verdict::Deliver(arrival) = outcome.verdict

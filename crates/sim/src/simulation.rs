@@ -157,15 +157,15 @@ impl Simulation {
 
     /// A packet has got to the end that it is for.
     fn deliver(&mut self, packet: &Packet, monitor: &mut impl Monitor) {
-        let Packet { flow: id, to, segment, .. } = *packet;
+        let &Packet { flow: id, to, ref segment, .. } = packet;
         let Some(flow) = &mut self.flows[id.0 as usize] else {
             let octets = segment.len;
             return monitor.datagram(id, Passage::In, self.now, octets);
         };
-        monitor.segment(id, to, Passage::In, self.now, &segment);
+        monitor.segment(id, to, Passage::In, self.now, segment);
         let connection = &mut flow.end(to).connection;
         let mut relay = Relay { monitor, flow: id, end: to };
-        connection.handle_segment(&segment, self.now, &mut relay);
+        connection.handle_segment(segment, self.now, &mut relay);
         // Applications here read at once.
         connection.read(connection.readable());
         // Who has received everything has nothing left to do.
@@ -193,13 +193,10 @@ impl Simulation {
     }
 
     /// Gives up a flow that nothing will happen to any more, if its source opens others.
+    #[inline]
     fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
-        let Some(flow) = &self.flows[slot] else { return };
-        if flow.underway > 0 || !self.sources[flow.source as usize].app.reconnects() {
-            return;
-        }
-        if flow.is_over() {
+        if self.flows[slot].as_ref().is_some_and(|flow| flow.passing && flow.is_over()) {
             self.flows[slot] = None;
             // The first numbers are the sources'.
             if slot >= self.sources.len() {
