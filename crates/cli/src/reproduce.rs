@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::experiment::Experiment;
-use unruffled_lab::reproduce::{self, Holds, Outcome, Plan, Progress};
+use unruffled_lab::reproduce::{self, ClaimOutcome, Holds, Outcome, Plan, Progress};
 use unruffled_lab::store::Store;
 use unruffled_lab::{Error, report};
 
@@ -249,7 +249,9 @@ fn write(
     if let Some(path) = &arguments.write_check {
         let mut list = String::new();
         for outcome in outcomes {
-            for claim in outcome.claims.iter().filter(|claim| claim.holds == Holds::Yes) {
+            // What is known to fail in full holds in a quick run by chance, if it does.
+            let sound = |c: &&ClaimOutcome| c.holds == Holds::Yes && c.known.is_none();
+            for claim in outcome.claims.iter().filter(sound) {
                 list += &name(outcome, &claim.text);
                 list.push('\n');
             }

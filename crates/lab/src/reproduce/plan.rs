@@ -184,9 +184,9 @@ fn make(store: &Mutex<Store>, key: Key, of: &str, cell: &Cell, index: usize) -> 
     locked(store).put(&run)
 }
 
-/// How long a run takes, by a rough estimate: the packets that its path can carry.
+/// How long a run takes, by a rough estimate: the bits that its narrowest link can carry.
 fn cost(scenario: &Scenario) -> f64 {
-    let rates = scenario.hops.iter().filter_map(|hop| hop.link.rate);
+    let rates = scenario.network.links.iter().filter_map(|link| link.link.rate);
     let narrowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
     scenario.duration.as_secs_f64() * if narrowest.is_finite() { narrowest } else { 1e7 }
 }
