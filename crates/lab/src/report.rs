@@ -23,6 +23,7 @@ pub(crate) mod fake;
 
 use minijinja::{Environment, Value, context};
 
+use crate::groups::{Grid, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 pub use figure::figure_file;
@@ -107,6 +108,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         finding => finding(comparison, summaries),
         columns => columns.iter().map(|column| column.long).collect::<Vec<_>>(),
         lines => cells(columns, summaries),
+        grids => grids(comparison),
         wire => comparison.medium == Medium::Wire,
         notes => comparison.notes.clone(),
         best => best,
@@ -124,6 +126,12 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         facts => comparison.facts.clone(),
         toml => comparison.scenario_toml.as_str(),
     }
+}
+
+/// The tables of groups of traffic and of links, where there are several flows.
+fn grids(comparison: &Comparison) -> Vec<Value> {
+    let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
+    grids.map(|Grid { heads, lines }| context! { heads, lines }).collect()
 }
 
 /// One of several small plots of the same kind.

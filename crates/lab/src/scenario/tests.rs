@@ -190,3 +190,116 @@ fn a_senders_parameters_hold_for_those_made_of_it() {
     let history = variant.parameters().find(|(p, _)| p.name == "history").map(|(_, v)| v);
     assert_eq!(history, Some(40.0));
 }
+
+/// A dumbbell with two groups of traffic.
+const SHARED: &str = r#"
+duration = "10 s"
+variants = ["sack"]
+[topology]
+kind = "dumbbell"
+[link.source]
+rate = "10 Mbit/s"
+delay = "1 ms"
+[link.sink]
+delay = "1 ms"
+[link.bottleneck]
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = 50
+[[traffic]]
+name = "bulk"
+count = 3
+gap = "100 ms"
+[[traffic]]
+name = "a-web"
+app = "web"
+sender = "rr-ta"
+segments = [10, 20]
+egress = "none"
+pause.distribution = "pareto"
+pause.scale = "1 s"
+pause.shape = 1.5
+"#;
+
+fn shared(overrides: &[&str]) -> Result<Scenario, Error> {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::parse("my.toml", SHARED, &overrides)
+}
+
+#[test]
+fn groups_of_traffic_keep_the_order_of_the_file_and_come_back_from_its_toml() {
+    let scenario = shared(&["traffic.bulk.count=4"]).expect("is right");
+    let groups: Vec<_> = scenario.traffic.iter().map(|g| (g.name.as_str(), g.count)).collect();
+    assert_eq!(groups, [("bulk", 4), ("a-web", 1)]);
+    let access: Vec<_> = scenario.traffic.iter().map(|g| g.access.clone()).collect();
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(access, [(named("source"), named("sink")), (named("source"), None)]);
+    assert_eq!(scenario.compared().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["bulk"]);
+    let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
+    assert_eq!(scenario, again);
+    assert!(scenario.for_real_packets().is_err(), "a dumbbell is no chain");
+}
+
+#[test]
+fn wrong_traffic_is_refused_with_its_place() {
+    for (overrides, wanted) in [
+        ("traffic.bulk.from=r3", "--set: traffic.bulk.from: no node r3: expected one of r1, r2"),
+        ("traffic.bulk.to=r1", "traffic.bulk.to: expected another node than from"),
+        ("traffic.bulk.access=bottleneck", "no access link bottleneck: expected none or one of"),
+        ("traffic.bulk.app=ftp", "traffic.bulk.app: expected bulk, web, on-off or udp"),
+        ("traffic.bulk.until=1s", "expected either gap"),
+        ("traffic.bulk.sender=sackk", "no such variant: expected one of"),
+        ("traffic.bulk.ways=r1 r3", "no node r3: expected names among: r1, r2"),
+        ("traffic.a-web.size=10kB", "expected either size"),
+        ("traffic.bulk.colour=1", "traffic.bulk.colour: unknown key: expected one of"),
+        ("topology.kind=ring", "expected chain, dumbbell, parking-lot or explicit"),
+        ("flow.bytes=1MB", "flow.bytes: expected traffic.NAME.bytes"),
+        ("record.series=colour", "record.series: expected names among queue, goodput"),
+    ] {
+        let message = shared(&[overrides]).expect_err(wanted).to_string();
+        assert!(message.contains(wanted), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+    let twice = SHARED.replace("a-web", "bulk");
+    assert!(error(&twice, &[]).contains("bulk stands twice"), "{}", error(&twice, &[]));
+    let nameless = SHARED.replace("name = \"a-web\"\n", "");
+    assert!(error(&nameless, &[]).starts_with("my.toml:20: traffic.name: expected a name"));
+}
+
+#[test]
+fn links_that_say_what_they_join_make_a_network() {
+    let text = r#"
+duration = "10 s"
+variants = ["sack"]
+[topology]
+kind = "explicit"
+[link.a]
+from = "s"
+to = "d"
+delay = "10 ms"
+[link.b]
+from = "s"
+to = "m"
+delay = "20 ms"
+[link.c]
+from = "m"
+to = "d"
+delay = "30 ms"
+[[traffic]]
+name = "bulk"
+from = "s"
+to = "d"
+ways = ["s d", "s m d"]
+epsilon = 25
+"#;
+    let scenario = Scenario::parse("my.toml", text, &[]).expect("is right");
+    let ways = &scenario.traffic[0].ways;
+    assert_eq!(ways[1].nodes.len(), 3);
+    // 40 ms longer than the shortest: exp(-25 * 0.04).
+    assert_eq!(ways[0].weight, 1.0);
+    assert!((ways[1].weight - (-1.0f64).exp()).abs() < 1e-12);
+    let one_way = text.replace("delay = \"10 ms\"", "delay = \"10 ms\"\none_way = true");
+    let one_way = one_way.replace("delay = \"20 ms\"", "delay = \"20 ms\"\none_way = true");
+    let message = error(&one_way, &[]);
+    assert!(message.contains("found none from d to s"), "{message}");
+}

@@ -1,0 +1,164 @@
+//! Several flows over networks: what the records of a run say must agree with what was sent.
+
+use unruffled_lab::Scenario;
+use unruffled_lab::run::record;
+use unruffled_measure::{FlowRecord, RunRecord, jain};
+use unruffled_tcp::Variant;
+
+fn run(text: &str, overrides: &[&str]) -> RunRecord {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    let scenario = Scenario::parse("test", text, &overrides).expect("a good scenario");
+    let sack = Variant::named("sack").expect("is in the table");
+    record(&scenario, &sack, 1, ()).expect("a loaded scenario runs").0
+}
+
+const DUMBBELL: &str = r#"
+duration = "60 s"
+warmup = "10 s"
+variants = ["sack"]
+[tcp]
+mss = "1000 B"
+[topology]
+kind = "dumbbell"
+[link.source]
+rate = "100 Mbit/s"
+delay = "1 ms"
+[link.sink]
+rate = "100 Mbit/s"
+delay = "1 ms"
+[link.bottleneck]
+rate = "8 Mbit/s"
+delay = "20 ms"
+queue = 40
+[[traffic]]
+name = "bulk"
+count = 4
+until = "1 s"
+"#;
+
+#[test]
+fn flows_share_a_bottleneck_and_fill_it() {
+    let record = run(DUMBBELL, &[]);
+    let goodputs: Vec<f64> = record.flows.iter().map(|flow| flow.goodput_bps).collect();
+    assert_eq!(goodputs.len(), 4);
+    // 1000 of 1040 octets are payload.
+    let total: f64 = goodputs.iter().sum();
+    assert!((total / (8e6 * 1000.0 / 1040.0) - 1.0).abs() < 0.01, "{total}");
+    assert!(jain(goodputs.iter().copied()) > 0.95, "{goodputs:?}");
+    let link = record.link("bottleneck").expect("is measured");
+    assert!(link.utilisation.expect("has a rate") > 0.99);
+    assert!(link.queue_mean > 5.0 && link.queue_mean < 40.0, "{}", link.queue_mean);
+    // The queue is the only place where anything is dropped.
+    let dropped: u64 = record.flows.iter().map(|flow| flow.dropped_segments).sum();
+    assert!(dropped > 0 && link.dropped_packets.abs_diff(dropped) <= 1, "{dropped}, {link:?}");
+    assert!(record.link("source").is_none(), "copies of access links are not measured");
+}
+
+#[test]
+fn data_may_flow_both_ways_over_a_link_and_losses_of_data_hit_data_only() {
+    let both = DUMBBELL.to_owned()
+        + r#"
+[link.bottleneck.loss]
+fraction = "1 %"
+[[traffic]]
+name = "back"
+from = "r2"
+to = "r1"
+count = 4
+"#;
+    let record = run(&both, &[]);
+    for link in ["bottleneck", "bottleneck-reverse"] {
+        let link = record.link(link).expect("is measured");
+        // Each direction carries as many acknowledgements as the other carries data.
+        let data = link.sent_bytes as f64 / 1040.0;
+        assert!(link.offered_packets as f64 > 1.5 * data, "{link:?}");
+        let lost = link.lost_packets as f64 / data;
+        assert!((0.007..0.013).contains(&lost), "{lost}");
+    }
+}
+
+#[test]
+fn web_sources_open_a_connection_for_each_transfer_and_give_it_up() {
+    let web = DUMBBELL.replace(
+        "name = \"bulk\"",
+        "name = \"web\"\napp = \"web\"\nsize = \"10 kB\"\npause.distribution = \"constant\"\npause.value = \"1 s\"",
+    );
+    let record = run(&web, &[]);
+    for flow in &record.flows {
+        let &FlowRecord { transfers, connections, delivered_bytes, .. } = flow;
+        // A second of thinking and a few round trips for each.
+        assert!((40..50).contains(&transfers), "{transfers} transfers");
+        assert!(connections >= transfers);
+        assert!(delivered_bytes.abs_diff(transfers * 10_000) <= 10_000, "{flow:?}");
+        let time = flow.transfer_mean_s.expect("has transfers");
+        assert!((0.05..0.5).contains(&time), "{time}");
+    }
+}
+
+#[test]
+fn an_application_that_stops_leaves_the_link_to_the_others() {
+    let text = DUMBBELL.to_owned() + "[[traffic]]\nname = \"leaves\"\nstop = \"30 s\"\n";
+    let record = run(&text, &["record.series=goodput", "record.interval=10 s"]);
+    let series = record.series.iter().find(|s| s.subject == "leaves-1").expect("is recorded");
+    let at = |s: f64| series.points.iter().find(|(t, _)| *t == s).expect("has the point").1;
+    assert!(at(20.0) > 1e6 && at(30.0) > 1e6, "{series:?}");
+    assert!(at(40.0) < 1e5 && at(50.0) == 0.0, "{series:?}");
+}
+
+#[test]
+fn datagrams_take_their_share_whatever_is_lost() {
+    let text = DUMBBELL.to_owned()
+        + "[[traffic]]\nname = \"udp\"\napp = \"udp\"\nsize = \"500 B\"\ninterval = \"10 ms\"\n";
+    let record = run(&text, &[]);
+    let udp = record.group("udp").next().expect("is there");
+    assert_eq!(udp.sent_segments, 5_000, "100 a second for 50 s");
+    assert_eq!(udp.sender, "udp");
+    assert!(udp.arrived_segments + udp.dropped_segments >= 4_990, "{udp:?}");
+    assert!(udp.dropped_segments > 0, "the others fill the queue");
+}
+
+#[test]
+fn packets_are_spread_over_ways_and_arrive_out_of_order() {
+    let text = r#"
+duration = "20 s"
+variants = ["sack"]
+[topology]
+kind = "explicit"
+[link.a]
+from = "s"
+to = "d"
+rate = "10 Mbit/s"
+delay = "10 ms"
+[link.b]
+from = "s"
+to = "m"
+rate = "10 Mbit/s"
+delay = "20 ms"
+[link.c]
+from = "m"
+to = "d"
+delay = "20 ms"
+[[traffic]]
+name = "bulk"
+from = "s"
+to = "d"
+ways = ["s d", "s m d"]
+weights = [3, 1]
+"#;
+    let record = run(text, &[]);
+    let packets = |link: &str| record.link(link).expect("is measured").offered_packets as f64;
+    assert!((packets("a") / packets("b") - 3.0).abs() < 0.05);
+    assert!(packets("c") <= packets("b"));
+    assert!(packets("c-reverse") == 0.0, "acknowledgements take the first way back");
+    let flow = &record.flows[0];
+    assert!(flow.out_of_order_segments > flow.arrived_segments / 10, "{flow:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_record_and_another_a_different_one() {
+    let scenario = Scenario::parse("test", DUMBBELL, &[]).expect("a good scenario");
+    let sack = Variant::named("sack").expect("is in the table");
+    let with = |seed| record(&scenario, &sack, seed, ()).expect("runs").0;
+    assert_eq!(with(1), with(1));
+    assert_ne!(with(1), with(2), "starts are drawn");
+}
