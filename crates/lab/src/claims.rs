@@ -1,7 +1,7 @@
 //! What a paper says of its results, held against measured ones.
 //!
-//! A claim is an expression over [`Samples`]: the measured numbers by point and seed. Its value is a
-//! [`Verdict`]. docs/experiments.md lists the functions.
+//! A claim is an expression over samples, the measured numbers by point and seed. Its value is a
+//! verdict. docs/experiments.md lists the functions.
 
 mod engine;
 mod samples;

@@ -43,7 +43,7 @@ impl Key {
         Self::of_text(&decisive(scenario), variant, seed)
     }
 
-    /// The same, for a scenario whose [`decisive`] text is known.
+    /// The same, for a scenario whose decisive text is known.
     pub(crate) fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
