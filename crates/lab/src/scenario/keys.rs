@@ -278,6 +278,8 @@ impl Keys {
         let number = |value: &Value| match value {
             Value::Integer(n) => Some(*n as f64),
             Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
+            // What an experiment computes comes as text.
+            Value::String(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
             _ => None,
         };
         let numbers = match &value {
