@@ -33,6 +33,29 @@ fn any_key_can_be_set_and_its_beginning_left_out() {
 }
 
 #[test]
+fn a_list_of_numbers_may_be_texts() {
+    let two_ways = r#"
+        duration = "10 s"
+        variants = ["sack"]
+        topology.kind = "explicit"
+        link.a = { from = "s", to = "d", delay = "10 ms" }
+        link.b = { from = "s", to = "r", delay = "10 ms" }
+        link.c = { from = "r", to = "d", delay = "10 ms" }
+        [[traffic]]
+        name = "bulk"
+        from = "s"
+        to = "d"
+        ways = ["s d", "s r d"]
+        weights = ["70", 30]
+    "#;
+    let scenario = Scenario::parse("my.toml", two_ways, &[]).expect("a scenario");
+    let weights: Vec<f64> = scenario.traffic[0].ways.iter().map(|way| way.weight).collect();
+    assert_eq!(weights, [70.0, 30.0]);
+    let wrong = error(two_ways, &["traffic.bulk.weights=[\"many\", 30]"]);
+    assert!(wrong.contains("expected a list of 2 numbers"), "{wrong}");
+}
+
+#[test]
 fn a_queue_may_drop_at_random() {
     let red = ["queue=200", "red.min=20", "red.max=60", "red.weight=0.002"];
     let red = red.map(|key| format!("link.bottleneck.{key}"));
