@@ -131,7 +131,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
 /// The tables of groups of traffic and of links, where there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
-    grids.map(|Grid { heads, lines }| context! { heads, lines }).collect()
+    grids.map(|Grid { heads, lines }| context! { heads => heads.to_vec(), lines }).collect()
 }
 
 /// One of several small plots of the same kind.
