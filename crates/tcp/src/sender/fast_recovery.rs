@@ -1,7 +1,9 @@
 //! Fast recovery without SACK: when the third duplicate may begin it, and what its end does to the
-//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both.
+//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both, and in how far the
+//! window falls.
 
 use super::{Phase, Sender};
+use crate::control::Window;
 use crate::variant::Acks;
 
 /// How Reno's fast recovery begins and ends.
@@ -14,7 +16,9 @@ pub enum FastRecovery {
     /// As ns-2's Agent/TCP/Reno has it (tcp-reno.cc). The third duplicate begins it only once more
     /// than was sent before the last one is acknowledged: `bugFix_`, the Careful variant of
     /// RFC 2582, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
-    /// window like any other.
+    /// window like any other. Fast retransmit halves cwnd down to one segment, while ssthresh is a
+    /// whole number and at least 2, and every timeout halves ssthresh, a repeated one as well
+    /// (TcpAgent::slowdown and TcpAgent::timeout, tcp.cc).
     Ns2,
 }
 
@@ -26,7 +30,19 @@ impl FastRecovery {
     }
 }
 
+/// The window after a fast retransmit in ns-2: halved, where RFC 5681, equation 4, has half of what
+/// is in flight, and both at least 2.
+pub(super) fn halved_as_ns2(window: Window) -> Window {
+    let cwnd = (window.cwnd / 2.0).max(1.0);
+    Window { cwnd, ssthresh: cwnd.floor().max(2.0) }
+}
+
 impl Sender {
+    /// Whether the window falls as in ns-2.
+    pub(super) fn halves_as_ns2(&self) -> bool {
+        self.parts.fast_recovery == FastRecovery::Ns2 && self.parts.acks == Acks::Reno
+    }
+
     /// Remembers what was sent before a loss was detected: `recover` of RFC 6582, section 3.2, steps
     /// 2 and 4.
     pub(super) fn set_recover(&mut self) {
@@ -55,5 +71,21 @@ impl Sender {
         let ends =
             self.phase == Phase::Open && self.parts.fast_recovery.grows_at_end(self.parts.acks);
         ends || !matches!(before, Phase::Recovery { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ns2_halves_the_window_down_to_one_segment() {
+        let after = |cwnd| {
+            let Window { cwnd, ssthresh } = halved_as_ns2(Window { cwnd, ssthresh: 64.0 });
+            (cwnd, ssthresh)
+        };
+        assert_eq!(after(15.0), (7.5, 7.0));
+        assert_eq!(after(3.0), (1.5, 2.0));
+        assert_eq!(after(1.5), (1.0, 2.0));
     }
 }

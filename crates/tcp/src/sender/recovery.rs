@@ -5,6 +5,7 @@
 use unruffled_units::Instant;
 
 use super::counted_pipe::Pipe;
+use super::fast_recovery::halved_as_ns2;
 use super::ncr::Ncr;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
@@ -130,6 +131,7 @@ impl Sender {
         self.ncr.iter_mut().for_each(Ncr::end);
         match self.parts.reduction {
             // Westwood may find room for more than the window is.
+            Reduction::AtOnce if self.halves_as_ns2() => self.window = halved_as_ns2(self.window),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => {
                 self.prr.begin(self.board.outstanding());
@@ -170,7 +172,7 @@ impl Sender {
         self.watch_for_spurious(Cause::Timeout);
         self.retransmissions.begin(Cause::Timeout, self.window, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
-        if first {
+        if first || self.halves_as_ns2() {
             self.reduce(true, now);
         }
         self.phase = Phase::Loss { point: self.nxt };
