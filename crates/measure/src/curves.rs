@@ -129,8 +129,9 @@ mod tests {
     #[test]
     fn goodput_is_what_each_interval_delivered() {
         let sources = [("bulk-1".to_owned(), 1000)].into_iter();
-        let (mut curves, _) =
-            Curves::new(&[Quantity::Goodput], Duration::from_secs(1), sources, std::iter::empty());
+        let quantities = [Quantity::Goodput, Quantity::Queue];
+        let curves = Curves::new(&quantities, Duration::from_secs(1), sources);
+        let mut curves = curves.expect("goodput is of flows");
         let mut delivered = |ms, len| {
             let event = (End::Receiver, Instant::from_millis(ms), &Event::Delivered { len });
             curves.event(0, event, None);

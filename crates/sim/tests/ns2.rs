@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_measure::{Meter, Plan, RunRecord, Source, jain};
+use unruffled_measure::{LinkMeters, Meter, Plan, RunRecord, Source, jain};
 use unruffled_path::{Direction, LinkConfig, Red};
 use unruffled_sim::{App, Simulation, SourceConfig};
 use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
@@ -133,14 +133,12 @@ impl Point {
         }
         let (warm, end) = (self.at("warmup_s"), self.at("end_s"));
         let bottleneck = ("bottleneck".to_owned(), Rate::from_bps(self.number("rate_bps")));
-        let mut meter = Meter::new(Plan {
-            measured: (warm, end),
-            sources,
-            links: vec![bottleneck],
-            ..Plan::default()
-        });
-        simulation.run(end, &mut meter);
-        meter.record(end)
+        let plan =
+            Plan { measured: (warm, end), sources, links: vec![bottleneck], ..Plan::default() };
+        let mut meters = (LinkMeters::new(&plan), Meter::new(plan));
+        simulation.run(end, &mut meters);
+        let ((links, _), (flows, series)) = (meters.0.records(end), meters.1.records(end));
+        RunRecord { flows, links, series }
     }
 
     /// What our run gives, in the order of [`MEASURES`].

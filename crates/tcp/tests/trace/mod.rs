@@ -113,12 +113,6 @@ impl Setup {
         self
     }
 
-    /// A parameter of the sender.
-    pub(crate) fn set(mut self, parameter: &str, value: &str) -> Self {
-        self.variant.set(parameter, value).expect("a parameter and its value");
-        self
-    }
-
     /// Timestamps are used.
     pub(crate) fn timestamps(mut self) -> Self {
         self.config.timestamps = true;
