@@ -111,7 +111,7 @@ fn datagrams_take_their_share_whatever_is_lost() {
         + "[[traffic]]\nname = \"udp\"\napp = \"udp\"\nsize = \"500 B\"\ninterval = \"10 ms\"\n";
     let record = run(&text, &[]);
     let udp = record.group("udp").next().expect("is there");
-    assert_eq!(udp.sent_segments, 5_000, "100 a second for 50 s");
+    assert_eq!(udp.sent_segments, 5_001, "100 a second for 50 s, the first and the last instant");
     assert_eq!(udp.sender, "udp");
     assert!(udp.arrived_segments + udp.dropped_segments >= 4_990, "{udp:?}");
     assert!(udp.dropped_segments > 0, "the others fill the queue");
