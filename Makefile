@@ -3,8 +3,8 @@
 # make test        all tests; fetches tshark where it can
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
-# make reproduce   the papers' evaluations: figures, tables and claims, within half an hour
-# make reproduce-quick   the same in two minutes; fails if a claim that held no longer does
+# make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
+# make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
 # make claims      what races must show against this machine's kernel: root, some minutes
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
