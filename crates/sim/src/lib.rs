@@ -1,7 +1,7 @@
 //! Virtual time: the engine's connections over links of the path crate, event by event.
 //!
 //! A [`Simulation`] owns links and sources of traffic and knows the next thing to happen; a
-//! [`Monitor`](unruffled_measure::Monitor) is told of what happens and does all the counting. A
+//! [`Monitor`] is told of what happens and does all the counting. A
 //! [`Topology`] finds routes between nodes. The same links, sources and seeds give the same events in
 //! the same order, always.
 
