@@ -230,3 +230,23 @@ fn with_sack_many_losses_are_extreme_by_table_3_alone() {
         }
     }
 }
+
+/// Table 1 has no backoff. A peer that is gone is asked ever more rarely all the same (RFC 6298,
+/// section 5.5), whatever mxrtt is: here 3 ms.
+#[test]
+fn a_silent_peer_is_asked_ever_more_rarely() {
+    let mut t = Trace::of("tcp-pr").window(1).rtt(1).start();
+    t.sends("1");
+    let mut pauses = Vec::new();
+    for _ in 0..400 {
+        let due = t.connection().poll_timeout().expect("asks for ever");
+        pauses.push(t.wait_until(due).as_millis_f64());
+        t.timer().and_so_on();
+    }
+    // A second of silence, every 3 ms; from then on it doubles, up to the greatest timeout.
+    let (early, late) = pauses.split_at(330);
+    assert!(early.iter().all(|&pause| pause < 3.1), "{early:?}");
+    let doubled = late.windows(2).filter(|pair| pair[1] > 1.9 * pair[0] && pair[0] > 900.0);
+    assert!(doubled.count() >= 5, "{late:?}");
+    assert_eq!(*late.last().expect("is long"), 60_000.0);
+}

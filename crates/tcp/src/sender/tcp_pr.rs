@@ -124,6 +124,8 @@ pub(crate) struct TcpPr {
     byte_counting: u32,
     /// The last flush ended for want of data or of room at the peer.
     starved: bool,
+    /// When something was acknowledged last, or the first of what is outstanding was sent.
+    heard: Instant,
     packets: VecDeque<Packet>,
     /// Number of the first of them.
     base: SegNo,
@@ -166,6 +168,7 @@ impl TcpPr {
             covered: 0,
             byte_counting: config.byte_counting,
             starved: false,
+            heard: Instant::ZERO,
             packets: VecDeque::new(),
             base: 0,
             transmissions: VecDeque::new(),
@@ -213,6 +216,9 @@ impl TcpPr {
 
     /// Packet `n` left, a new one or one that had been dropped.
     pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
+        if self.packets.is_empty() {
+            self.heard = now;
+        }
         let serial = self.next_serial();
         let packet = Packet { time: now, cwnd: self.window.cwnd, serial, waiting: true };
         // Lines 26 and 27.
@@ -245,6 +251,7 @@ impl TcpPr {
         // The packet "whose acknowledgment just arrived" is the first one covered: that it came is
         // what made the receiver acknowledge those behind it, which may have come long before.
         let Some(sent) = self.answered.take() else { return };
+        self.heard = now;
         let cwnd = self.window.cwnd;
         // Line 14. After a retransmission time(n) is the later time: no sample is too large.
         self.srtt = (self.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
@@ -273,6 +280,16 @@ impl TcpPr {
             window.cwnd += counted / cwnd;
         }
         window.cwnd = window.cwnd.min(self.max_cwnd);
+    }
+
+    /// When to look for drops again. Once nothing has been acknowledged for a second, Table 1's pauses
+    /// double as well (RFC 6298, 2.4 and 5.5), which the paper leaves out: to a peer that is gone it
+    /// would send a packet every mxrtt, however short that is.
+    pub(crate) fn next_look(&mut self, now: Instant) -> Option<Instant> {
+        let next = self.next_event(now)?;
+        let silence = now.since(self.heard).min(self.max_wait);
+        let backs_off = self.form == Form::Basic && silence >= COARSE;
+        Some(if backs_off { next.max(now + silence) } else { next })
     }
 
     /// Every packet below `n` has been acknowledged.

@@ -187,6 +187,14 @@ impl Trace {
         self
     }
 
+    /// It is now `due`; gives how long that took.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, due: Instant) -> Duration {
+        let before = self.now;
+        self.go_to(due);
+        due.since(before)
+    }
+
     /// It is now `ns` nanoseconds later.
     pub(crate) fn after_ns(&mut self, ns: u64) -> &mut Self {
         self.now += Duration::from_nanos(ns);

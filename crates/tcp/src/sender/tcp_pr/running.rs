@@ -104,7 +104,7 @@ impl Sender {
     fn await_drop(&mut self, now: Instant) {
         let Some(pr) = &mut self.tcp_pr else { return };
         let wait = pr.mxrtt();
-        match pr.next_event(now) {
+        match pr.next_look(now) {
             Some(at) => self.timers.set(Timer::Detect, at),
             None if self.nothing_but_sacks() => {
                 if self.timers.get(Timer::Detect).is_none_or(|at| at <= now) {
