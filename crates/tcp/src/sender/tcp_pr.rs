@@ -282,14 +282,18 @@ impl TcpPr {
         window.cwnd = window.cwnd.min(self.max_cwnd);
     }
 
-    /// When to look for drops again. Once nothing has been acknowledged for a second, Table 1's pauses
-    /// double as well (RFC 6298, 2.4 and 5.5), which the paper leaves out: to a peer that is gone it
-    /// would send a packet every mxrtt, however short that is.
+    /// When to look for drops again. Table 1 has no backoff: to a peer that is gone it would send a
+    /// packet every mxrtt, however short that is. So what is sent after a silence of a second or more
+    /// is given as long as the silence before it (RFC 6298, 2.4 and 5.5).
     pub(crate) fn next_look(&mut self, now: Instant) -> Option<Instant> {
         let next = self.next_event(now)?;
-        let silence = now.since(self.heard).min(self.max_wait);
-        let backs_off = self.form == Form::Basic && silence >= COARSE;
-        Some(if backs_off { next.max(now + silence) } else { next })
+        let (heard, most) = (self.heard, self.max_wait);
+        let basic = self.form == Form::Basic;
+        let Some((_, packet)) = self.earliest().filter(|_| basic) else {
+            return Some(next);
+        };
+        let silence = packet.time.since(heard).min(most);
+        Some(if silence >= COARSE { next.max(packet.time + silence) } else { next })
     }
 
     /// Every packet below `n` has been acknowledged.
