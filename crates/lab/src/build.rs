@@ -96,7 +96,7 @@ impl<'a> Builder<'a> {
     fn add(&mut self, group: &Traffic, number: u64, variant: &Variant) -> Result<(), ConfigError> {
         let arrivals = stream(self.seed, Purpose::Arrivals, number);
         let mut arrivals = Xoshiro256PlusPlus::seed_from_u64(arrivals);
-        let fixed = group.sender.as_deref().map(|name| fixed(self.scenario, name));
+        let fixed = group.sender.as_deref().map(|name| self.scenario.fixed_sender(name));
         let variant = fixed.as_ref().unwrap_or(variant);
         for index in 0..group.count {
             let start = group.arrivals.start(index, &mut arrivals);
@@ -198,13 +198,6 @@ impl<'a> Builder<'a> {
         let back = self.simulation.add_link(&hop.link, Direction::Reverse, seed)?;
         Ok(Some((there, back)))
     }
-}
-
-/// The sender that a group has whatever is compared.
-fn fixed(scenario: &Scenario, name: &str) -> Variant {
-    let mut variant = Variant::parse(name).expect("senders are checked when a scenario is read");
-    scenario.parametrise(&mut variant).expect("parameters are checked when a scenario is read");
-    variant
 }
 
 #[cfg(test)]

@@ -343,6 +343,16 @@ impl Scenario {
         self.sources() == 1 && self.traffic.iter().all(|group| group.sender.is_none())
     }
 
+    /// The sender that a group of traffic has whatever is compared, with the scenario's parameters.
+    ///
+    /// # Panics
+    /// If no group of this scenario names it: their senders are checked when a scenario is read.
+    pub fn fixed_sender(&self, name: &str) -> Variant {
+        let mut variant = Variant::parse(name).expect("senders are checked when read");
+        self.parametrise(&mut variant).expect("parameters are checked when read");
+        variant
+    }
+
     /// How many sources of traffic there are.
     pub fn sources(&self) -> u64 {
         self.traffic.iter().map(|group| u64::from(group.count)).sum()

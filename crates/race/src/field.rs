@@ -2,7 +2,6 @@
 
 use unruffled_lab::Scenario;
 use unruffled_lab::scenario::{App, Arrivals, Traffic};
-use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 
 use crate::{Competitor, Error};
@@ -26,7 +25,7 @@ pub fn field(scenario: &Scenario, competitors: Vec<Competitor>) -> Result<Vec<Co
         for _ in 0..group.count.min(MOST as u32 + 1) {
             match &group.sender {
                 None => field.extend(competitors.iter().cloned()),
-                Some(name) => field.push(Competitor::Ours(Box::new(ours(scenario, name)))),
+                Some(name) => field.push(Competitor::Ours(Box::new(scenario.fixed_sender(name)))),
             }
         }
     }
@@ -56,10 +55,4 @@ fn check(scenario: &Scenario, group: &Traffic) -> Result<(), Error> {
 fn refuse(scenario: &Scenario, key: &str, expected: &str) -> Error {
     let (scenario, key, expected) = (scenario.name.clone(), key.to_owned(), expected.to_owned());
     Error::Traffic { scenario, key, expected }
-}
-
-fn ours(scenario: &Scenario, name: &str) -> Variant {
-    let mut variant = Variant::parse(name).expect("senders are checked when a scenario is read");
-    scenario.parametrise(&mut variant).expect("parameters are checked when a scenario is read");
-    variant
 }
