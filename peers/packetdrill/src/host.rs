@@ -1,0 +1,193 @@
+//! The machine that packetdrill talks to: a stack, descriptors, a link and a clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::raw::c_int;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+
+use unruffled_tcp::{Error, Event, Variant};
+use unruffled_units::Instant;
+use unruffled_wire::codec::Checksums;
+use unruffled_wire::stack::{ConnectionId, Stack, StackConfig, StackError};
+
+use crate::descriptor::{Descriptor, Kind};
+use crate::packet;
+use crate::settings::Settings;
+
+/// Where the virtual clock begins, in µs since 1970.
+pub(crate) const START: i64 = 1_000_000_000_000;
+
+/// A value of `errno`.
+pub(crate) type Errno = c_int;
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The virtual clock, in µs.
+    pub(crate) now: i64,
+    pub(crate) settings: Settings,
+    stack: Option<Stack>,
+    pub(crate) descriptors: BTreeMap<c_int, Descriptor>,
+    /// What has left, and when.
+    pub(crate) left: VecDeque<(i64, Vec<u8>)>,
+    retransmitted: Arc<Mutex<BTreeMap<ConnectionId, u32>>>,
+    /// A call blocks; one at most, for packetdrill has one thread for that.
+    pub(crate) blocked: bool,
+    /// The call that blocks should look again.
+    pub(crate) look: bool,
+    /// When the call that blocks gives up.
+    pub(crate) deadline: Option<i64>,
+    /// The thread whose call is through: the clock stands still until it has read it.
+    pub(crate) through: Option<ThreadId>,
+}
+
+impl Host {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            now: START,
+            settings,
+            stack: None,
+            descriptors: BTreeMap::new(),
+            left: VecDeque::new(),
+            retransmitted: Arc::default(),
+            blocked: false,
+            look: false,
+            deadline: None,
+            through: None,
+        }
+    }
+
+    pub(crate) fn instant(&self) -> Instant {
+        Instant::from_nanos(self.now as u64 * 1000)
+    }
+
+    /// Whether the settings can no longer change.
+    pub(crate) fn is_made(&self) -> bool {
+        self.stack.is_some()
+    }
+
+    /// The stack, made when it is first needed: until then socket options change its settings.
+    pub(crate) fn stack(&mut self) -> &mut Stack {
+        let (settings, counts) = (&self.settings, &self.retransmitted);
+        self.stack.get_or_insert_with(|| {
+            let variant = Variant::named(&settings.variant).expect("settings hold a sender");
+            let config = StackConfig::new(settings.local.clone(), variant);
+            let mut config = config.expect("the system has randomness");
+            config.mtu = settings.mtu;
+            config.connection = settings.connection.clone();
+            config.send_buffer = settings.send_buffer;
+            // The same in every run.
+            config.key = [7; 16];
+            let mut stack = Stack::new(config);
+            let counts = Arc::clone(counts);
+            stack.watch(Some(Box::new(move |id, _, event| {
+                if let Event::Sent { cause: Some(_), .. } = event {
+                    let mut counts = counts.lock().expect("nobody panics");
+                    *counts.entry(id).or_default() += 1;
+                }
+            })));
+            stack
+        })
+    }
+
+    /// Segments of a connection that were sent again.
+    pub(crate) fn retransmitted(&self, id: ConnectionId) -> u32 {
+        self.retransmitted.lock().expect("nobody panics").get(&id).copied().unwrap_or(0)
+    }
+
+    /// The stack listens where it is to listen.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(crate) fn listen(&mut self) -> Result<(), Errno> {
+        let waiting: Vec<_> = self
+            .descriptors
+            .iter()
+            .filter_map(|(&fd, descriptor)| match descriptor.kind {
+                Kind::Waiting(at, backlog) => Some((fd, at, backlog)),
+                _ => None,
+            })
+            .collect();
+        for (fd, at, backlog) in waiting {
+            let id = self.stack().listen(at, backlog).map_err(errno)?;
+            if let Some(descriptor) = self.descriptors.get_mut(&fd) {
+                descriptor.kind = Kind::Listener(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet arrives.
+    pub(crate) fn receive(&mut self, packet: &[u8]) {
+        if let Err(error) = self.listen() {
+            eprintln!("unruffled: listen() fails with errno {error}");
+        }
+        let now = self.instant();
+        self.stack().receive(packet, Checksums::Verify, now);
+        self.transmit();
+    }
+
+    /// What wants to leave leaves.
+    pub(crate) fn transmit(&mut self) {
+        let now = self.instant();
+        let Some(stack) = &mut self.stack else { return };
+        let mut packet = Vec::new();
+        while stack.poll_transmit(now, &mut packet).is_some() {
+            let mut leaving = std::mem::take(&mut packet);
+            packet::rewrite(&mut leaving, self.settings.linux_options, self.settings.without_push);
+            self.left.push_back((self.now, leaving));
+        }
+    }
+
+    /// When something happens by itself.
+    pub(crate) fn next(&mut self) -> Option<i64> {
+        let due = self.stack.as_mut().and_then(Stack::poll_timeout);
+        let due = due.map(|due| due.as_nanos().div_ceil(1000) as i64);
+        [due, self.deadline].into_iter().flatten().min()
+    }
+
+    /// Timers may be due.
+    pub(crate) fn expire(&mut self) {
+        let now = self.instant();
+        if let Some(stack) = &mut self.stack {
+            stack.handle_timeout(now);
+        }
+        self.transmit();
+    }
+
+    /// Makes a descriptor.
+    pub(crate) fn install(&mut self, kind: Kind, v6: bool) -> Result<c_int, Errno> {
+        let number = File::open("/dev/null").map_err(|_| libc::EMFILE)?;
+        let fd = number.as_raw_fd();
+        self.descriptors.insert(fd, Descriptor::new(number, kind, v6));
+        Ok(fd)
+    }
+
+    pub(crate) fn descriptor(&mut self, fd: c_int) -> Result<&mut Descriptor, Errno> {
+        self.descriptors.get_mut(&fd).ok_or(libc::EBADF)
+    }
+
+    /// The connection behind a descriptor, if there is one.
+    pub(crate) fn connection(&self, fd: c_int) -> Option<ConnectionId> {
+        match self.descriptors.get(&fd)?.kind {
+            Kind::Connection(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// The `errno` of what the stack refuses.
+pub(crate) fn errno(error: StackError) -> Errno {
+    match error {
+        StackError::Connection(Error::Reset) => libc::ECONNRESET,
+        StackError::Connection(Error::Refused) => libc::ECONNREFUSED,
+        StackError::Connection(Error::TimedOut) => libc::ETIMEDOUT,
+        StackError::Connection(Error::Aborted) => libc::ECONNABORTED,
+        StackError::InUse => libc::EADDRINUSE,
+        StackError::NoAddress => libc::EADDRNOTAVAIL,
+        StackError::Finished => libc::EPIPE,
+        StackError::Closed => libc::ENOTCONN,
+    }
+}
