@@ -60,6 +60,8 @@ lint:
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(DRILL)/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin \
+	    --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 reproduce: build
