@@ -7,7 +7,7 @@ use std::os::raw::c_int;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use unruffled_tcp::{Error, Event, Variant};
+use unruffled_tcp::{Error, Variant};
 use unruffled_units::Instant;
 use unruffled_wire::codec::Checksums;
 use unruffled_wire::stack::{ConnectionId, Stack, StackConfig, StackError};
@@ -15,6 +15,7 @@ use unruffled_wire::stack::{ConnectionId, Stack, StackConfig, StackError};
 use crate::descriptor::{Descriptor, Kind};
 use crate::packet;
 use crate::settings::Settings;
+use crate::tcp_info::Tally;
 
 /// Where the virtual clock begins, in µs since 1970.
 pub(crate) const START: i64 = 1_000_000_000_000;
@@ -32,7 +33,7 @@ pub(crate) struct Host {
     pub(crate) descriptors: BTreeMap<c_int, Descriptor>,
     /// What has left, and when.
     pub(crate) left: VecDeque<(i64, Vec<u8>)>,
-    retransmitted: Arc<Mutex<BTreeMap<ConnectionId, u32>>>,
+    tallies: Arc<Mutex<BTreeMap<ConnectionId, Tally>>>,
     /// A call blocks; one at most, for packetdrill has one thread for that.
     pub(crate) blocked: bool,
     /// The call that blocks should look again.
@@ -51,7 +52,7 @@ impl Host {
             stack: None,
             descriptors: BTreeMap::new(),
             left: VecDeque::new(),
-            retransmitted: Arc::default(),
+            tallies: Arc::default(),
             blocked: false,
             look: false,
             deadline: None,
@@ -70,7 +71,7 @@ impl Host {
 
     /// The stack, made when it is first needed: until then socket options change its settings.
     pub(crate) fn stack(&mut self) -> &mut Stack {
-        let (settings, counts) = (&self.settings, &self.retransmitted);
+        let (settings, tallies) = (&self.settings, &self.tallies);
         self.stack.get_or_insert_with(|| {
             let variant = Variant::named(&settings.variant).expect("settings hold a sender");
             let config = StackConfig::new(settings.local.clone(), variant);
@@ -81,20 +82,23 @@ impl Host {
             // The same in every run.
             config.key = [7; 16];
             let mut stack = Stack::new(config);
-            let counts = Arc::clone(counts);
-            stack.watch(Some(Box::new(move |id, _, event| {
-                if let Event::Sent { cause: Some(_), .. } = event {
-                    let mut counts = counts.lock().expect("nobody panics");
-                    *counts.entry(id).or_default() += 1;
-                }
+            let tallies = Arc::clone(tallies);
+            stack.watch(Some(Box::new(move |id, now, event| {
+                let mut tallies = tallies.lock().expect("nobody panics");
+                tallies.entry(id).or_default().on_event(now, event);
             })));
             stack
         })
     }
 
-    /// Segments of a connection that were sent again.
-    pub(crate) fn retransmitted(&self, id: ConnectionId) -> u32 {
-        self.retransmitted.lock().expect("nobody panics").get(&id).copied().unwrap_or(0)
+    /// What was counted of a connection.
+    pub(crate) fn tally(&self, id: ConnectionId) -> Tally {
+        self.tallies.lock().expect("nobody panics").get(&id).copied().unwrap_or_default()
+    }
+
+    /// The MSS that we announce (RFC 6691).
+    pub(crate) fn mss(&self) -> u32 {
+        u32::from(self.settings.mtu - self.settings.headers())
     }
 
     /// The stack listens where it is to listen.

@@ -28,14 +28,14 @@ pub(crate) fn get(fd: c_int, level: c_int, name: c_int, out: &mut [u8]) -> Resul
     match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_INFO) => {
             if let Some(id) = id {
-                let retransmitted = host.retransmitted(id);
+                let (tally, mss, now) = (host.tally(id), host.mss(), host.instant());
                 if let Some(connection) = host.stack().connection(id) {
-                    tcp_info::fill(out, connection, retransmitted);
+                    tcp_info::fill(out, connection, &tally, mss, now);
                 }
             }
         }
         (libc::IPPROTO_TCP, libc::TCP_MAXSEG) => {
-            let ours = u32::from(host.settings.mtu - host.settings.headers());
+            let ours = host.mss();
             let used = id.and_then(|id| host.stack().connection(id).map(|c| c.max_payload()));
             put(out, used.unwrap_or(ours));
         }
