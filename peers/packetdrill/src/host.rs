@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::raw::c_int;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use unruffled_tcp::{Error, Variant};
+use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 use unruffled_wire::codec::Checksums;
 use unruffled_wire::stack::{ConnectionId, Stack, StackConfig, StackError};
@@ -79,8 +80,7 @@ impl Host {
             config.mtu = settings.mtu;
             config.connection = settings.connection.clone();
             config.send_buffer = settings.send_buffer;
-            // The same in every run.
-            config.key = [7; 16];
+            config.key = key();
             let mut stack = Stack::new(config);
             let tallies = Arc::clone(tallies);
             stack.watch(Some(Box::new(move |id, now, event| {
@@ -182,16 +182,23 @@ impl Host {
     }
 }
 
+/// The stack's secret: the same in every run.
+fn key<T: From<[u8; 16]>>() -> T {
+    T::from([7; 16])
+}
+
 /// The `errno` of what the stack refuses.
 pub(crate) fn errno(error: StackError) -> Errno {
-    match error {
-        StackError::Connection(Error::Reset) => libc::ECONNRESET,
-        StackError::Connection(Error::Refused) => libc::ECONNREFUSED,
-        StackError::Connection(Error::TimedOut) => libc::ETIMEDOUT,
-        StackError::Connection(Error::Aborted) => libc::ECONNABORTED,
-        StackError::InUse => libc::EADDRINUSE,
-        StackError::NoAddress => libc::EADDRNOTAVAIL,
-        StackError::Finished => libc::EPIPE,
-        StackError::Closed => libc::ENOTCONN,
+    match io::Error::from(error).kind() {
+        ErrorKind::ConnectionReset => libc::ECONNRESET,
+        ErrorKind::ConnectionRefused => libc::ECONNREFUSED,
+        ErrorKind::ConnectionAborted => libc::ECONNABORTED,
+        ErrorKind::TimedOut => libc::ETIMEDOUT,
+        ErrorKind::AddrInUse => libc::EADDRINUSE,
+        ErrorKind::AddrNotAvailable => libc::EADDRNOTAVAIL,
+        ErrorKind::BrokenPipe => libc::EPIPE,
+        ErrorKind::NotConnected => libc::ENOTCONN,
+        ErrorKind::OutOfMemory => libc::ENOMEM,
+        _ => libc::EIO,
     }
 }
