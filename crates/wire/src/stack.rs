@@ -13,6 +13,7 @@ mod config;
 mod cookies;
 mod counters;
 mod departure;
+mod failure;
 mod listener;
 mod memory;
 mod orphan;
@@ -101,6 +102,7 @@ pub struct Stack {
     watcher: Option<Watcher>,
     /// No new connections any more.
     shut: bool,
+    failed: bool,
 }
 
 impl fmt::Debug for Stack {
@@ -139,6 +141,7 @@ impl Stack {
             counters: Counters::default(),
             watcher: None,
             shut: false,
+            failed: false,
         }
     }
 

@@ -22,7 +22,7 @@ impl Stack {
         backlog: usize,
     ) -> Result<ListenerId, StackError> {
         if self.shut {
-            return Err(StackError::Closed);
+            return Err(self.gone());
         }
         if !address.ip().is_unspecified() && !self.config.owns(address.ip()) {
             return Err(StackError::NoAddress);
@@ -70,8 +70,9 @@ impl Stack {
         id: ListenerId,
         waker: &Waker,
     ) -> Poll<Result<ConnectionId, StackError>> {
+        let gone = self.gone();
         let Some(listener) = self.listeners.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
+            return Poll::Ready(Err(gone));
         };
         let Some(connection) = listener.queue.pop_front() else {
             socket::remember(&mut listener.waiting, waker);
@@ -101,7 +102,7 @@ impl Stack {
         now: Instant,
     ) -> Result<ConnectionId, StackError> {
         if self.shut {
-            return Err(StackError::Closed);
+            return Err(self.gone());
         }
         let local = match local {
             Some(local) if local.port() != 0 => local,
@@ -167,7 +168,8 @@ impl Stack {
 
     /// The socket of a connection that nothing has gone wrong with.
     fn sound(&mut self, id: ConnectionId) -> Result<&mut Socket, StackError> {
-        let socket = self.sockets.get_mut(id.0).ok_or(StackError::Closed)?;
+        let gone = self.gone();
+        let socket = self.sockets.get_mut(id.0).ok_or(gone)?;
         match socket.connection.error() {
             Some(error) => Err(error.into()),
             None => Ok(socket),
@@ -201,8 +203,9 @@ impl Stack {
         waker: &Waker,
         out: &mut [u8],
     ) -> Poll<Result<usize, StackError>> {
+        let gone = self.gone();
         let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
+            return Poll::Ready(Err(gone));
         };
         if out.is_empty() {
             return Poll::Ready(Ok(0));

@@ -97,6 +97,9 @@ pub enum StackError {
     /// There is no such connection or listener any more.
     #[error("closed")]
     Closed,
+    /// The driver's thread, or who worked on the stack, has panicked.
+    #[error("the stack has failed")]
+    Failed,
     /// As many connections as the limits allow.
     #[error("too many connections")]
     NoRoom,
@@ -115,6 +118,7 @@ impl From<StackError> for std::io::Error {
             StackError::Finished => ErrorKind::BrokenPipe,
             StackError::Closed => ErrorKind::NotConnected,
             StackError::NoRoom => ErrorKind::OutOfMemory,
+            StackError::Failed => ErrorKind::BrokenPipe,
         };
         Self::new(kind, error)
     }

@@ -255,6 +255,12 @@ impl Socket {
         self.starved && !self.writers.is_empty()
     }
 
+    pub(super) fn wake_all(&mut self, wakers: &mut Vec<Waker>) {
+        for waiting in [&mut self.readers, &mut self.writers, &mut self.flushers] {
+            wakers.append(waiting);
+        }
+    }
+
     pub(super) fn wake_writers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.writers);
     }
