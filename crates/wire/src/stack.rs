@@ -71,7 +71,7 @@ pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 /// The stack.
 pub struct Stack {
     config: StackConfig,
-    sockets: Slab<Socket>,
+    sockets: Slab<Box<Socket>>,
     by_tuple: HashMap<FourTuple, ConnectionId>,
     listeners: Slab<Listener>,
     by_address: HashMap<SocketAddr, ListenerId>,

@@ -46,12 +46,12 @@ fn buffers_are_there_while_they_are_used_and_given_back_afterwards() {
     let (id, next) = server.serves();
     let empty = server.stack.octets();
     server.takes(&segment(".", 5001, next), &[7; 1000]);
-    assert_eq!(server.stack.octets() - empty, 2048);
+    assert_eq!(server.stack.octets() - empty, 4096);
     let mut out = [0; 2000];
     assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(1000)));
     assert_eq!(server.writes(id, 500), 500);
     assert_eq!(server.says()[0].0, ".");
-    assert_eq!(server.stack.octets() - empty, 4096);
+    assert_eq!(server.stack.octets() - empty, 8192);
     assert_eq!(server.gets(".", 6001, next.add(500)), []);
     server.silence(3);
     assert_eq!((server.stack.octets(), server.stack.poll_timeout()), (empty, None));

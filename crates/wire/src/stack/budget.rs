@@ -23,7 +23,7 @@ const SHARE_OF_RESERVE: usize = 16;
 
 /// What a connection takes that holds no octets: the socket, the engine's tables, its place in the
 /// stack's (measured: `cargo bench -p unruffled-wire --bench hostile`).
-pub(super) const CONNECTION: usize = 4096;
+pub(super) const CONNECTION: usize = 3072;
 /// What a request takes, with its due time and its place in the table.
 pub(super) const REQUEST: usize = 256;
 /// What a connection in TIME-WAIT takes, likewise.
@@ -139,7 +139,7 @@ mod tests {
         let mut budget = Budget::new(Limits { octets: 64 << 20, ..Limits::default() });
         assert_eq!(budget.allowance().after(0), 56 << 20 >> 6);
         // So many hoarders take all they can, one after another.
-        for _ in 0..2000 {
+        for _ in 0..500 {
             let share = budget.allowance().after(0);
             budget.charge(share);
         }

@@ -16,7 +16,7 @@ impl Stack {
         socket.charged = CONNECTION + socket.octets();
         self.budget.charge(socket.charged);
         let tuple = socket.tuple;
-        let id = ConnectionId(self.sockets.insert(socket));
+        let id = ConnectionId(self.sockets.insert(Box::new(socket)));
         self.by_tuple.insert(tuple, id);
         id
     }
@@ -95,8 +95,8 @@ impl Stack {
     /// An orphan's timer is due.
     pub(super) fn look_at_orphan(&mut self, id: ConnectionId, now: Instant) {
         let patience = self.budget.limits.orphan_patience;
-        let Some(Socket { connection, orphan, .. }) = self.sockets.get_mut(id.0) else { return };
-        let Some(orphan) = orphan else { return };
+        let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        let Socket { connection, orphan: Some(orphan), .. } = &mut **socket else { return };
         match orphan.look(connection, patience, now) {
             Some(due) => self.plan(due, id),
             None => {
