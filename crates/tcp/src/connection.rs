@@ -23,9 +23,11 @@ mod challenge;
 mod close;
 mod handshake;
 mod idle;
+mod passive;
 mod path_mtu;
 mod reset;
 mod state;
+mod time_wait;
 mod timers;
 mod timestamps;
 mod transmit;
@@ -46,8 +48,10 @@ use idle::Idle;
 use timers::{Timer, Timers};
 use timestamps::Clock;
 
+pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
+pub use time_wait::{TimeWait, Verdict};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -94,8 +98,8 @@ impl Connection {
     }
 
     fn new(config: Config, variant: &Variant, state: State) -> Self {
-        let sack = variant.row().acks == crate::variant::Acks::Sack;
-        let config = Config { timestamps: config.timestamps || variant.eifel(), ..config };
+        let sack = variant.takes_sack();
+        let config = variant.settings(config);
         Self {
             state,
             error: None,
