@@ -9,9 +9,10 @@
 //!
 //! Octets are counted, not held. The driver keeps the application's octets from
 //! [`Connection::unacknowledged_from`] on, and copies from [`Connection::send_offset`] what a segment
-//! carries. Of an arriving segment it stores what [`Event::Arrived`] says was accepted, the payload
-//! from [`Connection::receive_offset`] on, and gives the application what is
-//! [`Connection::readable`].
+//! carries. Of an arriving segment, whose payload belongs at [`Connection::receive_offset`], it stores
+//! exactly the runs that [`Event::Fresh`] names, and gives the application what is
+//! [`Connection::readable`]. Nothing else of a segment may be stored, whoever it seems to come from:
+//! what was acknowledged and not yet read must not be overwritten by a second copy of it.
 //!
 //! Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
 

@@ -134,7 +134,11 @@ impl Receiver {
         let had_hole = !self.ranges.is_empty();
         self.rtx = rtx;
         self.duplicate = None;
-        let fresh = len > 0 && self.insert(offset, end);
+        let fresh = len > 0
+            && self.insert(offset, end, |left, right| {
+                let len = (right - left) as u32;
+                observer.on_event(now, &Event::Fresh { offset: left, len });
+            });
         if len > 0 {
             observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
         }
@@ -151,8 +155,8 @@ impl Receiver {
         }
     }
 
-    /// Adds `left..right` to what has arrived; says whether any of it is new.
-    fn insert(&mut self, left: u64, right: u64) -> bool {
+    /// Adds `left..right` to what has arrived; tells what of it is new, and says whether any is.
+    fn insert(&mut self, left: u64, right: u64, mut fresh: impl FnMut(u64, u64)) -> bool {
         if right <= self.next {
             self.duplicate = Some((left, right));
             return false;
@@ -163,6 +167,7 @@ impl Receiver {
         let left = left.max(self.next);
         if left == self.next && self.ranges.front().is_none_or(|r| right < r.0) {
             self.next = right;
+            fresh(left, right);
             return true;
         }
         // The ranges that overlap or touch.
@@ -171,7 +176,18 @@ impl Receiver {
         if from == to {
             self.ranges.insert(from, (left, right));
             self.remember(left, right, left);
+            fresh(left, right);
             return true;
+        }
+        let mut at = left;
+        for &(held, end) in self.ranges.range(from..to) {
+            if at < held {
+                fresh(at, held);
+            }
+            at = at.max(end);
+        }
+        if at < right {
+            fresh(at, right);
         }
         let (first, last) = (self.ranges[from], self.ranges[to - 1]);
         let overlap = self
@@ -181,7 +197,7 @@ impl Receiver {
             .find(|(l, r)| l < r);
         self.duplicate = self.duplicate.or(overlap);
         let merged = (first.0.min(left), last.1.max(right));
-        let fresh = to - from > 1 || merged != first;
+        let any = to - from > 1 || merged != first;
         if merged.0 <= self.next {
             self.ranges.drain(from..to);
             self.next = merged.1;
@@ -193,7 +209,7 @@ impl Receiver {
             }
             self.remember(merged.0, merged.1, merged.0);
         }
-        fresh
+        any
     }
 
     /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.

@@ -24,6 +24,11 @@ impl Ranges {
         self.0.range(..=left).next_back().is_some_and(|(_, &r)| right <= r)
     }
 
+    /// Whether any of `left..right` is in it.
+    pub fn meet(&self, left: u64, right: u64) -> bool {
+        self.0.range(..right).next_back().is_some_and(|(_, &r)| r > left)
+    }
+
     /// The first offset that is not in it.
     pub fn prefix(&self) -> u64 {
         self.0.get(&0).copied().unwrap_or(0)

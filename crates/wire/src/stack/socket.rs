@@ -108,7 +108,7 @@ impl Socket {
         }
         let receive = &mut self.receive;
         let mut store = |at: Instant, event: &Event| {
-            if let Event::Arrived { offset: at, len, .. } = *event
+            if let Event::Fresh { offset: at, len } = *event
                 && let Some(offset) = offset
             {
                 let from = at.saturating_sub(offset) as usize;
