@@ -2,7 +2,7 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Error, Ignored, State};
+use unruffled_tcp::{Config, Error, Ignored, KeepAlive, State};
 use unruffled_units::Instant;
 use wire::{End, config, ms};
 
@@ -150,6 +150,27 @@ fn old_duplicates_are_told_by_their_timestamps() {
     t.gets("P. 1:101 a1 ts120:1000000").says(". 1 a301 sack1-101").ignores(Ignored::OldTimestamp);
     // Section 5.2: resets need no timestamp.
     t.gets("R 301").failed(Error::Reset);
+}
+
+/// RFC 5961, section 5: a timestamp from the future is remembered only with an acknowledgement that
+/// can be true. Otherwise whoever guesses a number in the window shuts the peer out.
+#[test]
+fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
+    let mut t = timestamps();
+    t.gets(". 1 a2 ts900:1000000").says(". 1 a1 ts1000000:100").ignores(Ignored::UnacceptableAck);
+    t.gets(". 1 a-30000 ts900:1000000").says(". 1 a1").ignores(Ignored::UnacceptableAck);
+    t.gets("P 1:101 ts900:1000000").says("").ignores(Ignored::NoAck);
+    t.gets("P. 1:101 a1 ts101:1000000").says(". 1 a101 ts1000000:101").accepts();
+}
+
+/// Nor does a stranger keep alive a peer that is gone.
+#[test]
+fn a_stranger_is_not_the_peer_that_was_asked() {
+    let keep_alive = Some(KeepAlive { idle: ms(10_000), interval: ms(1000), count: 1 });
+    let mut t = End::established(Config { keep_alive, ..config() });
+    t.at(9000).gets(". 1 a2").says(". 1 a1").ignores(Ignored::UnacceptableAck);
+    t.timer_at(10_000).timer().says(". 0 a1").gets(". 1 a2").says(". 1 a1");
+    t.timer_at(11_000).timer().failed(Error::TimedOut);
 }
 
 /// Section 5.5: after 24 days what was remembered is worth nothing.

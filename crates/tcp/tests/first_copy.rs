@@ -1,5 +1,6 @@
 //! The first copy of an octet is the one that the application reads, whatever else arrives: copies
-//! with other payload, old segments, and forged ones.
+//! with other payload, old segments, and forged ones. Nor does anything of that keep the peer from
+//! being heard.
 
 mod wire;
 
@@ -120,6 +121,8 @@ impl Reader {
             Lie::Unacceptable { ahead, len, why } => {
                 segment.seq = self.number(received).add(ahead as u32);
                 segment.len = len;
+                // Later than all that the peer will ever say: remembered, it would shut it out.
+                segment.timestamps = Some(Timestamps { value: self.stamp + 1_000_000, echo: 0 });
                 match why {
                     0 => segment.flags.ack = false,
                     1 => segment.ack = OURS.add(2),

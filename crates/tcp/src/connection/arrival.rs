@@ -88,9 +88,11 @@ impl Connection {
             }
             self.establish(segment, now);
         }
+        self.on_ack(segment, offset, now, observer)?;
+        // Only now: whoever does not know what was sent must not move TS.Recent, by which the peer
+        // itself would be refused (RFC 7323, section 5.3, R3; RFC 5961, section 5).
         self.clock.remember(segment, offset, self.receiver.last_acknowledged(), now);
         self.heard(now);
-        self.on_ack(segment, offset, now, observer)?;
         if segment.len == 0 && !flags.fin {
             return Ok(());
         }
