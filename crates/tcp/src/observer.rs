@@ -74,6 +74,14 @@ pub enum Event {
         /// How many.
         len: u32,
     },
+    /// Octets that had arrived out of order, the furthest ones, were dropped, because there are more
+    /// ranges than a connection keeps: when they come again they are new again.
+    Discarded {
+        /// Stream offset of the first of them.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
     /// A data segment arrived, in the window or below it: one for each segment, after what is
     /// [`Event::Fresh`] of it. Nothing may be stored by this event.
     Arrived {

@@ -12,6 +12,17 @@ use window::ReceiveWindow;
 
 /// How many ranges are remembered as recently changed; an option holds at most four.
 const RECENT: usize = 8;
+/// The bounds of how many ranges are kept, and the smallest segments of a peer that means well (RFC
+/// 9293, section 3.7.1): if it loses every second one of those, as many ranges as fill the buffer.
+const RANGES: (usize, usize) = (64, 1 << 16);
+const SMALL: u64 = 536;
+
+/// How many ranges to keep at the most: a peer that sends every second octet must not fill memory
+/// with them, nor make each insertion move megabytes.
+fn most_ranges(buffer: u64, mss: u32) -> usize {
+    let pair = 2 * SMALL.min(u64::from(mss.max(1)));
+    (buffer / pair).clamp(RANGES.0 as u64, RANGES.1 as u64) as usize
+}
 
 /// The receiving half. Positions are stream offsets.
 #[derive(Debug)]
@@ -20,6 +31,7 @@ pub(crate) struct Receiver {
     next: u64,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
+    most_ranges: usize,
     /// One octet of each range, most recently changed first.
     recent: [u64; RECENT],
     recent_len: usize,
@@ -47,6 +59,7 @@ impl Receiver {
         Self {
             next: 0,
             ranges: VecDeque::new(),
+            most_ranges: most_ranges(buffer, mss),
             recent: [0; RECENT],
             recent_len: 0,
             duplicate: None,
@@ -134,6 +147,10 @@ impl Receiver {
         let had_hole = !self.ranges.is_empty();
         self.rtx = rtx;
         self.duplicate = None;
+        if self.make_room(offset, end, now, observer) {
+            self.ack_due = true;
+            return;
+        }
         let fresh = len > 0
             && self.insert(offset, end, |left, right| {
                 let len = (right - left) as u32;
@@ -153,6 +170,32 @@ impl Receiver {
             }
             _ => self.ack_due = true,
         }
+    }
+
+    /// If `left..right` would be one range too many, the furthest one is dropped: says whether that
+    /// is this very one. What was SACKed may be dropped (RFC 2018, section 8).
+    fn make_room(
+        &mut self,
+        left: u64,
+        right: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if self.ranges.len() < self.most_ranges || left <= self.next || left == right {
+            return false;
+        }
+        let at = self.ranges.partition_point(|r| r.1 < left);
+        match self.ranges.get(at) {
+            None => return true,
+            // It joins one that is there.
+            Some(next) if next.0 <= right => return false,
+            Some(_) => {}
+        }
+        if let Some((left, right)) = self.ranges.pop_back() {
+            observer.on_event(now, &Event::Discarded { offset: left, len: right - left });
+            self.keep_recent(|octet| octet < left);
+        }
+        false
     }
 
     /// Adds `left..right` to what has arrived; tells what of it is new, and says whether any is.
@@ -227,9 +270,14 @@ impl Receiver {
     }
 
     fn forget_below(&mut self) {
+        let next = self.next;
+        self.keep_recent(|octet| octet >= next);
+    }
+
+    fn keep_recent(&mut self, keep: impl Fn(u64) -> bool) {
         let mut kept = 0;
         for i in 0..self.recent_len {
-            if self.recent[i] >= self.next {
+            if keep(self.recent[i]) {
                 self.recent[kept] = self.recent[i];
                 kept += 1;
             }
@@ -364,6 +412,43 @@ mod tests {
         peer.gets(3);
         peer.gets(6);
         assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+    }
+
+    #[test]
+    fn ranges_are_bounded_and_the_furthest_goes_first() {
+        assert_eq!(most_ranges(7 << 19, 1460), 3423, "on the wire");
+        assert_eq!(most_ranges(10_000, 1000), 64);
+        assert_eq!(most_ranges(u64::MAX / 2, 1), 1 << 16);
+        let mut r = Receiver::new(1 << 16, 1000, None);
+        let most = r.most_ranges as u64;
+        assert_eq!(most, 64);
+        let mut told = Vec::new();
+        let mut gets = |r: &mut Receiver, offset: u64, len: u32| {
+            let mut observer = |_: Instant, event: &Event| match *event {
+                Event::Fresh { offset, len } => told.push((offset, u64::from(len), true)),
+                Event::Discarded { offset, len } => told.push((offset, len, false)),
+                _ => {}
+            };
+            r.on_segment(offset, len, false, false, Instant::ZERO, &mut observer);
+            assert!(r.ack_due());
+            r.acknowledged();
+            std::mem::take(&mut told)
+        };
+        for n in 1..=most {
+            assert_eq!(gets(&mut r, 10 * n, 1), [(10 * n, 1, true)]);
+        }
+        assert_eq!(gets(&mut r, 10 * most + 5, 1), [], "further than all");
+        assert_eq!(gets(&mut r, 10 * most + 1, 1), [(10 * most + 1, 1, true)], "it joins the last");
+        let last = (10 * most, 2, false);
+        assert_eq!(gets(&mut r, 5, 1), [last, (5, 1, true)]);
+        let mut blocks = Vec::new();
+        r.blocks(4, |left, right| blocks.push((left, right)));
+        assert_eq!(blocks[0], (5, 6));
+        assert!(blocks.iter().all(|block| block.1 <= 10 * most), "{blocks:?}");
+        // A segment that covers them all is new but for what is held.
+        let all = gets(&mut r, 0, 10 * most as u32 + 10);
+        assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * most + 10 - most);
+        assert_eq!((r.next(), r.ranges.len(), r.block_count()), (10 * most + 10, 0, 0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use unruffled_units::Instant;
 
+use super::path_mtu::LEAST_MSS;
 use super::timers::Timer;
 use super::{Connection, Error, State, ignore, reset_for};
 use crate::SeqNr;
@@ -142,9 +143,9 @@ impl Connection {
             Some(scale) => self.peer_window.scale = scale.min(14),
             None => self.receiver.without_scale(),
         }
-        let peer_mss = self.handshake.peer_mss.map(|mss| u32::from(mss.max(1)));
+        let peer_mss = self.handshake.peer_mss.map(u32::from);
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
-            self.max_segment = self.max_segment.min(mss);
+            self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
         }
         self.sender.set_mss(self.payload(0));
         let window = if segment.flags.syn {

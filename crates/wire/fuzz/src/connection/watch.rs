@@ -154,6 +154,7 @@ impl Watch {
                     self.arrived.add(offset, end);
                     any = true;
                 }
+                Event::Discarded { offset, len } => self.arrived.remove(offset, offset + len),
                 Event::Arrived { offset, len, duplicate } => {
                     within(offset, len);
                     assert_eq!(duplicate, !any, "whether any of {offset} + {len} is new");
