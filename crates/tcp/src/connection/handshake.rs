@@ -136,7 +136,7 @@ impl Connection {
         self.timers.stop(Timer::Handshake);
         self.answered(now);
         if !self.sack {
-            self.sender.without_sack();
+            self.sender.without_sack(now);
         }
         match self.handshake.scale_offered {
             // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
