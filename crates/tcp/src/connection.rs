@@ -44,6 +44,7 @@ use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
 use handshake::Handshake;
 use idle::Idle;
+use path_mtu::TIMESTAMPS;
 use timers::{Timer, Timers};
 use timestamps::Clock;
 
@@ -102,7 +103,7 @@ impl Connection {
             error: None,
             passive: state == State::Listen,
             sender: Sender::new(&config, variant),
-            receiver: Receiver::new(config.receive_buffer, config.mss, config.delayed_ack),
+            receiver: Self::receiver(&config),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
             sack_offered: sack,
@@ -119,6 +120,10 @@ impl Connection {
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
+    }
+
+    fn receiver(config: &Config) -> Receiver {
+        Receiver::new(config.receive_buffer, config.mss, config.delayed_ack)
     }
 
     // Getters.
@@ -192,6 +197,13 @@ impl Connection {
     /// counted, SACK blocks are not.
     pub fn max_payload(&self) -> u32 {
         self.payload(0)
+    }
+
+    /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
+    /// 6691): what arrives with more is several that somebody has joined.
+    pub fn max_arriving_payload(&self) -> u32 {
+        let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
+        self.config.mss.saturating_sub(options).max(1)
     }
 
     // Timers.

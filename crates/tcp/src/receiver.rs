@@ -146,7 +146,7 @@ impl Receiver {
         let before = self.next;
         let had_hole = !self.ranges.is_empty();
         self.rtx = rtx;
-        self.duplicate = None;
+        let unreported = self.duplicate.take();
         if self.make_room(offset, end, now, observer) {
             self.ack_due = true;
             return;
@@ -156,6 +156,11 @@ impl Receiver {
                 let len = (right - left) as u32;
                 observer.on_event(now, &Event::Fresh { offset: left, len });
             });
+        // Pieces of a segment that somebody has joined arrive before the first can be reported.
+        self.duplicate = match (unreported, self.duplicate) {
+            (Some(first), Some(second)) if first.1 == second.0 => Some((first.0, second.1)),
+            (first, second) => second.or(first),
+        };
         if len > 0 {
             observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
         }
@@ -412,6 +417,31 @@ mod tests {
         peer.gets(3);
         peer.gets(6);
         assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+    }
+
+    #[test]
+    fn duplicates_in_pieces_are_reported_as_one() {
+        let mut r = Receiver::new(1 << 20, 1000, None);
+        let gets = |r: &mut Receiver, offset: u64| {
+            r.on_segment(offset, 1000, false, false, Instant::ZERO, &mut ());
+        };
+        let told = |r: &mut Receiver| {
+            let mut blocks = Vec::new();
+            r.blocks(4, |left, right| blocks.push((left, right)));
+            r.acknowledged();
+            blocks
+        };
+        for n in 0..4 {
+            gets(&mut r, n * 1000);
+        }
+        r.acknowledged();
+        gets(&mut r, 1000);
+        gets(&mut r, 2000);
+        assert_eq!(told(&mut r), [(1000, 3000)]);
+        assert_eq!(told(&mut r), [], "once");
+        gets(&mut r, 3000);
+        gets(&mut r, 4000);
+        assert_eq!(told(&mut r), [(3000, 4000)], "the second half is new");
     }
 
     #[test]

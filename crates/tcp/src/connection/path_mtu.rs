@@ -11,7 +11,7 @@ use crate::segment::SackBlocks;
 /// The TCP header without options.
 const TCP_HEADER: u32 = 20;
 /// Timestamps, with the padding that goes before them.
-const TIMESTAMPS: u32 = 12;
+pub(super) const TIMESTAMPS: u32 = 12;
 /// No peer's and no path's bound makes segments smaller (Linux's TCP_MIN_SND_MSS): there must be
 /// room for 40 octets of options, and a peer that asks for segments of one octet must not make the
 /// scoreboard hold one entry for each octet in flight.
