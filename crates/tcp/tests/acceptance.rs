@@ -209,3 +209,27 @@ fn only_what_was_offered_is_answered() {
     let sent = std::iter::from_fn(|| t.connection.poll_transmit(Instant::ZERO, &mut ()));
     assert_eq!(sent.count(), 16, "segments of 1000 octets into a window of 16384");
 }
+
+/// RFC 5961, section 4.2: a SYN is challenged "irrespective of the sequence number", also where it
+/// lacks the timestamps that both have agreed on; so a peer that has lost everything resets.
+#[test]
+fn a_syn_without_timestamps_is_challenged() {
+    let mut t = timestamps();
+    t.gets("S 500").says(". 1 a1").ignores(Ignored::NoTimestamp).is(State::Established);
+    t.gets("R 1").failed(Error::Reset);
+}
+
+/// RFC 7323, section 3.2: timestamps "SHOULD" be in a reset, and echo nothing where it acknowledges
+/// nothing.
+#[test]
+fn a_reset_has_a_timestamp_where_both_have_agreed_on_them() {
+    let mut t = timestamps();
+    t.at(1000).aborts().says("R 1 ts1001000:0");
+    let mut t = End::established(config());
+    t.aborts().says("R 1 nots");
+    // In SYN-SENT nothing is agreed on yet.
+    let mut t = End::connect(Config { timestamps: true, ..config() });
+    t.says("S 0").gets(". 1 a7").says("R 7 nots");
+    let mut t = End::listen(Config { timestamps: true, ..config() });
+    t.gets("S 0 ts5:0").says("S. 0 a1").gets(". 1 a7 ts6:0").says("R 7 ts1000000:0");
+}
