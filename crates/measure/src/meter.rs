@@ -117,11 +117,10 @@ impl Monitor for Meter {
     #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         let source = self.source(flow);
+        let Some(flow) = self.flows.get_mut(source) else { return };
+        flow.event(end, now, event);
         if self.detailed {
             self.keep(source, (end, now, event));
-        }
-        if let Some(flow) = self.flows.get_mut(source) {
-            flow.event(end, now, event);
         }
     }
 
