@@ -22,7 +22,20 @@ pub(crate) struct Transmission {
 
 impl Sender {
     /// The next segment that may leave at `now`, if any.
+    #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        // Every second poll of a sender and every poll of a receiver ends here.
+        if self.phase == Phase::Open
+            && self.tcp_pr.is_none()
+            && !self.probe.is_due()
+            && !self.has_new()
+        {
+            return None;
+        }
+        self.next_transmission(now)
+    }
+
+    fn next_transmission(&mut self, now: Instant) -> Option<Transmission> {
         if self.tcp_pr.is_some() {
             return self.flush_cwnd(now);
         }
