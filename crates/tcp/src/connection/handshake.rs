@@ -136,6 +136,9 @@ impl Connection {
         if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
             self.sender.sample_rtt(now.since(first), now);
         }
+        if self.config.heed_lost_syn && self.handshake.retries > 0 {
+            self.sender.after_lost_syn();
+        }
         self.handshake.due = false;
         self.timers.stop(Timer::Handshake);
         self.answered(now);
