@@ -371,7 +371,7 @@ impl Sender {
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
         }
-        self.detect_losses(ack, delivery.sacked > 0, now, observer);
+        let newly_lost = self.detect_losses(ack, &delivery, now, observer);
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
@@ -385,7 +385,7 @@ impl Sender {
         }
         self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
-            self.proportional_rate_reduction(&delivery);
+            self.proportional_rate_reduction(&delivery, advanced && !newly_lost);
         }
         self.watch_idle(ack, &delivery, advanced, now);
         self.rearm_after_ack(advanced, now);
