@@ -30,6 +30,7 @@ mod state;
 mod timers;
 mod timestamps;
 mod transmit;
+mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
@@ -50,6 +51,7 @@ use timestamps::Clock;
 
 pub use reset::reset_for;
 pub use state::{Error, State};
+pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -77,6 +79,7 @@ pub struct Connection {
     timers: Timers,
     idle: Idle,
     challenges: ChallengeLimit,
+    unreachable: Option<Unreachable>,
     /// A reset that is to leave before all else.
     reset: Option<Segment>,
     wants_rtx_bit: bool,
@@ -116,6 +119,7 @@ impl Connection {
             timers: Timers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
+            unreachable: None,
             reset: None,
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
@@ -229,7 +233,7 @@ impl Connection {
             return;
         }
         if self.timers.expired(Timer::GiveUp, now) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         if self.timers.expired(Timer::Handshake, now) {

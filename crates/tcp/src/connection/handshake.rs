@@ -167,7 +167,7 @@ impl Connection {
     /// The peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
         if self.config.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         self.handshake.retries += 1;
