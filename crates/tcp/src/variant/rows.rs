@@ -131,7 +131,7 @@ const RR_TA: Row = Row {
 const RACK: Row = Row {
     name: "rack",
     about: "loss by time: RACK-TLP with PRR and undo, as Linux",
-    source: "RFC 8985, RFC 6937",
+    source: "RFC 8985, RFC 9937",
     detector: Rack::build,
     detection: "time since a later segment was delivered, beyond a reordering window",
     undo: Undo::AtOnce,

@@ -111,6 +111,7 @@ impl From<StackError> for std::io::Error {
         let kind = match error {
             StackError::Connection(Error::Reset) => ErrorKind::ConnectionReset,
             StackError::Connection(Error::Refused) => ErrorKind::ConnectionRefused,
+            StackError::Connection(Error::Unreachable) => ErrorKind::HostUnreachable,
             StackError::Connection(Error::TimedOut) => ErrorKind::TimedOut,
             StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
             StackError::InUse => ErrorKind::AddrInUse,
