@@ -211,6 +211,8 @@ impl Row {
     }
 }
 
+type Measure = fn(&mut Suite);
+
 fn main() -> ExitCode {
     let short = std::env::args().any(|argument| argument == "--short");
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1);
@@ -222,7 +224,7 @@ fn main() -> ExitCode {
     );
     println!("| attack | peak of memory | server's account | 10 MB alone | 10 MB meanwhile | |");
     println!("|---|---|---|---|---|---|");
-    let all: [(&str, fn(&mut Suite)); 6] = [
+    let all: [(&str, Measure); 6] = [
         ("syn", Suite::syn_flood),
         ("small", Suite::small_segments),
         ("acks", Suite::acknowledgers),
