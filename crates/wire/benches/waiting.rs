@@ -131,6 +131,26 @@ fn measure(what: &str, handle: &Handle) {
     );
 }
 
+/// What this machine makes of it when nobody holds the stack, and another thread is as busy.
+fn control() {
+    let link = Cable {
+        bell: bell(),
+        other: bell(),
+        from: sync_channel(1).1,
+        to: sync_channel(1).0,
+        crossed: Arc::default(),
+    };
+    let driver = Driver::spawn(link, stack([10, 0, 0, 2])).expect("a thread");
+    let over = Arc::new(AtomicBool::new(false));
+    let busy = {
+        let over = over.clone();
+        thread::spawn(move || while !over.load(Ordering::Relaxed) {})
+    };
+    measure("nobody, beside a busy thread", &driver.handle());
+    over.store(true, Ordering::Relaxed);
+    busy.join().expect("no panic");
+}
+
 fn flood() {
     let to: SocketAddr = ([10, 0, 0, 2], 80).into();
     let packets = (1..5000_u16).map(|port| {
@@ -195,6 +215,7 @@ fn stream() {
 fn main() {
     println!("| what an application waits for the stack, in µs | p50 | p99 | most |");
     println!("|---|---|---|---|");
+    control();
     flood();
     stream();
 }
