@@ -53,8 +53,7 @@ impl Stack {
     /// The initial sequence number of the connection for which this one, in TIME-WAIT, makes room.
     fn gives_way(&self, id: ConnectionId, segment: &Segment) -> Option<u32> {
         let connection = &self.sockets.get(id.0)?.connection;
-        let room = self.requests.len() < self.config.limits.requests;
-        (room && connection.gives_way_to(segment))
+        (self.has_room_for_request() && connection.gives_way_to(segment))
             .then(|| connection.time_wait().map(|kept| kept.next_isn()))?
     }
 
