@@ -52,7 +52,8 @@ pub struct Config {
     /// Whether options take their room from `mss` (RFC 6691). The simulator's headers have one size
     /// whatever they hold.
     pub count_options: bool,
-    /// What a peer that does not say takes (RFC 9293, section 3.7.1); none sets no bound.
+    /// What a peer that does not say takes (RFC 9293, section 3.7.1); none sets no bound. A peer that
+    /// asks for segments below 48 octets gets such of 48, as from Linux.
     pub peer_mss: Option<u32>,
     /// The version of IP, for the size of its header.
     pub ip: IpVersion,

@@ -9,9 +9,10 @@
 //!
 //! Octets are counted, not held. The driver keeps the application's octets from
 //! [`Connection::unacknowledged_from`] on, and copies from [`Connection::send_offset`] what a segment
-//! carries. Of an arriving segment it stores what [`Event::Arrived`] says was accepted, the payload
-//! from [`Connection::receive_offset`] on, and gives the application what is
-//! [`Connection::readable`].
+//! carries. Of an arriving segment, whose payload belongs at [`Connection::receive_offset`], it stores
+//! exactly the runs that [`Event::Fresh`] names, and gives the application what is
+//! [`Connection::readable`]. Nothing else of a segment may be stored, whoever it seems to come from:
+//! what was acknowledged and not yet read must not be overwritten by a second copy of it.
 //!
 //! Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
 
@@ -45,6 +46,7 @@ use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
 use handshake::Handshake;
 use idle::Idle;
+use path_mtu::TIMESTAMPS;
 use timers::{Timer, Timers};
 use timestamps::Clock;
 
@@ -105,7 +107,7 @@ impl Connection {
             error: None,
             passive: state == State::Listen,
             sender: Sender::new(&config, variant),
-            receiver: Receiver::new(config.receive_buffer, config.mss, config.delayed_ack),
+            receiver: Self::receiver(&config),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
             sack_offered: sack,
@@ -122,6 +124,10 @@ impl Connection {
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
+    }
+
+    fn receiver(config: &Config) -> Receiver {
+        Receiver::new(config.receive_buffer, config.mss, config.delayed_ack)
     }
 
     // Getters.
@@ -195,6 +201,13 @@ impl Connection {
     /// counted, SACK blocks are not.
     pub fn max_payload(&self) -> u32 {
         self.payload(0)
+    }
+
+    /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
+    /// 6691): what arrives with more is several that somebody has joined.
+    pub fn max_arriving_payload(&self) -> u32 {
+        let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
+        self.config.mss.saturating_sub(options).max(1)
     }
 
     // Timers.

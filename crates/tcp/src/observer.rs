@@ -65,11 +65,29 @@ pub enum Event {
         /// How many.
         len: u64,
     },
-    /// A data segment arrived.
+    /// Octets arrived for the first time, in a segment that was accepted: these, and no others, are
+    /// to be stored. A segment that fills several gaps brings several such runs, in order. The first
+    /// copy of an octet is the one that counts: what has arrived already is never told of again.
+    Fresh {
+        /// Stream offset of the first of them.
+        offset: u64,
+        /// How many.
+        len: u32,
+    },
+    /// Octets that had arrived out of order, the furthest ones, were dropped, because there are more
+    /// ranges than a connection keeps: when they come again they are new again.
+    Discarded {
+        /// Stream offset of the first of them.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
+    /// A data segment arrived, in the window or below it: one for each segment, after what is
+    /// [`Event::Fresh`] of it. Nothing may be stored by this event.
     Arrived {
         /// Stream offset of its first octet.
         offset: u64,
-        /// Octets of payload.
+        /// Octets of payload, those that lie beyond the window left out.
         len: u32,
         /// None of its octets were new.
         duplicate: bool,

@@ -39,6 +39,7 @@ pub(crate) use transmit::Transmission;
 
 use crate::Config;
 use crate::control::{CongestionControl, Flow, Window};
+use crate::detect::fixed::Fixed;
 use crate::detect::{AckFacts, LossDetector, RackState, View};
 use crate::observer::{Event, Observer};
 use crate::timers::Timers;
@@ -64,8 +65,8 @@ use tcp_pr::TcpPr;
 pub(crate) enum Phase {
     /// Nothing is held for lost; there may be holes.
     Open,
-    /// Fast retransmit and fast recovery.
-    Recovery { point: u64 },
+    /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
+    Recovery { point: u64, partial: bool },
     /// After a retransmission timeout.
     Loss { point: u64 },
 }
@@ -225,10 +226,19 @@ impl Sender {
         }
     }
 
-    /// The peer turned out not to know SACK: recover as NewReno does.
-    pub(crate) fn without_sack(&mut self) {
-        if self.parts.acks == Acks::Sack {
-            self.parts.acks = Acks::NewReno;
+    /// The peer turned out not to know SACK: recover as NewReno does. What works by SACK blocks alone
+    /// gives way to RFC 5681: loss detection in time or by distance (RFC 8985, section 4), the tail
+    /// loss probe (section 7) and the proportional reduction.
+    pub(crate) fn without_sack(&mut self, now: Instant) {
+        if self.parts.acks != Acks::Sack {
+            return;
+        }
+        self.parts.acks = Acks::NewReno;
+        let rule = self.detector.rule(&self.view(now));
+        if rule.overdue.is_some() || rule.distance.is_some() {
+            self.detector = Box::new(Fixed::standard());
+            self.parts.probes = false;
+            self.parts.reduction = Reduction::AtOnce;
         }
     }
 

@@ -23,6 +23,22 @@ fn a_segment_has_what_the_smaller_of_both_sizes_leaves() {
     t.writes(1000).says(". 1:901 a1, P. 901:1001 a1");
 }
 
+/// Linux's TCP_MIN_SND_MSS: a peer that asks for single octets would make the sender keep an entry
+/// for each. Timestamps take 12 of the 48.
+#[test]
+fn no_peer_makes_segments_smaller_than_48_octets() {
+    for mss in [0, 1, 47] {
+        let t = End::connected(wire(1460), &format!("S. 0 a1 mss{mss}"));
+        assert_eq!(t.connection.max_payload(), 48);
+        let t = End::connected(Config { timestamps: true, ..wire(1460) }, "S. 0 a1 mss1 ts1:0");
+        assert_eq!(t.connection.max_payload(), 36);
+        let config = Config { count_options: false, ..wire(1460) };
+        let t = End::connected(config, &format!("S. 0 a1 mss{mss}"));
+        assert_eq!(t.connection.max_payload(), 48);
+    }
+    assert_eq!(End::connected(wire(1460), "S. 0 a1 mss49").connection.max_payload(), 49);
+}
+
 /// RFC 9293, section 3.7.1: "assume a default send MSS of 536 (…) for IPv4 or 1220 (…) for IPv6".
 #[test]
 fn a_peer_that_names_no_size_gets_the_default() {

@@ -223,8 +223,9 @@ impl ReceiveBuffer {
         self.ring.start + self.ring.capacity as u64
     }
 
-    /// Stores `data` at `offset`, in order or not; what has been read already or lies beyond the
-    /// limit is left out.
+    /// Stores `data` at `offset`, in order or not, over whatever is there: the caller says only what
+    /// the engine calls new ([`Event::Fresh`](unruffled_tcp::Event::Fresh)). What has been read
+    /// already or lies beyond the limit is left out.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let from = offset.clamp(self.ring.start, self.limit());
         let to = (offset + data.len() as u64).clamp(from, self.limit());

@@ -60,8 +60,7 @@ impl Connection {
 
     /// The stream offset at which the payload of an arriving segment belongs, by its sequence
     /// number: none before the handshake, or when it lies behind the window. It may lie before what
-    /// was read. Whether the segment is accepted, and how much of it, says
-    /// [`Event::Arrived`](crate::Event::Arrived): only that may be stored.
+    /// was read. What of the segment may be stored says [`Event::Fresh`](crate::Event::Fresh).
     pub fn receive_offset(&self, seq: SeqNr) -> Option<u64> {
         if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;

@@ -3,6 +3,7 @@
 
 use unruffled_units::Instant;
 
+use super::path_mtu::LEAST_MSS;
 use super::timers::Timer;
 use super::{Connection, Error, State, ignore, reset_for};
 use crate::SeqNr;
@@ -102,6 +103,10 @@ impl Connection {
         self.peer_isn = segment.seq;
         self.sack = self.sack_offered && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;
+        if segment.window_scale.is_none() {
+            // Not even before the handshake is done (RFC 7323, section 2.2).
+            self.receiver.without_scale();
+        }
         self.handshake.peer_mss = segment.mss;
         self.clock.agree(segment.timestamps, now);
         // The window of a SYN is never scaled.
@@ -140,16 +145,15 @@ impl Connection {
         self.timers.stop(Timer::Handshake);
         self.answered(now);
         if !self.sack {
-            self.sender.without_sack();
+            self.sender.without_sack(now);
         }
-        match self.handshake.scale_offered {
+        if let Some(scale) = self.handshake.scale_offered {
             // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
-            Some(scale) => self.peer_window.scale = scale.min(14),
-            None => self.receiver.without_scale(),
+            self.peer_window.scale = scale.min(14);
         }
-        let peer_mss = self.handshake.peer_mss.map(|mss| u32::from(mss.max(1)));
+        let peer_mss = self.handshake.peer_mss.map(u32::from);
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
-            self.max_segment = self.max_segment.min(mss);
+            self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
         }
         self.sender.set_mss(self.payload(0));
         let window = if segment.flags.syn {
@@ -181,6 +185,8 @@ impl Connection {
         self.timers.stop(Timer::Handshake);
         self.timers.stop(Timer::GiveUp);
         self.clock = super::Clock::new(&self.config);
+        // Nothing has arrived: what was agreed on is forgotten, the scale among it.
+        self.receiver = Self::receiver(&self.config);
     }
 
     /// The SYN, or the SYN-ACK.

@@ -10,8 +10,8 @@ use crate::sender::Transmission;
 impl Connection {
     /// The next segment to send, if any.
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if self.reset.is_some() {
-            return self.reset.take();
+        if let Some(reset) = self.reset.take() {
+            return Some(self.stamped(reset, now));
         }
         match self.state {
             State::Closed | State::Listen => return None,

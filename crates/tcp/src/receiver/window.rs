@@ -91,8 +91,12 @@ impl ReceiveWindow {
     /// Whether the window, as the peer knows it, would open by so much that it should be told: at
     /// least a step, and at least to the double.
     pub(crate) fn should_update(&self, next: u64) -> bool {
-        let (known, free) = (self.edge.saturating_sub(next), self.limit().saturating_sub(next));
-        free >= 2 * known && self.limit() >= self.edge + self.step()
+        // No more can be told than the field holds: a peer that does not scale knows of all there is
+        // to know while the buffer has more.
+        let most = u64::from(u16::MAX) << self.scale;
+        let (known, free) =
+            (self.edge.saturating_sub(next), self.limit().saturating_sub(next).min(most));
+        free >= 2 * known && next + free >= self.edge + self.step()
     }
 
     /// The window field of an acknowledgement of everything below `next`.
@@ -157,6 +161,17 @@ mod tests {
         assert!(w.should_update(4000));
         assert_eq!(w.advertise(4000), 1000);
         assert!(!w.should_update(4000));
+    }
+
+    #[test]
+    fn without_a_scale_no_more_is_told_than_the_field_holds() {
+        let mut w = ReceiveWindow::new(1 << 20, 1000);
+        w.without_scale();
+        assert_eq!(w.advertise(30_000), 65_535);
+        w.take(30_000);
+        assert!(!w.should_update(30_000), "the peer knows of all that can be told");
+        assert_eq!(w.advertise(65_535), 65_535);
+        assert!(w.should_update(100_000), "half of that is used up");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A stack with some peers, who send what they like, and applications, who do what they like. Every
-//! octet is what its place in the stream says, on the way in and on the way out; who waits is woken;
+//! octet is what its place in the stream says, on the way in and on the way out, though the peers lie in
+//! every octet that they send a second time or in a segment that is not acceptable; who waits is woken;
 //! and when all have gone nothing is left.
 
 mod application;
@@ -167,11 +168,28 @@ impl World {
 
     fn arrives(&mut self, peer: usize, segment: &Segment) {
         self.tell("gets", (peer, segment));
-        let packet = self.peers[peer].packet(segment);
+        let packet = self.peers[peer].packet(segment, self.known(peer, segment));
         let urgent = self.stack.receive(&packet, Checksums::Trust, self.now);
         if urgent {
             self.pump();
         }
+    }
+
+    /// How many of the segment's first octets must not come through, because the stack has them
+    /// already, or because the segment is not acceptable whatever its numbers: they are forged.
+    fn known(&self, peer: usize, segment: &Segment) -> u32 {
+        let flags = segment.flags;
+        if !flags.ack || flags.rst || flags.syn {
+            return segment.len;
+        }
+        let connection = self.held.iter().find_map(|held| {
+            let ends = self.stack.ends(held.id)?;
+            self.peers[peer].speaks_to(ends).then(|| self.stack.connection(held.id))?
+        });
+        let Some(connection) = connection else { return 0 };
+        let Some(offset) = connection.receive_offset(segment.seq) else { return 0 };
+        let known = connection.received().saturating_sub(offset);
+        known.min(u64::from(segment.len)) as u32
     }
 
     /// What wants to leave leaves.

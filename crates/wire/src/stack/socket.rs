@@ -103,7 +103,7 @@ impl Socket {
         let offset = self.connection.receive_offset(segment.seq);
         let before = self.connection.received();
         let half = segment.len / 2;
-        if segment.len > self.connection.max_payload() && half > 0 {
+        if segment.len > self.connection.max_arriving_payload() && half > 0 {
             // Several segments that offload has joined: to be acknowledged as such, at once.
             let (first, second) = payload.split_at((half as usize).min(payload.len()));
             let mut head = Segment { len: half, ..segment };
@@ -115,7 +115,7 @@ impl Socket {
         }
         let receive = &mut self.receive;
         let mut store = |at: Instant, event: &Event| {
-            if let Event::Arrived { offset: at, len, .. } = *event
+            if let Event::Fresh { offset: at, len } = *event
                 && let Some(offset) = offset
             {
                 let from = at.saturating_sub(offset) as usize;
