@@ -4,6 +4,7 @@
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
 # make packetdrill  Google's packetdrill against the stack: fetches it where it can
+# make hostile     what hostile peers cost the stack in memory and time, as a table
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
@@ -14,7 +15,8 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build test test-tools lint fuzz hostile packetdrill packetdrill-tools
+.PHONY: bench claims validation reproduce reproduce-quick
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -71,6 +73,11 @@ reproduce: build
 reproduce-quick: build
 	$(TARGET)/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
 	    --report $(TARGET)/reproduction-quick.html
+
+# HOSTILE=--short is a tenth of it.
+HOSTILE ?=
+hostile:
+	$(CARGO) bench --profile quick --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
 
 claims:
 	$(CARGO) test --release --locked -p unruffled-race --test claims -- --ignored --nocapture

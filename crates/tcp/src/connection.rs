@@ -9,9 +9,10 @@
 //!
 //! Octets are counted, not held. The driver keeps the application's octets from
 //! [`Connection::unacknowledged_from`] on, and copies from [`Connection::send_offset`] what a segment
-//! carries. Of an arriving segment it stores what [`Event::Arrived`] says was accepted, the payload
-//! from [`Connection::receive_offset`] on, and gives the application what is
-//! [`Connection::readable`].
+//! carries. Of an arriving segment, whose payload belongs at [`Connection::receive_offset`], it stores
+//! exactly the runs that [`Event::Fresh`] names, and gives the application what is
+//! [`Connection::readable`]. Nothing else of a segment may be stored, whoever it seems to come from:
+//! what was acknowledged and not yet read must not be overwritten by a second copy of it.
 //!
 //! Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
 
@@ -23,12 +24,15 @@ mod challenge;
 mod close;
 mod handshake;
 mod idle;
+mod passive;
 mod path_mtu;
 mod reset;
 mod state;
+mod time_wait;
 mod timers;
 mod timestamps;
 mod transmit;
+mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
@@ -43,11 +47,15 @@ use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
 use handshake::Handshake;
 use idle::Idle;
+use path_mtu::TIMESTAMPS;
 use timers::{Timer, Timers};
 use timestamps::Clock;
 
+pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
+pub use time_wait::{TimeWait, Verdict};
+pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -75,6 +83,7 @@ pub struct Connection {
     timers: Timers,
     idle: Idle,
     challenges: ChallengeLimit,
+    unreachable: Option<Unreachable>,
     /// A reset that is to leave before all else.
     reset: Option<Segment>,
     wants_rtx_bit: bool,
@@ -94,14 +103,14 @@ impl Connection {
     }
 
     fn new(config: Config, variant: &Variant, state: State) -> Self {
-        let sack = variant.row().acks == crate::variant::Acks::Sack;
-        let config = Config { timestamps: config.timestamps || variant.eifel(), ..config };
+        let sack = variant.takes_sack();
+        let config = variant.settings(config);
         Self {
             state,
             error: None,
             passive: state == State::Listen,
             sender: Sender::new(&config, variant),
-            receiver: Receiver::new(config.receive_buffer, config.mss, config.delayed_ack),
+            receiver: Self::receiver(&config),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
             sack_offered: sack,
@@ -114,10 +123,15 @@ impl Connection {
             timers: Timers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
+            unreachable: None,
             reset: None,
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
+    }
+
+    fn receiver(config: &Config) -> Receiver {
+        Receiver::new(config.receive_buffer, config.mss, config.delayed_ack)
     }
 
     // Getters.
@@ -193,6 +207,13 @@ impl Connection {
         self.payload(0)
     }
 
+    /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
+    /// 6691): what arrives with more is several that somebody has joined.
+    pub fn max_arriving_payload(&self) -> u32 {
+        let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
+        self.config.mss.saturating_sub(options).max(1)
+    }
+
     // Timers.
 
     /// When [`Connection::handle_timeout`] is to be called, unless something happens before.
@@ -200,10 +221,11 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        [self.sender.next_timer(), self.receiver.ack_deadline(), self.timers.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        let never = Instant::MAX;
+        let sender = self.sender.next_timer().unwrap_or(never);
+        let receiver = self.receiver.ack_deadline().unwrap_or(never);
+        let own = self.timers.next().unwrap_or(never);
+        Some(sender.min(receiver).min(own)).filter(|&due| due != never)
     }
 
     /// A timer is due.
@@ -216,7 +238,7 @@ impl Connection {
             return;
         }
         if self.timers.expired(Timer::GiveUp, now) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         if self.timers.expired(Timer::Handshake, now) {

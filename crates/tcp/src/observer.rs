@@ -3,6 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
+use crate::connection::Unreachable;
 pub use crate::sender::Cause;
 
 /// One thing that happened. Offsets are in octets of the stream, windows in segments.
@@ -65,11 +66,29 @@ pub enum Event {
         /// How many.
         len: u64,
     },
-    /// A data segment arrived.
+    /// Octets arrived for the first time, in a segment that was accepted: these, and no others, are
+    /// to be stored. A segment that fills several gaps brings several such runs, in order. The first
+    /// copy of an octet is the one that counts: what has arrived already is never told of again.
+    Fresh {
+        /// Stream offset of the first of them.
+        offset: u64,
+        /// How many.
+        len: u32,
+    },
+    /// Octets that had arrived out of order, the furthest ones, were dropped, because there are more
+    /// ranges than a connection keeps: when they come again they are new again.
+    Discarded {
+        /// Stream offset of the first of them.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
+    /// A data segment arrived, in the window or below it: one for each segment, after what is
+    /// [`Event::Fresh`] of it. Nothing may be stored by this event.
     Arrived {
         /// Stream offset of its first octet.
         offset: u64,
-        /// Octets of payload.
+        /// Octets of payload, those that lie beyond the window left out.
         len: u32,
         /// None of its octets were new.
         duplicate: bool,
@@ -83,6 +102,11 @@ pub enum Event {
     WindowProbe,
     /// A probe of an idle connection left.
     KeepAlive,
+    /// Something on the way said that the peer, or something of it, cannot be reached.
+    Unreachable {
+        /// What it is.
+        what: Unreachable,
+    },
     /// The path takes smaller packets than thought.
     PathMtu {
         /// Their size, IP header and all.
@@ -113,8 +137,11 @@ pub enum Ignored {
     UnacceptableAck,
     /// It has text that lies behind the peer's FIN.
     BeyondEnd,
-    /// "Packet too big" about a packet that is not on its way, or not too big.
+    /// "Packet too big" about a packet that is not on its way, or not too big; or about a size that no
+    /// link of IPv6 may have.
     StaleMtu,
+    /// "Unreachable" about a packet that is not on its way.
+    StaleUnreachable,
 }
 
 /// Somebody who is told.

@@ -8,10 +8,21 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use crate::observer::{Event, Observer};
-use window::ReceiveWindow;
+pub(crate) use window::ReceiveWindow;
 
 /// How many ranges are remembered as recently changed; an option holds at most four.
 const RECENT: usize = 8;
+/// The bounds of how many ranges are kept, and the smallest segments of a peer that means well (RFC
+/// 9293, section 3.7.1): if it loses every second one of those, as many ranges as fill the buffer.
+const RANGES: (usize, usize) = (64, 1 << 16);
+const SMALL: u64 = 536;
+
+/// How many ranges to keep at the most: a peer that sends every second octet must not fill memory
+/// with them, nor make each insertion move megabytes.
+fn most_ranges(buffer: u64, mss: u32) -> usize {
+    let pair = 2 * SMALL.min(u64::from(mss.max(1)));
+    (buffer / pair).clamp(RANGES.0 as u64, RANGES.1 as u64) as usize
+}
 
 /// The receiving half. Positions are stream offsets.
 #[derive(Debug)]
@@ -20,6 +31,7 @@ pub(crate) struct Receiver {
     next: u64,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
+    most_ranges: usize,
     /// One octet of each range, most recently changed first.
     recent: [u64; RECENT],
     recent_len: usize,
@@ -47,6 +59,7 @@ impl Receiver {
         Self {
             next: 0,
             ranges: VecDeque::new(),
+            most_ranges: most_ranges(buffer, mss),
             recent: [0; RECENT],
             recent_len: 0,
             duplicate: None,
@@ -79,6 +92,11 @@ impl Receiver {
     /// What the peer may send, and how it is told.
     pub(crate) fn window(&self) -> &ReceiveWindow {
         &self.window
+    }
+
+    /// The driver has memory for so many octets that are not read.
+    pub(crate) fn bound_window(&mut self, octets: u64) {
+        self.window.bound(octets);
     }
 
     /// The window field of the acknowledgement that leaves now.
@@ -133,8 +151,21 @@ impl Receiver {
         let before = self.next;
         let had_hole = !self.ranges.is_empty();
         self.rtx = rtx;
-        self.duplicate = None;
-        let fresh = len > 0 && self.insert(offset, end);
+        let unreported = self.duplicate.take();
+        if self.make_room(offset, end, now, observer) {
+            self.ack_due = true;
+            return;
+        }
+        let fresh = len > 0
+            && self.insert(offset, end, |left, right| {
+                let len = (right - left) as u32;
+                observer.on_event(now, &Event::Fresh { offset: left, len });
+            });
+        // Pieces of a segment that somebody has joined arrive before the first can be reported.
+        self.duplicate = match (unreported, self.duplicate) {
+            (Some(first), Some(second)) if first.1 == second.0 => Some((first.0, second.1)),
+            (first, second) => second.or(first),
+        };
         if len > 0 {
             observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
         }
@@ -151,8 +182,34 @@ impl Receiver {
         }
     }
 
-    /// Adds `left..right` to what has arrived; says whether any of it is new.
-    fn insert(&mut self, left: u64, right: u64) -> bool {
+    /// If `left..right` would be one range too many, the furthest one is dropped: says whether that
+    /// is this very one. What was SACKed may be dropped (RFC 2018, section 8).
+    fn make_room(
+        &mut self,
+        left: u64,
+        right: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if self.ranges.len() < self.most_ranges || left <= self.next || left == right {
+            return false;
+        }
+        let at = self.ranges.partition_point(|r| r.1 < left);
+        match self.ranges.get(at) {
+            None => return true,
+            // It joins one that is there.
+            Some(next) if next.0 <= right => return false,
+            Some(_) => {}
+        }
+        if let Some((left, right)) = self.ranges.pop_back() {
+            observer.on_event(now, &Event::Discarded { offset: left, len: right - left });
+            self.keep_recent(|octet| octet < left);
+        }
+        false
+    }
+
+    /// Adds `left..right` to what has arrived; tells what of it is new, and says whether any is.
+    fn insert(&mut self, left: u64, right: u64, mut fresh: impl FnMut(u64, u64)) -> bool {
         if right <= self.next {
             self.duplicate = Some((left, right));
             return false;
@@ -163,6 +220,7 @@ impl Receiver {
         let left = left.max(self.next);
         if left == self.next && self.ranges.front().is_none_or(|r| right < r.0) {
             self.next = right;
+            fresh(left, right);
             return true;
         }
         // The ranges that overlap or touch.
@@ -171,7 +229,18 @@ impl Receiver {
         if from == to {
             self.ranges.insert(from, (left, right));
             self.remember(left, right, left);
+            fresh(left, right);
             return true;
+        }
+        let mut at = left;
+        for &(held, end) in self.ranges.range(from..to) {
+            if at < held {
+                fresh(at, held);
+            }
+            at = at.max(end);
+        }
+        if at < right {
+            fresh(at, right);
         }
         let (first, last) = (self.ranges[from], self.ranges[to - 1]);
         let overlap = self
@@ -181,7 +250,7 @@ impl Receiver {
             .find(|(l, r)| l < r);
         self.duplicate = self.duplicate.or(overlap);
         let merged = (first.0.min(left), last.1.max(right));
-        let fresh = to - from > 1 || merged != first;
+        let any = to - from > 1 || merged != first;
         if merged.0 <= self.next {
             self.ranges.drain(from..to);
             self.next = merged.1;
@@ -193,7 +262,7 @@ impl Receiver {
             }
             self.remember(merged.0, merged.1, merged.0);
         }
-        fresh
+        any
     }
 
     /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.
@@ -211,9 +280,14 @@ impl Receiver {
     }
 
     fn forget_below(&mut self) {
+        let next = self.next;
+        self.keep_recent(|octet| octet >= next);
+    }
+
+    fn keep_recent(&mut self, keep: impl Fn(u64) -> bool) {
         let mut kept = 0;
         for i in 0..self.recent_len {
-            if self.recent[i] >= self.next {
+            if keep(self.recent[i]) {
                 self.recent[kept] = self.recent[i];
                 kept += 1;
             }
@@ -348,6 +422,68 @@ mod tests {
         peer.gets(3);
         peer.gets(6);
         assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+    }
+
+    #[test]
+    fn duplicates_in_pieces_are_reported_as_one() {
+        let mut r = Receiver::new(1 << 20, 1000, None);
+        let gets = |r: &mut Receiver, offset: u64| {
+            r.on_segment(offset, 1000, false, false, Instant::ZERO, &mut ());
+        };
+        let told = |r: &mut Receiver| {
+            let mut blocks = Vec::new();
+            r.blocks(4, |left, right| blocks.push((left, right)));
+            r.acknowledged();
+            blocks
+        };
+        for n in 0..4 {
+            gets(&mut r, n * 1000);
+        }
+        r.acknowledged();
+        gets(&mut r, 1000);
+        gets(&mut r, 2000);
+        assert_eq!(told(&mut r), [(1000, 3000)]);
+        assert_eq!(told(&mut r), [], "once");
+        gets(&mut r, 3000);
+        gets(&mut r, 4000);
+        assert_eq!(told(&mut r), [(3000, 4000)], "the second half is new");
+    }
+
+    #[test]
+    fn ranges_are_bounded_and_the_furthest_goes_first() {
+        assert_eq!(most_ranges(7 << 19, 1460), 3423, "on the wire");
+        assert_eq!(most_ranges(10_000, 1000), 64);
+        assert_eq!(most_ranges(u64::MAX / 2, 1), 1 << 16);
+        let mut r = Receiver::new(1 << 16, 1000, None);
+        let most = r.most_ranges as u64;
+        assert_eq!(most, 64);
+        let mut told = Vec::new();
+        let mut gets = |r: &mut Receiver, offset: u64, len: u32| {
+            let mut observer = |_: Instant, event: &Event| match *event {
+                Event::Fresh { offset, len } => told.push((offset, u64::from(len), true)),
+                Event::Discarded { offset, len } => told.push((offset, len, false)),
+                _ => {}
+            };
+            r.on_segment(offset, len, false, false, Instant::ZERO, &mut observer);
+            assert!(r.ack_due());
+            r.acknowledged();
+            std::mem::take(&mut told)
+        };
+        for n in 1..=most {
+            assert_eq!(gets(&mut r, 10 * n, 1), [(10 * n, 1, true)]);
+        }
+        assert_eq!(gets(&mut r, 10 * most + 5, 1), [], "further than all");
+        assert_eq!(gets(&mut r, 10 * most + 1, 1), [(10 * most + 1, 1, true)], "it joins the last");
+        let last = (10 * most, 2, false);
+        assert_eq!(gets(&mut r, 5, 1), [last, (5, 1, true)]);
+        let mut blocks = Vec::new();
+        r.blocks(4, |left, right| blocks.push((left, right)));
+        assert_eq!(blocks[0], (5, 6));
+        assert!(blocks.iter().all(|block| block.1 <= 10 * most), "{blocks:?}");
+        // A segment that covers them all is new but for what is held.
+        let all = gets(&mut r, 0, 10 * most as u32 + 10);
+        assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * most + 10 - most);
+        assert_eq!((r.next(), r.ranges.len(), r.block_count()), (10 * most + 10, 0, 0));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum Undo {
 pub enum Reduction {
     /// To ssthresh at once; the pipe paces what is sent (RFC 6675).
     AtOnce,
-    /// In proportion to what is delivered (PRR, RFC 6937).
+    /// In proportion to what is delivered (PRR, RFC 9937).
     Proportional,
 }
 
@@ -322,6 +322,16 @@ impl Variant {
     /// Whether Eifel detection is part of it, which needs timestamps at both ends.
     pub(crate) fn eifel(&self) -> bool {
         self.eifel
+    }
+
+    /// Whether it is told by SACK blocks what arrived.
+    pub(crate) fn takes_sack(&self) -> bool {
+        self.row.acks == Acks::Sack
+    }
+
+    /// The settings of a connection with this sender.
+    pub(crate) fn settings(&self, config: Config) -> Config {
+        Config { timestamps: config.timestamps || self.eifel(), ..config }
     }
 
     pub(crate) fn f_rto(&self) -> bool {

@@ -2,7 +2,7 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Error, Ignored, State};
+use unruffled_tcp::{Config, Error, Ignored, KeepAlive, State};
 use unruffled_units::Instant;
 use wire::{End, config, ms};
 
@@ -152,6 +152,27 @@ fn old_duplicates_are_told_by_their_timestamps() {
     t.gets("R 301").failed(Error::Reset);
 }
 
+/// RFC 5961, section 5: a timestamp from the future is remembered only with an acknowledgement that
+/// can be true. Otherwise whoever guesses a number in the window shuts the peer out.
+#[test]
+fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
+    let mut t = timestamps();
+    t.gets(". 1 a2 ts900:1000000").says(". 1 a1 ts1000000:100").ignores(Ignored::UnacceptableAck);
+    t.gets(". 1 a-30000 ts900:1000000").says(". 1 a1").ignores(Ignored::UnacceptableAck);
+    t.gets("P 1:101 ts900:1000000").says("").ignores(Ignored::NoAck);
+    t.gets("P. 1:101 a1 ts101:1000000").says(". 1 a101 ts1000000:101").accepts();
+}
+
+/// Nor does a stranger keep alive a peer that is gone.
+#[test]
+fn a_stranger_is_not_the_peer_that_was_asked() {
+    let keep_alive = Some(KeepAlive { idle: ms(10_000), interval: ms(1000), count: 1 });
+    let mut t = End::established(Config { keep_alive, ..config() });
+    t.at(9000).gets(". 1 a2").says(". 1 a1").ignores(Ignored::UnacceptableAck);
+    t.timer_at(10_000).timer().says(". 0 a1").gets(". 1 a2").says(". 1 a1");
+    t.timer_at(11_000).timer().failed(Error::TimedOut);
+}
+
 /// Section 5.5: after 24 days what was remembered is worth nothing.
 #[test]
 fn timestamps_outdate() {
@@ -187,4 +208,28 @@ fn only_what_was_offered_is_answered() {
     t.connection.finish();
     let sent = std::iter::from_fn(|| t.connection.poll_transmit(Instant::ZERO, &mut ()));
     assert_eq!(sent.count(), 16, "segments of 1000 octets into a window of 16384");
+}
+
+/// RFC 5961, section 4.2: a SYN is challenged "irrespective of the sequence number", also where it
+/// lacks the timestamps that both have agreed on; so a peer that has lost everything resets.
+#[test]
+fn a_syn_without_timestamps_is_challenged() {
+    let mut t = timestamps();
+    t.gets("S 500").says(". 1 a1").ignores(Ignored::NoTimestamp).is(State::Established);
+    t.gets("R 1").failed(Error::Reset);
+}
+
+/// RFC 7323, section 3.2: timestamps "SHOULD" be in a reset, and echo nothing where it acknowledges
+/// nothing.
+#[test]
+fn a_reset_has_a_timestamp_where_both_have_agreed_on_them() {
+    let mut t = timestamps();
+    t.at(1000).aborts().says("R 1 ts1001000:0");
+    let mut t = End::established(config());
+    t.aborts().says("R 1 nots");
+    // In SYN-SENT nothing is agreed on yet.
+    let mut t = End::connect(Config { timestamps: true, ..config() });
+    t.says("S 0").gets(". 1 a7").says("R 7 nots");
+    let mut t = End::listen(Config { timestamps: true, ..config() });
+    t.gets("S 0 ts5:0").says("S. 0 a1").gets(". 1 a7 ts6:0").says("R 7 ts1000000:0");
 }

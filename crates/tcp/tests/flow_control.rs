@@ -194,3 +194,14 @@ fn a_keep_alive_is_answered() {
     let mut t = End::established(config());
     t.gets(". 0 a1").says(". 1 a1").gets(". 0:1 a1").says(". 1 a1");
 }
+
+/// A peer that does not scale windows knows of 65,535 octets, however large the buffer: telling it
+/// so with each read would look like duplicate acknowledgements, of which three are a loss.
+#[test]
+fn reading_says_nothing_that_the_peer_knows() {
+    let mut t = End::connected(Config { receive_buffer: 1 << 20, ..config() }, "S. 0 a1 w10000");
+    t.gets(". 1:1001 a1").says(". 1 a1001 w65535").gets(". 1001:2001 a1").says(". 1 a2001 w65535");
+    for _ in 0..4 {
+        t.reads(500).says("");
+    }
+}

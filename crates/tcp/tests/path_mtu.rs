@@ -23,6 +23,22 @@ fn a_segment_has_what_the_smaller_of_both_sizes_leaves() {
     t.writes(1000).says(". 1:901 a1, P. 901:1001 a1");
 }
 
+/// Linux's TCP_MIN_SND_MSS: a peer that asks for single octets would make the sender keep an entry
+/// for each. Timestamps take 12 of the 48.
+#[test]
+fn no_peer_makes_segments_smaller_than_48_octets() {
+    for mss in [0, 1, 47] {
+        let t = End::connected(wire(1460), &format!("S. 0 a1 mss{mss}"));
+        assert_eq!(t.connection.max_payload(), 48);
+        let t = End::connected(Config { timestamps: true, ..wire(1460) }, "S. 0 a1 mss1 ts1:0");
+        assert_eq!(t.connection.max_payload(), 36);
+        let config = Config { count_options: false, ..wire(1460) };
+        let t = End::connected(config, &format!("S. 0 a1 mss{mss}"));
+        assert_eq!(t.connection.max_payload(), 48);
+    }
+    assert_eq!(End::connected(wire(1460), "S. 0 a1 mss49").connection.max_payload(), 49);
+}
+
 /// RFC 9293, section 3.7.1: "assume a default send MSS of 536 (…) for IPv4 or 1220 (…) for IPv6".
 #[test]
 fn a_peer_that_names_no_size_gets_the_default() {
@@ -113,6 +129,20 @@ fn there_is_a_least_size() {
     t.writes(1460).says("P. 1:1461 a1").too_big(68, 1).says(". 1:537 a1");
     assert!(t.events.contains(&Event::PathMtu { mtu: 576 }));
     t.too_big(68, 1).says("").ignores(Ignored::StaleMtu);
+}
+
+/// RFC 8201, section 4: "If a node receives a Packet Too Big message reporting a next-hop MTU that is
+/// less than the IPv6 minimum link MTU, it must discard it."
+#[test]
+fn no_ipv6_path_takes_less_than_1280_octets() {
+    let v6 = Config { isn: OURS.0, timestamps: false, nagle: false, ..Config::wire(IpVersion::V6) };
+    let mut t = End::connected(v6, "S. 0 a1 w65535 mss1440");
+    t.writes(1440).says("P. 1:1441 a1");
+    for mtu in [0, 68, 1279] {
+        t.too_big(mtu, 1).says("").ignores(Ignored::StaleMtu);
+    }
+    t.too_big(1280, 1).says(". 1:1221 a1");
+    assert!(t.events.contains(&Event::PathMtu { mtu: 1280 }));
 }
 
 /// RFC 1191, section 5: old routers name no size, and one falls to the next that occurs.

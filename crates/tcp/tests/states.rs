@@ -171,6 +171,28 @@ fn finishing_early_is_remembered() {
     t.says("F. 1 a1").is(State::FinWait1);
 }
 
+/// "The only thing that can arrive in this state is a retransmission of the remote FIN. Acknowledge
+/// it", even if it claims to lie further on.
+#[test]
+fn time_wait_acknowledges_a_fin_wherever_it_lies() {
+    let mut t = End::established(config());
+    t.finishes().says("F. 1 a1").gets("F. 1 a2").says(". 2 a2").is(State::TimeWait);
+    t.at(1000).gets("F. 2 a2").says(". 2 a2").is(State::TimeWait).timer_at(241_000);
+    t.at(2000).gets("F. 2:102 a2").says(". 2 a2").is(State::TimeWait).timer_at(242_000);
+}
+
+/// RFC 7323, section 2.2: without the peer's offer no window is scaled, also before the handshake is
+/// done; and another peer's offer counts anew.
+#[test]
+fn a_window_is_not_scaled_in_syn_received_unless_the_peer_offered_it() {
+    let mut t = End::listen(Config { receive_buffer: 1 << 20, ..config() });
+    t.gets("S 0").says("S. 0 a1 w65535 nows");
+    t.gets(". 70001 a1").says(". 1 a1 w65535").is(State::SynReceived);
+    t.gets("R 1").is(State::Listen);
+    t.gets("S 0 ws2").says("S. 0 a1 w65535 ws5");
+    t.gets(". 2000001 a1").says(". 1 a1 w32768").is(State::SynReceived);
+}
+
 /// Section 3.10.7.4, eighth check: TIME-WAIT answers a FIN that comes again, and begins anew.
 #[test]
 fn time_wait_answers_a_fin_that_comes_again() {

@@ -122,19 +122,20 @@ impl World {
             return;
         }
         let at = self.ends[end].connection.receive_offset(segment.seq);
-        let mut accepted = None;
+        let mut fresh = Vec::new();
         let mut observer = |_: Instant, event: &Event| {
-            if let Event::Arrived { offset, len, duplicate: false } = *event {
-                accepted = Some((offset, len));
+            if let Event::Fresh { offset, len } = *event {
+                fresh.push((offset, len));
             }
         };
         let End { connection, stored, read, .. } = &mut self.ends[end];
         connection.handle_segment(&segment, self.now, &mut observer);
-        if let Some((offset, len)) = accepted {
+        for (offset, len) in fresh {
             let skipped = offset - at.or(connection.receive_offset(segment.seq)).expect("accepted");
-            // Part of it may be old, and read.
-            for i in read.saturating_sub(offset)..u64::from(len) {
-                stored.insert(offset + i, payload[(skipped + i) as usize]);
+            assert!(offset >= *read, "{offset} was read already");
+            for i in 0..u64::from(len) {
+                let twice = stored.insert(offset + i, payload[(skipped + i) as usize]);
+                assert_eq!(twice, None, "a second time at {}", offset + i);
             }
         }
         self.pump(end);

@@ -37,6 +37,12 @@ impl Connection {
         self.receiver.window().room()
     }
 
+    /// Bounds what is promised to the peer from now on: the driver has memory for no more than
+    /// `octets` that are not read. What has been promised already is still accepted.
+    pub fn bound_receive_window(&mut self, octets: u64) {
+        self.receiver.bound_window(octets);
+    }
+
     /// Whether the peer has finished and everything up to its FIN has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.at_end()
@@ -54,8 +60,7 @@ impl Connection {
 
     /// The stream offset at which the payload of an arriving segment belongs, by its sequence
     /// number: none before the handshake, or when it lies behind the window. It may lie before what
-    /// was read. Whether the segment is accepted, and how much of it, says
-    /// [`Event::Arrived`](crate::Event::Arrived): only that may be stored.
+    /// was read. What of the segment may be stored says [`Event::Fresh`](crate::Event::Fresh).
     pub fn receive_offset(&self, seq: SeqNr) -> Option<u64> {
         if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;

@@ -5,7 +5,7 @@ use unruffled_units::Instant;
 use super::acceptance::acceptable;
 use super::{Connection, Error, State, ignore};
 use crate::observer::{Ignored, Observer};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Segment, Timestamps};
 
 /// More than a packet can hold.
 const TOO_LONG: u32 = 65_536;
@@ -52,6 +52,10 @@ impl Connection {
         if let Some(reason) = self.clock.refuses(segment, now) {
             if reason == Ignored::OldTimestamp {
                 self.answer_unacceptable(segment, offset, now, observer);
+            } else if flags.syn {
+                // A peer that has started anew, perhaps: it will reset this connection (RFC 5961,
+                // section 4).
+                self.challenge(now);
             }
             return Err(reason);
         }
@@ -88,11 +92,19 @@ impl Connection {
             }
             self.establish(segment, now);
         }
+        self.on_ack(segment, offset, now, observer)?;
+        // Only now: whoever does not know what was sent must not move TS.Recent, by which the peer
+        // itself would be refused (RFC 7323, section 5.3, R3; RFC 5961, section 5).
         self.clock.remember(segment, offset, self.receiver.last_acknowledged(), now);
         self.heard(now);
-        self.on_ack(segment, offset, now, observer)?;
         if segment.len == 0 && !flags.fin {
             return Ok(());
+        }
+        if flags.fin && self.state == State::TimeWait {
+            // "The only thing that can arrive in this state is a retransmission of the remote FIN.
+            // Acknowledge it, and restart the 2 MSL timeout."
+            self.receiver.demand_ack();
+            self.restart_time_wait(now);
         }
         if !self.state.receives() {
             return if segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
@@ -148,6 +160,14 @@ impl Connection {
         if self.challenges.allows(now) {
             self.receiver.demand_ack();
         }
+    }
+
+    /// A reset of a connection with timestamps has them as well; without an acknowledgement it
+    /// echoes nothing (RFC 7323, section 3.2).
+    pub(super) fn stamped(&self, reset: Segment, now: Instant) -> Segment {
+        let agreed = !matches!(self.state, State::Listen | State::SynSent);
+        let stamps = self.clock.option(now).filter(|_| agreed);
+        Segment { timestamps: stamps.map(|stamps| Timestamps { echo: 0, ..stamps }), ..reset }
     }
 
     /// The reset by which this end tears the connection down.

@@ -3,6 +3,7 @@
 
 use unruffled_units::Instant;
 
+use super::path_mtu::LEAST_MSS;
 use super::timers::Timer;
 use super::{Connection, Error, State, ignore, reset_for};
 use crate::SeqNr;
@@ -32,6 +33,11 @@ impl Handshake {
     pub(super) fn demand_again(&mut self) {
         self.due = true;
         self.resent = true;
+    }
+
+    /// The driver has sent it, first at `first` and then `retries` times more.
+    pub(super) fn led(&mut self, first: Option<Instant>, retries: u32) {
+        (self.first, self.retries, self.resent) = (first, retries, retries > 0);
     }
 
     /// Whether one is to leave now.
@@ -93,10 +99,14 @@ impl Connection {
         }
     }
 
-    fn read_syn(&mut self, segment: &Segment, now: Instant) {
+    pub(super) fn read_syn(&mut self, segment: &Segment, now: Instant) {
         self.peer_isn = segment.seq;
         self.sack = self.sack_offered && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;
+        if segment.window_scale.is_none() {
+            // Not even before the handshake is done (RFC 7323, section 2.2).
+            self.receiver.without_scale();
+        }
         self.handshake.peer_mss = segment.mss;
         self.clock.agree(segment.timestamps, now);
         // The window of a SYN is never scaled.
@@ -131,20 +141,22 @@ impl Connection {
         if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
             self.sender.sample_rtt(now.since(first), now);
         }
+        if self.config.heed_lost_syn && self.handshake.retries > 0 {
+            self.sender.after_lost_syn();
+        }
         self.handshake.due = false;
         self.timers.stop(Timer::Handshake);
         self.answered(now);
         if !self.sack {
-            self.sender.without_sack();
+            self.sender.without_sack(now);
         }
-        match self.handshake.scale_offered {
+        if let Some(scale) = self.handshake.scale_offered {
             // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
-            Some(scale) => self.peer_window.scale = scale.min(14),
-            None => self.receiver.without_scale(),
+            self.peer_window.scale = scale.min(14);
         }
-        let peer_mss = self.handshake.peer_mss.map(|mss| u32::from(mss.max(1)));
+        let peer_mss = self.handshake.peer_mss.map(u32::from);
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
-            self.max_segment = self.max_segment.min(mss);
+            self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
         }
         self.sender.set_mss(self.payload(0));
         let window = if segment.flags.syn {
@@ -160,7 +172,7 @@ impl Connection {
     /// The peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
         if self.config.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         self.handshake.retries += 1;
@@ -176,6 +188,8 @@ impl Connection {
         self.timers.stop(Timer::Handshake);
         self.timers.stop(Timer::GiveUp);
         self.clock = super::Clock::new(&self.config);
+        // Nothing has arrived: what was agreed on is forgotten, the scale among it.
+        self.receiver = Self::receiver(&self.config);
     }
 
     /// The SYN, or the SYN-ACK.

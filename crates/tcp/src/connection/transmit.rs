@@ -10,8 +10,8 @@ use crate::sender::Transmission;
 impl Connection {
     /// The next segment to send, if any.
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if self.reset.is_some() {
-            return self.reset.take();
+        if let Some(reset) = self.reset.take() {
+            return Some(self.stamped(reset, now));
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -93,7 +93,7 @@ impl Connection {
     /// A segment from `offset` with room for `len` octets that acknowledges all that has arrived.
     fn header(&mut self, offset: u64, len: u32, now: Instant) -> Segment {
         let mut sack = SackBlocks::default();
-        if self.sack {
+        if self.sack && self.receiver.block_count() > 0 {
             let origin = self.peer_isn.add(1);
             let limit = self.blocks_beside(len);
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));

@@ -23,6 +23,11 @@ pub(crate) struct Fixed {
 }
 
 impl Fixed {
+    /// The standard's.
+    pub(crate) fn standard() -> Self {
+        Self { dupthresh: DUPTHRESH }
+    }
+
     pub(crate) fn build(values: &Values<'_>) -> Box<dyn LossDetector> {
         Box::new(Self { dupthresh: values.segments("dupthresh") })
     }

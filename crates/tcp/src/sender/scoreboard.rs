@@ -29,8 +29,10 @@ pub(crate) struct Entry {
     pub(crate) start: u64,
     /// Octets.
     pub(crate) len: u32,
-    /// How far on to look for a segment that is not SACKed: 0 when this one is not.
+    /// How far on, and how far back, to look for a segment that is not SACKed: 0 when this one is
+    /// not.
     skip: u32,
+    skip_back: u32,
     /// Last transmission.
     pub(crate) sent: Instant,
     pub(super) links: Links,
@@ -120,16 +122,25 @@ impl Scoreboard {
     }
 
     /// The last segment sent that is not SACKed.
-    pub(crate) fn last_unsacked(&self) -> Option<(SegNo, &Entry)> {
-        let (index, entry) = self.entries.iter().enumerate().rev().find(|(_, e)| !e.sacked)?;
-        Some((self.base + index as u64, entry))
+    pub(crate) fn last_unsacked(&mut self) -> Option<(SegNo, &Entry)> {
+        let mut index = self.entries.len().checked_sub(1)?;
+        // Path halving, as in `find_unsacked`.
+        while let back @ 1.. = self.entries[index].skip_back as usize {
+            let before = index.checked_sub(back)?;
+            self.entries[index].skip_back += self.entries[before].skip_back;
+            index = before;
+        }
+        Some((self.base + index as u64, &self.entries[index]))
     }
 
     /// Whether every octet of `left..right` has been SACKed.
-    pub(crate) fn is_sacked(&self, left: u64, right: u64) -> bool {
+    pub(crate) fn is_sacked(&mut self, left: u64, right: u64) -> bool {
         let from = self.entries.partition_point(|e| e.end() <= left);
-        let mut covered = self.entries.range(from..).take_while(|e| e.start < right).peekable();
-        covered.peek().is_some() && covered.all(|e| e.sacked)
+        if self.entries.get(from).is_none_or(|e| e.start >= right) {
+            return false;
+        }
+        let hole = self.find_unsacked(self.base + from as u64);
+        hole >= self.end() || self.entry(hole).start >= right
     }
 
     pub(crate) fn entry(&self, number: SegNo) -> &Entry {
@@ -148,6 +159,7 @@ impl Scoreboard {
             start,
             len,
             skip: 0,
+            skip_back: 0,
             sent: now,
             links: Links::LOOSE,
             sacked: false,
@@ -177,7 +189,7 @@ impl Scoreboard {
     pub(crate) fn forget_sacks(&mut self) {
         for entry in &mut self.entries {
             entry.sacked = false;
-            entry.skip = 0;
+            (entry.skip, entry.skip_back) = (0, 0);
         }
         self.sacked = 0;
         self.sacked_from_edge = 0;

@@ -535,6 +535,45 @@ proptest! {
             let last = model.segments.iter().rposition(|s| !s.sacked);
             let last = last.map(|i| model.base + i as u64);
             prop_assert_eq!(board.last_unsacked().map(|(number, _)| number), last);
+            let near = |n: u64| una.saturating_sub(1500) + n % 40 * 300;
+            for (left, right) in [(0, 3), (5, 9), (2, 30), (7, 8)].map(|(l, r)| (near(l), near(r))) {
+                let meets = |s: &&Segment| s.start < right && s.start + u64::from(s.len) > left;
+                let mut met = model.segments.iter().filter(meets).peekable();
+                let all = met.peek().is_some() && met.all(|s| s.sacked);
+                prop_assert_eq!(board.is_sacked(left, right), all, "{}..{}", left, right);
+            }
         }
     }
+}
+
+/// A peer that SACKs everything but the first segment, and sends DSACKs of all of it, does not make
+/// each acknowledgement cost as much as there is in flight.
+#[test]
+fn runs_are_stepped_over_both_ways() {
+    const SEGMENTS: u64 = 20_000;
+    let mut board = Scoreboard::new();
+    for n in 0..SEGMENTS {
+        board.push(n * 10, 10, Instant::ZERO);
+    }
+    let whole = (10, SEGMENTS * 10);
+    board.acknowledge(
+        0,
+        &[whole],
+        SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX },
+        |_| (),
+    );
+    assert!(board.is_sacked(whole.0, whole.1) && !board.is_sacked(0, whole.1));
+    assert_eq!(board.last_unsacked().map(|(number, _)| number), Some(0));
+    let steps = |board: &mut Scoreboard| {
+        let (mut steps, mut index) = (0, SEGMENTS as usize - 1);
+        while board.entries[index].skip_back > 0 {
+            index -= board.entries[index].skip_back as usize;
+            steps += 1;
+        }
+        steps
+    };
+    for _ in 0..20 {
+        board.last_unsacked();
+    }
+    assert!(steps(&mut board) <= 2, "{} steps", steps(&mut board));
 }

@@ -22,7 +22,20 @@ pub(crate) struct Transmission {
 
 impl Sender {
     /// The next segment that may leave at `now`, if any.
+    #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        // Every second poll of a sender and every poll of a receiver ends here.
+        if self.phase == Phase::Open
+            && self.tcp_pr.is_none()
+            && !self.probe.is_due()
+            && !self.has_new()
+        {
+            return None;
+        }
+        self.next_transmission(now)
+    }
+
+    fn next_transmission(&mut self, now: Instant) -> Option<Transmission> {
         if self.tcp_pr.is_some() {
             return self.flush_cwnd(now);
         }
@@ -31,6 +44,7 @@ impl Sender {
         }
         match self.phase {
             Phase::Open => {
+                self.restart_after_idle(now);
                 let duplicates = self.board.sacked().max(self.dupacks);
                 let cwnd = self.held_window.unwrap_or(self.window.cwnd);
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
@@ -114,6 +128,7 @@ impl Sender {
         self.forget_probe();
         self.board.push(offset, len as u32, now);
         self.nxt += len;
+        self.last_sent = Some(now);
         self.start_retransmit_timer(now);
         if self.parts.probes {
             self.schedule_probe(now);
@@ -127,6 +142,7 @@ impl Sender {
         let range = (offset, offset + u64::from(len));
         self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
         self.board.retransmit(number, now);
+        self.last_sent = Some(now);
         self.eifel.on_retransmit(now);
         self.start_retransmit_timer(now);
         self.transmission(offset, len, Some(cause))
@@ -156,7 +172,7 @@ impl Sender {
         if self.una <= self.rescued_to || last.retransmitted {
             return None;
         }
-        let Phase::Recovery { point } = self.phase else { return None };
+        let Phase::Recovery { point, .. } = self.phase else { return None };
         self.rescued_to = point;
         Some(self.retransmit(number, Cause::FastRetransmit, now))
     }

@@ -24,6 +24,21 @@ impl Ranges {
         self.0.range(..=left).next_back().is_some_and(|(_, &r)| right <= r)
     }
 
+    /// Takes out `left..right`, which is one of its ranges, or the end of one.
+    pub fn remove(&mut self, left: u64, right: u64) {
+        let held = self.0.range(..=left).next_back().map(|(&l, &r)| (l, r));
+        let Some((l, _)) = held.filter(|&(_, r)| r == right) else {
+            panic!("{left}..{right} was not held")
+        };
+        self.0.remove(&l);
+        self.add(l, left);
+    }
+
+    /// Whether any of `left..right` is in it.
+    pub fn meet(&self, left: u64, right: u64) -> bool {
+        self.0.range(..right).next_back().is_some_and(|(_, &r)| r > left)
+    }
+
     /// The first offset that is not in it.
     pub fn prefix(&self) -> u64 {
         self.0.get(&0).copied().unwrap_or(0)

@@ -1,5 +1,6 @@
 //! A stack with some peers, who send what they like, and applications, who do what they like. Every
-//! octet is what its place in the stream says, on the way in and on the way out; who waits is woken;
+//! octet is what its place in the stream says, on the way in and on the way out, though the peers lie in
+//! every octet that they send a second time or in a segment that is not acceptable; who waits is woken;
 //! and when all have gone nothing is left.
 
 mod application;
@@ -11,7 +12,7 @@ use std::task::Waker;
 use unruffled_tcp::{Connection, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant};
 use unruffled_wire::codec::{Checksums, Packet, decode};
-use unruffled_wire::stack::{Departure, ListenerId, Stack, StackConfig};
+use unruffled_wire::stack::{Departure, Limits, ListenerId, Stack, StackConfig};
 
 use crate::input::{Bits, Input};
 use application::Held;
@@ -34,6 +35,8 @@ struct World {
     /// Packets that may leave before something else happens, and whether they leave joined.
     room: usize,
     offload: bool,
+    /// Octets of memory that the stack may take.
+    budget: usize,
     /// All that wanted to leave has left.
     drained: bool,
     /// The states that held connections were in.
@@ -65,7 +68,7 @@ impl World {
         let mut config =
             StackConfig::new(addresses.to_vec(), variant.expect("a row")).expect("randomness");
         // Initial sequence numbers that stay the same.
-        config.key = [7; 16];
+        config.key = [7; 16].into();
         config.mtu = input.choose(&[1500, 1280, 9000, 68, 65_535]);
         config.send_buffer = input.choose(&[1 << 16, 1000, 1 << 20]);
         let mut on = Bits::of(input.byte());
@@ -75,7 +78,19 @@ impl World {
         connection.nagle = !on.next();
         connection.delayed_ack = connection.delayed_ack.filter(|_| !on.next());
         let offload = on.next();
+        if on.next() {
+            // There is little of everything.
+            config.limits = Limits {
+                octets: 50_000,
+                connections: 3,
+                requests: 1,
+                time_waits: 1,
+                orphans: 1,
+                ..config.limits
+            };
+        }
         let mtu = usize::from(config.mtu);
+        let budget = config.limits.octets;
         let mut stack = Stack::new(config);
         let listeners = listen(&mut stack);
         let peers = ["[fd00::1]:1000", "[fd00::1]:1001", "10.0.0.1:1000", "10.0.0.1:1001"]
@@ -89,6 +104,7 @@ impl World {
             held: Vec::new(),
             room: usize::MAX,
             offload,
+            budget,
             drained: true,
             seen: Vec::new(),
             verbose: std::env::var_os("UNRUFFLED_TRACE").is_some(),
@@ -152,11 +168,28 @@ impl World {
 
     fn arrives(&mut self, peer: usize, segment: &Segment) {
         self.tell("gets", (peer, segment));
-        let packet = self.peers[peer].packet(segment);
+        let packet = self.peers[peer].packet(segment, self.known(peer, segment));
         let urgent = self.stack.receive(&packet, Checksums::Trust, self.now);
         if urgent {
             self.pump();
         }
+    }
+
+    /// How many of the segment's first octets must not come through, because the stack has them
+    /// already, or because the segment is not acceptable whatever its numbers: they are forged.
+    fn known(&self, peer: usize, segment: &Segment) -> u32 {
+        let flags = segment.flags;
+        if !flags.ack || flags.rst || flags.syn {
+            return segment.len;
+        }
+        let connection = self.held.iter().find_map(|held| {
+            let ends = self.stack.ends(held.id)?;
+            self.peers[peer].speaks_to(ends).then(|| self.stack.connection(held.id))?
+        });
+        let Some(connection) = connection else { return 0 };
+        let Some(offset) = connection.receive_offset(segment.seq) else { return 0 };
+        let known = connection.received().saturating_sub(offset);
+        known.min(u64::from(segment.len)) as u32
     }
 
     /// What wants to leave leaves.
@@ -214,6 +247,7 @@ impl World {
 
     /// How things stand.
     fn look(&mut self) {
+        assert!(self.stack.octets() <= self.budget, "more memory than there is");
         let mut wakers = Vec::new();
         self.stack.take_wakers(&mut wakers);
         wakers.into_iter().for_each(Waker::wake);
@@ -261,6 +295,7 @@ impl World {
         }
         assert_eq!(self.stack.poll_timeout(), None, "they do not end");
         assert_eq!(self.stack.connections(), 0, "some are left");
+        assert_eq!(self.stack.octets(), 0, "some memory is not given back");
     }
 }
 

@@ -47,7 +47,8 @@ impl Scoreboard {
         for entry in &self.entries {
             first.push(self.base + entries.len() as u64);
             if !too_big(entry) {
-                entries.push_back(Entry { skip: u32::from(entry.sacked), ..entry.clone() });
+                let skip = u32::from(entry.sacked);
+                entries.push_back(Entry { skip, skip_back: skip, ..entry.clone() });
                 continue;
             }
             let mut start = entry.start;

@@ -93,7 +93,7 @@ impl Scoreboard {
                 self.sacked_from_edge += u32::from(number >= self.edge);
                 let entry = &mut self.entries[(number - self.base) as usize];
                 entry.sacked = true;
-                entry.skip = 1;
+                (entry.skip, entry.skip_back) = (1, 1);
                 number += 1;
             }
         }

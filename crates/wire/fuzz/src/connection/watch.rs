@@ -139,15 +139,27 @@ impl Watch {
             self.offered = self.offered.max(ack + (u64::from(segment.window) << scale));
             self.highest = self.highest.max(at);
         }
+        let within = |offset: u64, len: u32| {
+            let (from, to) = (offset as i64, offset as i64 + i64::from(len));
+            assert!(at <= from && to <= at + i64::from(segment.len), "{from}..{to}, of {at}");
+        };
+        let mut any = false;
         for event in &self.events {
             match *event {
+                Event::Fresh { offset, len } => {
+                    let end = offset + u64::from(len);
+                    within(offset, len);
+                    assert!(accepted && flags.ack && !flags.rst && !flags.syn, "not acceptable");
+                    assert!(len > 0 && !self.arrived.meet(offset, end), "{offset}..{end} again");
+                    self.arrived.add(offset, end);
+                    any = true;
+                }
+                Event::Discarded { offset, len } => self.arrived.remove(offset, offset + len),
                 Event::Arrived { offset, len, duplicate } => {
-                    let (from, to) = (offset as i64, offset as i64 + i64::from(len));
-                    let within = at <= from && to <= at + i64::from(segment.len);
-                    assert!(within, "{from}..{to} of a segment at {at}");
+                    within(offset, len);
+                    assert_eq!(duplicate, !any, "whether any of {offset} + {len} is new");
                     let known = self.arrived.contain(offset, offset + u64::from(len));
-                    assert_eq!(known, duplicate, "whether {from}..{to} is new");
-                    self.arrived.add(offset, offset + u64::from(len));
+                    assert!(known, "some of {offset} + {len} is missing");
                 }
                 Event::Delivered { len } => self.delivered += len,
                 _ => {}

@@ -6,6 +6,7 @@ use etherparse::PacketBuilder;
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
 use unruffled_units::Instant;
 use unruffled_wire::codec::{Arrival, encode};
+use unruffled_wire::stack::FourTuple;
 
 use super::{PORT, octet, ours};
 use crate::input::Input;
@@ -40,6 +41,11 @@ impl Peer {
 
     fn local(&self) -> SocketAddr {
         SocketAddr::new(ours(self).ip(), self.to)
+    }
+
+    /// Whether its packets go to the connection with these ends.
+    pub(super) fn speaks_to(&self, ends: FourTuple) -> bool {
+        ends.remote == self.at && ends.local == self.local()
     }
 
     /// A packet for this peer has left.
@@ -106,10 +112,15 @@ impl Peer {
         syn
     }
 
-    /// The packet that carries `segment`.
-    pub(super) fn packet(&self, segment: &Segment) -> Vec<u8> {
-        let payload: Vec<u8> =
-            (0..segment.len).map(|i| octet(u64::from(segment.seq.add(i).0))).collect();
+    /// The packet that carries `segment`, whose first `lies` octets are others than their numbers
+    /// say.
+    pub(super) fn packet(&self, segment: &Segment, lies: u32) -> Vec<u8> {
+        let payload: Vec<u8> = (0..segment.len)
+            .map(|i| {
+                let truth = octet(u64::from(segment.seq.add(i).0));
+                if i < lies { !truth } else { truth }
+            })
+            .collect();
         let mut packet = Vec::new();
         let (from, to) = (self.at, self.local());
         let mut segment = *segment;

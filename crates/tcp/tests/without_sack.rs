@@ -1,0 +1,49 @@
+//! Peers that do not know SACK: senders that live by it fall back to RFC 5681 and RFC 6582.
+
+mod wire;
+
+use unruffled_tcp::{Config, Event};
+use wire::{End, config};
+
+fn end(name: &str, window: u32) -> End {
+    let config = Config { initial_window: window, ..config() };
+    End::connected_as(name, config, "S. 0 a1 w10000 mss1000")
+}
+
+/// RFC 8985, section 4: "RACK-TLP requires SACK"; RFC 5681, section 3.2.
+#[test]
+fn three_duplicates_begin_fast_retransmit() {
+    for name in ["sack", "rack", "quic", "rack+cubic+f-rto"] {
+        let mut t = end(name, 4);
+        t.writes(4000).says(". 1:1001 a1, . 1001:2001 a1, . 2001:3001 a1, P. 3001:4001 a1");
+        t.gets(". 1 a1").says("").gets(". 1 a1").says("");
+        t.gets(". 1 a1").says(". 1:1001 a1");
+        assert!(t.events.contains(&Event::FastRetransmit), "{name}");
+        t.gets(". 1 a4001").says("");
+        assert!(t.events.contains(&Event::Recovered), "{name}");
+    }
+}
+
+/// The first two of six are lost: a partial acknowledgement resends the second (RFC 6582).
+#[test]
+fn a_partial_acknowledgement_resends_the_next_hole() {
+    for name in ["rack", "quic"] {
+        let mut t = end(name, 6);
+        t.writes(6000);
+        let all: Vec<String> =
+            (0..6).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001)).collect();
+        t.says(&all.join(", ").replace(". 5001", "P. 5001"));
+        t.gets(". 1 a1").says("").gets(". 1 a1").says("").gets(". 1 a1").says(". 1:1001 a1");
+        t.gets(". 1 a1").says("").gets(". 1 a1001").says(". 1001:2001 a1").gets(". 1 a6001");
+        assert!(t.events.contains(&Event::Recovered), "{name}");
+    }
+}
+
+/// Section 7: the tail loss probe needs SACK; the timeout does not.
+#[test]
+fn there_is_no_tail_loss_probe() {
+    let mut t = end("rack", 4);
+    t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1").timer_at(1000);
+    t.timer().says(". 1:1001 a1");
+    assert!(t.events.contains(&Event::Timeout));
+}
