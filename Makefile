@@ -3,8 +3,8 @@
 # make test        all tests; fetches tshark where it can
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
-# make packetdrill  Google's packetdrill against the stack: fetches it where it can
 # make hostile     what hostile peers cost the stack in memory and time, as a table
+# make packetdrill  Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
@@ -15,8 +15,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz hostile packetdrill packetdrill-tools
-.PHONY: bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build test test-tools lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
