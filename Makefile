@@ -4,7 +4,7 @@
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
 # make hostile     what hostile peers cost the stack in memory and time, as a table
-# make packetdrill  Google's packetdrill against the stack: fetches it where it can
+# make packetdrill Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
