@@ -385,6 +385,7 @@ impl Sender {
     }
 
     /// Tells how the sender stands after an acknowledgement.
+    #[inline]
     fn tell_state(
         &self,
         dupthresh: Option<u32>,
