@@ -21,7 +21,9 @@ mod timers;
 pub mod variant;
 
 pub use config::{Config, IpVersion, KeepAlive};
-pub use connection::{Connection, Error, State, Unreachable, reset_for};
+pub use connection::{
+    Connection, Error, State, TimeWait, Unreachable, Verdict, reset_for, syn_ack,
+};
 pub use isn::{initial_sequence_number, timestamp_offset};
 pub use observer::{Event, Ignored, Observer};
 pub use parameter::{Parameter, Unit};
