@@ -5,7 +5,7 @@ use std::os::raw::c_int;
 use std::task::{Poll, Waker};
 
 use unruffled_tcp::State;
-use unruffled_wire::stack::StackError;
+use unruffled_wire::stack::{ConnectionId, StackError};
 
 use crate::clock::{host, until};
 use crate::descriptor::Kind;
@@ -117,7 +117,7 @@ pub(crate) fn receive(fd: c_int, out: &mut [u8], flags: c_int) -> Result<usize, 
         let mut peeked = std::mem::take(&mut host.descriptors.get_mut(&fd)?.peeked);
         let known = peeked.len().min(out.len());
         out[..known].copy_from_slice(&peeked[..known]);
-        let answer = match host.stack().poll_read(id, Waker::noop(), &mut out[known..]) {
+        let answer = match read_all(host, id, &mut out[known..]) {
             Poll::Ready(Ok(read)) => Some(Ok(known + read)),
             _ if known > 0 => Some(Ok(known)),
             Poll::Pending if deaf => Some(Ok(0)),
@@ -136,6 +136,18 @@ pub(crate) fn receive(fd: c_int, out: &mut [u8], flags: c_int) -> Result<usize, 
     answer.unwrap_or(Err(libc::EAGAIN))
 }
 
+/// All that can be read at once; the stack gives it in pieces.
+fn read_all(host: &mut Host, id: ConnectionId, out: &mut [u8]) -> Poll<Result<usize, StackError>> {
+    let mut done = 0;
+    loop {
+        match host.stack().poll_read(id, Waker::noop(), &mut out[done..]) {
+            Poll::Ready(Ok(read)) if read > 0 => done += read,
+            _ if done > 0 => return Poll::Ready(Ok(done)),
+            other => return other,
+        }
+    }
+}
+
 pub(crate) fn send(fd: c_int, data: &[u8], flags: c_int) -> Result<usize, Errno> {
     let (id, nonblocking) = {
         let mut host = host();
@@ -144,16 +156,23 @@ pub(crate) fn send(fd: c_int, data: &[u8], flags: c_int) -> Result<usize, Errno>
     };
     let wait = !nonblocking && flags & libc::MSG_DONTWAIT == 0;
     let mut done = 0;
-    let answer =
-        until(wait, None, |host| match host.stack().poll_write(id, Waker::noop(), &data[done..]) {
-            Poll::Pending => None,
-            Poll::Ready(Ok(written)) => {
-                done += written;
-                (done == data.len() || !wait).then_some(Ok(done))
+    let answer = until(wait, None, |host| {
+        // The stack takes what it is given in pieces.
+        loop {
+            match host.stack().poll_write(id, Waker::noop(), &data[done..]) {
+                Poll::Ready(Ok(written)) => done += written,
+                Poll::Pending if done > 0 && !wait => return Some(Ok(done)),
+                Poll::Pending => return None,
+                Poll::Ready(Err(_)) if done > 0 => return Some(Ok(done)),
+                Poll::Ready(Err(error)) => {
+                    return Some(tell_once(host, fd, error, Err(libc::EPIPE)));
+                }
             }
-            Poll::Ready(Err(_)) if done > 0 => Some(Ok(done)),
-            Poll::Ready(Err(error)) => Some(tell_once(host, fd, error, Err(libc::EPIPE))),
-        });
+            if done == data.len() {
+                return Some(Ok(done));
+            }
+        }
+    });
     answer.unwrap_or(Err(libc::EAGAIN))
 }
 
