@@ -24,9 +24,11 @@ mod challenge;
 mod close;
 mod handshake;
 mod idle;
+mod passive;
 mod path_mtu;
 mod reset;
 mod state;
+mod time_wait;
 mod timers;
 mod timestamps;
 mod transmit;
@@ -48,8 +50,10 @@ use path_mtu::TIMESTAMPS;
 use timers::{Timer, Timers};
 use timestamps::Clock;
 
+pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
+pub use time_wait::{TimeWait, Verdict};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -96,8 +100,8 @@ impl Connection {
     }
 
     fn new(config: Config, variant: &Variant, state: State) -> Self {
-        let sack = variant.row().acks == crate::variant::Acks::Sack;
-        let config = Config { timestamps: config.timestamps || variant.eifel(), ..config };
+        let sack = variant.takes_sack();
+        let config = variant.settings(config);
         Self {
             state,
             error: None,

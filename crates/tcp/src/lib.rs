@@ -21,7 +21,7 @@ mod timers;
 pub mod variant;
 
 pub use config::{Config, IpVersion, KeepAlive};
-pub use connection::{Connection, Error, State, reset_for};
+pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
 pub use isn::initial_sequence_number;
 pub use observer::{Event, Ignored, Observer};
 pub use parameter::{Parameter, Unit};

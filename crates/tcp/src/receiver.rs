@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use crate::observer::{Event, Observer};
-use window::ReceiveWindow;
+pub(crate) use window::ReceiveWindow;
 
 /// How many ranges are remembered as recently changed; an option holds at most four.
 const RECENT: usize = 8;
@@ -92,6 +92,11 @@ impl Receiver {
     /// What the peer may send, and how it is told.
     pub(crate) fn window(&self) -> &ReceiveWindow {
         &self.window
+    }
+
+    /// The driver has memory for so many octets that are not read.
+    pub(crate) fn bound_window(&mut self, octets: u64) {
+        self.window.bound(octets);
     }
 
     /// The window field of the acknowledgement that leaves now.

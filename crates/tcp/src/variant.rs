@@ -324,6 +324,16 @@ impl Variant {
         self.eifel
     }
 
+    /// Whether it is told by SACK blocks what arrived.
+    pub(crate) fn takes_sack(&self) -> bool {
+        self.row.acks == Acks::Sack
+    }
+
+    /// The settings of a connection with this sender.
+    pub(crate) fn settings(&self, config: Config) -> Config {
+        Config { timestamps: config.timestamps || self.eifel(), ..config }
+    }
+
     pub(crate) fn f_rto(&self) -> bool {
         self.f_rto
     }

@@ -4,8 +4,8 @@
 //! its low bits. Storage starts empty and doubles up to the capacity as it is needed: idle
 //! connections cost nothing, and a connection at full speed allocates nothing.
 
-/// Storage of the smallest ring that holds anything.
-const LEAST: usize = 16 << 10;
+/// Storage of the smallest ring that holds anything: two segments, which are acknowledged at once.
+pub(crate) const LEAST: usize = 4 << 10;
 
 /// A ring of octets, of which those in `start..start + storage` have a place.
 #[derive(Debug)]
@@ -25,22 +25,41 @@ impl Ring {
         offset as usize & (self.storage.len() - 1)
     }
 
+    /// Storage in which `octets` have room; they are within the capacity.
+    fn storage_for(&self, octets: usize) -> usize {
+        octets.next_power_of_two().clamp(LEAST.min(self.capacity), self.capacity)
+    }
+
     /// Makes room for all octets before `end`; `end` is within the capacity.
     fn reserve(&mut self, end: u64) {
         let wanted = (end - self.start) as usize;
         debug_assert!(wanted <= self.capacity, "beyond the ring's capacity");
-        if wanted <= self.storage.len() {
-            return;
+        if wanted > self.storage.len() {
+            self.resize(self.storage_for(wanted));
         }
-        let len = wanted.next_power_of_two().clamp(LEAST.min(self.capacity), self.capacity);
-        let old = self.storage.len() as u64;
-        let mut bigger = Self { storage: vec![0; len], ..*self };
-        if old > 0 {
-            let (a, b) = self.slices(self.start, self.start + old);
-            bigger.put(self.start, a);
-            bigger.put(self.start + a.len() as u64, b);
+    }
+
+    /// Gives the ring `len` octets of storage; what it holds has room in them.
+    fn resize(&mut self, len: usize) {
+        let kept = self.storage.len().min(len) as u64;
+        let mut other = Self { storage: vec![0; len], ..*self };
+        if kept > 0 {
+            let (a, b) = self.slices(self.start, self.start + kept);
+            other.put(self.start, a);
+            other.put(self.start + a.len() as u64, b);
         }
-        *self = bigger;
+        *self = other;
+    }
+
+    /// Gives back storage that the octets before `end` do not need: all of it, or all but what is
+    /// twice as much.
+    fn shrink(&mut self, end: u64) {
+        let held = end.saturating_sub(self.start) as usize;
+        if held == 0 {
+            self.storage = Vec::new();
+        } else if self.storage_for(2 * held) < self.storage.len() {
+            self.resize(self.storage_for(2 * held));
+        }
     }
 
     /// Copies `data` to `offset`; room has been made.
@@ -99,14 +118,45 @@ impl SendBuffer {
         self.ring.capacity
     }
 
+    /// Offset of the first octet that is held.
+    pub fn start(&self) -> u64 {
+        self.ring.start
+    }
+
     /// Offset behind the last octet written.
     pub fn end(&self) -> u64 {
         self.end
     }
 
+    /// Octets of memory that it takes.
+    pub fn storage(&self) -> usize {
+        self.ring.storage.len()
+    }
+
+    /// Octets that can be written now if its storage may grow to `most`.
+    pub fn free_within(&self, most: usize) -> usize {
+        self.room_within(most).saturating_sub(self.len())
+    }
+
+    /// Octets that it can hold if its storage may grow to `most`.
+    pub fn room_within(&self, most: usize) -> usize {
+        let most = most.checked_ilog2().map_or(0, |log| 1 << log);
+        self.storage().max(most).min(self.ring.capacity)
+    }
+
+    /// Gives back storage that is not needed for what is held.
+    pub fn shrink(&mut self) {
+        self.ring.shrink(self.end);
+    }
+
     /// Appends as much of `data` as there is room for, and says how much that was.
     pub fn write(&mut self, data: &[u8]) -> usize {
-        let data = &data[..data.len().min(self.free())];
+        self.write_within(data, usize::MAX)
+    }
+
+    /// As [`SendBuffer::write`], and its storage grows to `most` at the most.
+    pub fn write_within(&mut self, data: &[u8], most: usize) -> usize {
+        let data = &data[..data.len().min(self.free_within(most))];
         let end = self.end + data.len() as u64;
         self.ring.reserve(end);
         self.ring.put(self.end, data);
@@ -131,12 +181,36 @@ impl SendBuffer {
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     ring: Ring,
+    /// Nothing is held from here on.
+    top: u64,
 }
 
 impl ReceiveBuffer {
     /// Holds up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
-        Self { ring: Ring::new(capacity) }
+        Self { ring: Ring::new(capacity), top: 0 }
+    }
+
+    /// Octets of memory that it takes.
+    pub fn storage(&self) -> usize {
+        self.ring.storage.len()
+    }
+
+    /// Octets of memory that it takes once it holds all octets before `end`.
+    pub fn storage_until(&self, end: u64) -> usize {
+        let held = end.clamp(self.ring.start, self.limit()) - self.ring.start;
+        if held == 0 { self.storage() } else { self.ring.storage_for(held as usize) }
+            .max(self.storage())
+    }
+
+    /// Whether nothing is held, in order or not.
+    pub fn is_empty(&self) -> bool {
+        self.top <= self.ring.start
+    }
+
+    /// Gives back storage that is not needed for what is held.
+    pub fn shrink(&mut self) {
+        self.ring.shrink(self.top);
     }
 
     /// First offset that the application has not read.
@@ -159,6 +233,7 @@ impl ReceiveBuffer {
             return;
         }
         self.ring.reserve(to);
+        self.top = self.top.max(to);
         self.ring.put(from, &data[(from - offset) as usize..(to - offset) as usize]);
     }
 
@@ -222,6 +297,29 @@ mod tests {
     }
 
     #[test]
+    fn storage_is_given_back_and_what_is_held_stays() {
+        let mut buffer = ReceiveBuffer::new(4 << 20);
+        buffer.write(0, &stream(0, 100_000));
+        let mut out = vec![0; 99_000];
+        buffer.read(100_000, &mut out);
+        buffer.write(100_500, &stream(100_500, 10));
+        assert_eq!(buffer.storage(), 128 << 10);
+        buffer.shrink();
+        assert_eq!(buffer.storage(), LEAST, "twice 1510 octets");
+        buffer.write(100_000, &stream(100_000, 500));
+        assert_eq!(buffer.read(100_510, &mut out), 1510);
+        assert_eq!(out[..1510], stream(99_000, 1510));
+        buffer.shrink();
+        assert_eq!(buffer.storage(), 0);
+        let mut buffer = SendBuffer::new(1 << 16);
+        assert_eq!(buffer.write_within(&stream(0, 10_000), 5000), 4096);
+        assert_eq!(buffer.write_within(&[1], 5000), 0, "a power of two");
+        buffer.release(4096);
+        buffer.shrink();
+        assert_eq!((buffer.storage(), buffer.write_within(&[1], 0)), (0, 0));
+    }
+
+    #[test]
     fn what_lies_outside_is_left_out() {
         let mut buffer = ReceiveBuffer::new(16);
         buffer.write(0, &stream(0, 100));
@@ -258,6 +356,10 @@ mod tests {
                     received.write(from + x.len() as u64, y);
                 }
                 arrived = end;
+                if swap {
+                    buffer.shrink();
+                    received.shrink();
+                }
                 buffer.release(arrived);
                 let n = received.read(arrived, &mut out[..a]);
                 prop_assert_eq!(&out[..n], &stream(read, n)[..]);

@@ -48,9 +48,11 @@ impl Driver {
         let mut turns = Loop::new(link, handle.clone());
         let thread =
             std::thread::Builder::new().name("unruffled-wire".into()).spawn(move || {
+                let guard = FailOnPanic(turns.handle());
                 prepare();
                 let result = turns.run();
                 turns.end();
+                drop(guard);
                 result
             })?;
         Ok(Self { handle, thread: Some(thread) })
@@ -76,6 +78,17 @@ impl Driver {
             None => Ok(()),
             Some(Ok(result)) => result,
             Some(Err(_)) => Err(io::Error::other("the driver's thread panicked")),
+        }
+    }
+}
+
+/// Tells all applications when the thread that holds it panics.
+struct FailOnPanic(Handle);
+
+impl Drop for FailOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail();
         }
     }
 }

@@ -30,7 +30,7 @@ impl HeldConnection {
     }
 
     fn new(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
-        let ends = handle.with(|stack| stack.ends(id)).ok_or(StackError::Closed)?;
+        let ends = handle.with(|stack| stack.ends(id).ok_or_else(|| stack.gone()))?;
         Ok(Self { handle: handle.clone(), id, ends })
     }
 

@@ -8,11 +8,22 @@
 
 mod application;
 mod arrival;
+mod budget;
 mod config;
+mod cookies;
+mod counters;
 mod departure;
+mod failure;
 mod listener;
+mod memory;
+mod orphan;
+mod passive;
+mod ports;
+mod requests;
+mod secret;
 mod slab;
 mod socket;
+mod time_wait;
 mod timers;
 
 use std::collections::{HashMap, VecDeque};
@@ -20,27 +31,31 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::task::Waker;
 
-use unruffled_tcp::{Event, Observer, Segment, State, initial_sequence_number};
-use unruffled_units::{Duration, Instant};
+use unruffled_tcp::{Connection, Event, Observer, Segment, State, initial_sequence_number};
+use unruffled_units::Instant;
 
+pub use budget::Limits;
 pub use config::{StackConfig, StackError};
+pub use counters::Counters;
 pub use departure::{Departure, Offload};
+pub use secret::Secret;
 pub use socket::FourTuple;
 
-use crate::codec::Drops;
+use budget::Budget;
+use cookies::Cookies;
 use listener::Listener;
+use ports::Ports;
+use requests::Requests;
 use slab::{Key, Slab};
 use socket::{Owner, Socket};
+use time_wait::TimeWaits;
 use timers::Timers;
 
 /// Packets that one connection may send before the next has its turn.
 const QUANTUM: u32 = 32;
 
-/// Most resets and the like that wait to leave.
-const MAX_REPLIES: usize = 64;
-
-/// How long an orphan waits for its peer to close (as Linux's `tcp_fin_timeout`).
-const ORPHAN: Duration = Duration::from_secs(60);
+/// Most SYN-ACKs, resets and the like that wait to leave: more than a driver's batch brings.
+const MAX_REPLIES: usize = 1024;
 
 /// Names a connection of a stack; never used for a second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,30 +65,13 @@ pub struct ConnectionId(Key);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(Key);
 
-/// What a stack has seen, in packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that arrived.
-    pub received: u64,
-    /// Packets that left.
-    pub sent: u64,
-    /// Those dropped because of what they were.
-    pub malformed: Drops,
-    /// Those for addresses that are not ours.
-    pub foreign: u64,
-    /// Segments that belong to no connection, and no SYN for a listener.
-    pub stray: u64,
-    /// SYNs that no listener had room for.
-    pub overflowed: u64,
-}
-
 /// Somebody who is told what happens in all connections.
 pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
 /// The stack.
 pub struct Stack {
     config: StackConfig,
-    sockets: Slab<Socket>,
+    sockets: Slab<Box<Socket>>,
     by_tuple: HashMap<FourTuple, ConnectionId>,
     listeners: Slab<Listener>,
     by_address: HashMap<SocketAddr, ListenerId>,
@@ -89,11 +87,22 @@ pub struct Stack {
     /// An answer that must leave before anything more is read.
     urgent: bool,
     wakers: Vec<Waker>,
-    next_port: u16,
+    /// Half-open connections, those in TIME-WAIT, and what stands for requests when there are too many.
+    requests: Requests,
+    time_waits: TimeWaits,
+    cookies: Cookies,
+    budget: Budget,
+    /// Connections whose buffers are to be looked at, and when.
+    watched: VecDeque<(Instant, ConnectionId)>,
+    /// Connections that no application holds.
+    orphans: usize,
+    ports: Ports,
+    isn_key: [u8; 16],
     counters: Counters,
     watcher: Option<Watcher>,
     /// No new connections any more.
     shut: bool,
+    failed: bool,
 }
 
 impl fmt::Debug for Stack {
@@ -108,8 +117,15 @@ impl fmt::Debug for Stack {
 impl Stack {
     /// A stack without connections.
     pub fn new(config: StackConfig) -> Self {
-        let next_port = config.first_port();
         Self {
+            requests: Requests::default(),
+            time_waits: TimeWaits::default(),
+            cookies: Cookies::new(config.key.key_for("cookies")),
+            budget: Budget::new(config.limits),
+            watched: VecDeque::new(),
+            orphans: 0,
+            ports: Ports::new(config.key.key_for("ports"), config.ports.clone()),
+            isn_key: config.key.key_for("initial sequence numbers"),
             config,
             sockets: Slab::new(),
             by_tuple: HashMap::new(),
@@ -122,10 +138,10 @@ impl Stack {
             replies: VecDeque::new(),
             urgent: false,
             wakers: Vec::new(),
-            next_port,
             counters: Counters::default(),
             watcher: None,
             shut: false,
+            failed: false,
         }
     }
 
@@ -144,69 +160,49 @@ impl Stack {
         self.sockets.len()
     }
 
-    fn open(&mut self, tuple: FourTuple, owner: Owner, now: Instant) -> ConnectionId {
-        let isn = initial_sequence_number(&self.config.key, tuple.local, tuple.remote, now);
+    /// Half-open connections.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Connections in TIME-WAIT that nobody holds.
+    pub fn time_waits(&self) -> usize {
+        self.time_waits.len()
+    }
+
+    fn open(&mut self, tuple: FourTuple, isn: Option<u32>, now: Instant) -> ConnectionId {
+        let isn = isn.unwrap_or_else(|| self.isn(tuple, now));
         let config = self.config.connection_to(tuple.remote.ip(), isn);
-        let (variant, room) = (&self.config.variant, self.config.send_buffer);
-        let socket = Socket::new(tuple, config, variant, room, owner);
-        let id = ConnectionId(self.sockets.insert(socket));
-        self.by_tuple.insert(tuple, id);
-        id
+        let connection = Connection::connect(config, &self.config.variant);
+        self.insert(Socket::new(tuple, connection, self.config.send_buffer, Owner::Application))
+    }
+
+    fn isn(&self, tuple: FourTuple, now: Instant) -> u32 {
+        initial_sequence_number(&self.isn_key, tuple.local, tuple.remote, now)
     }
 
     /// Something happened to a connection: it may have something to send, somebody may have waited
     /// for it, and its timer may have changed.
     fn after(&mut self, id: ConnectionId) {
+        let allowance = self.budget.allowance();
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        if socket.connection.state() == State::Listen {
-            // The attempt came to nothing, and it is the listener that waits for another.
-            socket.connection.abort();
-        }
-        socket.wake(&mut self.wakers);
-        if !socket.queued {
-            socket.queued = true;
-            self.eager.push_back(id);
-        }
-        if let Owner::Handshake(listener) = socket.owner
-            && !socket.opening()
-        {
-            match self.listeners.get_mut(listener) {
-                Some(waiting) => {
-                    waiting.handshakes -= 1;
-                    if socket.closed() {
-                        // It is counted once, whatever still arrives for it.
-                        socket.owner = Owner::Nobody;
-                    } else {
-                        socket.owner = Owner::Queue(listener);
-                        waiting.queue.push_back(id);
-                        self.wakers.append(&mut waiting.waiting);
-                    }
-                }
-                None => {
-                    // Nobody listens any more.
-                    socket.owner = Owner::Nobody;
-                    socket.connection.abort();
-                }
-            }
-        }
-    }
-
-    fn orphan(&mut self, id: ConnectionId, now: Instant) {
-        if let Some(socket) = self.sockets.get_mut(id.0) {
-            socket.orphaned = Some(now + ORPHAN);
-            self.plan(now + ORPHAN, id);
-        }
+        socket.wake(allowance, &mut self.wakers);
+        self.settle(id);
+        self.changed(id);
     }
 
     /// When to call [`Stack::handle_timeout`], unless something happens before.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
+        let watched = self.watched.front().map(|next| next.0);
+        let others = [self.requests.next(), self.time_waits.next(), watched];
+        let next = others.into_iter().flatten().min();
         while let Some((due, id)) = self.timers.peek() {
             if self.sockets.get(id.0).is_some_and(|socket| socket.waits_for(due)) {
-                return Some(due);
+                return Some(next.map_or(due, |next| next.min(due)));
             }
             self.timers.pop();
         }
-        None
+        next
     }
 
     /// Timers may be due.
@@ -214,13 +210,8 @@ impl Stack {
         while let Some((due, id)) = self.timers.peek().filter(|&(due, _)| due <= now) {
             self.timers.pop();
             let Some(socket) = self.sockets.get_mut(id.0) else { continue };
-            if socket.orphaned == Some(due) {
-                // All has been said, but the peer does not close.
-                match socket.connection.state() {
-                    State::FinWait2 => socket.connection.abort(),
-                    _ => self.orphan(id, now),
-                }
-                self.after(id);
+            if socket.orphan.is_some_and(|orphan| orphan.due == due) {
+                self.look_at_orphan(id, now);
                 continue;
             }
             if socket.armed != Some(due) {
@@ -235,6 +226,11 @@ impl Stack {
                 self.arm(id);
             }
         }
+        self.answer_requests(now);
+        let (before, waits) = (self.time_waits.len(), &mut self.time_waits);
+        waits.expire(now);
+        self.budget.refund((before - waits.len()) * budget::TIME_WAIT);
+        self.free_idle(now);
     }
 
     fn plan(&mut self, due: Instant, id: ConnectionId) {
@@ -262,28 +258,47 @@ impl Stack {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         socket.queued = false;
         if !socket.closed() {
-            if socket.owner == Owner::Nobody && socket.orphaned.is_none() {
-                self.orphan(id, now);
+            if socket.owner == Owner::Nobody && socket.connection.state() == State::TimeWait {
+                self.wait_out(id);
+                return;
             }
+            self.follow_orphan(id, now);
             self.arm(id);
+            self.economise(id, now);
             return;
         }
         // Its addresses are free for another; what has not been read stays.
         let tuple = socket.tuple;
-        socket.wake(&mut self.wakers);
-        if matches!(socket.owner, Owner::Nobody | Owner::Handshake(_)) {
-            self.sockets.remove(id.0);
+        socket.wake(self.budget.allowance(), &mut self.wakers);
+        if socket.owner == Owner::Nobody {
+            self.remove(id);
+        } else {
+            if self.by_tuple.get(&tuple) == Some(&id) {
+                self.by_tuple.remove(&tuple);
+            }
+            self.economise(id, now);
         }
-        if self.by_tuple.get(&tuple) == Some(&id) {
-            self.by_tuple.remove(&tuple);
+    }
+
+    /// Nobody holds the connection, and it is in TIME-WAIT: little of it is kept.
+    fn wait_out(&mut self, id: ConnectionId) {
+        let Some(socket) = self.sockets.get(id.0) else { return };
+        let (tuple, kept) = (socket.tuple, socket.connection.time_wait());
+        let current = self.by_tuple.get(&tuple) == Some(&id);
+        self.remove(id);
+        if self.time_waits.len() >= self.budget.limits.time_waits {
+            self.counters.time_waits_refused += 1;
+        } else if let Some(kept) = kept.filter(|_| current) {
+            self.time_waits.add(tuple, kept);
+            self.budget.charge(budget::TIME_WAIT);
         }
     }
 
     /// A connection in TIME-WAIT ends before its time.
-    fn forget(&mut self, id: ConnectionId) {
-        let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        socket.connection.abort();
-        self.changed(id);
+    fn forget_time_wait(&mut self, tuple: FourTuple) {
+        if self.time_waits.remove(tuple).is_some() {
+            self.budget.refund(budget::TIME_WAIT);
+        }
     }
 
     /// The application did something to a connection: it may have something to send.

@@ -37,6 +37,12 @@ impl Connection {
         self.receiver.window().room()
     }
 
+    /// Bounds what is promised to the peer from now on: the driver has memory for no more than
+    /// `octets` that are not read. What has been promised already is still accepted.
+    pub fn bound_receive_window(&mut self, octets: u64) {
+        self.receiver.bound_window(octets);
+    }
+
     /// Whether the peer has finished and everything up to its FIN has arrived.
     pub fn peer_finished(&self) -> bool {
         self.receiver.at_end()

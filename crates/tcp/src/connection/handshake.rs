@@ -35,6 +35,11 @@ impl Handshake {
         self.resent = true;
     }
 
+    /// The driver has sent it, first at `first` and then `retries` times more.
+    pub(super) fn led(&mut self, first: Option<Instant>, retries: u32) {
+        (self.first, self.retries, self.resent) = (first, retries, retries > 0);
+    }
+
     /// Whether one is to leave now.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.due)
@@ -94,7 +99,7 @@ impl Connection {
         }
     }
 
-    fn read_syn(&mut self, segment: &Segment, now: Instant) {
+    pub(super) fn read_syn(&mut self, segment: &Segment, now: Instant) {
         self.peer_isn = segment.seq;
         self.sack = self.sack_offered && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;

@@ -44,6 +44,11 @@ impl Clock {
         self.on
     }
 
+    /// When TS.Recent was set.
+    pub(super) fn heard_at(&self) -> Instant {
+        self.recent_at
+    }
+
     /// The peer's SYN has the option, or has not.
     pub(super) fn agree(&mut self, theirs: Option<Timestamps>, now: Instant) {
         match theirs {

@@ -5,15 +5,15 @@
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveWindow {
     buffer: u64,
+    /// What the driver has memory for, where that is less.
+    bound: u64,
     /// Everything below has been taken by the application.
     taken: u64,
     /// The first octet that was never promised room; what lies below is accepted.
     edge: u64,
     /// The shift of the window field.
     scale: u8,
-    /// The edge moves by at least this much (RFC 9293, section 3.8.6.2.2: the lesser of half the
-    /// buffer and a segment).
-    step: u64,
+    mss: u32,
 }
 
 /// The least shift with which a 16-bit field can tell of `buffer` octets (RFC 7323, section 2.3).
@@ -26,9 +26,8 @@ impl ReceiveWindow {
         let scale = scale_for(buffer);
         // What the window field can say: whole units of the scale, none lost.
         let buffer = (buffer.div_ceil(1 << scale)).min(u64::from(u16::MAX)) << scale;
-        let step = (buffer / 2).min(u64::from(mss)).max(1);
         let edge = buffer.min(u64::from(u16::MAX));
-        Self { buffer, taken: 0, edge, scale, step }
+        Self { buffer, bound: u64::MAX, taken: 0, edge, scale, mss }
     }
 
     /// The window field of a SYN, which is never scaled.
@@ -72,9 +71,21 @@ impl ReceiveWindow {
         (1 << self.scale).max(self.buffer / 8)
     }
 
+    /// From now on no more than `octets` are promised beyond what has been taken; what has been
+    /// promised stays.
+    pub(crate) fn bound(&mut self, octets: u64) {
+        self.bound = octets;
+    }
+
     /// The first octet that the buffer has no room for.
     fn limit(&self) -> u64 {
-        self.taken + self.buffer
+        self.taken + self.buffer.min(self.bound)
+    }
+
+    /// The edge moves by at least this much (RFC 9293, section 3.8.6.2.2: the lesser of half the
+    /// buffer and a segment).
+    fn step(&self) -> u64 {
+        (self.buffer.min(self.bound) / 2).min(u64::from(self.mss)).max(1)
     }
 
     /// Whether the window, as the peer knows it, would open by so much that it should be told: at
@@ -85,14 +96,14 @@ impl ReceiveWindow {
         let most = u64::from(u16::MAX) << self.scale;
         let (known, free) =
             (self.edge.saturating_sub(next), self.limit().saturating_sub(next).min(most));
-        free >= 2 * known && next + free >= self.edge + self.step
+        free >= 2 * known && next + free >= self.edge + self.step()
     }
 
     /// The window field of an acknowledgement of everything below `next`.
     pub(crate) fn advertise(&mut self, next: u64) -> u16 {
         let unit = 1_u64 << self.scale;
         let most = u64::from(u16::MAX);
-        if self.limit() >= self.edge + self.step {
+        if self.limit() >= self.edge + self.step() {
             let field = (self.limit().saturating_sub(next) >> self.scale).min(most);
             let edge = next + (field << self.scale);
             if edge >= self.edge {
@@ -178,6 +189,20 @@ mod tests {
             }
             assert!(next >= 4 << 20);
         }
+    }
+
+    #[test]
+    fn a_bound_shrinks_what_is_told_and_takes_nothing_back() {
+        let mut w = ReceiveWindow::new(10_000, 1000);
+        w.bound(2000);
+        assert_eq!(w.advertise(0), 10_000, "promised before");
+        w.take(4000);
+        assert_eq!(w.advertise(4000), 6000, "the edge stays where it was");
+        w.take(6000);
+        assert!(w.should_update(10_000));
+        assert_eq!(w.advertise(10_000), 2000);
+        w.bound(u64::MAX);
+        assert_eq!(w.advertise(10_000), 10_000);
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl World {
         let mut config =
             StackConfig::new(addresses.to_vec(), variant.expect("a row")).expect("randomness");
         // Initial sequence numbers that stay the same.
-        config.key = [7; 16];
+        config.key = [7; 16].into();
         config.mtu = input.choose(&[1500, 1280, 9000, 68, 65_535]);
         config.send_buffer = input.choose(&[1 << 16, 1000, 1 << 20]);
         let mut on = Bits::of(input.byte());

@@ -47,18 +47,30 @@ impl Handle {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Stack> {
-        // A thread that panicked did so before or after the stack's own code, not amid it.
-        self.0.stack.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.stack.lock().unwrap_or_else(|poisoned| {
+            // Who panicked may have done so amid the stack's work.
+            let mut stack = poisoned.into_inner();
+            stack.fail();
+            self.0.stack.clear_poison();
+            stack
+        })
+    }
+
+    /// Nobody runs the stack any more: whoever waits is told.
+    pub(super) fn fail(&self) {
+        self.with(Stack::fail);
     }
 
     /// Does something to the stack, and wakes whom that concerns: the loop, and those who wait.
     pub fn with<T>(&self, work: impl FnOnce(&mut Stack) -> T) -> T {
         let mut wakers = Vec::new();
+        // If `work` panics, the loop finds it and tells the others.
+        let bell = RingWhenDropped(self);
         let mut stack = self.lock();
         let result = work(&mut stack);
         stack.take_wakers(&mut wakers);
         drop(stack);
-        self.ring();
+        drop(bell);
         wakers.into_iter().for_each(Waker::wake);
         result
     }
@@ -106,5 +118,13 @@ impl Handle {
             return None;
         }
         *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct RingWhenDropped<'a>(&'a Handle);
+
+impl Drop for RingWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.ring();
     }
 }

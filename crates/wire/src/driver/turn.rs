@@ -13,7 +13,7 @@ use super::batch::Outbox;
 use super::shared::Handle;
 use crate::codec::Checksums;
 use crate::device::Link;
-use crate::stack::Stack;
+use crate::stack::{Stack, StackError};
 
 /// Packets read in one turn, unless they are large. What they bring is acknowledged at the end of it,
 /// and each acknowledgement that is written costs as much as several packets that are read.
@@ -63,6 +63,10 @@ impl<L: Link> Loop<L> {
         }
     }
 
+    pub(super) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
     /// Turns until it is told to stop.
     pub(super) fn run(&mut self) -> io::Result<()> {
         loop {
@@ -79,6 +83,7 @@ impl<L: Link> Loop<L> {
                 Next::Again => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
                 Next::Stop => return Ok(()),
+                Next::Fail => return Err(StackError::Failed.into()),
             }
         }
     }
@@ -122,6 +127,9 @@ impl<L: Link> Loop<L> {
             take(&mut stack, &mut self.outbox, offload, now, WRITE);
         }
         stack.take_wakers(&mut self.wakers);
+        if stack.has_failed() {
+            return Next::Fail;
+        }
         if stopping && stack.quiet() && self.outbox.is_empty() {
             return Next::Stop;
         }
@@ -203,6 +211,7 @@ enum Next {
     Again,
     Sleep(Option<Instant>),
     Stop,
+    Fail,
 }
 
 /// Fills the outbox up to `most` packets; says whether anything came.

@@ -8,11 +8,11 @@ use unruffled_units::Instant;
 
 use super::listener::Listener;
 use super::socket::{self, Owner, Socket};
-use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError};
+use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
 
 impl Stack {
     /// Waits for connections to `address`, whose IP may be unspecified and whose port may be 0 for
-    /// any; up to `backlog` may be on their way in at once.
+    /// any; up to `backlog` may wait to be accepted.
     ///
     /// # Errors
     /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not ours.
@@ -22,7 +22,7 @@ impl Stack {
         backlog: usize,
     ) -> Result<ListenerId, StackError> {
         if self.shut {
-            return Err(StackError::Closed);
+            return Err(self.gone());
         }
         if !address.ip().is_unspecified() && !self.config.owns(address.ip()) {
             return Err(StackError::NoAddress);
@@ -51,6 +51,9 @@ impl Stack {
     pub fn close_listener(&mut self, id: ListenerId) {
         let Some(mut listener) = self.listeners.remove(id.0) else { return };
         self.by_address.remove(&listener.address);
+        let before = self.requests.len();
+        self.requests.forget(id.0);
+        self.budget.refund((before - self.requests.len()) * budget::REQUEST);
         self.wakers.append(&mut listener.waiting);
         for waiting in listener.queue {
             self.abort(waiting);
@@ -67,8 +70,9 @@ impl Stack {
         id: ListenerId,
         waker: &Waker,
     ) -> Poll<Result<ConnectionId, StackError>> {
+        let gone = self.gone();
         let Some(listener) = self.listeners.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
+            return Poll::Ready(Err(gone));
         };
         let Some(connection) = listener.queue.pop_front() else {
             socket::remember(&mut listener.waiting, waker);
@@ -98,7 +102,7 @@ impl Stack {
         now: Instant,
     ) -> Result<ConnectionId, StackError> {
         if self.shut {
-            return Err(StackError::Closed);
+            return Err(self.gone());
         }
         let local = match local {
             Some(local) if local.port() != 0 => local,
@@ -107,32 +111,49 @@ impl Stack {
                     Some(local) if !local.ip().is_unspecified() => local.ip(),
                     _ => self.config.source_for(remote.ip()).ok_or(StackError::NoAddress)?,
                 };
-                self.free_end(SocketAddr::new(ip, 0), remote).ok_or(StackError::NoAddress)?
+                self.free_end(SocketAddr::new(ip, 0), remote, now).ok_or(StackError::NoAddress)?
             }
         };
         if !self.config.owns(local.ip()) || local.is_ipv4() != remote.is_ipv4() {
             return Err(StackError::NoAddress);
         }
         let tuple = FourTuple { local, remote };
-        if self.by_tuple.contains_key(&tuple) {
+        if !self.is_free(tuple, now) {
             return Err(StackError::InUse);
         }
-        let id = self.open(tuple, Owner::Application, now);
+        if !self.budget.has_room_for_connection(self.sockets.len()) {
+            self.counters.connections_refused += 1;
+            return Err(StackError::NoRoom);
+        }
+        // Beyond all that a connection in TIME-WAIT has sent (RFC 9293, section 3.6.1).
+        let isn = self.time_waits.get(tuple).map(|kept| kept.next_isn());
+        self.forget_time_wait(tuple);
+        let id = self.open(tuple, isn, now);
         self.changed(id);
         Ok(id)
     }
 
-    fn free_end(&mut self, mut local: SocketAddr, remote: SocketAddr) -> Option<SocketAddr> {
-        let (first, last) = (*self.config.ports.start(), *self.config.ports.end());
-        for _ in first..=last {
-            local.set_port(self.next_port);
-            self.next_port = if self.next_port >= last { first } else { self.next_port + 1 };
-            let taken = self.by_tuple.contains_key(&FourTuple { local, remote });
-            if !taken && self.listener_for(local).is_none() {
-                return Some(local);
-            }
-        }
-        None
+    fn free_end(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        now: Instant,
+    ) -> Option<SocketAddr> {
+        let mut ports = self.ports.clone();
+        let takes = |local| {
+            self.is_free(FourTuple { local, remote }, now) && self.listener_for(local).is_none()
+        };
+        let end = ports.choose(local, remote, takes);
+        self.ports = ports;
+        end
+    }
+
+    /// Whether a connection may begin between these ends: there is none, or one in TIME-WAIT that
+    /// the peer can tell from a new one by its timestamps.
+    fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
+        !self.by_tuple.contains_key(&ends)
+            && !self.requests.contains(ends)
+            && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
 
     /// The two ends of a connection.
@@ -147,7 +168,8 @@ impl Stack {
 
     /// The socket of a connection that nothing has gone wrong with.
     fn sound(&mut self, id: ConnectionId) -> Result<&mut Socket, StackError> {
-        let socket = self.sockets.get_mut(id.0).ok_or(StackError::Closed)?;
+        let gone = self.gone();
+        let socket = self.sockets.get_mut(id.0).ok_or(gone)?;
         match socket.connection.error() {
             Some(error) => Err(error.into()),
             None => Ok(socket),
@@ -181,8 +203,9 @@ impl Stack {
         waker: &Waker,
         out: &mut [u8],
     ) -> Poll<Result<usize, StackError>> {
+        let gone = self.gone();
         let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(StackError::Closed));
+            return Poll::Ready(Err(gone));
         };
         if out.is_empty() {
             return Poll::Ready(Ok(0));
@@ -213,6 +236,7 @@ impl Stack {
         waker: &Waker,
         data: &[u8],
     ) -> Poll<Result<usize, StackError>> {
+        let allowance = self.budget.allowance();
         let socket = self.sound(id)?;
         if socket.finished {
             return Poll::Ready(Err(StackError::Finished));
@@ -221,11 +245,15 @@ impl Stack {
             socket.wait_to_write(waker);
             return Poll::Pending;
         }
-        let written = socket.write(data);
+        let written = socket.write(data, allowance);
         if written == 0 && !data.is_empty() {
             socket.wait_to_write(waker);
+            if socket.waits_for_memory() {
+                self.changed(id);
+            }
             return Poll::Pending;
         }
+        self.settle(id);
         self.changed(id);
         Poll::Ready(Ok(written))
     }
@@ -302,6 +330,10 @@ impl Stack {
         for id in open {
             self.abort(id);
         }
+        self.budget.refund(self.time_waits.len() * budget::TIME_WAIT);
+        self.time_waits.clear();
+        self.budget.refund(self.requests.len() * budget::REQUEST);
+        self.requests.clear();
         self.shut = true;
     }
 }

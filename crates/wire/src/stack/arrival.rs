@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use unruffled_tcp::{Segment, reset_for};
 use unruffled_units::Instant;
 
-use super::socket::Owner;
-use super::{ConnectionId, FourTuple, ListenerId, MAX_REPLIES, Relay, Stack, config};
+use super::{ConnectionId, FourTuple, ListenerId, Relay, Stack, config};
 use crate::codec::{self, Arrival, Checksums, Packet, TooBig};
 
 impl Stack {
@@ -29,25 +28,37 @@ impl Stack {
             self.counters.foreign += 1;
             return;
         }
-        match self.by_tuple.get(&tuple) {
-            Some(&id) if self.takes(id, &arrival.segment) => self.on_segment_of(id, arrival, now),
-            Some(&id) => {
-                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4).
+        if let Some(&id) = self.by_tuple.get(&tuple) {
+            if let Some(isn) = self.gives_way(id, &arrival.segment)
+                && let Some(listener) = self.listener_for(tuple.local)
+            {
+                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4); whoever holds
+                // the old one still reads what it has.
                 self.by_tuple.remove(&tuple);
-                self.forget(id);
-                self.on_new(tuple, arrival, now);
+                self.on_syn(tuple, listener, &arrival.segment, Some(isn), now);
+            } else {
+                self.on_segment_of(id, arrival, now);
             }
-            None => self.on_new(tuple, arrival, now),
+        } else if !self.on_time_wait(tuple, arrival, now) && !self.on_request(tuple, arrival, now) {
+            self.on_new(tuple, arrival, now);
         }
     }
 
-    /// Whether the segment is for this connection, and not for a new one in place of it.
-    fn takes(&self, id: ConnectionId, segment: &Segment) -> bool {
-        self.sockets.get(id.0).is_some_and(|socket| !socket.connection.gives_way_to(segment))
+    /// The initial sequence number of the connection for which this one, in TIME-WAIT, makes room.
+    fn gives_way(&self, id: ConnectionId, segment: &Segment) -> Option<u32> {
+        let connection = &self.sockets.get(id.0)?.connection;
+        let room = self.requests.len() < self.config.limits.requests;
+        (room && connection.gives_way_to(segment))
+            .then(|| connection.time_wait().map(|kept| kept.next_isn()))?
     }
 
-    fn on_segment_of(&mut self, id: ConnectionId, arrival: &Arrival<'_>, now: Instant) {
+    pub(super) fn on_segment_of(&mut self, id: ConnectionId, arrival: &Arrival<'_>, now: Instant) {
+        let allowance = self.budget.allowance();
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        if !socket.has_memory_for(&arrival.segment, allowance) {
+            self.counters.segments_refused += 1;
+            return;
+        }
         let mut relay = Relay { watcher: &mut self.watcher, id };
         self.urgent = socket.handle(arrival.segment, arrival.payload, now, &mut relay);
         self.after(id);
@@ -55,25 +66,18 @@ impl Stack {
 
     fn on_new(&mut self, tuple: FourTuple, arrival: &Arrival<'_>, now: Instant) {
         let flags = arrival.segment.flags;
-        if flags.syn
-            && !flags.ack
-            && !flags.rst
-            && let Some(listener) = self.listener_for(tuple.local)
-        {
-            let Some(waiting) = self.listeners.get_mut(listener.0).filter(|l| l.has_room()) else {
-                self.counters.overflowed += 1;
+        if let Some(listener) = self.listener_for(tuple.local) {
+            if flags.syn && !flags.ack && !flags.rst {
+                self.on_syn(tuple, listener, &arrival.segment, None, now);
                 return;
-            };
-            waiting.handshakes += 1;
-            let id = self.open(tuple, Owner::Handshake(listener.0), now);
-            self.on_segment_of(id, arrival, now);
-            return;
+            }
+            if self.on_cookie(tuple, listener, arrival, now) {
+                return;
+            }
         }
         self.counters.stray += 1;
-        if let Some(reset) = reset_for(&arrival.segment)
-            && self.replies.len() < MAX_REPLIES
-        {
-            self.replies.push_back((tuple, reset));
+        if let Some(reset) = reset_for(&arrival.segment) {
+            self.reply(tuple, reset);
         }
     }
 

@@ -5,6 +5,9 @@ use std::ops::RangeInclusive;
 
 use unruffled_tcp::{Config, Error, IpVersion, Variant};
 
+use super::budget::Limits;
+use super::secret::Secret;
+
 /// Settings of a stack. What connections have in common stands in `connection`; the stack itself
 /// sets of that what differs between them: MSS, initial sequence number, version of IP.
 #[derive(Clone, Debug)]
@@ -22,8 +25,10 @@ pub struct StackConfig {
     pub send_buffer: usize,
     /// Ports that connections start from when they name none (RFC 6335, section 6).
     pub ports: RangeInclusive<u16>,
-    /// Secret of the initial sequence numbers (RFC 6528).
-    pub key: [u8; 16],
+    /// Secret of the initial sequence numbers (RFC 6528), SYN cookies and ports.
+    pub key: Secret,
+    /// Bounds of memory, and of what takes some.
+    pub limits: Limits,
 }
 
 impl StackConfig {
@@ -42,7 +47,8 @@ impl StackConfig {
             connection: Config { receive_buffer: 7 << 19, ..Config::wire(IpVersion::V4) },
             send_buffer: 4 << 20,
             ports: 49152..=65535,
-            key,
+            key: key.into(),
+            limits: Limits::default(),
         })
     }
 
@@ -61,13 +67,6 @@ impl StackConfig {
         let min_mss = self.connection.min_mss.min(mss);
         let peer_mss = Some(ip.default_mss());
         Config { ip, mss, min_mss, peer_mss, isn, ..self.connection.clone() }
-    }
-
-    /// Where the search for a free port begins: not the same in every run.
-    pub(super) fn first_port(&self) -> u16 {
-        let span = u32::from(self.ports.end() - self.ports.start()) + 1;
-        let random = u32::from(u16::from_be_bytes([self.key[0], self.key[1]]));
-        self.ports.start() + (random % span) as u16
     }
 }
 
@@ -98,6 +97,12 @@ pub enum StackError {
     /// There is no such connection or listener any more.
     #[error("closed")]
     Closed,
+    /// The driver's thread, or who worked on the stack, has panicked.
+    #[error("the stack has failed")]
+    Failed,
+    /// As many connections as the limits allow.
+    #[error("too many connections")]
+    NoRoom,
 }
 
 impl From<StackError> for std::io::Error {
@@ -112,6 +117,8 @@ impl From<StackError> for std::io::Error {
             StackError::NoAddress => ErrorKind::AddrNotAvailable,
             StackError::Finished => ErrorKind::BrokenPipe,
             StackError::Closed => ErrorKind::NotConnected,
+            StackError::NoRoom => ErrorKind::OutOfMemory,
+            StackError::Failed => ErrorKind::BrokenPipe,
         };
         Self::new(kind, error)
     }

@@ -92,10 +92,12 @@ impl Stack {
 
     /// The next segment of the connection whose turn it is.
     fn next_segment(&mut self, now: Instant) -> Option<(ConnectionId, Segment)> {
+        let allowance = self.budget.allowance();
         loop {
             let id = *self.eager.front()?;
             let mut relay = Relay { watcher: &mut self.watcher, id };
-            let next = self.sockets.get_mut(id.0).and_then(|s| s.transmit(now, &mut relay));
+            let next =
+                self.sockets.get_mut(id.0).and_then(|s| s.transmit(allowance, now, &mut relay));
             let Some(segment) = next else {
                 self.eager.pop_front();
                 self.quantum = QUANTUM;
@@ -116,9 +118,11 @@ impl Stack {
     fn join(&mut self, id: ConnectionId, first: &mut Segment, now: Instant) -> u64 {
         let each = first.len;
         let mut joined = 1;
+        let allowance = self.budget.allowance();
         while joinable(first) && first.len == each * joined && first.len + each <= LARGEST_BURST {
             let mut relay = Relay { watcher: &mut self.watcher, id };
-            let next = self.sockets.get_mut(id.0).and_then(|s| s.transmit(now, &mut relay));
+            let next =
+                self.sockets.get_mut(id.0).and_then(|s| s.transmit(allowance, now, &mut relay));
             let Some(next) = next else { break };
             let like_first = Segment {
                 seq: next.seq,

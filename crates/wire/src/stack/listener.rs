@@ -10,8 +10,6 @@ use super::ConnectionId;
 pub(super) struct Listener {
     pub(super) address: SocketAddr,
     backlog: usize,
-    /// Connections whose handshake is not done.
-    pub(super) handshakes: usize,
     /// Connections that wait to be accepted.
     pub(super) queue: VecDeque<ConnectionId>,
     pub(super) waiting: Vec<Waker>,
@@ -20,11 +18,12 @@ pub(super) struct Listener {
 impl Listener {
     pub(super) fn new(address: SocketAddr, backlog: usize) -> Self {
         let backlog = backlog.max(1);
-        Self { address, backlog, handshakes: 0, queue: VecDeque::new(), waiting: Vec::new() }
+        Self { address, backlog, queue: VecDeque::new(), waiting: Vec::new() }
     }
 
-    /// Whether one more may come; else its SYN is dropped, and comes again.
+    /// Whether one more may wait to be accepted; else nothing of a new connection is taken, and its
+    /// peer tries again.
     pub(super) fn has_room(&self) -> bool {
-        self.handshakes + self.queue.len() < self.backlog
+        self.queue.len() < self.backlog
     }
 }

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::task::Waker;
 
-use unruffled_tcp::{Config, Connection, Event, Observer, Segment, State, Variant};
+use unruffled_tcp::{Connection, Event, Observer, Segment, State};
 use unruffled_units::Instant;
 
+use super::budget::Allowance;
+use super::orphan::Orphan;
 use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 
@@ -21,8 +23,6 @@ pub struct FourTuple {
 /// Who it is for, before an application has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A listener, and the handshake is not done.
-    Handshake(Key),
     /// A listener: it waits to be accepted.
     Queue(Key),
     /// An application.
@@ -42,8 +42,16 @@ pub(super) struct Socket {
     pub(super) queued: bool,
     /// The due time that counts among those in the stack's heap.
     pub(super) armed: Option<Instant>,
-    /// When an orphan whose peer does not close is given up.
-    pub(super) orphaned: Option<Instant>,
+    /// No application holds it any more.
+    pub(super) orphan: Option<Orphan>,
+    /// Octets of memory that it has been charged for.
+    pub(super) charged: usize,
+    /// When it last had something to do.
+    pub(super) used: Instant,
+    /// It stands in the queue of those whose buffers are looked at.
+    pub(super) watched: bool,
+    /// A writer waits, for which there was no memory.
+    starved: bool,
     /// The application writes no more.
     pub(super) finished: bool,
     readers: Vec<Waker>,
@@ -55,15 +63,10 @@ pub(super) struct Socket {
 impl Socket {
     pub(super) fn new(
         tuple: FourTuple,
-        config: Config,
-        variant: &Variant,
+        connection: Connection,
         send_buffer: usize,
         owner: Owner,
     ) -> Self {
-        let connection = match owner {
-            Owner::Handshake(_) => Connection::listen(config, variant),
-            _ => Connection::connect(config, variant),
-        };
         Self {
             receive: ReceiveBuffer::new(connection.receive_room() as usize),
             connection,
@@ -72,7 +75,11 @@ impl Socket {
             send: SendBuffer::new(send_buffer),
             queued: false,
             armed: None,
-            orphaned: None,
+            orphan: None,
+            charged: 0,
+            used: Instant::ZERO,
+            watched: false,
+            starved: false,
             readers: Vec::new(),
             writers: Vec::new(),
             flushers: Vec::new(),
@@ -129,6 +136,18 @@ impl Socket {
         flags.syn || flags.fin || flags.rst || advance != u64::from(len)
     }
 
+    /// Whether there is memory for what `segment` carries: within this connection's share, or
+    /// promised to its peer before memory ran short.
+    pub(super) fn has_memory_for(&self, segment: &Segment, allowance: Allowance) -> bool {
+        let Some(offset) = self.connection.receive_offset(segment.seq).filter(|_| segment.len > 0)
+        else {
+            return true;
+        };
+        let wanted = self.receive.storage_until(offset + u64::from(segment.len));
+        wanted <= self.receive.storage().max(allowance.after(self.receive.start()))
+            || wanted - self.receive.storage() <= allowance.promised
+    }
+
     fn discard(&mut self) {
         let readable = self.connection.readable();
         if readable > 0 {
@@ -142,9 +161,12 @@ impl Socket {
     /// The next segment to send.
     pub(super) fn transmit(
         &mut self,
+        allowance: Allowance,
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Segment> {
+        let most = allowance.after(self.receive.start());
+        self.connection.bound_receive_window(most as u64);
         let mut segment = self.connection.poll_transmit(now, observer)?;
         if segment.len > 0 {
             let end = self.connection.send_offset(segment.seq) + u64::from(segment.len);
@@ -161,8 +183,9 @@ impl Socket {
         self.send.slices(self.connection.send_offset(segment.seq), segment.len)
     }
 
-    pub(super) fn write(&mut self, data: &[u8]) -> usize {
-        let written = self.send.write(data);
+    pub(super) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
+        let written = self.send.write_within(data, allowance.after(self.send.start()));
+        self.starved = written == 0 && self.send.is_empty() && !data.is_empty();
         self.connection.write(written as u64);
         written
     }
@@ -186,7 +209,7 @@ impl Socket {
 
     /// Whether a timer of it is due then.
     pub(super) fn waits_for(&self, due: Instant) -> bool {
-        self.armed == Some(due) || self.orphaned == Some(due)
+        self.armed == Some(due) || self.orphan.is_some_and(|orphan| orphan.due == due)
     }
 
     pub(super) fn closed(&self) -> bool {
@@ -205,8 +228,45 @@ impl Socket {
         remember(&mut self.flushers, waker);
     }
 
+    /// Octets of memory that its buffers take.
+    pub(super) fn octets(&self) -> usize {
+        self.send.storage() + self.receive.storage()
+    }
+
+    /// Frees the buffers that hold nothing and are larger than they may grow now.
+    pub(super) fn free_empty(&mut self, allowance: Allowance) {
+        let larger = |storage, start| storage > allowance.after(start);
+        if self.send.is_empty() && larger(self.send.storage(), self.send.start()) {
+            self.send.shrink();
+        }
+        if self.receive.is_empty() && larger(self.receive.storage(), self.receive.start()) {
+            self.receive.shrink();
+        }
+    }
+
+    /// Frees what the buffers do not need for what they hold.
+    pub(super) fn shrink(&mut self) {
+        self.send.shrink();
+        self.receive.shrink();
+    }
+
+    /// Whether a writer waits for memory, and nothing but time will wake it.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        self.starved && !self.writers.is_empty()
+    }
+
+    pub(super) fn wake_all(&mut self, wakers: &mut Vec<Waker>) {
+        for waiting in [&mut self.readers, &mut self.writers, &mut self.flushers] {
+            wakers.append(waiting);
+        }
+    }
+
+    pub(super) fn wake_writers(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.append(&mut self.writers);
+    }
+
     /// Moves to `wakers` those whose time has come.
-    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
+    pub(super) fn wake(&mut self, allowance: Allowance, wakers: &mut Vec<Waker>) {
         let over = self.closed();
         let connection = &self.connection;
         if !self.readers.is_empty()
@@ -215,7 +275,9 @@ impl Socket {
             wakers.append(&mut self.readers);
         }
         // A writer that is woken finds room for more than a segment or two.
-        let room = self.send.free() >= self.send.capacity() / 4;
+        let most = allowance.after(self.send.start());
+        let (room, free) = (self.send.room_within(most), self.send.free_within(most));
+        let room = free > 0 && free >= room / 4;
         if !self.writers.is_empty() && (over || room && !self.opening()) {
             wakers.append(&mut self.writers);
         }

@@ -56,7 +56,7 @@ impl Net {
         let stack = |own: IpAddr| {
             let variant = Variant::parse("sack").unwrap();
             let mut config = StackConfig::new(vec![own], variant).unwrap();
-            config.key = [7; 16];
+            config.key = [7; 16].into();
             config.connection.msl = Duration::from_secs(30);
             Stack::new(config)
         };

@@ -1,0 +1,212 @@
+//! What attackers do.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use unruffled_tcp::{Flags, Segment, SeqNr};
+use unruffled_wire::stack::{ConnectionId, ListenerId};
+
+use crate::rig::{Attack, Rig, Server};
+
+/// Where attackers who shake hands find somebody; SYN floods go where the good client goes.
+pub(crate) const PORT: u16 = 81;
+const ACK: Flags = Flags { syn: false, ack: true, fin: false, rst: false, psh: false };
+const ISN: u32 = 1000;
+
+/// The `n`th attacker.
+fn attacker(n: u32) -> SocketAddr {
+    let [_, a, b, c] = (n / 50_000 + 1).to_be_bytes();
+    ([172, 16 + a, b, c], (n % 50_000 + 1024) as u16).into()
+}
+
+fn syn() -> Segment {
+    Segment {
+        seq: SeqNr(ISN),
+        flags: Flags { syn: true, ..Flags::default() },
+        window: 65_535,
+        mss: Some(1460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        ..Segment::default()
+    }
+}
+
+/// Does something so many times a second, by the wall clock.
+pub(crate) struct Pace {
+    rate: u64,
+    begin: Instant,
+    pub(crate) done: u64,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: u64) -> Self {
+        Self { rate, begin: Instant::now(), done: 0 }
+    }
+
+    /// How many are due now.
+    fn due(&mut self) -> u64 {
+        let due = (self.begin.elapsed().as_secs_f64() * self.rate as f64) as u64 - self.done;
+        // What has been missed is missed.
+        let now = due.min(256);
+        self.done += now;
+        now
+    }
+}
+
+/// SYNs from everywhere.
+pub(crate) struct SynFlood {
+    pub(crate) pace: Pace,
+    random: Xoshiro256PlusPlus,
+}
+
+impl SynFlood {
+    pub(crate) fn new(rate: u64) -> Self {
+        Self { pace: Pace::new(rate), random: Xoshiro256PlusPlus::seed_from_u64(1) }
+    }
+}
+
+impl Attack for SynFlood {
+    fn strike(&mut self, server: &mut Server) {
+        for _ in 0..self.pace.due() {
+            let (address, port) = (self.random.random::<u32>(), self.random.random::<u16>());
+            let from = ([172, 16, (address >> 8) as u8, address as u8], port.max(1)).into();
+            let syn = Segment { seq: SeqNr(self.random.random()), ..syn() };
+            server.takes(from, 80, &syn, &[]);
+        }
+    }
+}
+
+/// Attackers whose handshakes are done: where each is, and the next number of ours.
+#[derive(Default)]
+pub(crate) struct Crowd {
+    pub(crate) peers: Vec<(SocketAddr, SeqNr)>,
+    by_address: HashMap<SocketAddr, SeqNr>,
+    pub(crate) held: Vec<ConnectionId>,
+    window: u16,
+}
+
+impl Crowd {
+    /// So many shake hands, and the application holds their connections.
+    pub(crate) fn gather(rig: &mut Rig, listener: ListenerId, count: u32, window: u16) -> Self {
+        let mut crowd = Self { window, ..Self::default() };
+        for n in 0..count {
+            rig.server.takes(attacker(n), PORT, &syn(), &[]);
+            rig.round(&mut crowd);
+            while let Poll::Ready(Ok(id)) = rig.server.stack.poll_accept(listener, Waker::noop()) {
+                crowd.held.push(id);
+            }
+        }
+        crowd
+    }
+
+    fn acknowledges(&self, ack: SeqNr) -> Segment {
+        Segment { seq: SeqNr(ISN + 1), ack, flags: ACK, window: self.window, ..Segment::default() }
+    }
+}
+
+/// Nobody of the crowd takes anything; all say so when they are asked.
+impl Attack for Crowd {
+    fn strike(&mut self, _: &mut Server) {}
+
+    fn hear(&mut self, server: &mut Server, at: SocketAddr, segment: &Segment) {
+        if segment.flags.syn {
+            let next = segment.seq.add(1);
+            self.peers.push((at, next));
+            self.by_address.insert(at, next);
+            let window = self.window;
+            self.window = 65_535;
+            server.takes(at, PORT, &self.acknowledges(next), &[]);
+            self.window = window;
+        } else if segment.flags.fin {
+            // Both close: the server is the first, and waits.
+            let next = segment.seq.add(segment.len + 1);
+            let fin = Flags { fin: true, ..ACK };
+            server.takes(at, PORT, &Segment { flags: fin, ..self.acknowledges(next) }, &[]);
+        } else if segment.len > 0
+            && let Some(&next) = self.by_address.get(&at)
+        {
+            server.takes(at, PORT, &self.acknowledges(next), &[]);
+        }
+    }
+}
+
+/// One octet at every second place of the window, from its end to its beginning and again.
+pub(crate) struct SmallSegments {
+    pub(crate) crowd: Crowd,
+    pub(crate) pace: Pace,
+    place: u32,
+}
+
+impl SmallSegments {
+    pub(crate) fn new(crowd: Crowd, rate: u64) -> Self {
+        Self { crowd, pace: Pace::new(rate), place: 0 }
+    }
+}
+
+impl Attack for SmallSegments {
+    fn strike(&mut self, server: &mut Server) {
+        for _ in 0..self.pace.due() {
+            let (at, next) = self.crowd.peers[0];
+            // The first octet never comes.
+            self.place = if self.place <= 2 { 60_000 } else { self.place - 2 };
+            let segment = self.crowd.acknowledges(next);
+            server.takes(at, PORT, &Segment { seq: segment.seq.add(self.place), ..segment }, &[7]);
+        }
+    }
+}
+
+/// Acknowledges octet by octet, or what it cannot have yet.
+pub(crate) struct Acknowledger {
+    pub(crate) crowd: Crowd,
+    pub(crate) pace: Pace,
+    optimistic: bool,
+    acknowledged: SeqNr,
+    /// Behind the last octet that was sent to it, in numbers and in octets.
+    sent: SeqNr,
+    pub(crate) octets: u64,
+}
+
+impl Acknowledger {
+    pub(crate) fn new(crowd: Crowd, rate: u64, optimistic: bool) -> Self {
+        let next = crowd.peers[0].1;
+        let pace = Pace::new(rate);
+        Self { crowd, pace, optimistic, acknowledged: next, sent: next, octets: 0 }
+    }
+}
+
+impl Attack for Acknowledger {
+    fn strike(&mut self, server: &mut Server) {
+        let id = self.crowd.held[0];
+        // The application has always something to say.
+        let _ = server.stack.poll_write(id, Waker::noop(), &[7; 16 << 10]);
+        let (at, _) = self.crowd.peers[0];
+        for _ in 0..self.pace.due() {
+            let ahead = self.sent.distance(self.acknowledged);
+            if self.optimistic {
+                // Twenty segments more than have arrived.
+                self.acknowledged = self.sent.add(20 * 1460);
+            } else if ahead > 0 {
+                self.acknowledged = self.acknowledged.add(1);
+            }
+            let ack = self.crowd.acknowledges(self.acknowledged);
+            server.takes(at, PORT, &ack, &[]);
+        }
+        if self.optimistic {
+            // And what has arrived, lest nothing comes any more.
+            let ack = self.crowd.acknowledges(self.sent);
+            server.takes(at, PORT, &ack, &[]);
+        }
+    }
+
+    fn hear(&mut self, _: &mut Server, _: SocketAddr, segment: &Segment) {
+        let end = segment.seq.add(segment.len);
+        if segment.len > 0 && end.distance(self.sent) > 0 {
+            self.octets += u64::from(segment.len);
+            self.sent = end;
+        }
+    }
+}

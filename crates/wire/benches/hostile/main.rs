@@ -1,0 +1,244 @@
+//! Hostile peers: what they cost in memory, and how long a good client's 10 MB take meanwhile. Each
+//! row fails, and so does the program, if memory passes the budget, or if the client gets less than
+//! half of what it gets alone.
+//!
+//! `make hostile` runs it whole; `-- --short` is a tenth of it, for CI.
+
+mod attacks;
+mod rig;
+
+use std::process::ExitCode;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use attacks::{Acknowledger, Crowd, PORT, SmallSegments, SynFlood};
+use peak_alloc::PeakAlloc;
+use rig::{Attack, Peace, Rig, Server, TRANSFER};
+use unruffled_wire::stack::Limits;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Acknowledgements and small segments a second.
+const RATE: u64 = 100_000;
+
+/// One attack, as it went.
+struct Row {
+    name: String,
+    /// Peak of memory since the row began, and by the server's own account at its end.
+    peak: usize,
+    account: usize,
+    alone: Duration,
+    meanwhile: Duration,
+    /// What it did and what was refused.
+    notes: String,
+    wrong: Vec<String>,
+}
+
+struct Suite {
+    /// Divides all numbers.
+    scale: u32,
+    rows: Vec<Row>,
+}
+
+/// The median of the transfers that fit into `span`, at least three of them.
+fn transfers(rig: &mut Rig, attack: &mut dyn Attack, span: Duration) -> Result<Duration, String> {
+    let begin = Instant::now();
+    let mut took = Vec::new();
+    while took.len() < 3 || begin.elapsed() < span {
+        took.push(rig.transfer(attack)?);
+    }
+    took.sort_unstable();
+    Ok(took[took.len() / 2])
+}
+
+impl Suite {
+    /// `prepare` makes the attack, on a new rig; transfers are timed before and after it.
+    fn row<A: Attack>(
+        &mut self,
+        name: &str,
+        span: Duration,
+        prepare: impl FnOnce(&mut Rig) -> A,
+        notes: impl FnOnce(&A, &Rig) -> String,
+    ) {
+        let base = MEMORY.current_usage();
+        let mut rig = Rig::new();
+        let mut wrong = Vec::new();
+        let mut time = |took: Result<Duration, String>| match took {
+            Ok(took) => took,
+            Err(why) => {
+                wrong.push(why);
+                Duration::ZERO
+            }
+        };
+        let alone = time(transfers(&mut rig, &mut Peace, Duration::from_millis(500)));
+        MEMORY.reset_peak_usage();
+        let mut attack = prepare(&mut rig);
+        let meanwhile = time(transfers(&mut rig, &mut attack, span));
+        let peak = MEMORY.peak_usage().saturating_sub(base);
+        if meanwhile > alone * 2 {
+            wrong.push("less than half the speed".to_owned());
+        }
+        let budget = Limits::default().octets;
+        if peak > budget {
+            wrong.push(format!("{} MB of memory", peak / 1_000_000));
+        }
+        let account = rig.server.stack.octets();
+        let notes = notes(&attack, &rig);
+        let row = Row { name: name.to_owned(), peak, account, alone, meanwhile, notes, wrong };
+        println!("{}", row.text());
+        self.rows.push(row);
+    }
+
+    fn syn_flood(&mut self) {
+        let span = Duration::from_secs(10) / self.scale;
+        self.row(
+            "SYN flood, 100,000 a second",
+            span,
+            |_| SynFlood::new(RATE),
+            |flood, rig| {
+                let counters = rig.server.stack.counters();
+                format!(
+                    "{} SYNs, {} half-open, {} cookies sent, {} accepted",
+                    flood.pace.done,
+                    rig.server.stack.requests(),
+                    counters.cookies_sent,
+                    counters.cookies_accepted
+                )
+            },
+        );
+    }
+
+    fn crowd(rig: &mut Rig, count: u32, window: u16) -> Crowd {
+        let listener = rig.server.stack.listen(Server::at(PORT), 1024).expect("a free port");
+        Crowd::gather(rig, listener, count, window)
+    }
+
+    fn small_segments(&mut self) {
+        self.row(
+            "every second octet, 100,000 segments a second",
+            Duration::from_secs(5) / self.scale,
+            |rig| SmallSegments::new(Self::crowd(rig, 1, 65_535), RATE),
+            |attack, _| format!("{} segments", attack.pace.done),
+        );
+    }
+
+    fn acknowledgers(&mut self) {
+        for (name, optimistic) in
+            [("ACK division, 100,000 a second", false), ("optimistic ACKs, 100,000 a second", true)]
+        {
+            self.row(
+                name,
+                Duration::from_secs(5) / self.scale,
+                |rig| Acknowledger::new(Self::crowd(rig, 1, 65_535), RATE, optimistic),
+                |attack, _| format!("{} ACKs drew {} octets", attack.pace.done, attack.octets),
+            );
+        }
+    }
+
+    fn zero_windows(&mut self) {
+        let count = 10_000 / self.scale;
+        self.row(
+            &format!("{count} peers with closed windows"),
+            Duration::from_secs(5) / self.scale,
+            |rig| {
+                let mut crowd = Self::crowd(rig, count, 0);
+                for id in crowd.held.clone() {
+                    let data = std::mem::take(&mut rig.data);
+                    let stack = &mut rig.server.stack;
+                    while let Poll::Ready(Ok(_)) = stack.poll_write(id, Waker::noop(), &data) {}
+                    rig.data = data;
+                    rig.round(&mut crowd);
+                }
+                crowd
+            },
+            |crowd, rig| {
+                format!(
+                    "{} connections, {} refused",
+                    crowd.held.len(),
+                    rig.server.stack.counters().connections_refused
+                )
+            },
+        );
+    }
+
+    fn time_waits(&mut self) {
+        let count = 100_000 / self.scale;
+        self.row(
+            &format!("{count} connections in TIME-WAIT"),
+            Duration::from_secs(2) / self.scale,
+            |rig| {
+                let mut crowd = Self::crowd(rig, count, 65_535);
+                for id in std::mem::take(&mut crowd.held) {
+                    rig.server.stack.release(id);
+                    rig.round(&mut crowd);
+                }
+                crowd
+            },
+            |_, rig| format!("{} in TIME-WAIT", rig.server.stack.time_waits()),
+        );
+    }
+
+    fn idle(&mut self) {
+        let count = 100_000 / self.scale;
+        self.row(
+            &format!("{count} idle connections"),
+            Duration::from_secs(2) / self.scale,
+            |rig| {
+                let crowd = Self::crowd(rig, count, 65_535);
+                rig.skip(10);
+                crowd
+            },
+            |crowd, _| format!("{} connections", crowd.held.len()),
+        );
+    }
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let ms = |span: Duration| format!("{:.0} ms", span.as_secs_f64() * 1000.0);
+        let mb = |octets: usize| format!("{:.1} MB", octets as f64 / 1e6);
+        format!(
+            "| {} | {} | {} | {} | {} | {} |{}",
+            self.name,
+            mb(self.peak),
+            mb(self.account),
+            ms(self.alone),
+            ms(self.meanwhile),
+            self.notes,
+            self.wrong.iter().map(|why| format!(" WRONG: {why}.")).collect::<String>()
+        )
+    }
+}
+
+fn main() -> ExitCode {
+    let short = std::env::args().any(|argument| argument == "--short");
+    let only = std::env::args().skip_while(|argument| argument != "--only").nth(1);
+    let mut suite = Suite { scale: if short { 10 } else { 1 }, rows: Vec::new() };
+    println!(
+        "{} MB of budget; a good client's {} MB meanwhile; memory of server, client and attackers.\n",
+        Limits::default().octets / 1_000_000,
+        TRANSFER / 1_000_000
+    );
+    println!("| attack | peak of memory | server's account | 10 MB alone | 10 MB meanwhile | |");
+    println!("|---|---|---|---|---|---|");
+    let all: [(&str, fn(&mut Suite)); 6] = [
+        ("syn", Suite::syn_flood),
+        ("small", Suite::small_segments),
+        ("acks", Suite::acknowledgers),
+        ("zero", Suite::zero_windows),
+        ("wait", Suite::time_waits),
+        ("idle", Suite::idle),
+    ];
+    for (name, attack) in all {
+        if only.as_ref().is_none_or(|only| only == name) {
+            attack(&mut suite);
+        }
+    }
+    if suite.rows.iter().all(|row| row.wrong.is_empty()) {
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("hostile: see what is marked WRONG");
+        ExitCode::FAILURE
+    }
+}

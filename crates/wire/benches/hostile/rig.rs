@@ -1,0 +1,177 @@
+//! A server's stack, a good client's, and attackers who are nothing but segments: in memory, in one
+//! thread, by the wall clock, so that what an attack costs the processor counts too.
+
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+use std::time;
+
+use unruffled_tcp::{Segment, Variant};
+use unruffled_units::Instant;
+use unruffled_wire::codec::{Checksums, Packet, decode, encode};
+use unruffled_wire::stack::{ConnectionId, ListenerId, Stack, StackConfig};
+
+const CLIENT: [u8; 4] = [10, 0, 0, 1];
+const SERVER: [u8; 4] = [10, 0, 0, 2];
+/// What the good client fetches: 10 MB.
+pub(crate) const TRANSFER: usize = 10_000_000;
+/// No transfer takes longer, or it has failed.
+const PATIENCE: time::Duration = time::Duration::from_secs(60);
+
+/// Segments that come from strangers.
+pub(crate) trait Attack {
+    /// Does its worst once.
+    fn strike(&mut self, server: &mut Server);
+
+    /// The server sent `segment` to one of the attackers.
+    fn hear(&mut self, _server: &mut Server, _at: SocketAddr, _segment: &Segment) {}
+}
+
+/// No attack.
+pub(crate) struct Peace;
+
+impl Attack for Peace {
+    fn strike(&mut self, _: &mut Server) {}
+}
+
+/// The stack under attack.
+pub(crate) struct Server {
+    pub(crate) stack: Stack,
+    start: time::Instant,
+    /// Seconds by which the clock is ahead of the wall's.
+    ahead: u64,
+    packet: Vec<u8>,
+}
+
+impl Server {
+    pub(crate) fn now(&self) -> Instant {
+        // Not from zero: a clock that begins with the connection is no clock.
+        Instant::from_nanos(
+            1_000_000_000 * (1 + self.ahead) + self.start.elapsed().as_nanos() as u64,
+        )
+    }
+
+    /// Where attackers send.
+    pub(crate) fn at(port: u16) -> SocketAddr {
+        (SERVER, port).into()
+    }
+
+    /// A segment of an attacker arrives.
+    pub(crate) fn takes(&mut self, from: SocketAddr, port: u16, segment: &Segment, payload: &[u8]) {
+        self.packet.clear();
+        let segment = Segment { len: payload.len() as u32, ..*segment };
+        encode(from, Self::at(port), &segment, (payload, &[]), &mut self.packet).expect("it fits");
+        let now = self.now();
+        self.stack.receive(&self.packet, Checksums::Verify, now);
+    }
+}
+
+pub(crate) struct Rig {
+    pub(crate) server: Server,
+    client: Stack,
+    listener: ListenerId,
+    out: Vec<u8>,
+    read: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+}
+
+fn stack(address: [u8; 4]) -> Stack {
+    let variant = Variant::named("sack").expect("a variant");
+    let config = StackConfig::new(vec![address.into()], variant).expect("randomness");
+    Stack::new(config)
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        let mut server = stack(SERVER);
+        let listener = server.listen(Server::at(80), 1024).expect("a free port");
+        let start = time::Instant::now();
+        let server = Server { stack: server, start, ahead: 0, packet: Vec::new() };
+        let (read, data) = (vec![0; 64 << 10], vec![7; 64 << 10]);
+        Self { server, client: stack(CLIENT), listener, out: Vec::new(), read, data }
+    }
+
+    /// Time goes on without anything to see.
+    pub(crate) fn skip(&mut self, seconds: u64) {
+        self.server.ahead += seconds;
+    }
+
+    /// All that wants to leave leaves, and arrives.
+    pub(crate) fn round(&mut self, attack: &mut dyn Attack) {
+        let Self { server, client, out, .. } = self;
+        let now = server.now();
+        for stack in [&mut server.stack, &mut *client] {
+            if stack.poll_timeout().is_some_and(|due| due <= now) {
+                stack.handle_timeout(now);
+            }
+        }
+        for _ in 0..64 {
+            out.clear();
+            if client.poll_transmit(now, out).is_none() {
+                break;
+            }
+            server.stack.receive(out, Checksums::Verify, now);
+        }
+        for _ in 0..1024 {
+            out.clear();
+            if server.stack.poll_transmit(now, out).is_none() {
+                break;
+            }
+            if out[16..20] == CLIENT {
+                client.receive(out, Checksums::Verify, now);
+            } else if let Ok(Packet::Tcp(arrival)) = decode(out, Checksums::Trust) {
+                attack.hear(server, arrival.to, &arrival.segment);
+            }
+        }
+    }
+
+    /// The good client connects and fetches 10 MB, while the attack goes on: says how long it took.
+    pub(crate) fn transfer(&mut self, attack: &mut dyn Attack) -> Result<time::Duration, String> {
+        let begin = time::Instant::now();
+        let now = self.server.now();
+        let to = Server::at(80);
+        let fetching = self.client.connect(to, None, now).map_err(|error| error.to_string())?;
+        let result = self.fetch(fetching, attack, begin);
+        self.client.release(fetching);
+        for _ in 0..8 {
+            self.round(attack);
+        }
+        result.map(|()| begin.elapsed())
+    }
+
+    fn fetch(
+        &mut self,
+        fetching: ConnectionId,
+        attack: &mut dyn Attack,
+        begin: time::Instant,
+    ) -> Result<(), String> {
+        let waker = Waker::noop();
+        let (mut serving, mut written, mut read) = (None, 0, 0);
+        while begin.elapsed() < PATIENCE {
+            attack.strike(&mut self.server);
+            self.round(attack);
+            let stack = &mut self.server.stack;
+            if serving.is_none()
+                && let Poll::Ready(Ok(id)) = stack.poll_accept(self.listener, waker)
+            {
+                serving = Some(id);
+            }
+            if let Some(id) = serving.filter(|_| written < TRANSFER) {
+                let data = &self.data[..self.data.len().min(TRANSFER - written)];
+                while let Poll::Ready(n) = stack.poll_write(id, waker, data) {
+                    written += n.map_err(|error| format!("writing: {error}"))?;
+                    if written >= TRANSFER {
+                        stack.release(id);
+                        break;
+                    }
+                }
+            }
+            while let Poll::Ready(n) = self.client.poll_read(fetching, waker, &mut self.read) {
+                match n.map_err(|error| format!("reading: {error}"))? {
+                    0 => return (read >= TRANSFER).then_some(()).ok_or("cut short".to_owned()),
+                    n => read += n,
+                }
+            }
+        }
+        Err(format!("{read} octets in a minute"))
+    }
+}

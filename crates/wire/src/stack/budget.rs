@@ -1,0 +1,159 @@
+//! How much memory a stack may take, and how it is shared out.
+//!
+//! Buffers grow by the dynamic threshold of Choudhury and Hahne (*Dynamic queue length thresholds for
+//! shared-memory packet switches*, 1998): each may become as large as a fixed share of what is still
+//! free. While little is taken that is more than any buffer wants. Peers who let octets pile up and
+//! take none in the end have what there is, but for a reserve: of that a buffer gets only as much as
+//! has gone through it already, so that a connection that moves comes to speed, and one that does not
+//! gets a segment or two.
+
+use unruffled_units::Duration;
+
+use crate::buffer::LEAST;
+
+/// A buffer may grow to this share of what is free, the reserve not counted: with 448 MiB, to 7 MiB.
+const SHARE: usize = 64;
+
+/// This share of the budget is the reserve, refused to what was promised before memory ran short.
+/// New connections may take half of it.
+const RESERVE: usize = 8;
+
+/// A buffer through which enough has gone may grow to this share of all that is free.
+const SHARE_OF_RESERVE: usize = 16;
+
+/// What a connection takes that holds no octets: the socket, the engine's tables, its place in the
+/// stack's (measured: `cargo bench -p unruffled-wire --bench hostile`).
+pub(super) const CONNECTION: usize = 3072;
+/// What a request takes, with its due time and its place in the table.
+pub(super) const REQUEST: usize = 256;
+/// What a connection in TIME-WAIT takes, likewise.
+pub(super) const TIME_WAIT: usize = 384;
+
+/// Bounds of a stack. What goes beyond is refused, and counted in [`Counters`](super::Counters).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Octets of memory for all connections, buffers and tables together: 512 MiB.
+    pub octets: usize,
+    /// Connections, TIME-WAIT and half-open ones not counted: 131,072.
+    pub connections: usize,
+    /// Half-open connections; when there are more, SYN cookies take their place: 4096.
+    pub requests: usize,
+    /// Connections in TIME-WAIT; when there are more, connections end without it: 131,072.
+    pub time_waits: usize,
+    /// Connections that no application holds and that have not ended; when there are more,
+    /// connections that are let go are reset: 8192.
+    pub orphans: usize,
+    /// How long an orphan may be without progress, and how long it waits in FIN-WAIT-2 for its peer
+    /// to close: 1 min (as Linux's `tcp_fin_timeout`).
+    pub orphan_patience: Duration,
+    /// How long an orphan may last in all, whatever its peer acknowledges: 15 min.
+    pub orphan_life: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            octets: 512 << 20,
+            connections: 1 << 17,
+            requests: 4096,
+            time_waits: 1 << 17,
+            orphans: 8192,
+            orphan_patience: Duration::from_secs(60),
+            orphan_life: Duration::from_secs(900),
+        }
+    }
+}
+
+/// What buffers may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    share: usize,
+    share_of_reserve: usize,
+    /// What a promise made before may still take beyond that.
+    pub(super) promised: usize,
+}
+
+impl Allowance {
+    /// What a buffer may grow to through which `gone` octets have gone.
+    pub(super) fn after(&self, gone: u64) -> usize {
+        let gone = usize::try_from(gone).unwrap_or(usize::MAX);
+        self.share.max(gone.min(self.share_of_reserve))
+    }
+}
+
+/// The account.
+#[derive(Debug)]
+pub(super) struct Budget {
+    pub(super) limits: Limits,
+    used: usize,
+}
+
+impl Budget {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, used: 0 }
+    }
+
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    fn free(&self) -> usize {
+        self.limits.octets.saturating_sub(self.used)
+    }
+
+    fn free_but_reserve(&self) -> usize {
+        self.free().saturating_sub(self.limits.octets / RESERVE)
+    }
+
+    pub(super) fn charge(&mut self, octets: usize) {
+        self.used += octets;
+    }
+
+    pub(super) fn refund(&mut self, octets: usize) {
+        debug_assert!(octets <= self.used, "more given back than was taken");
+        self.used = self.used.saturating_sub(octets);
+    }
+
+    /// Whether there may be one connection more, when there are so many.
+    pub(super) fn has_room_for_connection(&self, connections: usize) -> bool {
+        let left = self.limits.octets / RESERVE / 2;
+        connections < self.limits.connections && self.free() >= left + CONNECTION
+    }
+
+    pub(super) fn allowance(&self) -> Allowance {
+        let least = if self.free() >= LEAST { LEAST } else { 0 };
+        Allowance {
+            share: (self.free_but_reserve() / SHARE).max(least),
+            share_of_reserve: self.free() / SHARE_OF_RESERVE,
+            promised: self.free_but_reserve(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_moves_octets_gets_memory_though_others_hoard_it() {
+        let mut budget = Budget::new(Limits { octets: 64 << 20, ..Limits::default() });
+        assert_eq!(budget.allowance().after(0), 56 << 20 >> 6);
+        // So many hoarders take all they can, one after another.
+        for _ in 0..500 {
+            let share = budget.allowance().after(0);
+            budget.charge(share);
+        }
+        let allowance = budget.allowance();
+        assert_eq!((allowance.after(0), allowance.promised), (LEAST, 0));
+        assert!(allowance.after(1 << 20) > 256 << 10);
+        assert!(budget.has_room_for_connection(0));
+        // And many more.
+        for _ in 0..10_000 {
+            let share = budget.allowance().after(0);
+            budget.charge(share);
+        }
+        assert!(budget.used() <= 64 << 20 && !budget.has_room_for_connection(0));
+        budget.refund(32 << 20);
+        assert!(budget.allowance().after(0) >= 24 << 20 >> 6);
+    }
+}

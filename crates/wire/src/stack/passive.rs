@@ -1,0 +1,200 @@
+//! Connections that come in: from a SYN, over a request or a cookie, to the listener's queue.
+
+use unruffled_tcp::{Connection, Segment, State, Verdict, syn_ack};
+use unruffled_units::Instant;
+
+use super::requests::Due;
+use super::socket::{Owner, Socket};
+use super::{FourTuple, ListenerId, MAX_REPLIES, Relay, Stack, budget, cookies};
+use crate::codec::Arrival;
+
+impl Stack {
+    /// A SYN for a listener arrived. Where `isn` is given, the initial sequence number must be that.
+    pub(super) fn on_syn(
+        &mut self,
+        ends: FourTuple,
+        listener: ListenerId,
+        syn: &Segment,
+        isn: Option<u32>,
+        now: Instant,
+    ) {
+        if !self.can_take(listener) {
+            return;
+        }
+        if self.requests.len() < self.config.limits.requests {
+            let isn = isn.unwrap_or_else(|| self.isn(ends, now));
+            self.requests.add(ends, listener.0, syn, isn, now);
+            self.budget.charge(budget::REQUEST);
+            self.answer_syn(ends, syn, isn, now);
+        } else if isn.is_none() {
+            let isn = self.cookies.make(ends, syn, now);
+            let mut answer = self.syn_ack(ends, syn, isn, now);
+            cookies::write_options(&mut answer, syn);
+            self.counters.cookies_sent += 1;
+            self.reply(ends, answer);
+        }
+    }
+
+    /// Whether the listener can have one connection more.
+    fn can_take(&mut self, listener: ListenerId) -> bool {
+        if !self.listeners.get(listener.0).is_some_and(|listener| listener.has_room()) {
+            self.counters.overflowed += 1;
+            return false;
+        }
+        let room = self.budget.has_room_for_connection(self.sockets.len());
+        self.counters.connections_refused += u64::from(!room);
+        room
+    }
+
+    fn syn_ack(&self, ends: FourTuple, syn: &Segment, isn: u32, now: Instant) -> Segment {
+        let config = self.config.connection_to(ends.remote.ip(), isn);
+        syn_ack(&config, &self.config.variant, syn, now)
+    }
+
+    fn answer_syn(&mut self, ends: FourTuple, syn: &Segment, isn: u32, now: Instant) {
+        let answer = self.syn_ack(ends, syn, isn, now);
+        self.reply(ends, answer);
+    }
+
+    pub(super) fn reply(&mut self, ends: FourTuple, answer: Segment) {
+        if self.replies.len() < MAX_REPLIES {
+            self.replies.push_back((ends, answer));
+        } else {
+            self.counters.replies_dropped += 1;
+        }
+    }
+
+    /// SYN-ACKs that nobody has acknowledged leave again, or are given up.
+    pub(super) fn answer_requests(&mut self, now: Instant) {
+        while let Some(due) = self.requests.poll_due(now) {
+            match due {
+                Due::Again(ends) => {
+                    if let Some(request) = self.requests.get_mut(ends) {
+                        let (syn, isn) = (request.syn(), request.isn);
+                        self.answer_syn(ends, &syn, isn, now);
+                    }
+                }
+                Due::Over => {
+                    self.budget.refund(budget::REQUEST);
+                    self.counters.requests_given_up += 1;
+                }
+            }
+        }
+    }
+
+    /// A segment arrived for a half-open connection, if there is one: says whether there is.
+    pub(super) fn on_request(
+        &mut self,
+        ends: FourTuple,
+        arrival: &Arrival<'_>,
+        now: Instant,
+    ) -> bool {
+        let Some(request) = self.requests.get_mut(ends) else { return false };
+        let syn = request.syn();
+        let isn = request.isn;
+        if request.is_repeated_by(&arrival.segment) {
+            self.answer_syn(ends, &syn, isn, now);
+            return true;
+        }
+        let listener = ListenerId(request.listener);
+        let (answered, retries) = (request.answered(), u32::from(request.retries));
+        let flags = arrival.segment.flags;
+        if flags.ack && !flags.rst && !flags.syn && !self.can_take(listener) {
+            // It stays half-open, and the SYN-ACK that leaves again will ask once more.
+            return true;
+        }
+        let config = self.config.connection_to(ends.remote.ip(), isn);
+        let connection =
+            Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
+        if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
+            self.requests.remove(ends);
+            self.budget.refund(budget::REQUEST);
+        }
+        true
+    }
+
+    /// What arrived for a listener may acknowledge a cookie: says whether it does.
+    pub(super) fn on_cookie(
+        &mut self,
+        ends: FourTuple,
+        listener: ListenerId,
+        arrival: &Arrival<'_>,
+        now: Instant,
+    ) -> bool {
+        let flags = arrival.segment.flags;
+        if !flags.ack || flags.syn || flags.rst {
+            return false;
+        }
+        let Some(syn) = self.cookies.check(ends, &arrival.segment, now) else { return false };
+        if !self.can_take(listener) {
+            return true;
+        }
+        let isn = arrival.segment.ack.0.wrapping_sub(1);
+        let config = self.config.connection_to(ends.remote.ip(), isn);
+        let connection = Connection::accept(config, &self.config.variant, &syn, None, 0, now);
+        if self.begin(ends, listener, connection, arrival, now).is_synchronised() {
+            self.counters.cookies_accepted += 1;
+        }
+        true
+    }
+
+    /// Lets the connection that is to come into being handle its first segment, and queues it at the
+    /// listener if that ends the handshake; else nothing of it stays but its answer. Says in which
+    /// state that leaves it.
+    fn begin(
+        &mut self,
+        ends: FourTuple,
+        listener: ListenerId,
+        connection: Connection,
+        arrival: &Arrival<'_>,
+        now: Instant,
+    ) -> State {
+        let socket =
+            Socket::new(ends, connection, self.config.send_buffer, Owner::Queue(listener.0));
+        let id = self.insert(socket);
+        self.on_segment_of(id, arrival, now);
+        let Some(socket) = self.sockets.get_mut(id.0) else { return State::Closed };
+        let state = socket.connection.state();
+        if state.is_synchronised() {
+            if let Some(listener) = self.listeners.get_mut(listener.0) {
+                listener.queue.push_back(id);
+                self.wakers.append(&mut listener.waiting);
+            }
+            return state;
+        }
+        let mut relay = Relay { watcher: &mut self.watcher, id };
+        let allowance = self.budget.allowance();
+        let answer = socket.transmit(allowance, now, &mut relay);
+        self.remove(id);
+        if let Some(answer) = answer {
+            self.reply(ends, answer);
+        }
+        state
+    }
+
+    /// A segment arrived for a connection in TIME-WAIT, if there is one: says whether there is.
+    pub(super) fn on_time_wait(
+        &mut self,
+        ends: FourTuple,
+        arrival: &Arrival<'_>,
+        now: Instant,
+    ) -> bool {
+        let listener = self.listener_for(ends.local);
+        let room = self.requests.len() < self.config.limits.requests;
+        let Some(kept) = self.time_waits.get_mut(ends) else { return false };
+        if let Some(listener) = listener.filter(|_| room && kept.gives_way_to(&arrival.segment)) {
+            let isn = kept.next_isn();
+            if self.can_take(listener) {
+                self.forget_time_wait(ends);
+                self.on_syn(ends, listener, &arrival.segment, Some(isn), now);
+            }
+            return true;
+        }
+        match kept.handle_segment(&arrival.segment, now) {
+            Verdict::Drop => {}
+            Verdict::Answer(answer) => self.reply(ends, answer),
+            Verdict::End => self.forget_time_wait(ends),
+        }
+        true
+    }
+}

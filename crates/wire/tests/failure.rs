@@ -1,0 +1,109 @@
+//! When the driver's thread panics, or somebody does amid the stack's work, all who wait are told.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+use unruffled_tcp::Variant;
+use unruffled_wire::codec::Checksums;
+use unruffled_wire::device::Link;
+use unruffled_wire::driver::Driver;
+use unruffled_wire::stack::{Offload, Stack, StackConfig};
+use unruffled_wire::{asynchronous, stream};
+
+/// A link with nobody at its end, that panics once it is told to.
+struct Bomb(Arc<OwnedFd>);
+
+impl AsFd for Bomb {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Link for Bomb {
+    fn largest(&self) -> usize {
+        1500
+    }
+
+    fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
+        rustix::io::read(&self.0, &mut [0; 8]).map_err(io::Error::from)?;
+        panic!("as the test wants it")
+    }
+
+    fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn driver() -> (Driver, Arc<OwnedFd>) {
+    let fuse = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("a descriptor");
+    let fuse = Arc::new(fuse);
+    let variant = Variant::named("sack").expect("a variant");
+    let address = "10.0.0.2".parse().expect("an address");
+    let config = StackConfig::new(vec![address], variant).expect("randomness");
+    (Driver::spawn(Bomb(fuse.clone()), Stack::new(config)).expect("a thread"), fuse)
+}
+
+/// Everybody waits, `explode` happens, and everybody gets an error.
+fn all_are_told(explode: impl FnOnce(&Driver, &OwnedFd)) {
+    let (driver, fuse) = driver();
+    let handle = driver.handle();
+    let (to, own): (SocketAddr, SocketAddr) =
+        (([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 80).into());
+    let listener = stream::TcpListener::bind(&handle, own, 1).expect("a port");
+    let another = asynchronous::TcpListener::bind(&handle, ([10, 0, 0, 2], 81).into(), 1);
+    let another = another.expect("a port");
+    let waiting = [
+        thread::spawn(move || listener.accept().err()),
+        {
+            let handle = handle.clone();
+            thread::spawn(move || stream::TcpStream::connect(&handle, to).err())
+        },
+        {
+            let handle = handle.clone();
+            thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build();
+                runtime.expect("a runtime").block_on(async {
+                    let connect = asynchronous::TcpStream::connect(&handle, to);
+                    let (accepted, connected) = tokio::join!(another.accept(), connect);
+                    assert!(accepted.is_err());
+                    connected.err()
+                })
+            })
+        },
+    ];
+    thread::sleep(Duration::from_millis(200));
+    assert!(waiting.iter().all(|thread| !thread.is_finished()));
+    explode(&driver, &fuse);
+    for thread in waiting {
+        let error = thread.join().expect("no panic").expect("an error");
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::BrokenPipe, "the stack has failed")
+        );
+    }
+    let late = stream::TcpStream::connect(&handle, to).expect_err("nobody would answer");
+    assert_eq!(late.kind(), ErrorKind::BrokenPipe);
+    assert!(driver.close(Duration::ZERO).is_err());
+}
+
+#[test]
+fn a_panic_of_the_drivers_thread_is_told_to_all() {
+    all_are_told(|_, fuse| {
+        rustix::io::write(fuse, &1_u64.to_ne_bytes()).expect("it takes one");
+    });
+}
+
+#[test]
+fn so_is_one_amid_the_stacks_work() {
+    all_are_told(|driver, _| {
+        let handle = driver.handle();
+        let worker = thread::spawn(move || handle.with(|_| panic!("as the test wants it")));
+        assert!(worker.join().is_err());
+    });
+}
