@@ -3,6 +3,7 @@
 # make test        all tests; fetches tshark where it can
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
+# make hostile     what hostile peers cost the stack in memory and time, as a table
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
@@ -13,7 +14,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build test test-tools lint fuzz hostile bench claims validation reproduce reproduce-quick
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -67,6 +68,11 @@ reproduce: build
 reproduce-quick: build
 	$(TARGET)/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
 	    --report $(TARGET)/reproduction-quick.html
+
+# HOSTILE=--short is a tenth of it.
+HOSTILE ?=
+hostile:
+	$(CARGO) bench --profile quick --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
 
 claims:
 	$(CARGO) test --release --locked -p unruffled-race --test claims -- --ignored --nocapture

@@ -11,7 +11,7 @@ const MODEL: [&str; 9] = [
     "../tcp/src",
     "../sim/src",
     "../measure/src",
-    "src/build.rs",
+    "src/assembly.rs",
     "src/run.rs",
     "src/scenario.rs",
     "src/scenario",

@@ -202,6 +202,7 @@ pub(crate) struct Claim {
     pub(crate) check: Check,
     pub(crate) expected: Option<String>,
     pub(crate) known: Option<String>,
+    pub(crate) other_reading: Option<String>,
     pub(crate) span: Range<usize>,
 }
 

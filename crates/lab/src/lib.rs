@@ -1,6 +1,6 @@
 //! Scenario files, runs of them, and what people look at afterwards.
 
-mod build;
+mod assembly;
 pub mod capture;
 pub mod claims;
 pub mod compare;

@@ -6,7 +6,7 @@ use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 
-use crate::build::{self, Built};
+use crate::assembly::{self, Built};
 use crate::record::Row;
 use crate::scenario::Scenario;
 
@@ -20,7 +20,8 @@ pub fn run<M: Monitor>(
     seed: u64,
     monitor: M,
 ) -> Result<(Row, M), ConfigError> {
-    let (flows, _, monitor) = finish(scenario, build::build(scenario, variant, seed)?, monitor);
+    let (flows, _, monitor) =
+        finish(scenario, assembly::assemble(scenario, variant, seed)?, monitor);
     let record = RunRecord { flows, ..RunRecord::default() };
     Ok((row(scenario, variant, seed, &record), monitor))
 }
@@ -35,7 +36,7 @@ pub fn record<M: Monitor>(
     seed: u64,
     monitor: M,
 ) -> Result<(RunRecord, M), ConfigError> {
-    let built = build::build(scenario, variant, seed)?;
+    let built = assembly::assemble(scenario, variant, seed)?;
     let meters = LinkMeters::new(&built.plan);
     let (flows, mut series, (meters, monitor)) = finish(scenario, built, (meters, monitor));
     let (links, queues) = meters.records(Instant::ZERO + scenario.duration);

@@ -96,6 +96,22 @@ fn web_sources_open_a_connection_for_each_transfer_and_give_it_up() {
 }
 
 #[test]
+fn requests_come_whether_the_one_before_is_delivered_or_not() {
+    let requests = DUMBBELL.replace(
+        "name = \"bulk\"",
+        "name = \"asks\"\napp = \"requests\"\nsize = \"10 kB\"\nevery.distribution = \"constant\"\nevery.value = \"1 s\"",
+    );
+    for flow in &run(&requests, &[]).flows {
+        // 50 s of 10 kB each, all on the one connection.
+        assert_eq!((flow.connections, flow.delivered_bytes), (1, 500_000), "{flow:?}");
+    }
+    // Four ask for 40 kB/s where 25 go through: what is left waits, so the link never rests.
+    let slow = run(&requests, &["link.bottleneck.rate=208 kbit/s"]);
+    let total: f64 = slow.flows.iter().map(|flow| flow.goodput_bps).sum();
+    assert!((total / 200e3 - 1.0).abs() < 0.05, "{total}");
+}
+
+#[test]
 fn an_application_that_stops_leaves_the_link_to_the_others() {
     let text = DUMBBELL.to_owned() + "[[traffic]]\nname = \"leaves\"\nstop = \"30 s\"\n";
     let record = run(&text, &["record.series=goodput", "record.interval=10 s"]);

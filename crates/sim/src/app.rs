@@ -6,6 +6,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_path::{ConfigError, Distribution, Sampler};
 use unruffled_units::Duration;
 
+/// The least time between two requests.
+const SHORTEST: Duration = Duration::from_micros(1);
+
 /// An application at the sending end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
@@ -27,6 +30,14 @@ pub enum App {
         size: Size,
         /// The pause, from the delivery of a transfer's last octet to the next one's first.
         off: Distribution,
+    },
+    /// Transfer after transfer on one connection, each asked for a while after the one before was,
+    /// delivered or not: what is not sent yet waits.
+    Requests {
+        /// How much each transfer sends.
+        size: Size,
+        /// The time from one request to the next.
+        every: Distribution,
     },
     /// Packets at a constant rate, without TCP: nobody acknowledges or resends them.
     Datagrams {
@@ -53,6 +64,8 @@ pub(crate) enum Want {
     Transfer(Option<u64>),
     /// To send so many octets on the open connection.
     More(u64),
+    /// To send so many octets on the open connection, and more after this time.
+    Request(u64, Duration),
     /// To send one packet of so many octets, and the next after this time.
     Datagram(u32, Duration),
 }
@@ -61,6 +74,7 @@ pub(crate) enum Want {
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
     app: App,
+    /// The pause after a transfer, or the time between requests.
     pause: Option<Sampler>,
     mss: u64,
     rng: Xoshiro256PlusPlus,
@@ -69,7 +83,9 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(app: App, mss: u32, seed: u64) -> Result<Self, ConfigError> {
         let pause = match &app {
-            App::Web { think: pause, .. } | App::OnOff { off: pause, .. } => Some(pause.sampler()?),
+            App::Web { think: pause, .. }
+            | App::OnOff { off: pause, .. }
+            | App::Requests { every: pause, .. } => Some(pause.sampler()?),
             App::Bulk { .. } | App::Datagrams { .. } => None,
         };
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -82,12 +98,24 @@ impl Running {
             App::Bulk { bytes } => Want::Transfer(bytes),
             App::Web { size, .. } => Want::Transfer(Some(self.draw(size))),
             App::OnOff { size, .. } => Want::More(self.draw(size)),
+            App::Requests { size, .. } => {
+                // Requests without a time between them would never end.
+                let next = self.draw_pause().unwrap_or_default().max(SHORTEST);
+                Want::Request(self.draw(size), next)
+            }
             App::Datagrams { size, interval } => Want::Datagram(size, interval),
         }
     }
 
     /// How long to wait after a transfer; none if it was the last.
     pub(crate) fn pause(&mut self) -> Option<Duration> {
+        match self.app {
+            App::Requests { .. } => None,
+            _ => self.draw_pause(),
+        }
+    }
+
+    fn draw_pause(&mut self) -> Option<Duration> {
         self.pause.as_ref().map(|pause| pause.draw(&mut self.rng))
     }
 

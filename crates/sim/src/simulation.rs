@@ -244,15 +244,10 @@ impl Simulation {
                 }
                 self.pump(id, End::Sender, monitor);
             }
-            Want::More(bytes) => {
-                let id = match source.flow {
-                    Some(flow) => FlowId(flow),
-                    None => self.open(number, monitor),
-                };
-                let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-                flow.write(bytes);
-                flow.expects = flow.written;
-                self.pump(id, End::Sender, monitor);
+            Want::More(bytes) => self.send_more(number, bytes, monitor),
+            Want::Request(bytes, next) => {
+                self.queue.plan(self.now + next, Plan::Application(number));
+                self.send_more(number, bytes, monitor);
             }
             Want::Datagram(octets, interval) => {
                 let id = FlowId(number);
@@ -268,6 +263,18 @@ impl Simulation {
                 self.network.send(packet, self.now, &mut self.queue, monitor);
             }
         }
+    }
+
+    /// Sends on the connection of a source, which is opened if there is none.
+    fn send_more(&mut self, number: u32, bytes: u64, monitor: &mut impl Monitor) {
+        let id = match self.sources[number as usize].flow {
+            Some(flow) => FlowId(flow),
+            None => self.open(number, monitor),
+        };
+        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
+        flow.write(bytes);
+        flow.expects = flow.written;
+        self.pump(id, End::Sender, monitor);
     }
 
     /// Opens a connection of a source; nothing is sent yet.

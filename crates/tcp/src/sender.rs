@@ -65,8 +65,8 @@ use tcp_pr::TcpPr;
 pub(crate) enum Phase {
     /// Nothing is held for lost; there may be holes.
     Open,
-    /// Fast retransmit and fast recovery.
-    Recovery { point: u64 },
+    /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
+    Recovery { point: u64, partial: bool },
     /// After a retransmission timeout.
     Loss { point: u64 },
 }

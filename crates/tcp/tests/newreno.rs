@@ -36,14 +36,15 @@ fn a_partial_acknowledgement_resends_the_next_hole() {
     t.at(303).ack("C14").sees("recovered").cwnd(5.5).sends("19");
 }
 
-/// RFC 6582, section 4: here every partial acknowledgement restarts the timer ("slow but steady").
+/// RFC 6582, section 3.2, step 3: only the first partial acknowledgement restarts the timer
+/// (section 4: "Impatient").
 #[test]
-fn a_partial_acknowledgement_restarts_the_timer() {
+fn the_first_partial_acknowledgement_restarts_the_timer() {
     let mut t = two_losses("newreno");
     t.timer_at(1103);
     t.at(203).ack("C4").sends("R5 18").timer_at(1203);
     // 14.5 − 3 + 1 = 12.5; of 8-18 11 are outstanding.
-    t.at(303).ack("C7").sends("R8 19").timer_at(1303);
+    t.at(303).ack("C7").sends("R8 19").timer_at(1203);
 }
 
 /// RFC 5681, section 3.2, step 6: Reno's recovery ends with the first new acknowledgement; the

@@ -16,6 +16,17 @@ pub(crate) fn engine() -> Engine {
     // 1 / 2 is a half, also where both are written without a point.
     engine.set_fast_operators(false);
     engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
+    // The functions of real numbers, of whole ones too.
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function); 3] =
+        [("ln", f64::ln), ("log", f64::log10), ("sqrt", f64::sqrt)];
+    for (name, f) in functions {
+        engine.register_fn(name, move |a: i64| f(a as f64));
+    }
+    for name in ["ceil", "ceiling", "floor", "round"] {
+        engine.register_fn(name, |a: i64| a);
+    }
+    engine.register_fn("ceil", f64::ceil);
     engine
 }
 
@@ -104,6 +115,10 @@ mod tests {
         assert_eq!(text("${x * 0.1} ms and ${1 / 4}", 3.0).as_deref(), Ok("0.3 ms and 0.25"));
         let choice = "${if x > 2 { 'high' } else { 'low' }}!";
         assert_eq!(text(choice, 3.0).as_deref(), Ok("high!"));
+        assert_eq!(
+            text("${ceil(x / 2)} ${ceil(2)} ${ln(1)} ${sqrt(9)}", 3.0).as_deref(),
+            Ok("2 2 0 3")
+        );
         assert_eq!(text("plain", 3.0).as_deref(), Ok("plain"));
     }
 

@@ -124,5 +124,6 @@ pub(super) struct Claim {
     pub(super) check: Option<Spanned<String>>,
     pub(super) expected: Option<String>,
     pub(super) known: Option<String>,
+    pub(super) other_reading: Option<String>,
     pub(super) not_tested: Option<String>,
 }

@@ -397,6 +397,7 @@ impl Reader {
                 check,
                 expected: claim.expected.clone(),
                 known: known.filter(|k| !k.is_empty()),
+                other_reading: claim.other_reading.clone(),
                 span,
             });
         }

@@ -52,7 +52,12 @@ fn of_figure(text: &mut String, outcome: &Outcome<'_>, folder: &str) {
             let cells =
                 [format!("{}{source}", claim.text), claim.expected.clone(), claim.measured.clone()];
             let mut cells: Vec<String> = cells.iter().map(|c| escaped(c)).collect();
-            cells.push(verdict.to_owned());
+            cells.push(match &claim.other_reading {
+                Some(reading) => {
+                    format!("{verdict}; not counted, another reading: {}", escaped(reading))
+                }
+                None => verdict.to_owned(),
+            });
             cells
         };
         let heads = ["the paper says", "expected", "measured", ""].map(str::to_owned).to_vec();

@@ -117,6 +117,7 @@ fn claim(claim: &ClaimOutcome) -> Value {
         expected => claim.expected.as_str(),
         measured => claim.measured.as_str(),
         known,
+        other_reading => claim.other_reading.as_deref(),
     }
 }
 

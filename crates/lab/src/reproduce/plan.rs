@@ -250,6 +250,7 @@ impl<'a> Planned<'a> {
                 measured,
                 holds,
                 known: claim.known.clone(),
+                other_reading: claim.other_reading.clone(),
             })
         });
         let claims = judged.collect::<Result<_, Error>>()?;

@@ -67,14 +67,18 @@ pub struct ClaimOutcome {
     pub holds: Holds,
     /// Why it does not, as far as is known.
     pub known: Option<String>,
+    /// A reading of the paper that its evaluation speaks against: the claim is judged for comparison,
+    /// and not counted. It counts for the reading that was chosen.
+    pub other_reading: Option<String>,
 }
 
-/// How many claims hold, fail and were not tested.
+/// How many claims hold, fail and were not tested; those of other readings stand apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) hold: usize,
     pub(crate) fail: usize,
     pub(crate) not_tested: usize,
+    pub(crate) other_readings: usize,
 }
 
 impl Count {
@@ -82,6 +86,7 @@ impl Count {
         let mut count = Self::default();
         for claim in claims {
             match claim.holds {
+                _ if claim.other_reading.is_some() => count.other_readings += 1,
                 Holds::Yes => count.hold += 1,
                 Holds::No => count.fail += 1,
                 Holds::NotTested => count.not_tested += 1,
@@ -135,6 +140,8 @@ struct Claimed<'a> {
     holds: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_reading: Option<&'a str>,
 }
 
 /// Rows and claims as one JSON object. Numbers that do not exist are `null`. Ends with a line feed.
@@ -177,6 +184,7 @@ pub fn json(outcomes: &[Outcome<'_>]) -> String {
                 Holds::NotTested => None,
             },
             known: claim.known.as_deref(),
+            other_reading: claim.other_reading.as_deref(),
         }));
     }
     let quick = outcomes.iter().any(|o| o.experiment.quick);
@@ -249,13 +257,17 @@ pub(crate) fn summary(count: Count) -> String {
     if count.not_tested > 0 {
         text += &format!(", {} not tested", count.not_tested);
     }
+    if count.other_readings > 0 {
+        text += &format!("; {} more are judged for other readings", count.other_readings);
+    }
     text
 }
 
-/// The claims that fail.
+/// The claims that fail, those of other readings left out.
 pub(crate) fn failing<'o, 'a>(
     outcomes: &'o [Outcome<'a>],
 ) -> impl Iterator<Item = (&'o Outcome<'a>, &'o ClaimOutcome)> {
     let claims = |outcome: &'o Outcome<'a>| outcome.claims.iter().map(move |c| (outcome, c));
-    outcomes.iter().flat_map(claims).filter(|(_, claim)| claim.holds == Holds::No)
+    let counts = |claim: &ClaimOutcome| claim.other_reading.is_none();
+    outcomes.iter().flat_map(claims).filter(move |(_, c)| c.holds == Holds::No && counts(c))
 }

@@ -269,7 +269,7 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("traffic.bulk.from=r3", "--set: traffic.bulk.from: no node r3: expected one of r1, r2"),
         ("traffic.bulk.to=r1", "traffic.bulk.to: expected another node than from"),
         ("traffic.bulk.access=bottleneck", "no access link bottleneck: expected none or one of"),
-        ("traffic.bulk.app=ftp", "traffic.bulk.app: expected bulk, web, on-off or udp"),
+        ("traffic.bulk.app=ftp", "traffic.bulk.app: expected bulk, web, on-off, requests or udp"),
         ("traffic.bulk.until=1s", "expected either gap"),
         ("traffic.bulk.sender=sackk", "no such variant: expected one of"),
         ("traffic.bulk.ways=r1 r3", "no node r3: expected names among: r1, r2"),

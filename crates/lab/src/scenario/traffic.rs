@@ -51,7 +51,7 @@ pub struct Way {
 
 /// What every file has to say of traffic, for messages.
 pub(super) const KEYS: &str = "traffic.NAME.(from, to, access, egress, ways, weights, epsilon, \
-     spread, spread_acks, count, start, gap, until, stop, app, bytes, size, segments, pause, rate, \
+     spread, spread_acks, count, start, gap, until, stop, app, bytes, size, segments, pause, every, rate, \
      interval, sender, window)";
 
 /// The groups of the file, in its order; one transfer over the whole path if it has none.
@@ -255,6 +255,10 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
         "bulk" => Ok(App::Bulk { bytes: k.bytes(&key("bytes"))? }),
         "web" => Ok(App::Web { size: size(k, at)?, think: pause(k, at)? }),
         "on-off" => Ok(App::OnOff { size: size(k, at)?, off: pause(k, at)? }),
+        "requests" => {
+            let every = links::distribution(k, &key("every"))?;
+            Ok(App::Requests { size: size(k, at)?, every })
+        }
         "udp" => {
             let size = k.bytes(&key("size"))?;
             let size = k.required(&key("size"), size, "\"500 B\"")?;
@@ -269,7 +273,7 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
             Ok(App::Datagrams { size: size as u32, interval })
         }
         other => {
-            let message = format!("expected bulk, web, on-off or udp, found {other:?}");
+            let message = format!("expected bulk, web, on-off, requests or udp, found {other:?}");
             Err(k.wrong(&key("app"), message))
         }
     }

@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn in_fast_recovery_only_the_basic_version_runs() {
-        let recovery = Phase::Recovery { point: 10_000 };
+        let recovery = Phase::Recovery { point: 10_000, partial: false };
         let mut f_rto = FRto::new(true);
         f_rto.on_timeout(0, recovery, true, BEFORE);
         assert_eq!(f_rto.step(), Step::Idle);

@@ -65,6 +65,16 @@ impl Sender {
         !careful || self.recover.is_none_or(|recover| self.una > recover)
     }
 
+    /// Whether an acknowledgement that advances restarts the retransmission timer. Of NewReno's
+    /// partial ones only the first does: "Impatient" (RFC 6582, section 3.2, step 3, and section 4).
+    pub(super) fn restarts_timer(&mut self) -> bool {
+        let newreno = self.parts.acks == Acks::NewReno;
+        match &mut self.phase {
+            Phase::Recovery { partial, .. } if newreno => !std::mem::replace(partial, true),
+            _ => true,
+        }
+    }
+
     /// Whether a new acknowledgement may grow the window: outside fast recovery, which stood at
     /// `before` when it came.
     pub(super) fn grows_after(&self, before: Phase) -> bool {

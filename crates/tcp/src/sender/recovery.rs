@@ -31,7 +31,7 @@ impl Sender {
     pub(super) fn on_progress(&mut self, now: Instant, observer: &mut impl Observer) {
         match self.phase {
             Phase::Open => {}
-            Phase::Recovery { point } | Phase::Loss { point } => {
+            Phase::Recovery { point, .. } | Phase::Loss { point } => {
                 let reno =
                     self.parts.acks == Acks::Reno && matches!(self.phase, Phase::Recovery { .. });
                 if self.una >= point || reno {
@@ -119,7 +119,7 @@ impl Sender {
         self.watch_for_spurious(Cause::FastRetransmit);
         self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
         self.reduce(false, now);
-        self.phase = Phase::Recovery { point: self.nxt };
+        self.phase = Phase::Recovery { point: self.nxt, partial: false };
         self.set_recover();
         self.fast_retransmit_due = true;
         if self.parts.pipe == Pipe::Counted && self.parts.acks == Acks::Sack {

@@ -33,7 +33,9 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
-            self.restart_retransmit_timer(now);
+            if self.restarts_timer() {
+                self.restart_retransmit_timer(now);
+            }
             if self.parts.probes {
                 self.schedule_probe(now);
             }

@@ -156,7 +156,7 @@ impl Sender {
         if self.una <= self.rescued_to || last.retransmitted {
             return None;
         }
-        let Phase::Recovery { point } = self.phase else { return None };
+        let Phase::Recovery { point, .. } = self.phase else { return None };
         self.rescued_to = point;
         Some(self.retransmit(number, Cause::FastRetransmit, now))
     }

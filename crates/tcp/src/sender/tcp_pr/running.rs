@@ -35,7 +35,7 @@ impl Sender {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
         }
         self.retransmissions.expire(now, self.rto().max(self.rto.base()) * 2);
-        if let Phase::Recovery { point } | Phase::Loss { point } = self.phase
+        if let Phase::Recovery { point, .. } | Phase::Loss { point } = self.phase
             && self.una >= point
         {
             self.phase = Phase::Open;
@@ -61,7 +61,7 @@ impl Sender {
                 Drop::New => {
                     observer.on_event(now, &Event::FastRetransmit);
                     self.retransmissions.begin(Cause::FastRetransmit, before, now);
-                    self.phase = Phase::Recovery { point: self.nxt };
+                    self.phase = Phase::Recovery { point: self.nxt, partial: false };
                 }
                 Drop::Extreme => {
                     observer.on_event(now, &Event::Timeout);

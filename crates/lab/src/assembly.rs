@@ -53,7 +53,7 @@ struct Builder<'a> {
 }
 
 /// Builds what a run of `variant` with `seed` needs.
-pub(crate) fn build(
+pub(crate) fn assemble(
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
