@@ -61,6 +61,17 @@ pub struct Config {
     pub min_mss: u32,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
+    /// Whether a window that was not used for longer than the retransmission timeout falls back to
+    /// the initial one (RFC 5681, section 4.1). ns-2's does not.
+    pub restart_window: bool,
+    /// Whether a SYN that had to be sent again is taken for congestion: the initial window is one
+    /// segment (RFC 5681, section 3.1), and the timeout at least 3 s until a round trip is measured
+    /// (RFC 6298, 5.7). The papers' connections have no handshake.
+    pub heed_lost_syn: bool,
+    /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
+    /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because
+    /// acknowledgements are delayed).
+    pub segments_per_ack: u32,
     /// Bound on cwnd in segments, if any.
     pub max_cwnd: Option<u32>,
     /// Segments that count of those which one acknowledgement covers, when the window grows (RFC
@@ -124,6 +135,9 @@ impl Default for Config {
             ip: IpVersion::V4,
             min_mss: IpVersion::V4.default_mss(),
             initial_window: 10,
+            restart_window: false,
+            heed_lost_syn: false,
+            segments_per_ack: 1,
             max_cwnd: None,
             byte_counting: 1,
             min_rto: Duration::from_secs(1),
@@ -155,6 +169,9 @@ impl Config {
             mss: 1500 - ip.header() - 20,
             count_options: true,
             byte_counting: 2,
+            restart_window: true,
+            heed_lost_syn: true,
+            segments_per_ack: 2,
             peer_mss: Some(ip.default_mss()),
             ip,
             min_mss: ip.default_mss(),

@@ -16,6 +16,7 @@ mod time_wait;
 mod timers;
 mod timestamps;
 mod transmit;
+mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
@@ -38,6 +39,7 @@ pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
 pub use time_wait::{TimeWait, Verdict};
+pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
 ///
@@ -96,6 +98,7 @@ pub struct Connection {
     timers: Timers,
     idle: Idle,
     challenges: ChallengeLimit,
+    unreachable: Option<Unreachable>,
     /// A reset that is to leave before all else.
     reset: Option<Segment>,
     wants_rtx_bit: bool,
@@ -135,6 +138,7 @@ impl Connection {
             timers: Timers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
+            unreachable: None,
             reset: None,
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
@@ -244,7 +248,7 @@ impl Connection {
             return;
         }
         if self.timers.expired(Timer::GiveUp, now) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         if self.timers.expired(Timer::Handshake, now) {

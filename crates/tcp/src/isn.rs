@@ -1,7 +1,7 @@
 //! Initial sequence numbers that a stranger cannot guess (RFC 6528).
 
 use core::hash::Hasher;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use siphasher::sip::SipHasher24;
 use unruffled_units::Instant;
@@ -28,6 +28,22 @@ pub fn initial_sequence_number(
     ((now.as_nanos() / TICK) as u32).wrapping_add(hash.finish() as u32)
 }
 
+/// Where the timestamp clock starts for connections between these two ends: a stranger cannot tell
+/// from it how long the host has been up, and it is another towards each peer (RFC 7323, section
+/// 7.1). Ports are left out, so that a later connection between the same hosts has later timestamps
+/// than an earlier one (RFC 6191).
+pub fn timestamp_offset(key: &[u8; 16], local: IpAddr, remote: IpAddr) -> u32 {
+    let mut hash = SipHasher24::new_with_key(key);
+    hash.write(b"timestamps");
+    for end in [local, remote] {
+        match end {
+            IpAddr::V4(v4) => hash.write(&v4.octets()),
+            IpAddr::V6(v6) => hash.write(&v6.octets()),
+        }
+    }
+    hash.finish() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +58,16 @@ mod tests {
     fn numbers_of_one_connection_advance_with_the_clock() {
         // 1 ms is 250 ticks of 4 µs.
         assert_eq!(isn(1, 4000, 1001).wrapping_sub(isn(1, 4000, 1000)), 250);
+    }
+
+    #[test]
+    fn timestamps_start_elsewhere_towards_each_peer_and_with_each_key() {
+        let offset = |key, last: u8| {
+            timestamp_offset(&[key; 16], [192, 0, 2, 1].into(), [192, 0, 2, last].into())
+        };
+        assert_eq!(offset(1, 2), offset(1, 2));
+        assert_ne!(offset(1, 2), offset(1, 3));
+        assert_ne!(offset(1, 2), offset(2, 2));
     }
 
     #[test]

@@ -78,8 +78,10 @@ mod timers;
 pub mod variant;
 
 pub use config::{Config, IpVersion, KeepAlive};
-pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
-pub use isn::initial_sequence_number;
+pub use connection::{
+    Connection, Error, State, TimeWait, Unreachable, Verdict, reset_for, syn_ack,
+};
+pub use isn::{initial_sequence_number, timestamp_offset};
 pub use observer::{Event, Ignored, Observer};
 pub use parameter::{Parameter, Unit};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};

@@ -3,6 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
+use crate::connection::Unreachable;
 pub use crate::sender::Cause;
 
 /// One thing that happened. Offsets are in octets of the stream, windows in segments.
@@ -101,6 +102,11 @@ pub enum Event {
     WindowProbe,
     /// A probe of an idle connection left.
     KeepAlive,
+    /// Something on the way said that the peer, or something of it, cannot be reached.
+    Unreachable {
+        /// What it is.
+        what: Unreachable,
+    },
     /// The path takes smaller packets than thought.
     PathMtu {
         /// Their size, IP header and all.
@@ -131,8 +137,11 @@ pub enum Ignored {
     UnacceptableAck,
     /// It has text that lies behind the peer's FIN.
     BeyondEnd,
-    /// "Packet too big" about a packet that is not on its way, or not too big.
+    /// "Packet too big" about a packet that is not on its way, or not too big; or about a size that no
+    /// link of IPv6 may have.
     StaleMtu,
+    /// "Unreachable" about a packet that is not on its way.
+    StaleUnreachable,
 }
 
 /// Somebody who is told.

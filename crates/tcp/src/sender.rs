@@ -18,6 +18,7 @@ mod probe;
 mod prr;
 mod recovery;
 mod response;
+mod restart;
 mod retransmissions;
 mod rto;
 mod scoreboard;
@@ -106,6 +107,8 @@ struct Parts {
     grows_while_waiting: bool,
     probes: bool,
     initial_window: u32,
+    restart_window: bool,
+    segments_per_ack: u32,
 }
 
 /// The sending half.
@@ -144,6 +147,8 @@ pub(crate) struct Sender {
     counted_pipe: CountedPipe,
     /// SND.NXT when the last loss was detected (RFC 6582).
     recover: Option<u64>,
+    /// When a segment left last.
+    last_sent: Option<Instant>,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
     fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
@@ -184,6 +189,8 @@ impl Sender {
                 grows_while_waiting: row.grows_while_waiting,
                 probes: row.probes,
                 initial_window: config.initial_window,
+                restart_window: config.restart_window,
+                segments_per_ack: config.segments_per_ack.max(1),
             },
             mss: config.mss,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
@@ -211,6 +218,7 @@ impl Sender {
             dupacks: 0,
             counted_pipe: CountedPipe::default(),
             recover: None,
+            last_sent: None,
             fast_retransmit_due: false,
             high_rxt: 0,
             rescued_to: 0,
@@ -363,7 +371,7 @@ impl Sender {
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
         }
-        self.detect_losses(ack, delivery.sacked > 0, now, observer);
+        let newly_lost = self.detect_losses(ack, &delivery, now, observer);
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
@@ -377,7 +385,7 @@ impl Sender {
         }
         self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
         if matches!(self.phase, Phase::Recovery { .. }) {
-            self.proportional_rate_reduction(&delivery);
+            self.proportional_rate_reduction(&delivery, advanced && !newly_lost);
         }
         self.watch_idle(ack, &delivery, advanced, now);
         self.rearm_after_ack(advanced, now);

@@ -35,7 +35,7 @@ pub enum Undo {
 pub enum Reduction {
     /// To ssthresh at once; the pipe paces what is sent (RFC 6675).
     AtOnce,
-    /// In proportion to what is delivered (PRR, RFC 6937).
+    /// In proportion to what is delivered (PRR, RFC 9937).
     Proportional,
 }
 

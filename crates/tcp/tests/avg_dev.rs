@@ -50,11 +50,11 @@ fn or_so_many_duplicates_if_so_chosen() {
     t.at(300).ack("C25 S27-35").sees("fast-retransmit").sends("R26");
 }
 
-/// Abstract: "the lengths of the reordering events reported by a TCP receiver with the … DSACK
-/// extension". What was ridden out is no sample, unless all are asked for.
+/// Section III-D: "adjust dupthresh when detecting a false fast retransmission"; abstract: "the lengths
+/// of the reordering events reported by a TCP receiver with the … DSACK extension". What was ridden out is no sample, unless all are asked for.
 #[test]
 fn a_late_segment_that_was_not_resent_is_no_sample() {
-    for (samples, dupthresh) in [("dsack", 3), ("all", 12)] {
+    for (samples, dupthresh) in [("false-fast-retransmit", 3), ("dsack", 3), ("all", 12)] {
         let mut t = Trace::of("avg-dev").set("samples", samples).fixed_window(20).start();
         t.sends("1-20");
         // A hole that one SACK far above it shows.
@@ -87,11 +87,15 @@ fn a_timeout_halves_the_average() {
 }
 
 /// (11), at cwnd 10: with RTO = 350 ms and an RTT of 100 to 102 ms, (0.7·RTO/RTT − 2)·10 is between
-/// 4.0 and 4.5. With RTO/RTT = 2.94 it is 0.6, and no bound.
+/// 4.0 and 4.5, if it is to hold although the segment was late by 9. With RTO/RTT = 2.94 it is 0.6, and
+/// no bound.
 #[test]
 fn a_recovery_must_fit_into_the_timeout() {
-    for (min_rto, dupthresh) in [(350, 4), (10, 9)] {
-        let mut t = false_fast_retransmit(Trace::of("avg-dev").min_rto(min_rto));
+    for (bound, min_rto, dupthresh) in
+        [("always", 350, 4), ("lapsing", 350, 9), ("always", 10, 9), ("lapsing", 10, 9)]
+    {
+        let sender = Trace::of("avg-dev").set("bound", bound);
+        let mut t = false_fast_retransmit(sender.min_rto(min_rto));
         t.dupthresh(dupthresh);
         let rto = t.connection().rto().as_millis_f64();
         let ratio = rto / t.connection().srtt().expect("measured").as_millis_f64();

@@ -1,5 +1,5 @@
 //! `linux-reordering` as packet traces: tp->reordering of Linux 4.14 (net/ipv4/tcp_input.c), with
-//! PRR (RFC 6937) and undo at once.
+//! PRR (RFC 9937) and undo at once.
 
 mod trace;
 

@@ -131,6 +131,20 @@ fn there_is_a_least_size() {
     t.too_big(68, 1).says("").ignores(Ignored::StaleMtu);
 }
 
+/// RFC 8201, section 4: "If a node receives a Packet Too Big message reporting a next-hop MTU that is
+/// less than the IPv6 minimum link MTU, it must discard it."
+#[test]
+fn no_ipv6_path_takes_less_than_1280_octets() {
+    let v6 = Config { isn: OURS.0, timestamps: false, nagle: false, ..Config::wire(IpVersion::V6) };
+    let mut t = End::connected(v6, "S. 0 a1 w65535 mss1440");
+    t.writes(1440).says("P. 1:1441 a1");
+    for mtu in [0, 68, 1279] {
+        t.too_big(mtu, 1).says("").ignores(Ignored::StaleMtu);
+    }
+    t.too_big(1280, 1).says(". 1:1221 a1");
+    assert!(t.events.contains(&Event::PathMtu { mtu: 1280 }));
+}
+
 /// RFC 1191, section 5: old routers name no size, and one falls to the next that occurs.
 #[test]
 fn a_router_that_names_no_size_is_guessed_at() {

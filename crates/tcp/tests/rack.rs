@@ -202,9 +202,9 @@ fn a_retransmission_acknowledged_after_the_least_round_trip_counts() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").sends("R1");
     // RACK.segment is R1, sent at 100, so 5-10 sent at 0 are overdue since 0 + 100.
-    // PRR: RecoverFS 10, ssthresh 5; delivered 3 + 1 = 4, sent 1; pipe is 0, so at most
-    // max(4 − 1, 1) + 1 = 4 go, and 5 − 0 would fit.
-    t.at(200).ack("C4").rack_segment(100, 100).sends("R5-8");
+    // PRR: RecoverFS 10, ssthresh 5; delivered 3 + 1 = 4, sent 1; pipe is 0, and more is lost, so at
+    // most max(4 − 1, 1) = 3 go, and 5 − 0 would fit.
+    t.at(200).ack("C4").rack_segment(100, 100).sends("R5-7");
 }
 
 /// Section 6.2, step 2, condition 1: `ACK.ts_option.echo_reply < Segment.xmit_ts` makes it invalid
@@ -243,24 +243,26 @@ fn a_retransmission_sacked_too_soon_says_nothing() {
     t.at(199).ack("C0 S2-10").rack_segment(100, 0).sends("");
 }
 
-/// Section 3.4, figure 1: P0-P3 are segments 1-4 here.
+/// Section 3.4, figure 1: P0-P3 are segments 1, 2, 3 and 5 here. Segment 4 has arrived, but its
+/// acknowledgement is lost; with it two segments are delivered at once, so that PRR-CRB lets both
+/// retransmissions go.
 #[test]
 fn figure_1() {
-    let mut t = Trace::of("rack").window(10).writes(4).start();
+    let mut t = Trace::of("rack").window(10).writes(5).start();
     // 1. P1, P2 and P3 are dropped.
-    t.sends("1-4");
+    t.sends("1-5");
     // 2. P0 is acknowledged. 3a. The probe's timer, two round trips after that.
     t.at(100).ack("C1").sends("").timer_at(300);
     // 3b.
-    t.at(300).timer().sees("probe").sends("P4");
-    // 5a, 5b: P4 was sent at 300, RACK.rtt = 100; 2 and 3 were due at 0 + 100 + 25.
-    // 5c: ssthresh = max(3/2, 2) = 2; RecoverFS 3, the pipe is empty, 1 delivered: PRR lets
-    // max(1 − 0, 1) + 1 = 2 go, and 2 − 0 fit.
-    t.at(400).ack("C1 S4").sees("fast-retransmit").rack_segment(100, 300).sends("R2 R3");
+    t.at(300).timer().sees("probe").sends("P5");
+    // 5a, 5b: P5 was sent at 300, RACK.rtt = 100; 2 and 3 were due at 0 + 100 + 25.
+    // 5c: ssthresh = 4/2; RecoverFS 4, the pipe is empty, 2 delivered: PRR lets max(2 − 0, 2) = 2
+    // go, and 2 − 0 fit.
+    t.at(400).ack("C1 S4-5").sees("fast-retransmit").rack_segment(100, 300).sends("R2 R3");
     // 7a: R3 was sent when R2 was, and is further on; R2 is due at 400 + 100 + 0. 7b.
-    t.at(500).ack("C1 S3-4").rack_segment(100, 400).sends("R2");
+    t.at(500).ack("C1 S3-5").rack_segment(100, 400).sends("R2");
     // 8.
-    t.at(600).ack("C4").sees("recovered").sends("").no_timer();
+    t.at(600).ack("C5").sees("recovered").sends("").no_timer();
 }
 
 /// Section 6.2, step 5: "This timer expires at the earliest moment when RACK would conclude that
@@ -475,17 +477,18 @@ fn recovery_ends_the_matter_of_the_probe() {
     t.at(100).ack("C1").timer_at(300);
     t.at(300).timer().sends("P10");
     // 2-9 were due at 0 + 100 + 25. 9 outstanding: ssthresh 4.5.
-    t.at(400).ack("C1 S10").sees("fast-retransmit").ssthresh(4.5).sends("R2 R3");
-    t.at(500).ack("C3 S10").ssthresh(4.5).sends("R4-6");
-    t.at(600).ack("C6 S10").ssthresh(4.5).sends("R7-9");
-    // PRR had left one more: max(6 − 5, 3) + 1 = 4, of which 3 were to be resent.
-    t.at(690).writes(1).sends("11");
-    t.at(700).ack("C10").sees("recovered").ssthresh(4.5).cwnd(4.5);
+    t.at(400).ack("C1 S10").sees("fast-retransmit").ssthresh(4.5).sends("R2");
+    t.at(500).ack("C2 S10").ssthresh(4.5).sends("R3 R4");
+    t.at(600).ack("C4 S10").ssthresh(4.5).sends("R5-7");
+    t.at(700).ack("C7 S10").ssthresh(4.5).sends("R8 R9");
+    // PRR had left more: max(7 − 6, 3) + 1 = 4, of which 2 were to be resent.
+    t.at(790).writes(1).sends("11");
+    t.at(800).ack("C10").sees("recovered").ssthresh(4.5).cwnd(4.5);
     // Beyond the probe; but what it repaired has been reacted to.
-    t.at(790).ack("C11").ssthresh(4.5).cwnd(4.5);
+    t.at(890).ack("C11").ssthresh(4.5).cwnd(4.5);
 }
 
-/// RFC 6937, section 3: PRR sends ssthresh/RecoverFS segments for each one delivered, then keeps the
+/// RFC 9937, section 6: PRR sends ssthresh/RecoverFS segments for each one delivered, then keeps the
 /// pipe at ssthresh.
 #[test]
 fn the_window_goes_down_in_proportion() {
@@ -493,38 +496,50 @@ fn the_window_goes_down_in_proportion() {
     t.sends("1-20");
     t.at(100).ack("C0 S2").sends("21");
     t.at(100).ack("C0 S2-3").sends("22");
-    // RecoverFS = 22, ssthresh = 20/2. After k acknowledgements, ⌈k·10/22⌉ may have gone: 1, 1, 2,
-    // 2, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7. The pipe is 22 − 3 − 1 + 1 = 19 after the first.
+    // 22 outstanding, of which 2 were SACKed before: RecoverFS = 20, ssthresh = 20/2. After k
+    // acknowledgements ⌈k·10/20⌉ may have gone. The pipe is 22 − 3 − 1 + 1 = 19 after the first.
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").ssthresh(10.0).sends("R1").pipe(19);
-    let may_have_gone = [1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7];
-    let (mut new, mut gone, mut pipe) = (23, 1, 19);
-    for (last, may) in (5..).zip(may_have_gone) {
-        t.at(101).ack(&format!("C0 S2-{last}"));
-        let go = may - gone;
+    let (mut new, mut pipe) = (23, 19);
+    for k in 2_u32..=16 {
+        t.at(101).ack(&format!("C0 S2-{}", k + 3));
+        let go = k.div_ceil(2) - (k - 1).div_ceil(2);
         t.sends(&if go == 1 { new.to_string() } else { String::new() });
-        (new, gone, pipe) = (new + go, gone + go, pipe - 1 + go);
+        (new, pipe) = (new + go, pipe - 1 + go);
         t.pipe(pipe);
     }
-    assert_eq!((new, pipe), (29, 11), "six new ones, and one to go to ssthresh");
-    // Segments 2-18 are SACKed. The pipe comes down to ssthresh with the next, and stays there.
-    t.at(102).ack("C0 S2-19").sends("").pipe(10);
-    t.at(103).ack("C0 S2-20").sends("29").pipe(10);
-    t.at(104).ack("C0 S2-21").sends("30").pipe(10);
-    // Recovery ends with the window at ssthresh: R1, 22 are delivered, 23-30 are in flight.
-    t.at(200).ack("C22").sees("recovered").cwnd(10.0).sends("31 32").pipe(10);
+    assert_eq!((new, pipe), (30, 11), "seven new ones, and one to go to ssthresh");
+    // The pipe comes down to ssthresh with the next, and stays there.
+    t.at(102).ack("C0 S2-20").sends("").pipe(10);
+    t.at(103).ack("C0 S2-21").sends("30").pipe(10);
+    t.at(104).ack("C0 S2-22").sends("31").pipe(10);
+    // Recovery ends with the window at ssthresh: R1 is delivered, 23-31 are in flight.
+    t.at(200).ack("C22").sees("recovered").cwnd(10.0).sends("32").pipe(10);
 }
 
-/// RFC 6937, section 3, PRR-SSRB: when losses take the pipe below ssthresh, it slow-starts back.
+/// RFC 9937, section 6, PRR-CRB and PRR-SSRB: when losses take the pipe below ssthresh, as much goes
+/// as is delivered, and slow start leads back once the losses have an end.
 #[test]
 fn heavy_loss_slow_starts_back_to_ssthresh() {
     let mut t = Trace::of("rack").fixed_window(20).writes(20).start();
     t.sends("1-20");
-    // 17 of 20 lost. ssthresh 10, pipe 20 − 3 − 17 = 0; 3 delivered: max(3 − 0, 3) + 1 = 4.
-    t.at(100).ack("C0 S18-20").sees("fast-retransmit").ssthresh(10.0).sends("R1-4").pipe(4);
-    // Each lets one more go than it delivers: delivered 4, sent 4: max(0, 1) + 1 = 2.
-    t.at(200).ack("C1 S18-20").sends("R5 R6").pipe(5);
-    t.at(200).ack("C2 S18-20").sends("R7 R8").pipe(6);
-    t.at(200).ack("C4 S18-20").sends("R9-11").pipe(7);
+    // 17 of 20 lost. ssthresh 10, pipe 20 − 3 − 17 = 0; 3 delivered: max(3 − 0, 3) = 3.
+    t.at(100).ack("C0 S18-20").sees("fast-retransmit").ssthresh(10.0).sends("R1-3").pipe(3);
+    // SND.UNA advances: one more goes than is delivered. Delivered 4, sent 3: max(1, 1) + 1 = 2.
+    t.at(200).ack("C1 S18-20").sends("R4 R5").pipe(4);
+    t.at(200).ack("C2 S18-20").sends("R6 R7").pipe(5);
+    t.at(200).ack("C3 S18-20").sends("R8 R9").pipe(6);
+    // Delivered 8, sent 9: max(−1, 2) + 1 = 3.
+    t.at(300).ack("C5 S18-20").sends("R10-12").pipe(7);
+}
+
+/// RFC 9937, section 6: "If (DeliveredData is 0) Return".
+#[test]
+fn what_delivers_nothing_lets_nothing_go() {
+    let mut t = Trace::of("rack").fixed_window(20).writes(20).start();
+    t.sends("1-20");
+    t.at(100).ack("C0 S18-20").sees("fast-retransmit").sends("R1-3").pipe(3);
+    t.at(101).ack("C0 S18-20").sends("").pipe(3);
+    t.at(102).ack("C0 D18 S18-20").sends("").pipe(3);
 }
 
 /// A budget that one recovery left over is no leave for the next, even when that begins by a timer

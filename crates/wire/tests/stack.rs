@@ -2,7 +2,7 @@
 
 mod server;
 
-use server::Server;
+use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
@@ -53,4 +53,36 @@ fn a_connection_released_in_fin_wait_2_waits_for_the_peer_a_minute_and_no_longer
     assert_eq!(server.stack.connections(), 1);
     server.silence(1);
     assert_eq!((server.stack.connections(), server.stack.poll_timeout()), (0, None));
+}
+
+/// RFC 9293, section 3.10.7.2: what has neither SYN nor ACK is dropped by a listener. Where nobody
+/// listens it is answered (section 3.10.7.1).
+#[test]
+fn a_listener_answers_no_segment_without_acknowledgement_but_a_syn() {
+    let mut server = Server::new();
+    assert_eq!(server.gets("F", 100, SeqNr(0)), []);
+    assert_eq!(server.gets("", 100, SeqNr(0)), []);
+    assert_eq!(server.gets(".", 100, SeqNr(7)), [("R".to_owned(), SeqNr(7), SeqNr(0))]);
+    server.local.set_port(81);
+    assert_eq!(server.gets("F", 100, SeqNr(0)), [("R.".to_owned(), SeqNr(0), SeqNr(101))]);
+}
+
+/// RFC 7323, section 7.1: a timestamp must not tell how long we have been up, nor one peer what it
+/// tells another.
+#[test]
+fn the_timestamp_clock_starts_elsewhere_towards_each_peer() {
+    let mut stamps = Vec::new();
+    for key in [[1; 16], [2; 16]] {
+        let mut server = Server::with(10, |config| config.key = key.into());
+        for peer in ["10.0.0.1:1000", "10.0.0.1:1001", "10.0.0.3:1000"] {
+            server.peer = peer.parse().expect("an address");
+            server.takes(&stamped(segment("S", 5000, SeqNr(0)), 77, 0), &[]);
+            stamps.extend(server.sends()[0].timestamps.map(|stamps| stamps.value));
+        }
+    }
+    assert_eq!(stamps[0], stamps[1], "the same host: a later connection has later ones");
+    stamps.sort_unstable();
+    stamps.dedup();
+    assert_eq!(stamps.len(), 4, "{stamps:?}");
+    assert!(!stamps.contains(&1000), "the time since the start");
 }

@@ -142,6 +142,9 @@ impl Connection {
             self.sender.sample_rtt(now.since(first), now);
             self.receiver.on_handshake(now.since(first));
         }
+        if self.config.heed_lost_syn && self.handshake.retries > 0 {
+            self.sender.after_lost_syn();
+        }
         self.handshake.due = false;
         self.timers.stop(Timer::Handshake);
         self.answered(now);
@@ -170,7 +173,7 @@ impl Connection {
     /// The peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
         if self.config.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
-            self.fail(Error::TimedOut);
+            self.give_up();
             return;
         }
         self.handshake.retries += 1;

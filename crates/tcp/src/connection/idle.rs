@@ -4,7 +4,7 @@
 use unruffled_units::Instant;
 
 use super::timers::Timer;
-use super::{Connection, Error, State};
+use super::{Connection, State};
 
 /// The state of probing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +76,7 @@ impl Connection {
 
     /// An acceptable segment arrived.
     pub(super) fn heard(&mut self, now: Instant) {
+        self.unreachable = None;
         if self.config.keep_alive.is_some() {
             self.idle.heard = now;
             self.idle.unanswered = 0;
@@ -94,7 +95,7 @@ impl Connection {
             // What is on its way asks as well.
             self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
         } else if self.idle.unanswered >= keep_alive.count {
-            self.fail(Error::TimedOut);
+            self.give_up();
         } else {
             self.idle.unanswered += 1;
             self.idle.keep_alive_due = true;

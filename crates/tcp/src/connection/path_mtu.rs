@@ -4,9 +4,9 @@
 use unruffled_units::Instant;
 
 use super::{Connection, ignore};
-use crate::SeqNr;
 use crate::observer::{Event, Ignored, Observer};
 use crate::segment::SackBlocks;
+use crate::{IpVersion, SeqNr};
 
 /// The TCP header without options.
 const TCP_HEADER: u32 = 20;
@@ -16,6 +16,8 @@ pub(super) const TIMESTAMPS: u32 = 12;
 /// room for 40 octets of options, and a peer that asks for segments of one octet must not make the
 /// scoreboard hold one entry for each octet in flight.
 pub(super) const LEAST_MSS: u32 = 48;
+/// The least MTU of a link that carries IPv6 (RFC 8200, section 5).
+const LEAST_IPV6_MTU: u32 = 1280;
 /// MTUs that occur (RFC 1191, section 7.1): for routers that do not name theirs.
 const PLATEAUS: [u32; 10] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
@@ -69,6 +71,11 @@ impl Connection {
             }
             named => named,
         };
+        if self.config.ip == IpVersion::V6 && mtu < LEAST_IPV6_MTU {
+            // "It must discard it" (RFC 8201, section 4).
+            ignore(Ignored::StaleMtu, now, observer);
+            return;
+        }
         let max_segment = named.saturating_sub(headers).max(self.config.min_mss).max(LEAST_MSS);
         if !self.state.is_synchronised() || !outstanding || max_segment >= self.max_segment {
             ignore(Ignored::StaleMtu, now, observer);

@@ -50,6 +50,9 @@ pub enum Error {
     Refused,
     /// The peer did not answer for too long.
     TimedOut,
+    /// The peer did not answer for too long, and something on the way said that it could not be
+    /// reached.
+    Unreachable,
     /// This end aborted it.
     Aborted,
 }
@@ -60,6 +63,7 @@ impl fmt::Display for Error {
             Self::Reset => "connection reset by peer",
             Self::Refused => "connection refused",
             Self::TimedOut => "connection timed out",
+            Self::Unreachable => "host unreachable",
             Self::Aborted => "connection aborted",
         })
     }

@@ -1,6 +1,6 @@
 //! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005):
-//! the duplicate threshold is an average of the reordering lengths that DSACKs report and a share of
-//! their mean deviation, bounded so that it should cause no timeout; a timeout lets it decay.
+//! the duplicate threshold is an average of the reordering lengths of false fast retransmits and a
+//! share of their mean deviation, bounded so that it should cause no timeout; a timeout lets it decay.
 
 use super::fixed::DUPTHRESH;
 use super::{FalseFastRetransmit, LossDetector, Reordering, Rule, View};
@@ -22,10 +22,16 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     constant("c2", 0.25, "what a timeout leaves of the mean deviation, C2 in (14)"),
     Parameter::choice(
         "samples",
-        &["dsack", "all", "false-fast-retransmit"],
-        "which reordering lengths count: those that DSACKs report, all, or one of each false fast \
-         retransmit",
-        "AVG-DEV, abstract; figure 1; section III-D",
+        &["false-fast-retransmit", "dsack", "all"],
+        "which reordering lengths count: one of each false fast retransmit, those that DSACKs \
+         report, or all",
+        "AVG-DEV, section III-D; abstract; figure 1",
+    ),
+    Parameter::choice(
+        "bound",
+        &["lapsing", "always"],
+        "bound (11): lapses where a segment was late by more than it, or holds whatever comes",
+        "AVG-DEV, section III-C; figures 3 to 8",
     ),
     Parameter::choice(
         "trigger",
@@ -65,10 +71,14 @@ pub(crate) struct AvgDev {
     c1: f64,
     c2: f64,
     samples: Samples,
+    /// Bound (11) lapses as the timeout's does.
+    lapsing: bool,
     /// Duplicates beyond the threshold that make a loss.
     above: u32,
     /// None before the first reordering event.
     lengths: Option<Lengths>,
+    /// The newest reordering length.
+    newest: u32,
     dupthresh: u32,
     /// The threshold that the last timeout found, in (12).
     dupthresh_tmo: Option<u32>,
@@ -88,8 +98,10 @@ impl AvgDev {
                 "all" => Samples::All,
                 _ => Samples::FalseFastRetransmits,
             },
+            lapsing: values.choice("bound") == "lapsing",
             above: u32::from(values.choice("trigger") == "above"),
             lengths: None,
+            newest: 0,
             dupthresh: DUPTHRESH,
             dupthresh_tmo: None,
         }
@@ -99,13 +111,17 @@ impl AvgDev {
         Box::new(Self::new(values))
     }
 
-    /// Equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86:
-    /// then no threshold avoids the timeout by this reckoning, and the bound says nothing.
+    /// Equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86: then no threshold
+    /// avoids the timeout by this reckoning, and the bound says nothing. It says nothing either where
+    /// a segment was late by more than it: there a threshold as low as the bound is known to cause
+    /// false fast retransmits. Held whatever comes, it would make one of every longer reordering in
+    /// figures 3 to 8 from f = 1.2 to 1.7, where it is below one window, against what they show.
     fn dupthresh_ubf(&self, view: &View) -> Option<u32> {
         let rtt = view.srtt.filter(|rtt| rtt.as_nanos() > 0)?;
         let ratio = view.rto.as_secs_f64() / rtt.as_secs_f64();
         let bound = whole((self.gamma * ratio - 2.0) * view.cwnd);
-        (bound > 0.0).then_some(bound as u32)
+        let bound = (bound > 0.0).then_some(bound as u32)?;
+        (!self.lapsing || self.newest <= bound).then_some(bound)
     }
 
     /// Equations (4) and (12); not below the standard's threshold.
@@ -130,9 +146,9 @@ impl AvgDev {
                 mdev: self.beta * (r - avg).abs() + (1.0 - self.beta) * mdev,
             },
         });
+        self.newest = length;
         // The timeout's bound would pin the threshold for ever: nothing in the paper raises it, and
-        // each further timeout can only lower it. It lapses when a segment proves late by more than
-        // it: a threshold there is known to cause false fast retransmits.
+        // each further timeout can only lower it. It lapses as (11) does.
         self.dupthresh_tmo = self.dupthresh_tmo.filter(|&bound| length <= bound);
         self.set_dupthresh(view);
     }
@@ -198,15 +214,11 @@ mod tests {
     use super::*;
     use crate::variant::Variant;
 
-    fn reported(length: u32) -> Reordering {
-        Reordering { by_dsack: true, ..late(length) }
-    }
-
     /// At cwnd 50 and RTO/RTT = 10, (11) gives (0.7·10 − 2)·50 = 250: out of the way.
     fn after(lengths: &[u32]) -> Box<dyn LossDetector> {
         let mut detector = detector("avg-dev");
         for &length in lengths {
-            detector.on_reordering(reported(length), &view(0));
+            detector.on_false_fast_retransmit(found_false(length), &view(0));
         }
         detector
     }
@@ -229,7 +241,7 @@ mod tests {
             (1, 14),
         ];
         for (length, want) in table {
-            detector.on_reordering(reported(length), &view(0));
+            detector.on_false_fast_retransmit(found_false(length), &view(0));
             assert_eq!(detector.dupthresh(), Some(want), "after {length}");
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want + 1), "k > dupthresh");
         }
@@ -252,20 +264,43 @@ mod tests {
         assert_eq!(after(&lengths).dupthresh(), Some(3));
     }
 
+    /// RTO/RTT = 3 at cwnd 50: (0.7·3 − 2)·50 = 5.
+    fn tight() -> View {
+        View { rto: ms(300), ..view(0) }
+    }
+
+    fn bounded_always() -> Box<dyn LossDetector> {
+        let mut sender = Variant::named("avg-dev").expect("a sender");
+        sender.set("bound", "always").expect("a choice");
+        sender.detector()
+    }
+
     #[test]
     fn a_recovery_must_fit_into_the_timeout() {
-        let mut detector = detector("avg-dev");
-        // RTO/RTT = 3: (0.7·3 − 2)·50 = 5.
-        let tight = View { rto: ms(300), ..view(0) };
-        detector.on_reordering(reported(10), &tight);
+        let mut detector = bounded_always();
+        detector.on_false_fast_retransmit(found_false(10), &tight());
         assert_eq!(detector.dupthresh(), Some(5));
         // RTO/RTT = 2.8: −2 < 0, so the bound is none.
         let hopeless = View { rto: ms(280), ..view(0) };
-        detector.on_reordering(reported(10), &hopeless);
+        detector.on_false_fast_retransmit(found_false(10), &hopeless);
         assert_eq!(detector.dupthresh(), Some(10));
         // cwnd 20: (2.1 − 2)·20 = 2, but at least 3.
-        detector.on_reordering(reported(10), &View { cwnd: 20.0, ..tight });
+        detector.on_false_fast_retransmit(found_false(10), &View { cwnd: 20.0, ..tight() });
         assert_eq!(detector.dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn the_bound_lapses_where_a_segment_was_late_by_more() {
+        let mut detector = detector("avg-dev");
+        // 10 > 5: at 5, each such event would be a false fast retransmit.
+        detector.on_false_fast_retransmit(found_false(10), &tight());
+        assert_eq!(detector.dupthresh(), Some(10));
+        // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: ⌊8.95⌋, but 5 is not more than 5.
+        detector.on_false_fast_retransmit(found_false(5), &tight());
+        assert_eq!(detector.dupthresh(), Some(5));
+        // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
+        detector.on_false_fast_retransmit(found_false(6), &tight());
+        assert_eq!(detector.dupthresh(), Some(8));
     }
 
     #[test]
@@ -290,37 +325,36 @@ mod tests {
         // At this window (11) gives (0.7·10 − 2)·1000 = 5000: out of the way.
         let view = View { cwnd: 1000.0, ..view(0) };
         let mut detector = detector("avg-dev");
-        detector.on_reordering(reported(1000), &view);
+        detector.on_false_fast_retransmit(found_false(1000), &view);
         // avg 1300, mdev 300: 1390, which is the bound after the timeout; then 650 and 75.
-        detector.on_reordering(reported(2000), &view);
+        detector.on_false_fast_retransmit(found_false(2000), &view);
         detector.on_timeout(true, &view);
         assert_eq!(detector.dupthresh(), Some(672));
         // The average comes from below and the deviation lags behind: after 10 of them (4) gives
         // ⌊1396.6⌋, but no segment was late by more than 1390.
         for _ in 0..10 {
-            detector.on_reordering(reported(1390), &view);
+            detector.on_false_fast_retransmit(found_false(1390), &view);
         }
         assert_eq!(detector.dupthresh(), Some(1390));
         // 1391 is longer than the bound, which lapses: the paper would keep 1390 for ever.
-        detector.on_reordering(reported(1391), &view);
+        detector.on_false_fast_retransmit(found_false(1391), &view);
         assert_eq!(detector.dupthresh(), Some(1396));
     }
 
     #[test]
     fn the_bound_of_a_timeout_holds() {
         // avg 20, mdev 0; bounded to 5 by a tight timeout when the timer expires.
-        let mut detector = detector("avg-dev");
-        let tight = View { rto: ms(300), ..view(0) };
-        detector.on_reordering(reported(20), &tight);
+        let mut detector = bounded_always();
+        detector.on_false_fast_retransmit(found_false(20), &tight());
         assert_eq!(detector.dupthresh(), Some(5));
         detector.on_timeout(true, &view(0));
         // avg 10, mdev 0: 10, but the timeout came at 5.
         assert_eq!(detector.dupthresh(), Some(5));
         // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: 8, but no segment was late by more than 5.
-        detector.on_reordering(reported(5), &view(0));
+        detector.on_false_fast_retransmit(found_false(5), &view(0));
         assert_eq!(detector.dupthresh(), Some(5));
         // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
-        detector.on_reordering(reported(6), &view(0));
+        detector.on_false_fast_retransmit(found_false(6), &view(0));
         assert_eq!(detector.dupthresh(), Some(8));
     }
 
@@ -333,7 +367,8 @@ mod tests {
             let mut seen = vec![];
             detector.on_reordering(late(10), &view(0));
             seen.push(detector.dupthresh());
-            detector.on_reordering(reported(20), &view(0));
+            let reported = Reordering { by_dsack: true, ..late(20) };
+            detector.on_reordering(reported, &view(0));
             seen.push(detector.dupthresh());
             detector.on_false_fast_retransmit(found_false(30), &view(0));
             seen.push(detector.dupthresh());
@@ -356,7 +391,7 @@ mod tests {
                 Rule::dupthresh(3),
                 "the standard's, to begin with"
             );
-            detector.on_reordering(reported(12), &view(0));
+            detector.on_false_fast_retransmit(found_false(12), &view(0));
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want));
         }
     }

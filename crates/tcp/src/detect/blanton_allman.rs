@@ -1,10 +1,10 @@
 //! Blanton and Allman's senders: every fast retransmit that a DSACK proves false moves the duplicate
-//! threshold, by one of several rules (E. Blanton, M. Allman, "On making TCP more robust to packet
+//! threshold, and for EWMA every reordering, by one of several rules (E. Blanton, M. Allman, "On making TCP more robust to packet
 //! reordering", 2002, as told in AVG-DEV, section II, RR-TCP, section 5.5, and TCP-PR, section 2).
 //! Their sixth rule, a delay, is TD-FR's: see [`super::td_fr`].
 
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, FalseFastRetransmit, LossDetector, Rule, View};
+use super::{AckFacts, FalseFastRetransmit, LossDetector, Reordering, Rule, View};
 use crate::parameter::{Parameter, Unit, Values};
 use crate::sender::RESTORE;
 
@@ -46,6 +46,12 @@ pub(crate) const EWMA_PARAMETERS: &[Parameter] = &[
         about: "g, the weight of the newest reordering length",
         source: "assumed: no text that we have gives it",
     },
+    Parameter::choice(
+        "samples",
+        &["all", "false-fast-retransmit"],
+        "which reordering lengths are averaged: all, or those of false fast retransmits",
+        "TCP-PR, section 2; AVG-DEV, section II",
+    ),
 ];
 
 /// What a false fast retransmit whose segment was late by N segments does to the threshold d.
@@ -57,7 +63,9 @@ enum Adjust {
     IncrementByLength,
     /// AVG: (d + N) / 2.
     Average,
-    /// EWMA: (1 − g)·d + g·N.
+    /// EWMA: (1 − g)·d + g·N, and not of false fast retransmits alone: it is the average "of the
+    /// number of DUPACKs received at the sender" (TCP-PR, section 2), "a running average of the
+    /// reordering length" (AVG-DEV, section II).
     Ewma(f64),
 }
 
@@ -81,6 +89,8 @@ impl Adjust {
 pub(crate) struct BlantonAllman {
     adjust: Adjust,
     window_share: f64,
+    /// Every reordering event moves the threshold, not only false fast retransmits.
+    all: bool,
     /// Kept with its fraction, so that averages converge; in force is the whole part.
     dupthresh: f64,
     /// The threshold as of the last acknowledgement.
@@ -101,16 +111,22 @@ impl BlantonAllman {
     }
 
     pub(crate) fn ewma(values: &Values<'_>) -> Box<dyn LossDetector> {
-        Self::build(Adjust::Ewma(values.get("gain")), values)
+        let all = values.choice("samples") == "all";
+        Box::new(Self { all, ..Self::new(Adjust::Ewma(values.get("gain")), values) })
     }
 
     fn build(adjust: Adjust, values: &Values<'_>) -> Box<dyn LossDetector> {
-        Box::new(Self {
+        Box::new(Self::new(adjust, values))
+    }
+
+    fn new(adjust: Adjust, values: &Values<'_>) -> Self {
+        Self {
             adjust,
             window_share: values.get("window_share"),
+            all: false,
             dupthresh: f64::from(DUPTHRESH),
             in_force: DUPTHRESH,
-        })
+        }
     }
 
     /// At most 0.9·cwnd, at least 3.
@@ -132,7 +148,19 @@ impl LossDetector for BlantonAllman {
         self.in_force = self.bounded(view.cwnd);
     }
 
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        // What is remembered is what was seen, whatever the window: only what is in force is bounded.
+        if self.all {
+            let least = f64::from(DUPTHRESH);
+            self.dupthresh = self.adjust.apply(self.dupthresh, Some(sample.length)).max(least);
+            self.in_force = self.bounded(view.cwnd);
+        }
+    }
+
     fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
+        if self.all {
+            return;
+        }
         // What is remembered is bounded by the window that the restoration leads back to: the
         // present one, halved for nothing, would throw away what the DSACK has just taught. A
         // smaller window bounds the threshold for as long as it is small, in `bounded`; it keeps
@@ -152,8 +180,9 @@ impl LossDetector for BlantonAllman {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{detector, found_false, view};
+    use super::super::fixtures::{detector, found_false, late, view};
     use super::*;
+    use crate::variant::Variant;
 
     /// The threshold after false fast retransmits with these reordering lengths, at cwnd 50.
     fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
@@ -188,7 +217,37 @@ mod tests {
     #[test]
     fn ewma_goes_a_quarter_of_the_way() {
         // 0.75·3 + 0.25·23 = 8; 0.75·8 + 0.25·23 = 11.75; 0.75·11.75 + 0.25·2 = 9.3125.
-        assert_eq!(thresholds("ba-ewma", &[23, 23, 2]), [8, 11, 9]);
+        let mut detector = detector("ba-ewma");
+        for (length, want) in [(23, 8), (23, 11), (2, 9)] {
+            detector.on_reordering(late(length), &view(0));
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
+            // That one of them was resent for nothing adds nothing.
+            detector.on_false_fast_retransmit(found_false(40), &view(0));
+            assert_eq!(detector.dupthresh(), Some(want));
+        }
+        assert_eq!(ewma_of_false_fast_retransmits(&[23, 23, 2]), [8, 11, 9]);
+    }
+
+    fn ewma_of_false_fast_retransmits(lengths: &[u32]) -> Vec<u32> {
+        let mut sender = Variant::named("ba-ewma").expect("a sender");
+        sender.set("samples", "false-fast-retransmit").expect("a choice");
+        let mut detector = sender.detector();
+        let mut each = |&length| {
+            detector.on_reordering(late(length), &view(0));
+            detector.on_false_fast_retransmit(found_false(length), &view(0));
+            detector.dupthresh().expect("has one")
+        };
+        lengths.iter().map(&mut each).collect()
+    }
+
+    #[test]
+    fn ewma_remembers_its_average_whatever_the_window() {
+        let small = View { cwnd: 10.0, ..view(0) };
+        let mut detector = detector("ba-ewma");
+        // 0.75·3 + 0.25·83 = 23; at a window of 10, at most 9.
+        detector.on_reordering(late(83), &small);
+        assert_eq!(detector.rule(&small), Rule::dupthresh(9));
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(23));
     }
 
     #[test]
@@ -223,21 +282,16 @@ mod tests {
     fn a_small_window_keeps_the_threshold_from_rising_and_does_not_lower_it() {
         let small = View { cwnd: 10.0, ..view(0) };
         let found = |length| FalseFastRetransmit { window: 20.0, ..found_false(length) };
-        // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2, 0.75·3 + 0.25·123.
-        let table = [
-            ("ba-inc", 30, 1, 33),
-            ("ba-inc-n", 1, 30, 33),
-            ("ba-avg", 1, 63, 31),
-            ("ba-ewma", 1, 123, 32),
-        ];
+        // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2.
+        let table = [("ba-inc", 30, 1, 33), ("ba-inc-n", 1, 30, 33), ("ba-avg", 1, 63, 31)];
         for (name, times, length, want) in table {
             let mut detector = detector(name);
             for _ in 0..times {
                 detector.on_false_fast_retransmit(found_false(length), &view(0));
             }
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(33), "{name}");
-            // A window of 20 asks for 18: no rise. AVG and EWMA go down to 30 by their own rule,
-            // (33 + 30)/2 = 31.5 and 0.75·33 + 0.25·30 = 32.25.
+            // A window of 20 asks for 18: no rise. AVG goes down to 30 by its own rule,
+            // (33 + 30)/2 = 31.5.
             detector.on_false_fast_retransmit(found(30), &small);
             assert_eq!(detector.rule(&small), Rule::dupthresh(9), "{name}");
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "{name}");
@@ -249,6 +303,7 @@ mod tests {
         for name in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
             let mut detector = detector(name);
             for _ in 0..8 {
+                detector.on_reordering(late(30), &view(0));
                 detector.on_false_fast_retransmit(found_false(30), &view(0));
             }
             assert!(detector.dupthresh() > Some(10), "{name} rose");
@@ -260,7 +315,7 @@ mod tests {
 
     #[test]
     fn without_a_length_only_inc_moves() {
-        for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3), ("ba-ewma", 3)] {
+        for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3)] {
             let mut detector = detector(name);
             let unknown = FalseFastRetransmit { length: None, ..found_false(1) };
             detector.on_false_fast_retransmit(unknown, &view(0));

@@ -7,6 +7,7 @@ use unruffled_units::Instant;
 use super::counted_pipe::Pipe;
 use super::fast_recovery::halved_as_ns2;
 use super::ncr::Ncr;
+use super::prr::Told;
 use super::retransmissions::Cause;
 use super::scoreboard::Delivery;
 use super::{Ack, Phase, Sender};
@@ -62,35 +63,43 @@ impl Sender {
         observer.on_event(now, &Event::Recovered);
     }
 
-    /// An acknowledgement may have told of losses. `sacked`: it selectively covered new segments,
-    /// which is what makes it a duplicate in the sense of RFC 6675, section 2.
+    /// An acknowledgement may have told of losses: says whether it told of more with SACK.
     pub(super) fn detect_losses(
         &mut self,
         ack: &Ack<'_>,
-        sacked: bool,
+        delivery: &Delivery,
         now: Instant,
         observer: &mut impl Observer,
-    ) {
+    ) -> bool {
         if self.parts.acks == Acks::Sack {
-            self.detect(sacked, now, observer);
-        } else if self.phase == Phase::Open && ack.duplicate {
+            return self.detect(delivery, now, observer);
+        }
+        if self.phase == Phase::Open && ack.duplicate {
             let view = self.view(now);
             let dupthresh = self.detector.rule(&view).dupthresh.unwrap_or(u32::MAX);
             let due = self.dupacks >= dupthresh && self.may_begin_recovery();
             if due && self.board.mark_first_lost() {
-                self.begin_recovery(now, observer);
+                self.begin_recovery(delivery, now, observer);
             }
         }
+        false
     }
 
-    /// Applies the detector's rule to the scoreboard.
-    pub(super) fn detect(&mut self, sacked: bool, now: Instant, observer: &mut impl Observer) {
+    /// Applies the detector's rule to the scoreboard, after an acknowledgement that delivered
+    /// something or nothing; says whether more is held for lost. Only one that selectively covers new
+    /// segments is a duplicate in the sense of RFC 6675, section 2.
+    pub(super) fn detect(
+        &mut self,
+        delivery: &Delivery,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
         let view = self.view(now);
         let mut rule = self.detector.rule(&view);
         let hole = rule.first_hole_due.map(|due| due.since(now));
         self.patience = rule.overdue.map(|overdue| overdue.wait).or(hole);
         let counting = match self.phase {
-            Phase::Open => sacked,
+            Phase::Open => delivery.sacked > 0,
             Phase::Recovery { .. } => true,
             // RFC 6675, section 5.1: no counting until the timeout's point is acknowledged.
             Phase::Loss { .. } => false,
@@ -108,11 +117,13 @@ impl Sender {
             None => self.timers.stop(Timer::Detect),
         }
         if verdict.newly_lost > 0 && self.phase == Phase::Open {
-            self.begin_recovery(now, observer);
+            self.begin_recovery(delivery, now, observer);
         }
+        verdict.newly_lost > 0
     }
 
-    fn begin_recovery(&mut self, now: Instant, observer: &mut impl Observer) {
+    /// What an acknowledgement delivered, or a timer, has told of the first loss.
+    fn begin_recovery(&mut self, delivery: &Delivery, now: Instant, observer: &mut impl Observer) {
         observer.on_event(now, &Event::FastRetransmit);
         let view = self.view(now);
         self.detector.on_recovery(&view);
@@ -134,7 +145,8 @@ impl Sender {
             Reduction::AtOnce if self.halves_as_ns2() => self.window = halved_as_ns2(self.window),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => {
-                self.prr.begin(self.board.outstanding());
+                let (outstanding, sacked) = (self.board.outstanding(), self.board.sacked());
+                self.prr.begin(outstanding, sacked, delivery.segments);
                 self.prr_budget = 0;
             }
         }
@@ -147,16 +159,14 @@ impl Sender {
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
     }
 
-    /// RFC 6937: how much this acknowledgement lets go.
-    pub(super) fn proportional_rate_reduction(&mut self, delivery: &Delivery) {
+    /// RFC 9937: how much this acknowledgement lets go.
+    pub(super) fn proportional_rate_reduction(&mut self, delivery: &Delivery, safe: bool) {
         if self.parts.reduction == Reduction::Proportional {
-            let pipe = self.board.pipe();
-            let ssthresh = self.window.ssthresh as u32;
-            self.prr_budget = self.prr.on_ack(delivery.segments, pipe, ssthresh);
-            if self.fast_retransmit_due {
-                self.prr_budget = self.prr_budget.max(1);
+            let told = Told { delivered: delivery.segments, pipe: self.board.pipe(), safe };
+            if let Some(budget) = self.prr.on_ack(told, self.window.ssthresh as u32) {
+                self.prr_budget = budget;
+                self.window.cwnd = f64::from(told.pipe + budget);
             }
-            self.window.cwnd = f64::from(pipe + self.prr_budget);
         }
     }
 

@@ -136,7 +136,11 @@ impl Sender {
         let una = self.una;
         match self.adapt.take_if(|before| una > before.point).and_then(|before| before.rtt) {
             Some((srtt, rttvar)) => self.rto.adapt(srtt, rttvar, rtt),
-            None => self.rto.sample(rtt, f64::from(flight.max(1))),
+            None => {
+                // ExpectedSamples = ceiling(FlightSize / (SMSS * 2)) (RFC 7323, appendix G).
+                let expected = flight.div_ceil(self.parts.segments_per_ack).max(1);
+                self.rto.sample(rtt, f64::from(expected));
+            }
         }
     }
 }

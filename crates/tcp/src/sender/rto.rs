@@ -8,6 +8,8 @@ use crate::fenwick::Histogram;
 
 /// Before the first sample (RFC 6298, 2.1).
 const INITIAL: Duration = Duration::from_secs(1);
+/// When data transmission begins after a lost SYN (RFC 6298, 5.7).
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Clock granularity G of RFC 6298, 2.2: the engine's clock is finer than this.
 const GRANULARITY: Duration = Duration::from_millis(1);
 
@@ -123,6 +125,12 @@ impl Rto {
         if let Some(wb) = &mut self.wb {
             wb.on_timeout();
         }
+    }
+
+    /// Data transmission begins after a SYN was lost.
+    pub(crate) fn after_lost_syn(&mut self) {
+        self.base = self.base.max(AFTER_LOST_SYN).clamp(self.min, self.max);
+        self.backoff = 0;
     }
 
     /// A round-trip time was measured. Until then the doubled timeout stays, or a path that got

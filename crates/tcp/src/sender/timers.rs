@@ -3,6 +3,7 @@
 use unruffled_units::Instant;
 
 use super::Sender;
+use super::scoreboard::Delivery;
 use crate::observer::Observer;
 use crate::timers::{Timer, Timers};
 
@@ -18,7 +19,7 @@ impl Sender {
             return self.on_drop_timer(now, observer);
         }
         if self.timers.expired(Timer::Detect, now) {
-            self.detect(false, now, observer);
+            self.detect(&Delivery::default(), now, observer);
         }
         if self.timers.expired(Timer::Probe, now) {
             self.on_probe_timer(now, observer);

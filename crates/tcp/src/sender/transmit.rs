@@ -31,6 +31,7 @@ impl Sender {
         }
         match self.phase {
             Phase::Open => {
+                self.restart_after_idle(now);
                 let duplicates = self.board.sacked().max(self.dupacks);
                 let cwnd = self.held_window.unwrap_or(self.window.cwnd);
                 let allowed = cwnd as u32 + self.parts.limited_transmit.allowance(duplicates, cwnd);
@@ -114,6 +115,7 @@ impl Sender {
         self.forget_probe();
         self.board.push(offset, len as u32, now);
         self.nxt += len;
+        self.last_sent = Some(now);
         self.start_retransmit_timer(now);
         if self.parts.probes {
             self.schedule_probe(now);
@@ -127,6 +129,7 @@ impl Sender {
         let range = (offset, offset + u64::from(len));
         self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
         self.board.retransmit(number, now);
+        self.last_sent = Some(now);
         self.eifel.on_retransmit(now);
         self.start_retransmit_timer(now);
         self.transmission(offset, len, Some(cause))

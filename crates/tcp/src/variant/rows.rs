@@ -73,10 +73,10 @@ const BA_INC: Row = Row {
 
 const AVG_DEV: Row = Row {
     name: "avg-dev",
-    about: "dupthresh is the DSACKed lengths' average and 0.3 of their mean deviation",
+    about: "dupthresh is the average of false fast retransmits' lengths and 0.3 of the deviation",
     source: "AVG-DEV, section III",
     detector: AvgDev::build,
-    detection: "dupthresh from average and mean deviation of the lengths that DSACKs report",
+    detection: "dupthresh from average and mean deviation of false fast retransmits' lengths",
     limited_transmit: LimitedTransmit::EveryOther,
     parameters: avg_dev::PARAMETERS,
     ..DSACK_R
@@ -131,7 +131,7 @@ const RR_TA: Row = Row {
 const RACK: Row = Row {
     name: "rack",
     about: "loss by time: RACK-TLP with PRR and undo, as Linux",
-    source: "RFC 8985, RFC 6937",
+    source: "RFC 8985, RFC 9937",
     detector: Rack::build,
     detection: "time since a later segment was delivered, beyond a reordering window",
     undo: Undo::AtOnce,
@@ -237,9 +237,10 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "ba-ewma",
-        about: "dsack-r, and dupthresh goes 1/4 of the way to each false one's reordering length",
+        about: "dsack-r, and dupthresh goes 1/4 of the way to every reordering length",
         source: "Blanton–Allman 2002 (EWMA)",
         detector: BlantonAllman::ewma,
+        detection: "dupthresh averaged over all reordering lengths, at most 0.9 cwnd",
         parameters: blanton_allman::EWMA_PARAMETERS,
         ..BA_INC
     },

@@ -17,7 +17,7 @@
 
 use unruffled_tcp::{
     Config, Connection, Error, Event, Flags, Ignored, SackBlocks, Segment, SeqNr, State,
-    Timestamps, Variant,
+    Timestamps, Unreachable, Variant,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -182,6 +182,22 @@ impl End {
         let quoted = OURS.add(quoted);
         self.connection
             .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| events.push(*e));
+        for event in &self.events {
+            if let Event::Ignored { reason } = event {
+                self.ignored.push(*reason);
+            }
+        }
+        self.pump();
+        self
+    }
+
+    /// A message says that the packet at `quoted` did not get there.
+    #[track_caller]
+    pub(crate) fn cannot_reach(&mut self, what: Unreachable, quoted: u32) -> &mut Self {
+        self.settled();
+        let (now, events) = (self.now, &mut self.events);
+        let quoted = OURS.add(quoted);
+        self.connection.handle_unreachable(what, quoted, now, &mut |_, e: &Event| events.push(*e));
         for event in &self.events {
             if let Event::Ignored { reason } = event {
                 self.ignored.push(*reason);

@@ -79,6 +79,12 @@ impl Stack {
             if self.on_cookie(tuple, listener, arrival, now) {
                 return;
             }
+            if !flags.ack {
+                // To a listener no other segment without ACK calls for an answer (RFC 9293, section
+                // 3.10.7.2): a FIN must not tell a scanner what a SYN would.
+                self.counters.stray += 1;
+                return;
+            }
         }
         self.counters.stray += 1;
         if let Some(reset) = reset_for(&arrival.segment) {

@@ -3,13 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use unruffled_tcp::{Config, Error, IpVersion, Variant};
+use unruffled_tcp::{Config, Error, IpVersion, Variant, timestamp_offset};
 
+use super::FourTuple;
 use super::budget::Limits;
 use super::secret::Secret;
 
 /// Settings of a stack. What connections have in common stands in `connection`; the stack itself
-/// sets of that what differs between them: MSS, initial sequence number, version of IP.
+/// sets of that what differs between them: MSS, initial sequence number, start of the timestamp
+/// clock, version of IP.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Largest packet of the link.
@@ -61,12 +63,14 @@ impl StackConfig {
         self.addresses.iter().copied().find(|own| own.is_ipv4() == remote.is_ipv4())
     }
 
-    pub(super) fn connection_to(&self, remote: IpAddr, isn: u32) -> Config {
+    pub(super) fn connection_to(&self, ends: FourTuple, isn: u32) -> Config {
+        let (local, remote) = (ends.local.ip(), ends.remote.ip());
         let ip = if remote.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
         let mss = u32::from(self.mtu).saturating_sub(ip.header() + 20).max(1);
         let min_mss = self.connection.min_mss.min(mss);
         let peer_mss = Some(ip.default_mss());
-        Config { ip, mss, min_mss, peer_mss, isn, ..self.connection.clone() }
+        let timestamp_offset = timestamp_offset(&self.key.key_for("timestamps"), local, remote);
+        Config { ip, mss, min_mss, peer_mss, isn, timestamp_offset, ..self.connection.clone() }
     }
 }
 
@@ -111,6 +115,7 @@ impl From<StackError> for std::io::Error {
         let kind = match error {
             StackError::Connection(Error::Reset) => ErrorKind::ConnectionReset,
             StackError::Connection(Error::Refused) => ErrorKind::ConnectionRefused,
+            StackError::Connection(Error::Unreachable) => ErrorKind::HostUnreachable,
             StackError::Connection(Error::TimedOut) => ErrorKind::TimedOut,
             StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
             StackError::InUse => ErrorKind::AddrInUse,
