@@ -296,7 +296,7 @@ impl Network {
     }
 
     /// The first packet in line at `link` has got to its far end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_line(&mut self, link: u32, queue: &mut Queue) -> Option<u32> {
         let line = &mut self.hops[link as usize].line;
         let (_, id) = line.pop_front()?;

@@ -403,6 +403,7 @@ impl Sender {
     }
 
     /// Tells how the sender stands after an acknowledgement.
+    #[inline]
     fn tell_state(
         &self,
         dupthresh: Option<u32>,

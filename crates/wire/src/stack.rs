@@ -172,7 +172,7 @@ impl Stack {
 
     fn open(&mut self, tuple: FourTuple, isn: Option<u32>, now: Instant) -> ConnectionId {
         let isn = isn.unwrap_or_else(|| self.isn(tuple, now));
-        let config = self.config.connection_to(tuple.remote.ip(), isn);
+        let config = self.config.connection_to(tuple, isn);
         let connection = Connection::connect(config, &self.config.variant);
         self.insert(Socket::new(tuple, connection, self.config.send_buffer, Owner::Application))
     }

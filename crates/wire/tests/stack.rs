@@ -2,8 +2,11 @@
 
 mod server;
 
-use server::Server;
+use std::task::{Poll, Waker};
+
+use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
+use unruffled_wire::codec::Checksums;
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
 /// connection to the LISTEN state". In a stack it is the listener that is in LISTEN: the attempt must
@@ -53,4 +56,69 @@ fn a_connection_released_in_fin_wait_2_waits_for_the_peer_a_minute_and_no_longer
     assert_eq!(server.stack.connections(), 1);
     server.silence(1);
     assert_eq!((server.stack.connections(), server.stack.poll_timeout()), (0, None));
+}
+
+/// RFC 9293, section 3.10.7.2: what has neither SYN nor ACK is dropped by a listener. Where nobody
+/// listens it is answered (section 3.10.7.1).
+#[test]
+fn a_listener_answers_no_segment_without_acknowledgement_but_a_syn() {
+    let mut server = Server::new();
+    assert_eq!(server.gets("F", 100, SeqNr(0)), []);
+    assert_eq!(server.gets("", 100, SeqNr(0)), []);
+    assert_eq!(server.gets(".", 100, SeqNr(7)), [("R".to_owned(), SeqNr(7), SeqNr(0))]);
+    server.local.set_port(81);
+    assert_eq!(server.gets("F", 100, SeqNr(0)), [("R.".to_owned(), SeqNr(0), SeqNr(101))]);
+}
+
+/// RFC 7323, section 7.1: a timestamp must not tell how long we have been up, nor one peer what it
+/// tells another.
+#[test]
+fn the_timestamp_clock_starts_elsewhere_towards_each_peer() {
+    let mut stamps = Vec::new();
+    for key in [[1; 16], [2; 16]] {
+        let mut server = Server::with(10, |config| config.key = key.into());
+        for peer in ["10.0.0.1:1000", "10.0.0.1:1001", "10.0.0.3:1000"] {
+            server.peer = peer.parse().expect("an address");
+            server.takes(&stamped(segment("S", 5000, SeqNr(0)), 77, 0), &[]);
+            stamps.extend(server.sends()[0].timestamps.map(|stamps| stamps.value));
+        }
+    }
+    assert_eq!(stamps[0], stamps[1], "the same host: a later connection has later ones");
+    stamps.sort_unstable();
+    stamps.dedup();
+    assert_eq!(stamps.len(), 4, "{stamps:?}");
+    assert!(!stamps.contains(&1000), "the time since the start");
+}
+
+/// RFC 5927, section 5.2, and RFC 1122, section 4.2.3.9: "port unreachable" ends an attempt to connect
+/// and no connection that stands.
+#[test]
+fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
+    let unreachable = |quoted: &[u8]| {
+        let mut message = Vec::new();
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .icmpv4_raw(3, 3, [0; 4])
+            .write(&mut message, &quoted[..28])
+            .expect("it fits");
+        message
+    };
+    let mut server = Server::new();
+    let id = server.stack.connect(server.peer, None, server.now).expect("a port");
+    let mut syn = Vec::new();
+    server.stack.poll_transmit(server.now, &mut syn).expect("a SYN");
+    server.stack.receive(&unreachable(&syn), Checksums::Verify, server.now);
+    let mut out = [0; 9];
+    let read = server.stack.poll_read(id, Waker::noop(), &mut out);
+    assert_eq!(read, Poll::Ready(Err(unruffled_tcp::Error::Refused.into())));
+
+    let (id, next) = server.serves();
+    let written = server.stack.poll_write(id, Waker::noop(), b"hello");
+    assert_eq!(written, Poll::Ready(Ok(5)));
+    let mut sent = Vec::new();
+    server.stack.poll_transmit(server.now, &mut sent).expect("what was written");
+    server.stack.receive(&unreachable(&sent), Checksums::Verify, server.now);
+    let told = server.stack.connection(id).and_then(Connection::unreachable);
+    assert_eq!(told, Some(unruffled_tcp::Unreachable::Port));
+    assert_eq!(server.gets(".", 5001, next.add(5)), []);
+    assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
 }

@@ -13,6 +13,7 @@ impl Connection {
         if let Some(reset) = self.reset.take() {
             return Some(self.stamped(reset, now));
         }
+        self.receiver.moderate(now);
         match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent | State::SynReceived => {

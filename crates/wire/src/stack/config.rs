@@ -3,13 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use unruffled_tcp::{Config, Error, IpVersion, Variant};
+use unruffled_tcp::{Config, Error, IpVersion, Variant, timestamp_offset};
 
+use super::FourTuple;
 use super::budget::Limits;
 use super::secret::Secret;
 
 /// Settings of a stack. What connections have in common stands in `connection`; the stack itself
-/// sets of that what differs between them: MSS, initial sequence number, version of IP.
+/// sets of that what differs between them: MSS, initial sequence number, start of the timestamp
+/// clock, version of IP.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Largest packet of the link.
@@ -19,7 +21,8 @@ pub struct StackConfig {
     pub addresses: Vec<IpAddr>,
     /// Who sends.
     pub variant: Variant,
-    /// Settings of each connection.
+    /// Settings of each connection. The receive window begins with 64 KiB and grows with what the
+    /// application reads to [`Config::receive_buffer`], 6 MiB, or to what [`Limits::octets`] leave.
     pub connection: Config,
     /// Octets that an application may write ahead of the peer's acknowledgements.
     pub send_buffer: usize,
@@ -43,8 +46,7 @@ impl StackConfig {
             mtu: 1500,
             addresses,
             variant,
-            // With the eighth more that may come, a ring of 4 MiB holds it.
-            connection: Config { receive_buffer: 7 << 19, ..Config::wire(IpVersion::V4) },
+            connection: Config::wire(IpVersion::V4),
             send_buffer: 4 << 20,
             ports: 49152..=65535,
             key: key.into(),
@@ -61,12 +63,14 @@ impl StackConfig {
         self.addresses.iter().copied().find(|own| own.is_ipv4() == remote.is_ipv4())
     }
 
-    pub(super) fn connection_to(&self, remote: IpAddr, isn: u32) -> Config {
+    pub(super) fn connection_to(&self, ends: FourTuple, isn: u32) -> Config {
+        let (local, remote) = (ends.local.ip(), ends.remote.ip());
         let ip = if remote.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
         let mss = u32::from(self.mtu).saturating_sub(ip.header() + 20).max(1);
         let min_mss = self.connection.min_mss.min(mss);
         let peer_mss = Some(ip.default_mss());
-        Config { ip, mss, min_mss, peer_mss, isn, ..self.connection.clone() }
+        let timestamp_offset = timestamp_offset(&self.key.key_for("timestamps"), local, remote);
+        Config { ip, mss, min_mss, peer_mss, isn, timestamp_offset, ..self.connection.clone() }
     }
 }
 

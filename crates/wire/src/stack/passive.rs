@@ -52,7 +52,7 @@ impl Stack {
     }
 
     fn syn_ack(&self, ends: FourTuple, syn: &Segment, isn: u32, now: Instant) -> Segment {
-        let config = self.config.connection_to(ends.remote.ip(), isn);
+        let config = self.config.connection_to(ends, isn);
         syn_ack(&config, &self.config.variant, syn, now)
     }
 
@@ -108,7 +108,7 @@ impl Stack {
             // It stays half-open, and the SYN-ACK that leaves again will ask once more.
             return true;
         }
-        let config = self.config.connection_to(ends.remote.ip(), isn);
+        let config = self.config.connection_to(ends, isn);
         let connection =
             Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
         if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
@@ -135,7 +135,7 @@ impl Stack {
             return true;
         }
         let isn = arrival.segment.ack.0.wrapping_sub(1);
-        let config = self.config.connection_to(ends.remote.ip(), isn);
+        let config = self.config.connection_to(ends, isn);
         let connection = Connection::accept(config, &self.config.variant, &syn, None, 0, now);
         if self.begin(ends, listener, connection, arrival, now).is_synchronised() {
             self.counters.cookies_accepted += 1;
