@@ -88,6 +88,11 @@ pub struct Config {
     /// told in units, and is never taken back, up to an eighth more may come
     /// ([`Connection::receive_room`](crate::Connection::receive_room)).
     pub receive_buffer: u64,
+    /// What the room for received data begins with, where it grows to `receive_buffer` with what the
+    /// application reads in a round trip (dynamic right-sizing, as in Linux); none for all of it at
+    /// once, as in the papers' scenarios. [`Config::wire`] begins with 64 KiB and ends with 6 MiB, as
+    /// Linux does (`tcp_rmem`).
+    pub initial_receive_buffer: Option<u64>,
     /// Whether to offer timestamps (RFC 7323).
     pub timestamps: bool,
     /// Whether to drop what has an older timestamp than was seen before, and how much older it may
@@ -139,6 +144,7 @@ impl Default for Config {
             max_rto: Duration::from_secs(60),
             delayed_ack: None,
             receive_buffer: 4 << 20,
+            initial_receive_buffer: None,
             timestamps: false,
             paws: None,
             timestamp_offset: 0,
@@ -170,6 +176,8 @@ impl Config {
             ip,
             min_mss: ip.default_mss(),
             delayed_ack: Some(Duration::from_millis(40)),
+            receive_buffer: 6 << 20,
+            initial_receive_buffer: Some(64 << 10),
             timestamps: true,
             paws: Some(Duration::ZERO),
             nagle: true,

@@ -1,20 +1,4 @@
 //! One connection: the two halves, and the state machine of RFC 9293 around them.
-//!
-//! The methods come in three kinds. *Getters* say how it stands. Then what happens to it: a segment
-//! arrived ([`Connection::handle_segment`]), a timer is due ([`Connection::handle_timeout`]), a
-//! packet was too big ([`Connection::handle_packet_too_big`]), or the application does something
-//! ([`Connection::write`], [`Connection::finish`], [`Connection::read`], [`Connection::abort`]). And
-//! what it wants: after each of these, call [`Connection::poll_transmit`] until it gives nothing,
-//! then ask [`Connection::poll_timeout`] when to call again.
-//!
-//! Octets are counted, not held. The driver keeps the application's octets from
-//! [`Connection::unacknowledged_from`] on, and copies from [`Connection::send_offset`] what a segment
-//! carries. Of an arriving segment, whose payload belongs at [`Connection::receive_offset`], it stores
-//! exactly the runs that [`Event::Fresh`] names, and gives the application what is
-//! [`Connection::readable`]. Nothing else of a segment may be stored, whoever it seems to come from:
-//! what was acknowledged and not yet read must not be overwritten by a second copy of it.
-//!
-//! Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
 
 mod acceptance;
 mod acknowledgement;
@@ -58,6 +42,37 @@ pub use time_wait::{TimeWait, Verdict};
 pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
+///
+/// The methods come in three kinds. *Getters* say how it stands. The others tell it what happens,
+/// or ask what it wants, in this order:
+///
+/// 1. Something happens: a segment arrives ([`Connection::handle_segment`]), a timer is due
+///    ([`Connection::handle_timeout`]), a packet was too big
+///    ([`Connection::handle_packet_too_big`]), or the application does something
+///    ([`Connection::write`], [`Connection::finish`], [`Connection::read`],
+///    [`Connection::abort`]).
+/// 2. Then call [`Connection::poll_transmit`] until it gives nothing, and send what it gives.
+/// 3. Then ask [`Connection::poll_timeout`] when to call [`Connection::handle_timeout`], unless
+///    something else happens before: each of the above may change the answer.
+///
+/// `now` never goes back. After a reset or a timeout [`Connection::error`] says which; a connection
+/// in [`State::Closed`] wants nothing more, and what still arrives for it is answered with
+/// [`reset_for`].
+///
+/// Octets are counted, not held; the driver holds them:
+///
+/// * What the application writes, from [`Connection::unacknowledged_from`] on. A segment to be sent
+///   carries `len` octets from [`Connection::send_offset`] on.
+/// * What arrives. Of a segment, whose payload belongs at [`Connection::receive_offset`] (ask before
+///   it is handled), exactly the runs are stored that [`Event::Fresh`] names meanwhile, and the
+///   application is given what is [`Connection::readable`]. Nothing else of a segment may be stored,
+///   whoever it seems to come from: what was acknowledged and not yet read must not be overwritten by
+///   a second copy of it. Room for [`Connection::receive_room`] octets from the first unread one is
+///   always enough.
+///
+/// The crate's [front page](crate) has an example of all this.
+///
+/// Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
@@ -110,7 +125,7 @@ impl Connection {
             error: None,
             passive: state == State::Listen,
             sender: Sender::new(&config, variant),
-            receiver: Self::receiver(&config),
+            receiver: Receiver::of(&config),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
             sack_offered: sack,
@@ -128,10 +143,6 @@ impl Connection {
             wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
-    }
-
-    fn receiver(config: &Config) -> Receiver {
-        Receiver::new(config.receive_buffer, config.mss, config.delayed_ack)
     }
 
     // Getters.
@@ -221,10 +232,11 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        [self.sender.next_timer(), self.receiver.ack_deadline(), self.timers.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        let never = Instant::MAX;
+        let sender = self.sender.next_timer().unwrap_or(never);
+        let receiver = self.receiver.ack_deadline().unwrap_or(never);
+        let own = self.timers.next().unwrap_or(never);
+        Some(sender.min(receiver).min(own)).filter(|&due| due != never)
     }
 
     /// A timer is due.

@@ -1,13 +1,16 @@
 //! The receiving half of a connection: puts the stream together and says what arrived, cumulatively
 //! (RFC 9293), selectively (RFC 2018) and twice (RFC 2883).
 
+mod moderation;
 mod window;
 
 use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
+use crate::Config;
 use crate::observer::{Event, Observer};
+use moderation::Moderation;
 pub(crate) use window::ReceiveWindow;
 
 /// How many ranges are remembered as recently changed; an option holds at most four.
@@ -40,6 +43,8 @@ pub(crate) struct Receiver {
     /// Where the stream ends, once a FIN has told.
     end: Option<u64>,
     window: ReceiveWindow,
+    /// Where the window grows with what is read.
+    moderation: Option<Moderation>,
     delay: Option<Duration>,
     /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
     last_acknowledged: u64,
@@ -54,6 +59,15 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
+    /// The receiver of a connection with these settings.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            window: ReceiveWindow::of(config),
+            moderation: config.initial_receive_buffer.map(|_| Moderation::new(config.mss)),
+            ..Self::new(config.receive_buffer, config.mss, config.delayed_ack)
+        }
+    }
+
     /// A receiver with room for `buffer` octets, whose peer's segments have up to `mss`.
     pub(crate) fn new(buffer: u64, mss: u32, delay: Option<Duration>) -> Self {
         Self {
@@ -65,6 +79,7 @@ impl Receiver {
             duplicate: None,
             end: None,
             window: ReceiveWindow::new(buffer, mss),
+            moderation: None,
             delay,
             last_acknowledged: 0,
             unanswered: 0,
@@ -117,8 +132,36 @@ impl Receiver {
     /// The application took `octets`; the peer is told when that opens the window enough.
     pub(crate) fn read(&mut self, octets: u64) {
         self.window.take(octets.min(self.readable()));
+        let left = self.readable();
+        if let Some(moderation) = &mut self.moderation {
+            moderation.on_read(self.window.taken(), left);
+        }
         if self.end.is_none() && self.window.should_update(self.next) {
             self.ack_due = true;
+        }
+    }
+
+    /// Lets the window grow, if what was read says so.
+    pub(crate) fn moderate(&mut self, now: Instant) {
+        if let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now)) {
+            self.window.grow(octets);
+            if self.end.is_none() && self.window.should_update(self.next) {
+                self.ack_due = true;
+            }
+        }
+    }
+
+    /// The handshake took so long.
+    pub(crate) fn on_handshake(&mut self, rtt: Duration) {
+        if let Some(moderation) = &mut self.moderation {
+            moderation.rtt().on_handshake(rtt);
+        }
+    }
+
+    /// A segment of `len` octets echoes a timestamp that left `ago`.
+    pub(crate) fn on_echo(&mut self, echo: u32, ago: Duration, len: u32) {
+        if let Some(moderation) = &mut self.moderation {
+            moderation.rtt().on_echo(echo, ago, len);
         }
     }
 
@@ -171,6 +214,9 @@ impl Receiver {
         }
         if self.next > before {
             observer.on_event(now, &Event::Delivered { len: self.next - before });
+            if let Some(moderation) = &mut self.moderation {
+                moderation.rtt().on_arrival(self.next, self.window.edge(), now);
+            }
         }
         let in_order = fresh && !had_hole && self.ranges.is_empty() && self.duplicate.is_none();
         self.unanswered += 1;
@@ -451,7 +497,7 @@ mod tests {
 
     #[test]
     fn ranges_are_bounded_and_the_furthest_goes_first() {
-        assert_eq!(most_ranges(7 << 19, 1460), 3423, "on the wire");
+        assert_eq!(most_ranges(6 << 20, 1460), 5868, "on the wire");
         assert_eq!(most_ranges(10_000, 1000), 64);
         assert_eq!(most_ranges(u64::MAX / 2, 1), 1 << 16);
         let mut r = Receiver::new(1 << 16, 1000, None);

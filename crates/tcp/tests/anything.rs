@@ -90,6 +90,7 @@ fn any_config() -> impl Strategy<Value = Config> {
             mss,
             count_options,
             receive_buffer,
+            initial_receive_buffer: impatient.then_some(receive_buffer / 4),
             timestamps,
             nagle,
             paws: timestamps.then_some(Duration::ZERO),

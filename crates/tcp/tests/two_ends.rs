@@ -230,6 +230,7 @@ fn config() -> impl Strategy<Value = Config> {
             mss,
             isn,
             receive_buffer,
+            initial_receive_buffer: nagle.then_some(receive_buffer / 4),
             timestamps,
             nagle,
             paws: paws.then_some(Duration::ZERO),

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use unruffled_tcp::{Segment, SeqNr, Unreachable};
 
 pub use decode::decode;
-pub use encode::{encode, encode_for_offload, header_len, pure_len};
+pub use encode::{encode, encode_for_offload, header_len, pure_len, sum_up};
 
 /// Who checks and fills the checksums of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -286,7 +286,8 @@ impl Stack {
         let (tuple, kept) = (socket.tuple, socket.connection.time_wait());
         let current = self.by_tuple.get(&tuple) == Some(&id);
         self.remove(id);
-        if self.time_waits.len() >= self.budget.limits.time_waits {
+        let limit = self.budget.limits.time_waits;
+        if self.time_waits.len() >= limit || !self.budget.has_room_for(budget::TIME_WAIT) {
             self.counters.time_waits_refused += 1;
         } else if let Some(kept) = kept.filter(|_| current) {
             self.time_waits.add(tuple, kept);

@@ -37,6 +37,14 @@ impl Connection {
         self.receiver.window().room()
     }
 
+    /// The receive window, less what has not been read: it grows to [`Config::receive_buffer`] where
+    /// that begins smaller.
+    ///
+    /// [`Config::receive_buffer`]: crate::Config::receive_buffer
+    pub fn receive_buffer(&self) -> u64 {
+        self.receiver.window().size()
+    }
+
     /// Bounds what is promised to the peer from now on: the driver has memory for no more than
     /// `octets` that are not read. What has been promised already is still accepted.
     pub fn bound_receive_window(&mut self, octets: u64) {

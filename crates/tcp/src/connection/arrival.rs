@@ -109,6 +109,9 @@ impl Connection {
         if !self.state.receives() {
             return if segment.len > 0 { Err(Ignored::BeyondEnd) } else { Ok(()) };
         }
+        if let Some((echo, ago)) = self.clock.echo(segment, now) {
+            self.receiver.on_echo(echo, ago, segment.len);
+        }
         self.receiver.on_segment(offset, segment.len, flags.fin, segment.rtx, now, observer);
         if self.receiver.at_end() {
             self.on_peer_finished(now);

@@ -140,6 +140,7 @@ impl Connection {
         self.state = if self.sender.finished() { State::FinWait1 } else { State::Established };
         if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
             self.sender.sample_rtt(now.since(first), now);
+            self.receiver.on_handshake(now.since(first));
         }
         if self.config.heed_lost_syn && self.handshake.retries > 0 {
             self.sender.after_lost_syn();
@@ -189,7 +190,7 @@ impl Connection {
         self.timers.stop(Timer::GiveUp);
         self.clock = super::Clock::new(&self.config);
         // Nothing has arrived: what was agreed on is forgotten, the scale among it.
-        self.receiver = Self::receiver(&self.config);
+        self.receiver = super::Receiver::of(&self.config);
     }
 
     /// The SYN, or the SYN-ACK.

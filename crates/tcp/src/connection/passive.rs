@@ -15,7 +15,7 @@ pub fn syn_ack(config: &Config, variant: &Variant, syn: &Segment, now: Instant) 
     let config = variant.settings(config.clone());
     let mut clock = Clock::new(&config);
     clock.agree(syn.timestamps, now);
-    let window = ReceiveWindow::new(config.receive_buffer, config.mss);
+    let window = ReceiveWindow::of(&config);
     Segment {
         seq: SeqNr(config.isn),
         ack: syn.seq.add(1),

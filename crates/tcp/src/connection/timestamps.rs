@@ -109,6 +109,15 @@ impl Clock {
         Some(Instant::from_nanos((then + 1) * TICK.as_nanos() - 1))
     }
 
+    /// What the segment echoes, and how many whole ticks ago that left. None for an echo from the
+    /// future.
+    pub(super) fn echo(&self, segment: &Segment, now: Instant) -> Option<(u32, Duration)> {
+        let echo = segment.timestamps.filter(|_| self.on)?.echo;
+        let ago = self.ticks(now).wrapping_sub(echo);
+        (ago <= u32::MAX / 2)
+            .then(|| (echo, Duration::from_nanos(u64::from(ago) * TICK.as_nanos())))
+    }
+
     /// Whether a SYN with this option comes later than all that was heard (RFC 6191, section 2).
     pub(super) fn is_newer(&self, theirs: Option<Timestamps>) -> Option<bool> {
         Some(self.on).filter(|&on| on)?;

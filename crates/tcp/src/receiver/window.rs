@@ -1,10 +1,15 @@
 //! The window that a receiver advertises: what is free of its buffer, told in whole units of the
 //! scale, by an edge that does not move back (RFC 9293, section 3.8.6; RFC 7323, section 2).
 
+use crate::Config;
+
 /// The receive window. Positions are stream offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveWindow {
+    /// The most that the window may be.
     buffer: u64,
+    /// What it is, which only grows.
+    size: u64,
     /// What the driver has memory for, where that is less.
     bound: u64,
     /// Everything below has been taken by the application.
@@ -27,12 +32,37 @@ impl ReceiveWindow {
         // What the window field can say: whole units of the scale, none lost.
         let buffer = (buffer.div_ceil(1 << scale)).min(u64::from(u16::MAX)) << scale;
         let edge = buffer.min(u64::from(u16::MAX));
-        Self { buffer, bound: u64::MAX, taken: 0, edge, scale, mss }
+        Self { buffer, size: buffer, bound: u64::MAX, taken: 0, edge, scale, mss }
+    }
+
+    /// The window of a connection with these settings.
+    pub(crate) fn of(config: &Config) -> Self {
+        let mut window = Self::new(config.receive_buffer, config.mss);
+        if let Some(octets) = config.initial_receive_buffer {
+            window.size = window.whole_units(octets);
+            window.edge = window.size.min(u64::from(u16::MAX));
+        }
+        window
+    }
+
+    fn whole_units(&self, octets: u64) -> u64 {
+        let unit = 1 << self.scale;
+        octets.max(1).checked_next_multiple_of(unit).map_or(self.buffer, |o| o.min(self.buffer))
+    }
+
+    /// What it is without what has not been read, and without a bound.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The window may be `octets` from now on, if that is more than before.
+    pub(crate) fn grow(&mut self, octets: u64) {
+        self.size = self.size.max(self.whole_units(octets));
     }
 
     /// The window field of a SYN, which is never scaled.
     pub(crate) fn syn_field(&self) -> u16 {
-        self.buffer.min(u64::from(u16::MAX)) as u16
+        self.size.min(u64::from(u16::MAX)) as u16
     }
 
     /// The shift to offer, or that was agreed on.
@@ -63,12 +93,12 @@ impl ReceiveWindow {
     /// Octets that may come to lie unread at the most: the edge is never further from what has been
     /// taken.
     pub(crate) fn room(&self) -> u64 {
-        self.buffer + self.slack()
+        self.buffer + self.slack(self.buffer)
     }
 
-    /// How far rounding may push the edge beyond the buffer.
-    fn slack(&self) -> u64 {
-        (1 << self.scale).max(self.buffer / 8)
+    /// How far rounding may push the edge beyond the end of a window of `size`.
+    fn slack(&self, size: u64) -> u64 {
+        (1 << self.scale).max(size / 8)
     }
 
     /// From now on no more than `octets` are promised beyond what has been taken; what has been
@@ -79,13 +109,13 @@ impl ReceiveWindow {
 
     /// The first octet that the buffer has no room for.
     fn limit(&self) -> u64 {
-        self.taken + self.buffer.min(self.bound)
+        self.taken + self.size.min(self.bound)
     }
 
     /// The edge moves by at least this much (RFC 9293, section 3.8.6.2.2: the lesser of half the
     /// buffer and a segment).
     fn step(&self) -> u64 {
-        (self.buffer.min(self.bound) / 2).min(u64::from(self.mss)).max(1)
+        (self.size.min(self.bound) / 2).min(u64::from(self.mss)).max(1)
     }
 
     /// Whether the window, as the peer knows it, would open by so much that it should be told: at
@@ -112,12 +142,12 @@ impl ReceiveWindow {
             }
         }
         // Rounded up, lest the edge move back. A peer that sends crumbs could push it on and on that
-        // way: an eighth of the buffer beyond its end the field is rounded down, and what was
+        // way: an eighth of the window beyond its end the field is rounded down, and what was
         // promised is accepted all the same.
         let known = self.edge.saturating_sub(next);
         let field = known.div_ceil(unit).min(most);
         let edge = next + (field << self.scale);
-        if edge <= self.edge.max(self.limit() + self.slack()) {
+        if edge <= self.edge.max(self.limit() + self.slack(self.size)) {
             self.edge = self.edge.max(edge);
             field as u16
         } else {

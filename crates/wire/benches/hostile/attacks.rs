@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
-use std::time::Instant;
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_tcp::{Flags, Segment, SeqNr};
 use unruffled_wire::stack::{ConnectionId, ListenerId};
 
-use crate::rig::{Attack, Rig, Server};
+use crate::rig::{Attack, Peace, Rig, Server, clock};
 
 /// Where attackers who shake hands find somebody; SYN floods go where the good client goes.
 pub(crate) const PORT: u16 = 81;
@@ -35,21 +35,21 @@ fn syn() -> Segment {
     }
 }
 
-/// Does something so many times a second, by the wall clock.
+/// Does something so many times a second, by the thread's clock.
 pub(crate) struct Pace {
     rate: u64,
-    begin: Instant,
+    begin: Duration,
     pub(crate) done: u64,
 }
 
 impl Pace {
     pub(crate) fn new(rate: u64) -> Self {
-        Self { rate, begin: Instant::now(), done: 0 }
+        Self { rate, begin: clock(), done: 0 }
     }
 
     /// How many are due now.
     fn due(&mut self) -> u64 {
-        let due = (self.begin.elapsed().as_secs_f64() * self.rate as f64) as u64 - self.done;
+        let due = ((clock() - self.begin).as_secs_f64() * self.rate as f64) as u64 - self.done;
         // What has been missed is missed.
         let now = due.min(256);
         self.done += now;
@@ -101,6 +101,21 @@ impl Crowd {
             }
         }
         crowd
+    }
+
+    /// Nanoseconds that an acknowledgement costs, for one after another of the first `of` peers.
+    pub(crate) fn cost_per_packet(&self, rig: &mut Rig, of: usize) -> u64 {
+        const PACKETS: usize = 100_000;
+        let begin = clock();
+        for n in 0..PACKETS {
+            // A prime far from all powers of two, so that no two in a row lie side by side.
+            let (at, next) = self.peers[n * 7919 % of];
+            rig.server.takes(at, PORT, &self.acknowledges(next), &[]);
+            if n % 64 == 0 {
+                rig.round(&mut Peace);
+            }
+        }
+        (clock() - begin).as_nanos() as u64 / PACKETS as u64
     }
 
     fn acknowledges(&self, ack: SeqNr) -> Segment {

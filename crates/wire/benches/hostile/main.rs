@@ -9,11 +9,11 @@ mod rig;
 
 use std::process::ExitCode;
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use attacks::{Acknowledger, Crowd, PORT, SmallSegments, SynFlood};
 use peak_alloc::PeakAlloc;
-use rig::{Attack, Peace, Rig, Server, TRANSFER};
+use rig::{Attack, Peace, Rig, Server, TRANSFER, clock};
 use unruffled_wire::stack::Limits;
 
 #[global_allocator]
@@ -43,9 +43,9 @@ struct Suite {
 
 /// The median of the transfers that fit into `span`, at least three of them.
 fn transfers(rig: &mut Rig, attack: &mut dyn Attack, span: Duration) -> Result<Duration, String> {
-    let begin = Instant::now();
+    let begin = clock();
     let mut took = Vec::new();
-    while took.len() < 3 || begin.elapsed() < span {
+    while took.len() < 3 || clock() - begin < span {
         took.push(rig.transfer(attack)?);
     }
     took.sort_unstable();
@@ -59,7 +59,7 @@ impl Suite {
         name: &str,
         span: Duration,
         prepare: impl FnOnce(&mut Rig) -> A,
-        notes: impl FnOnce(&A, &Rig) -> String,
+        notes: impl FnOnce(&A, &mut Rig) -> String,
     ) {
         let base = MEMORY.current_usage();
         let mut rig = Rig::new();
@@ -84,7 +84,7 @@ impl Suite {
             wrong.push(format!("{} MB of memory", peak / 1_000_000));
         }
         let account = rig.server.stack.octets();
-        let notes = notes(&attack, &rig);
+        let notes = notes(&attack, &mut rig);
         let row = Row { name: name.to_owned(), peak, account, alone, meanwhile, notes, wrong };
         println!("{}", row.text());
         self.rows.push(row);
@@ -189,7 +189,14 @@ impl Suite {
                 rig.skip(10);
                 crowd
             },
-            |crowd, _| format!("{} connections", crowd.held.len()),
+            |crowd, rig| {
+                let [one, any] = [1, crowd.peers.len()].map(|of| crowd.cost_per_packet(rig, of));
+                format!(
+                    "{} connections; an ACK costs {one} ns where all are for one of them, {any} ns \
+                     where each is for another",
+                    crowd.held.len()
+                )
+            },
         );
     }
 }
@@ -211,6 +218,8 @@ impl Row {
     }
 }
 
+type Measure = fn(&mut Suite);
+
 fn main() -> ExitCode {
     let short = std::env::args().any(|argument| argument == "--short");
     let only = std::env::args().skip_while(|argument| argument != "--only").nth(1);
@@ -222,7 +231,7 @@ fn main() -> ExitCode {
     );
     println!("| attack | peak of memory | server's account | 10 MB alone | 10 MB meanwhile | |");
     println!("|---|---|---|---|---|---|");
-    let all: [(&str, fn(&mut Suite)); 6] = [
+    let all: [(&str, Measure); 6] = [
         ("syn", Suite::syn_flood),
         ("small", Suite::small_segments),
         ("acks", Suite::acknowledgers),

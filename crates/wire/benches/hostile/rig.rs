@@ -1,9 +1,10 @@
 //! A server's stack, a good client's, and attackers who are nothing but segments: in memory, in one
-//! thread, by the wall clock, so that what an attack costs the processor counts too.
+//! thread, by the clock of what that thread has run, so that what an attack costs the processor counts
+//! too, and what else the machine does counts not.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
-use std::time;
+use std::time::Duration;
 
 use unruffled_tcp::{Segment, Variant};
 use unruffled_units::Instant;
@@ -15,7 +16,13 @@ const SERVER: [u8; 4] = [10, 0, 0, 2];
 /// What the good client fetches: 10 MB.
 pub(crate) const TRANSFER: usize = 10_000_000;
 /// No transfer takes longer, or it has failed.
-const PATIENCE: time::Duration = time::Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// For how long this thread has run.
+pub(crate) fn clock() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
 
 /// Segments that come from strangers.
 pub(crate) trait Attack {
@@ -36,7 +43,7 @@ impl Attack for Peace {
 /// The stack under attack.
 pub(crate) struct Server {
     pub(crate) stack: Stack,
-    start: time::Instant,
+    start: Duration,
     /// Seconds by which the clock is ahead of the wall's.
     ahead: u64,
     packet: Vec<u8>,
@@ -46,7 +53,7 @@ impl Server {
     pub(crate) fn now(&self) -> Instant {
         // Not from zero: a clock that begins with the connection is no clock.
         Instant::from_nanos(
-            1_000_000_000 * (1 + self.ahead) + self.start.elapsed().as_nanos() as u64,
+            1_000_000_000 * (1 + self.ahead) + (clock() - self.start).as_nanos() as u64,
         )
     }
 
@@ -84,7 +91,7 @@ impl Rig {
     pub(crate) fn new() -> Self {
         let mut server = stack(SERVER);
         let listener = server.listen(Server::at(80), 1024).expect("a free port");
-        let start = time::Instant::now();
+        let start = clock();
         let server = Server { stack: server, start, ahead: 0, packet: Vec::new() };
         let (read, data) = (vec![0; 64 << 10], vec![7; 64 << 10]);
         Self { server, client: stack(CLIENT), listener, out: Vec::new(), read, data }
@@ -125,8 +132,8 @@ impl Rig {
     }
 
     /// The good client connects and fetches 10 MB, while the attack goes on: says how long it took.
-    pub(crate) fn transfer(&mut self, attack: &mut dyn Attack) -> Result<time::Duration, String> {
-        let begin = time::Instant::now();
+    pub(crate) fn transfer(&mut self, attack: &mut dyn Attack) -> Result<Duration, String> {
+        let begin = clock();
         let now = self.server.now();
         let to = Server::at(80);
         let fetching = self.client.connect(to, None, now).map_err(|error| error.to_string())?;
@@ -135,18 +142,18 @@ impl Rig {
         for _ in 0..8 {
             self.round(attack);
         }
-        result.map(|()| begin.elapsed())
+        result.map(|()| clock() - begin)
     }
 
     fn fetch(
         &mut self,
         fetching: ConnectionId,
         attack: &mut dyn Attack,
-        begin: time::Instant,
+        begin: Duration,
     ) -> Result<(), String> {
         let waker = Waker::noop();
         let (mut serving, mut written, mut read) = (None, 0, 0);
-        while begin.elapsed() < PATIENCE {
+        while (clock() - begin) < PATIENCE {
             attack.strike(&mut self.server);
             self.round(attack);
             let stack = &mut self.server.stack;

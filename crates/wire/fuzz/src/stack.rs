@@ -12,7 +12,7 @@ use std::task::Waker;
 use unruffled_tcp::{Connection, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant};
 use unruffled_wire::codec::{Checksums, Packet, decode};
-use unruffled_wire::stack::{Departure, ListenerId, Stack, StackConfig};
+use unruffled_wire::stack::{Departure, Limits, ListenerId, Stack, StackConfig};
 
 use crate::input::{Bits, Input};
 use application::Held;
@@ -35,6 +35,8 @@ struct World {
     /// Packets that may leave before something else happens, and whether they leave joined.
     room: usize,
     offload: bool,
+    /// Octets of memory that the stack may take.
+    budget: usize,
     /// All that wanted to leave has left.
     drained: bool,
     /// The states that held connections were in.
@@ -76,7 +78,19 @@ impl World {
         connection.nagle = !on.next();
         connection.delayed_ack = connection.delayed_ack.filter(|_| !on.next());
         let offload = on.next();
+        if on.next() {
+            // There is little of everything.
+            config.limits = Limits {
+                octets: 50_000,
+                connections: 3,
+                requests: 1,
+                time_waits: 1,
+                orphans: 1,
+                ..config.limits
+            };
+        }
         let mtu = usize::from(config.mtu);
+        let budget = config.limits.octets;
         let mut stack = Stack::new(config);
         let listeners = listen(&mut stack);
         let peers = ["[fd00::1]:1000", "[fd00::1]:1001", "10.0.0.1:1000", "10.0.0.1:1001"]
@@ -90,6 +104,7 @@ impl World {
             held: Vec::new(),
             room: usize::MAX,
             offload,
+            budget,
             drained: true,
             seen: Vec::new(),
             verbose: std::env::var_os("UNRUFFLED_TRACE").is_some(),
@@ -235,6 +250,7 @@ impl World {
 
     /// How things stand.
     fn look(&mut self) {
+        assert!(self.stack.octets() <= self.budget, "more memory than there is");
         let mut wakers = Vec::new();
         self.stack.take_wakers(&mut wakers);
         wakers.into_iter().for_each(Waker::wake);
@@ -282,6 +298,7 @@ impl World {
         }
         assert_eq!(self.stack.poll_timeout(), None, "they do not end");
         assert_eq!(self.stack.connections(), 0, "some are left");
+        assert_eq!(self.stack.octets(), 0, "some memory is not given back");
     }
 }
 

@@ -43,6 +43,12 @@ pub fn encode_for_offload(
     Some((len, transport - start))
 }
 
+/// Does what [`encode_for_offload`] left to others, for a packet that is one segment.
+pub fn sum_up(packet: &mut [u8], transport: usize) {
+    let sum = !tun_rs::checksum(&packet[transport..], 0);
+    packet[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Appends the packet, its TCP checksum zero; gives its length, and where TCP begins in `out`.
 fn assemble(
     from: SocketAddr,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::codec;
 use crate::stack::{Departure, Offload};
 
 /// Packets that wait to be written.
@@ -42,6 +43,16 @@ impl Outbox {
     pub(super) fn first(&self) -> Option<(&[u8], Option<Offload>)> {
         let packet = self.packets.front()?;
         Some((&self.bytes[self.start..self.start + packet.len], packet.offload))
+    }
+
+    /// Sums the first packet up, if that is still to be done, so that nobody behind has to.
+    pub(super) fn sum_first(&mut self) {
+        if let Some(packet) = self.packets.front_mut()
+            && let Some(todo) = packet.offload.take()
+        {
+            let bytes = &mut self.bytes[self.start..self.start + packet.len];
+            codec::sum_up(bytes, usize::from(todo.transport));
+        }
     }
 
     /// The first packet has been written.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time;
@@ -13,6 +13,9 @@ use unruffled_units::Instant;
 use crate::stack::{Stack, StackError};
 use crate::waiting::Thread;
 
+/// How long the loop waits at the most for an application that is about to take the stack.
+const COURTESY: time::Duration = time::Duration::from_micros(30);
+
 #[derive(Debug)]
 pub(super) struct Shared {
     stack: Mutex<Stack>,
@@ -20,6 +23,9 @@ pub(super) struct Shared {
     /// Written to when the loop sleeps and has work.
     pub(super) bell: OwnedFd,
     pub(super) sleeping: AtomicBool,
+    /// Applications that want the stack or have it, and how many have had it.
+    wanting: AtomicUsize,
+    served: AtomicUsize,
     /// When the loop is to stop at the latest.
     pub(super) stop: Mutex<Option<time::Instant>>,
     pub(super) stopping: AtomicBool,
@@ -36,6 +42,8 @@ impl Handle {
             origin: time::Instant::now(),
             bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             sleeping: AtomicBool::new(false),
+            wanting: AtomicUsize::new(0),
+            served: AtomicUsize::new(0),
             stop: Mutex::new(None),
             stopping: AtomicBool::new(false),
         })))
@@ -56,6 +64,20 @@ impl Handle {
         })
     }
 
+    /// The loop takes the stack again. A mutex goes to whoever comes first, and the loop, which runs,
+    /// comes before those who have to be woken: so it lets one of them go first, if any waits.
+    pub(super) fn lock_for_loop(&self) -> MutexGuard<'_, Stack> {
+        let served = self.0.served.load(Ordering::Relaxed);
+        let mut since = None;
+        while self.0.wanting.load(Ordering::Relaxed) > 0
+            && self.0.served.load(Ordering::Relaxed) == served
+            && since.get_or_insert_with(time::Instant::now).elapsed() < COURTESY
+        {
+            std::thread::yield_now();
+        }
+        self.lock()
+    }
+
     /// Nobody runs the stack any more: whoever waits is told.
     pub(super) fn fail(&self) {
         self.with(Stack::fail);
@@ -65,11 +87,13 @@ impl Handle {
     pub fn with<T>(&self, work: impl FnOnce(&mut Stack) -> T) -> T {
         let mut wakers = Vec::new();
         // If `work` panics, the loop finds it and tells the others.
+        self.0.wanting.fetch_add(1, Ordering::Relaxed);
         let bell = RingWhenDropped(self);
         let mut stack = self.lock();
         let result = work(&mut stack);
         stack.take_wakers(&mut wakers);
         drop(stack);
+        self.0.served.fetch_add(1, Ordering::Relaxed);
         drop(bell);
         wakers.into_iter().for_each(Waker::wake);
         result
@@ -125,6 +149,7 @@ struct RingWhenDropped<'a>(&'a Handle);
 
 impl Drop for RingWhenDropped<'_> {
     fn drop(&mut self) {
+        self.0.0.wanting.fetch_sub(1, Ordering::Relaxed);
         self.0.ring();
     }
 }

@@ -11,7 +11,7 @@ use unruffled_units::Instant;
 
 use super::batch::Outbox;
 use super::shared::Handle;
-use crate::codec::Checksums;
+use crate::codec::{self, Checksums};
 use crate::device::Link;
 use crate::stack::{Stack, StackError};
 
@@ -21,6 +21,9 @@ const READ: usize = 256;
 
 /// Octets read, and taken from the stack, in one turn where packets are large.
 const OCTETS: usize = 512 << 10;
+
+/// Packets taken through the stack before applications may have it.
+const HOLD: usize = 32;
 
 /// Packets taken from the stack in one turn: few, so that what arrives meanwhile is seen soon.
 const WRITE: usize = 64;
@@ -112,11 +115,21 @@ impl<L: Link> Loop<L> {
     /// Takes what has arrived through the stack, and from it what is to leave.
     fn through_the_stack(&mut self, stopping: bool) -> Next {
         let offload = self.link.offloads();
-        let mut stack = self.handle.lock();
-        let packets = self.inbox.chunks_exact(self.link.largest());
-        for (buffer, stamp) in packets.zip(&self.stamps) {
-            if stack.receive(&buffer[stamp.from..stamp.to], stamp.checksums, stamp.at) {
-                take(&mut stack, &mut self.outbox, offload, stamp.at, WRITE_URGENT);
+        let buffers = self.inbox.chunks_exact(self.link.largest());
+        let packets: Vec<_> = buffers
+            .zip(&self.stamps)
+            .map(|(buffer, stamp)| {
+                (codec::decode(&buffer[stamp.from..stamp.to], stamp.checksums), stamp.at)
+            })
+            .collect();
+        let mut stack = self.handle.lock_for_loop();
+        for (n, (packet, at)) in packets.into_iter().enumerate() {
+            if n > 0 && n % HOLD == 0 {
+                drop(stack);
+                stack = self.handle.lock_for_loop();
+            }
+            if stack.receive_decoded(packet, at) {
+                take(&mut stack, &mut self.outbox, offload, at, WRITE_URGENT);
             }
         }
         let now = self.handle.now();
@@ -144,7 +157,12 @@ impl<L: Link> Loop<L> {
     /// Writes what is to leave, until the link takes no more.
     fn write(&mut self) {
         self.blocked = false;
-        while let Some((packet, offload)) = self.outbox.first() {
+        let offloads = self.link.offloads();
+        loop {
+            if !offloads {
+                self.outbox.sum_first();
+            }
+            let Some((packet, offload)) = self.outbox.first() else { return };
             match self.link.send(packet, offload) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.blocked = true;
@@ -219,7 +237,7 @@ fn take(stack: &mut Stack, outbox: &mut Outbox, offload: bool, now: Instant, mos
     let before = outbox.len();
     while outbox.len() < most
         && (outbox.is_empty() || outbox.octets() < OCTETS)
-        && outbox.push(|bytes| stack.poll_departure(offload, now, bytes))
+        && outbox.push(|bytes| stack.poll_unsummed(offload, now, bytes))
     {}
     outbox.len() > before
 }

@@ -10,6 +10,9 @@ use super::listener::Listener;
 use super::socket::{self, Owner, Socket};
 use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
 
+/// Octets that are copied at once, while others wait for the stack.
+const LARGEST_COPY: usize = 256 << 10;
+
 impl Stack {
     /// Waits for connections to `address`, whose IP may be unspecified and whose port may be 0 for
     /// any; up to `backlog` may wait to be accepted.
@@ -210,7 +213,8 @@ impl Stack {
         if out.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let read = socket.read(out);
+        let most = out.len().min(LARGEST_COPY);
+        let read = socket.read(&mut out[..most]);
         if read > 0 {
             // The window may be open again.
             self.changed(id);
@@ -245,7 +249,7 @@ impl Stack {
             socket.wait_to_write(waker);
             return Poll::Pending;
         }
-        let written = socket.write(data, allowance);
+        let written = socket.write(&data[..data.len().min(LARGEST_COPY)], allowance);
         if written == 0 && !data.is_empty() {
             socket.wait_to_write(waker);
             if socket.waits_for_memory() {

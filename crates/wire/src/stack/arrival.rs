@@ -6,15 +6,21 @@ use unruffled_tcp::{Segment, reset_for};
 use unruffled_units::Instant;
 
 use super::{ConnectionId, FourTuple, ListenerId, Relay, Stack, config};
-use crate::codec::{self, Arrival, Checksums, Packet, TooBig, Unreached};
+use crate::codec::{self, Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 
 impl Stack {
     /// A packet arrived. Where this returns true, send what [`Stack::poll_transmit`] has before the
     /// next packet goes in: an answer would be lost in a later one.
     pub fn receive(&mut self, packet: &[u8], checksums: Checksums, now: Instant) -> bool {
+        self.receive_decoded(codec::decode(packet, checksums), now)
+    }
+
+    /// As [`Stack::receive`], for a packet that has been read already: what takes long about it can
+    /// be done before the stack is held.
+    pub fn receive_decoded(&mut self, packet: Result<Packet<'_>, Malformed>, now: Instant) -> bool {
         self.counters.received += 1;
         self.urgent = false;
-        match codec::decode(packet, checksums) {
+        match packet {
             Err(reason) => self.counters.malformed.count(reason),
             Ok(Packet::TooBig(told)) => self.on_too_big(&told, now),
             Ok(Packet::Unreached(told)) => self.on_unreached(&told, now),
@@ -48,8 +54,7 @@ impl Stack {
     /// The initial sequence number of the connection for which this one, in TIME-WAIT, makes room.
     fn gives_way(&self, id: ConnectionId, segment: &Segment) -> Option<u32> {
         let connection = &self.sockets.get(id.0)?.connection;
-        let room = self.requests.len() < self.config.limits.requests;
-        (room && connection.gives_way_to(segment))
+        (self.has_room_for_request() && connection.gives_way_to(segment))
             .then(|| connection.time_wait().map(|kept| kept.next_isn()))?
     }
 

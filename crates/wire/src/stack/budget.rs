@@ -2,10 +2,10 @@
 //!
 //! Buffers grow by the dynamic threshold of Choudhury and Hahne (*Dynamic queue length thresholds for
 //! shared-memory packet switches*, 1998): each may become as large as a fixed share of what is still
-//! free. While little is taken that is more than any buffer wants. Peers who let octets pile up and
-//! take none in the end have what there is, but for a reserve: of that a buffer gets only as much as
-//! has gone through it already, so that a connection that moves comes to speed, and one that does not
-//! gets a segment or two.
+//! free. While little is taken that is more than any buffer wants. And none grows beyond twice what
+//! has gone through it already (as Linux lets buffers follow cwnd, and windows what is read), so that
+//! a peer who takes nothing gets little however much there is. A reserve is for those who move: when
+//! all else is taken, a buffer still gets as much as has gone through it, and others two segments.
 
 use unruffled_units::Duration;
 
@@ -13,6 +13,9 @@ use crate::buffer::LEAST;
 
 /// A buffer may grow to this share of what is free, the reserve not counted: with 448 MiB, to 7 MiB.
 const SHARE: usize = 64;
+
+/// A buffer may grow to this before anything has gone through it: more than twice the initial window.
+const START: u64 = 32 << 10;
 
 /// This share of the budget is the reserve, refused to what was promised before memory ran short.
 /// New connections may take half of it.
@@ -76,8 +79,9 @@ pub(super) struct Allowance {
 impl Allowance {
     /// What a buffer may grow to through which `gone` octets have gone.
     pub(super) fn after(&self, gone: u64) -> usize {
-        let gone = usize::try_from(gone).unwrap_or(usize::MAX);
-        self.share.max(gone.min(self.share_of_reserve))
+        let octets = |octets: u64| usize::try_from(octets).unwrap_or(usize::MAX);
+        let wanted = octets(gone.saturating_mul(2).max(START));
+        self.share.min(wanted).max(octets(gone).min(self.share_of_reserve))
     }
 }
 
@@ -103,6 +107,10 @@ impl Budget {
 
     fn free_but_reserve(&self) -> usize {
         self.free().saturating_sub(self.limits.octets / RESERVE)
+    }
+
+    pub(super) fn has_room_for(&self, octets: usize) -> bool {
+        self.free() >= octets
     }
 
     pub(super) fn charge(&mut self, octets: usize) {
@@ -137,9 +145,10 @@ mod tests {
     #[test]
     fn who_moves_octets_gets_memory_though_others_hoard_it() {
         let mut budget = Budget::new(Limits { octets: 64 << 20, ..Limits::default() });
-        assert_eq!(budget.allowance().after(0), 56 << 20 >> 6);
+        assert_eq!(budget.allowance().after(0), 32 << 10);
+        assert_eq!(budget.allowance().after(1 << 19), 56 << 20 >> 6);
         // So many hoarders take all they can, one after another.
-        for _ in 0..500 {
+        for _ in 0..2400 {
             let share = budget.allowance().after(0);
             budget.charge(share);
         }
@@ -154,6 +163,6 @@ mod tests {
         }
         assert!(budget.used() <= 64 << 20 && !budget.has_room_for_connection(0));
         budget.refund(32 << 20);
-        assert!(budget.allowance().after(0) >= 24 << 20 >> 6);
+        assert!(budget.allowance().after(1 << 30) >= 24 << 20 >> 6);
     }
 }

@@ -21,7 +21,8 @@ pub struct StackConfig {
     pub addresses: Vec<IpAddr>,
     /// Who sends.
     pub variant: Variant,
-    /// Settings of each connection.
+    /// Settings of each connection. The receive window begins with 64 KiB and grows with what the
+    /// application reads to [`Config::receive_buffer`], 6 MiB, or to what [`Limits::octets`] leave.
     pub connection: Config,
     /// Octets that an application may write ahead of the peer's acknowledgements.
     pub send_buffer: usize,
@@ -45,8 +46,7 @@ impl StackConfig {
             mtu: 1500,
             addresses,
             variant,
-            // With the eighth more that may come, a ring of 4 MiB holds it.
-            connection: Config { receive_buffer: 7 << 19, ..Config::wire(IpVersion::V4) },
+            connection: Config::wire(IpVersion::V4),
             send_buffer: 4 << 20,
             ports: 49152..=65535,
             key: key.into(),

@@ -45,6 +45,23 @@ impl Stack {
         now: Instant,
         out: &mut Vec<u8>,
     ) -> Option<Departure> {
+        let start = out.len();
+        let mut departure = self.poll_unsummed(offload, now, out)?;
+        if let Some(todo) = departure.offload.take_if(|_| !offload) {
+            codec::sum_up(&mut out[start..], usize::from(todo.transport));
+        }
+        Some(departure)
+    }
+
+    /// The next packet, its checksum left to others; with `join`, segments that follow each other
+    /// leave as one. Summing it up can wait until the stack is not held any more:
+    /// [`codec::sum_up`].
+    pub fn poll_unsummed(
+        &mut self,
+        join: bool,
+        now: Instant,
+        out: &mut Vec<u8>,
+    ) -> Option<Departure> {
         while let Some((tuple, segment)) = self.replies.pop_front() {
             let FourTuple { local, remote } = tuple;
             if let Some(len) = codec::encode(local, remote, &segment, (&[], &[]), out) {
@@ -58,7 +75,7 @@ impl Stack {
                 None => self.next_segment(now)?,
             };
             let each = segment.len;
-            let joined = if offload { self.join(id, &mut segment, now) } else { 1 };
+            let joined = if join { self.join(id, &mut segment, now) } else { 1 };
             let Some(socket) = self.sockets.get(id.0) else { continue };
             let FourTuple { local, remote } = socket.tuple;
             let payload = socket.payload(&segment);
@@ -66,27 +83,16 @@ impl Stack {
                 // It was held, and meanwhile all of it has been acknowledged.
                 continue;
             }
-            let departure = if offload {
-                codec::encode_for_offload(local, remote, &segment, payload, out).map(
-                    |(len, tcp)| {
-                        let segment_len = (joined > 1).then_some(each as u16);
-                        let offload = Some(Offload {
-                            segment: segment_len,
-                            headers: (len - segment.len as usize) as u16,
-                            transport: tcp as u16,
-                            v6: remote.is_ipv6(),
-                        });
-                        Departure { len, offload }
-                    },
-                )
-            } else {
-                codec::encode(local, remote, &segment, payload, out)
-                    .map(|len| Departure { len, offload: None })
+            let encoded = codec::encode_for_offload(local, remote, &segment, payload, out);
+            let Some((len, transport)) = encoded else { continue };
+            self.counters.sent += joined;
+            let offload = Offload {
+                segment: (joined > 1).then_some(each as u16),
+                headers: (len - segment.len as usize) as u16,
+                transport: transport as u16,
+                v6: remote.is_ipv6(),
             };
-            if departure.is_some() {
-                self.counters.sent += joined;
-                return departure;
-            }
+            return Some(Departure { len, offload: Some(offload) });
         }
     }
 

@@ -21,7 +21,7 @@ impl Stack {
         if !self.can_take(listener) {
             return;
         }
-        if self.requests.len() < self.config.limits.requests {
+        if self.has_room_for_request() {
             let isn = isn.unwrap_or_else(|| self.isn(ends, now));
             self.requests.add(ends, listener.0, syn, isn, now);
             self.budget.charge(budget::REQUEST);
@@ -33,6 +33,11 @@ impl Stack {
             self.counters.cookies_sent += 1;
             self.reply(ends, answer);
         }
+    }
+
+    pub(super) fn has_room_for_request(&self) -> bool {
+        let limit = self.budget.limits.requests;
+        self.requests.len() < limit && self.budget.has_room_for(budget::REQUEST)
     }
 
     /// Whether the listener can have one connection more.
@@ -180,7 +185,7 @@ impl Stack {
         now: Instant,
     ) -> bool {
         let listener = self.listener_for(ends.local);
-        let room = self.requests.len() < self.config.limits.requests;
+        let room = self.has_room_for_request();
         let Some(kept) = self.time_waits.get_mut(ends) else { return false };
         if let Some(listener) = listener.filter(|_| room && kept.gives_way_to(&arrival.segment)) {
             let isn = kept.next_isn();

@@ -42,6 +42,7 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
     Config {
         mss: input.choose(&[1000, 1460, 536, 100, 1, 9000, 65_495]),
         receive_buffer: input.choose(&[10_000, 65_535, 4 << 20, 100_000, 1000, 100, 1, 1 << 32]),
+        initial_receive_buffer: counted.then_some(5000),
         initial_window: input.choose(&[10, 1, 2, 4]),
         max_cwnd: input.choose(&[None, Some(50), Some(1)]),
         min_rto: Duration::from_millis(input.choose(&[1000, 200, 1])),
