@@ -159,7 +159,8 @@ impl World {
         let sender = self.held.iter().find_map(|held| {
             let ends = self.stack.ends(held.id)?;
             let connection = self.stack.connection(held.id)?;
-            let lives = connection.state() != State::Closed;
+            // In TIME-WAIT a new connection may have taken its place.
+            let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
             (lives && ends.local == said.from && ends.remote == said.to)
                 .then_some((held, connection))
         });
