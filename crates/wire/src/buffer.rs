@@ -140,7 +140,9 @@ impl SendBuffer {
 
     /// Octets that it can hold if its storage may grow to `most`.
     pub fn room_within(&self, most: usize) -> usize {
+        // The smallest ring, or a power of two.
         let most = most.checked_ilog2().map_or(0, |log| 1 << log);
+        let most = if most < LEAST.min(self.ring.capacity) { 0 } else { most };
         self.storage().max(most).min(self.ring.capacity)
     }
 
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(buffer.write_within(&[1], 5000), 0, "a power of two");
         buffer.release(4096);
         buffer.shrink();
-        assert_eq!((buffer.storage(), buffer.write_within(&[1], 0)), (0, 0));
+        assert_eq!((buffer.storage(), buffer.write_within(&[1], LEAST - 1)), (0, 0));
     }
 
     #[test]

@@ -118,6 +118,18 @@ fn receivers_who_are_not_read_do_not_take_more_than_there_is() {
     assert!(server.stack.counters().connections_refused > 0);
 }
 
+/// Found by the fuzzer: a joined segment that begins before the stream does.
+#[test]
+fn what_begins_before_the_stream_takes_no_more_than_there_is() {
+    const BUDGET: usize = 20_000;
+    let mut server = Server::with(9, |config| config.limits.octets = BUDGET);
+    let (_, next) = server.serves();
+    for (seq, len) in [(5001 + 3000, 3000), (5001 - 30, 60_000), (5001 + 20_000, 40_000)] {
+        server.takes(&segment(".", seq, next), &vec![7; len]);
+        assert!(server.stack.octets() <= BUDGET, "{} octets", server.stack.octets());
+    }
+}
+
 #[test]
 fn time_wait_keeps_few_octets_and_still_answers() {
     let mut server = Server::new();

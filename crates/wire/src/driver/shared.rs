@@ -14,7 +14,7 @@ use crate::stack::{Stack, StackError};
 use crate::waiting::Thread;
 
 /// How long the loop waits at the most for an application that is about to take the stack.
-const COURTESY: time::Duration = time::Duration::from_micros(100);
+const COURTESY: time::Duration = time::Duration::from_micros(30);
 
 #[derive(Debug)]
 pub(super) struct Shared {

@@ -11,7 +11,7 @@ use super::socket::{self, Owner, Socket};
 use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
 
 /// Octets that are copied at once, while others wait for the stack.
-const LARGEST_COPY: usize = 64 << 10;
+const LARGEST_COPY: usize = 256 << 10;
 
 impl Stack {
     /// Waits for connections to `address`, whose IP may be unspecified and whose port may be 0 for

@@ -49,6 +49,11 @@ impl Stack {
         socket.free_empty(allowance);
         if !socket.watched && (socket.octets() > 0 || socket.waits_for_memory()) {
             socket.watched = true;
+            let sockets = &self.sockets;
+            if self.watched.len() > 2 * sockets.len() + 64 {
+                // Most of those that it names have gone.
+                self.watched.retain(|&(_, id)| sockets.get(id.0).is_some());
+            }
             self.watched.push_back((now + IDLE, id));
         }
         self.settle(id);

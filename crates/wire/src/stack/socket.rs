@@ -139,11 +139,15 @@ impl Socket {
     /// Whether there is memory for what `segment` carries: within this connection's share, or
     /// promised to its peer before memory ran short.
     pub(super) fn has_memory_for(&self, segment: &Segment, allowance: Allowance) -> bool {
-        let Some(offset) = self.connection.receive_offset(segment.seq).filter(|_| segment.len > 0)
-        else {
+        if segment.len == 0 {
             return true;
-        };
-        let wanted = self.receive.storage_until(offset + u64::from(segment.len));
+        }
+        // It may begin before the stream does, or end behind the window.
+        let first = self.connection.receive_offset(segment.seq);
+        let last = self.connection.receive_offset(segment.seq.add(segment.len - 1));
+        let end = first.map(|first| first + u64::from(segment.len)).or(last.map(|last| last + 1));
+        let Some(end) = end else { return true };
+        let wanted = self.receive.storage_until(end);
         wanted <= self.receive.storage().max(allowance.after(self.receive.start()))
             || wanted - self.receive.storage() <= allowance.promised
     }

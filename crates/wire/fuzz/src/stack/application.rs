@@ -159,7 +159,8 @@ impl World {
         let sender = self.held.iter().find_map(|held| {
             let ends = self.stack.ends(held.id)?;
             let connection = self.stack.connection(held.id)?;
-            let lives = connection.state() != State::Closed;
+            // One in TIME-WAIT may have made room for another, and sends nothing.
+            let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
             (lives && ends.local == said.from && ends.remote == said.to)
                 .then_some((held, connection))
         });
