@@ -10,7 +10,7 @@ mod encode;
 use std::fmt;
 use std::net::SocketAddr;
 
-use unruffled_tcp::{Segment, SeqNr};
+use unruffled_tcp::{Segment, SeqNr, Unreachable};
 
 pub use decode::decode;
 pub use encode::{encode, encode_for_offload, header_len, pure_len, sum_up};
@@ -50,6 +50,19 @@ pub struct TooBig {
     pub mtu: u32,
 }
 
+/// A packet of ours did not get there (RFC 792; RFC 4443, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    /// The sender of the packet quoted: us.
+    pub from: SocketAddr,
+    /// Where the packet quoted was going.
+    pub to: SocketAddr,
+    /// Its sequence number.
+    pub seq: SeqNr,
+    /// What could not be reached.
+    pub what: Unreachable,
+}
+
 /// What a packet was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Packet<'a> {
@@ -57,6 +70,8 @@ pub enum Packet<'a> {
     Tcp(Arrival<'a>),
     /// An ICMP message about a packet of ours.
     TooBig(TooBig),
+    /// An ICMP message about a packet of ours that nobody took.
+    Unreached(Unreached),
 }
 
 /// Why a packet goes no further.

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
-use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps};
+use unruffled_tcp::{Flags, SackBlocks, Segment, SeqNr, Timestamps, Unreachable};
 use unruffled_wire::codec::{
-    Arrival, Checksums, Malformed, Packet, TooBig, decode, encode, header_len,
+    Arrival, Checksums, Malformed, Packet, TooBig, Unreached, decode, encode, header_len,
 };
 
 fn ends(v6: bool) -> (SocketAddr, SocketAddr) {
@@ -222,4 +222,58 @@ fn a_router_that_cannot_pass_a_packet_on_is_heard() {
     let (from, to) = ends(true);
     let told = TooBig { from, to, seq: SeqNr(7), mtu: 1280 };
     assert_eq!(decode(&bytes, Checksums::Verify), Ok(Packet::TooBig(told)));
+}
+
+/// RFC 1122, sections 3.2.2.1 and 4.2.3.9; RFC 4443, section 3.1: some of it may be back soon.
+#[test]
+fn messages_that_something_cannot_be_reached_are_read() {
+    let about = |v6: bool, kind: u8, code: u8| {
+        let sent = packet(v6, &data(), b"hello");
+        let mut bytes = Vec::new();
+        if v6 {
+            let at = |ip: &str| ip.parse::<std::net::Ipv6Addr>().unwrap().octets();
+            PacketBuilder::ipv6(at("fd00::9"), at("fd00::1"), 64)
+                .icmpv6_raw(kind, code, [0; 4])
+                .write(&mut bytes, &sent)
+                .unwrap();
+        } else {
+            PacketBuilder::ipv4([10, 0, 0, 9], [10, 0, 0, 1], 64)
+                .icmpv4_raw(kind, code, [0; 4])
+                .write(&mut bytes, &sent[..28])
+                .unwrap();
+        }
+        match decode(&bytes, Checksums::Verify) {
+            Ok(Packet::Unreached(told)) => {
+                let (from, to) = ends(v6);
+                assert_eq!(told, Unreached { from, to, seq: SeqNr(7), what: told.what });
+                Some(told.what)
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(reason) => {
+                assert_eq!(reason, Malformed::Protocol);
+                None
+            }
+        }
+    };
+    for (kind, code, what) in [
+        (3, 0, Some(Unreachable::Host)),
+        (3, 1, Some(Unreachable::Host)),
+        (3, 2, Some(Unreachable::Port)),
+        (3, 3, Some(Unreachable::Port)),
+        (3, 13, Some(Unreachable::Port)),
+        (3, 14, None),
+        (11, 0, None),
+    ] {
+        assert_eq!(about(false, kind, code), what, "type {kind}, code {code}");
+    }
+    for (kind, code, what) in [
+        (1, 0, Some(Unreachable::Host)),
+        (1, 1, Some(Unreachable::Port)),
+        (1, 3, Some(Unreachable::Host)),
+        (1, 4, Some(Unreachable::Port)),
+        (1, 7, None),
+        (3, 0, None),
+    ] {
+        assert_eq!(about(true, kind, code), what, "type {kind}, code {code}");
+    }
 }

@@ -2,8 +2,11 @@
 
 mod server;
 
+use std::task::{Poll, Waker};
+
 use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
+use unruffled_wire::codec::Checksums;
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
 /// connection to the LISTEN state". In a stack it is the listener that is in LISTEN: the attempt must
@@ -85,4 +88,37 @@ fn the_timestamp_clock_starts_elsewhere_towards_each_peer() {
     stamps.dedup();
     assert_eq!(stamps.len(), 4, "{stamps:?}");
     assert!(!stamps.contains(&1000), "the time since the start");
+}
+
+/// RFC 5927, section 5.2, and RFC 1122, section 4.2.3.9: "port unreachable" ends an attempt to connect
+/// and no connection that stands.
+#[test]
+fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
+    let unreachable = |quoted: &[u8]| {
+        let mut message = Vec::new();
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .icmpv4_raw(3, 3, [0; 4])
+            .write(&mut message, &quoted[..28])
+            .expect("it fits");
+        message
+    };
+    let mut server = Server::new();
+    let id = server.stack.connect(server.peer, None, server.now).expect("a port");
+    let mut syn = Vec::new();
+    server.stack.poll_transmit(server.now, &mut syn).expect("a SYN");
+    server.stack.receive(&unreachable(&syn), Checksums::Verify, server.now);
+    let mut out = [0; 9];
+    let read = server.stack.poll_read(id, Waker::noop(), &mut out);
+    assert_eq!(read, Poll::Ready(Err(unruffled_tcp::Error::Refused.into())));
+
+    let (id, next) = server.serves();
+    let written = server.stack.poll_write(id, Waker::noop(), b"hello");
+    assert_eq!(written, Poll::Ready(Ok(5)));
+    let mut sent = Vec::new();
+    server.stack.poll_transmit(server.now, &mut sent).expect("what was written");
+    server.stack.receive(&unreachable(&sent), Checksums::Verify, server.now);
+    let told = server.stack.connection(id).and_then(Connection::unreachable);
+    assert_eq!(told, Some(unruffled_tcp::Unreachable::Port));
+    assert_eq!(server.gets(".", 5001, next.add(5)), []);
+    assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
 }

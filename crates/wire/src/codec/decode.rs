@@ -7,9 +7,9 @@ use etherparse::{
     IpNumber, IpSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpOptionElement, TcpOptionReadError,
     TcpOptionsIterator, TcpSlice,
 };
-use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
+use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
 
-use super::{Arrival, Checksums, Malformed, Packet, TooBig};
+use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 
 /// Reads one packet.
 ///
@@ -125,49 +125,61 @@ fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
     }
 }
 
-/// Fragmentation needed and DF set (RFC 792; the MTU stands where RFC 1191 put it).
+/// What an ICMP message says of the packet that it quotes.
+enum Said {
+    TooBig(u32),
+    Unreachable(Unreachable),
+}
+
+/// Destination unreachable (RFC 792; RFC 1122, section 3.2.2.1; the MTU stands where RFC 1191 put
+/// it).
 fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if Sum16BitWords::new().add_slice(message).ones_complement() != 0 {
         return Err(Malformed::Checksum);
     }
-    if head[..2] != [3, 4] {
-        return Err(Malformed::Protocol);
-    }
+    let said = match head[..2] {
+        [3, 4] => Said::TooBig(u32::from(u16::from_be_bytes([head[6], head[7]]))),
+        [3, 2 | 3 | 13] => Said::Unreachable(Unreachable::Port),
+        [3, 0 | 1 | 5..=12] => Said::Unreachable(Unreachable::Host),
+        _ => return Err(Malformed::Protocol),
+    };
     let ip = Ipv4HeaderSlice::from_slice(quoted).map_err(|_| Malformed::Ip)?;
     if ip.protocol() != IpNumber::TCP || ip.fragments_offset().value() != 0 {
         return Err(Malformed::Protocol);
     }
-    let mtu = u32::from(u16::from_be_bytes([head[6], head[7]]));
     let (from, to) = (ip.source_addr().into(), ip.destination_addr().into());
-    too_big(from, to, &quoted[ip.slice().len()..], mtu)
+    about(from, to, &quoted[ip.slice().len()..], said)
 }
 
-/// Packet too big (RFC 4443, section 3.2).
+/// Destination unreachable and packet too big (RFC 4443, sections 3.1 and 3.2).
 fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
     if transport_sum(from, to, 58, message) != 0 {
         return Err(Malformed::Checksum);
     }
-    if head[..2] != [2, 0] {
-        return Err(Malformed::Protocol);
-    }
+    let said = match head[..2] {
+        [2, 0] => Said::TooBig(u32::from_be_bytes([head[4], head[5], head[6], head[7]])),
+        [1, 1 | 4] => Said::Unreachable(Unreachable::Port),
+        [1, 0 | 2 | 3 | 5 | 6] => Said::Unreachable(Unreachable::Host),
+        _ => return Err(Malformed::Protocol),
+    };
     let ip = Ipv6HeaderSlice::from_slice(quoted).map_err(|_| Malformed::Ip)?;
     if ip.next_header() != IpNumber::TCP {
         return Err(Malformed::Protocol);
     }
-    let mtu = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
     let (from, to) = (ip.source_addr().into(), ip.destination_addr().into());
-    too_big(from, to, &quoted[ip.slice().len()..], mtu)
+    about(from, to, &quoted[ip.slice().len()..], said)
 }
 
-fn too_big(from: IpAddr, to: IpAddr, tcp: &[u8], mtu: u32) -> Result<Packet<'static>, Malformed> {
+fn about(from: IpAddr, to: IpAddr, tcp: &[u8], said: Said) -> Result<Packet<'static>, Malformed> {
     // Eight octets are all that a router must quote: the ports and the sequence number.
     let &[a, b, c, d, e, f, g, h] = tcp.first_chunk::<8>().ok_or(Malformed::Tcp)?;
-    Ok(Packet::TooBig(TooBig {
-        from: SocketAddr::new(from, u16::from_be_bytes([a, b])),
-        to: SocketAddr::new(to, u16::from_be_bytes([c, d])),
-        seq: SeqNr(u32::from_be_bytes([e, f, g, h])),
-        mtu,
-    }))
+    let from = SocketAddr::new(from, u16::from_be_bytes([a, b]));
+    let to = SocketAddr::new(to, u16::from_be_bytes([c, d]));
+    let seq = SeqNr(u32::from_be_bytes([e, f, g, h]));
+    Ok(match said {
+        Said::TooBig(mtu) => Packet::TooBig(TooBig { from, to, seq, mtu }),
+        Said::Unreachable(what) => Packet::Unreached(Unreached { from, to, seq, what }),
+    })
 }

@@ -6,7 +6,7 @@ use unruffled_tcp::{Segment, reset_for};
 use unruffled_units::Instant;
 
 use super::{ConnectionId, FourTuple, ListenerId, Relay, Stack, config};
-use crate::codec::{self, Arrival, Checksums, Malformed, Packet, TooBig};
+use crate::codec::{self, Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 
 impl Stack {
     /// A packet arrived. Where this returns true, send what [`Stack::poll_transmit`] has before the
@@ -23,6 +23,7 @@ impl Stack {
         match packet {
             Err(reason) => self.counters.malformed.count(reason),
             Ok(Packet::TooBig(told)) => self.on_too_big(&told, now),
+            Ok(Packet::Unreached(told)) => self.on_unreached(&told, now),
             Ok(Packet::Tcp(arrival)) => self.on_segment(&arrival, now),
         }
         self.urgent
@@ -95,6 +96,15 @@ impl Stack {
     pub(super) fn listener_for(&self, local: SocketAddr) -> Option<ListenerId> {
         let any = config::unspecified(local);
         self.by_address.get(&local).or_else(|| self.by_address.get(&any)).copied()
+    }
+
+    fn on_unreached(&mut self, told: &Unreached, now: Instant) {
+        let tuple = FourTuple { local: told.from, remote: told.to };
+        let Some(&id) = self.by_tuple.get(&tuple) else { return };
+        let Some(socket) = self.sockets.get_mut(id.0) else { return };
+        let mut relay = Relay { watcher: &mut self.watcher, id };
+        socket.connection.handle_unreachable(told.what, told.seq, now, &mut relay);
+        self.after(id);
     }
 
     fn on_too_big(&mut self, told: &TooBig, now: Instant) {
