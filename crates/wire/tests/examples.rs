@@ -11,7 +11,7 @@ mod echo_client;
 mod echo_server;
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
@@ -66,7 +66,7 @@ fn the_echo_server_sends_back_what_the_kernel_sends() {
 #[test]
 fn the_echo_client_reads_back_what_it_sends() {
     with(echo_client::start, |driver| {
-        let listener = TcpListener::bind((echo_client::KERNEL, 0)).unwrap();
+        let listener = TcpListener::bind((IpAddr::from(echo_client::KERNEL), 0)).unwrap();
         let to = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
@@ -75,7 +75,8 @@ fn the_echo_client_reads_back_what_it_sends() {
             stream.write_all(&all).unwrap();
         });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let talk = echo_client::talk(&driver.handle(), to, "one\ntwo\n");
+        let handle = driver.handle();
+        let talk = echo_client::talk(&handle, to, "one\ntwo\n");
         assert_eq!(runtime.block_on(talk).unwrap(), "one\ntwo\n");
         server.join().unwrap();
     });

@@ -80,7 +80,7 @@ fn text_that_comes_with_the_last_acknowledgement_is_read() {
     let mut server = Server::new();
     server.takes(&syn(5000), &[]);
     let answer = server.sends()[0];
-    assert_eq!((answer.window_scale, answer.sack_permitted), (Some(6), true));
+    assert_eq!((answer.window_scale, answer.sack_permitted), (Some(7), true));
     let stamp = answer.timestamps.map_or(0, |timestamps| timestamps.value);
     server.takes(&stamped(segment(".", 5001, answer.seq.add(1)), 78, stamp), b"hello");
     let Poll::Ready(Ok(id)) = server.stack.poll_accept(server.listener, Waker::noop()) else {
@@ -114,7 +114,7 @@ fn a_cookie_brings_back_all_that_was_offered() {
     let mut server = flooded();
     server.takes(&syn(5000), &[]);
     let answer = server.sends()[0];
-    assert_eq!((answer.window_scale, answer.sack_permitted), (Some(6), true));
+    assert_eq!((answer.window_scale, answer.sack_permitted), (Some(7), true));
     assert_eq!((server.stack.requests(), server.stack.counters().cookies_sent), (3, 1));
     let stamp = answer.timestamps.map_or(0, |timestamps| timestamps.value);
     server.now += Duration::from_millis(30);
