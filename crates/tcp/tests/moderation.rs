@@ -153,6 +153,7 @@ fn a_fast_reader_has_twice_the_bandwidth_delay_product_within_a_few_round_trips(
     // 14, 29, 58, 116, 232, 464 kB: six round trips fill the path.
     run.run(ms(7 * 40));
     let window = run.receiver().receive_buffer();
+    println!("{window} octets after 8 round trips");
     assert!(window >= 2 * BDP, "{window}");
     let before = run.read;
     run.run(ms(1000));
@@ -198,6 +199,7 @@ fn a_window_that_grows_costs_no_time() {
     };
     let fixed = took(Config { initial_receive_buffer: None, ..moderated() });
     let grown = took(moderated());
+    println!("20 MB in {grown} ms, and in {fixed} ms with a fixed window");
     assert!(grown <= 1.01 * fixed, "{grown} ms, and {fixed} ms with a fixed window");
 }
 
