@@ -4,6 +4,7 @@
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
 # make hostile     what hostile peers cost the stack in memory and time, as a table
+# make packetdrill  Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
@@ -14,7 +15,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz hostile bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build test test-tools lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -58,7 +59,10 @@ test-tools:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
+	$(CARGO) fmt --manifest-path $(DRILL)/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin \
+	    --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 reproduce: build
@@ -108,6 +112,23 @@ fuzz:
 	        -verbosity=0 -print_final_stats=1 -artifact_prefix=$(FUZZ_OUT)/$$target- \
 	        $(FUZZ_OUT)/corpus/$$target $(FUZZ)/corpus/$$target; \
 	done
+
+# PACKETDRILL is a checkout of google/packetdrill or a repository; without, it is cloned from GitHub.
+DRILL := peers/packetdrill
+
+packetdrill: packetdrill-tools
+	$(CARGO) test --locked --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin
+	$(DRILL)/run
+
+# packetdrill's parser is made by bison and flex. Without them the run is skipped and says so.
+packetdrill-tools:
+	@missing=""; \
+	for tool in bison flex; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	command -v cc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "missing:$$missing: installing"; \
+	    $(APT) update -qq && $(APT) install -qq -y --no-install-recommends $$missing || true; \
+	fi
 
 bench: build
 	@$(TARGET)/release/unruffled bench sim --delayed 0%

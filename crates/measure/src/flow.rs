@@ -57,7 +57,7 @@ impl FlowMeter {
     }
 
     /// Something happened inside the connection at `end`.
-    #[inline]
+    #[inline(always)]
     pub fn event(&mut self, end: End, now: Instant, event: &Event) {
         if now < self.from {
             return;

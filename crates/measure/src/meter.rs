@@ -113,15 +113,19 @@ impl Monitor for Meter {
         }
     }
 
-    #[inline]
+    // Inlined where the engine tells something, it comes down to the few counts that this changes.
+    #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         let source = self.source(flow);
+        let Some(flow) = self.flows.get_mut(source) else { return };
+        flow.event(end, now, event);
         if self.detailed {
             self.keep(source, (end, now, event));
         }
-        if let Some(flow) = self.flows.get_mut(source) {
-            flow.event(end, now, event);
-        }
+    }
+
+    fn watches_links(&self) -> bool {
+        false
     }
 
     fn dropped(&mut self, flow: FlowId, now: Instant, _cause: DropCause, segment: &Segment) {

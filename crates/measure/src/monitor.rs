@@ -81,6 +81,12 @@ pub trait Monitor {
     ) {
     }
 
+    /// Whether it wants to be told of packets that come to links; asked when a simulation first
+    /// runs. If not, their queues need not be counted.
+    fn watches_links(&self) -> bool {
+        true
+    }
+
     /// A packet came to `link`.
     fn crossed(&mut self, _link: LinkId, _crossing: &Crossing<'_>) {}
 
@@ -98,7 +104,11 @@ pub trait Monitor {
     fn closed(&mut self, _flow: FlowId, _now: Instant) {}
 }
 
-impl Monitor for () {}
+impl Monitor for () {
+    fn watches_links(&self) -> bool {
+        false
+    }
+}
 
 impl<M: Monitor> Monitor for Option<M> {
     fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
@@ -117,6 +127,10 @@ impl<M: Monitor> Monitor for Option<M> {
         if let Some(monitor) = self {
             monitor.segment(flow, end, way, now, segment);
         }
+    }
+
+    fn watches_links(&self) -> bool {
+        self.as_ref().is_some_and(M::watches_links)
     }
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
@@ -156,6 +170,7 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.opened(flow, source, now);
     }
 
+    #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         self.0.event(flow, end, now, event);
         self.1.event(flow, end, now, event);
@@ -164,6 +179,10 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
         self.0.segment(flow, end, way, now, segment);
         self.1.segment(flow, end, way, now, segment);
+    }
+
+    fn watches_links(&self) -> bool {
+        self.0.watches_links() || self.1.watches_links()
     }
 
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {

@@ -110,6 +110,10 @@ impl Monitor for Recorder {
         }
     }
 
+    fn watches_links(&self) -> bool {
+        false
+    }
+
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         if end != End::Sender || flow != self.flow {
             return;

@@ -33,11 +33,18 @@ impl Discipline {
     /// Whether a packet of `bytes` octets that comes at `now` may join those of `line`.
     #[inline]
     pub(crate) fn admits(&mut self, bytes: u32, now: Instant, line: &mut Transmitter) -> bool {
-        let occupancy = line.occupancy(now);
         match self {
-            Self::DropTail(queue) => queue.admits(occupancy),
-            Self::Red(queue) => queue.admits(bytes, now, line.busy_until()),
+            Self::DropTail(queue) => !line.is_full(queue.limit(), now),
+            Self::Red(queue) => {
+                line.occupancy(now);
+                queue.admits(bytes, now, line.busy_until())
+            }
         }
+    }
+
+    /// Whether it asks how many packets are there.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self, Self::DropTail(queue) if queue.limit() < usize::MAX)
     }
 
     /// A packet of `bytes` octets that was admitted at `now` will be sent like this.

@@ -118,6 +118,14 @@ impl Link {
         })
     }
 
+    /// The same link, of which nobody asks for the [`backlog`](Self::backlog): it keeps no account of
+    /// what no queue bounds.
+    #[must_use]
+    pub fn unwatched(self) -> Self {
+        let counted = self.discipline.counts();
+        Self { transmitter: self.transmitter.unwatched(counted), ..self }
+    }
+
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not
     /// go backwards.
     #[inline]
@@ -129,8 +137,9 @@ impl Link {
     }
 
     /// The same for a drop-tail queue of `limit` packets behind which nothing befalls them.
+    #[inline]
     fn offer_plainly(&mut self, bytes: u32, now: Instant, limit: usize) -> Outcome {
-        if self.transmitter.occupancy(now) >= limit {
+        if self.transmitter.is_full(limit, now) {
             return Outcome::refused(now);
         }
         let Sent { waited, departed } = self.transmitter.send(bytes, now);
@@ -138,6 +147,7 @@ impl Link {
         Outcome { verdict, duplicate: false, detoured: false, waited, departed }
     }
 
+    #[inline(never)]
     fn offer_fully(&mut self, bytes: u32, way: Direction, now: Instant) -> Outcome {
         if self.resend.is_some() {
             self.send_again(now);

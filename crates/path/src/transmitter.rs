@@ -18,6 +18,18 @@ pub(crate) struct Transmitter {
     pending: VecDeque<Instant>,
     /// The last packet's size in octets and how long sending it takes: most have the same.
     service: (u32, Duration),
+    account: Account,
+}
+
+/// What is kept of the packets that wait or are in service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Account {
+    /// All of them, as of the last packet.
+    Exact,
+    /// All of them, and some that have departed: these are forgotten when room is needed.
+    Lazy,
+    /// Nothing.
+    None,
 }
 
 /// A packet's transmission.
@@ -31,7 +43,19 @@ pub(crate) struct Sent {
 
 impl Transmitter {
     pub(crate) fn new(rate: Option<Rate>) -> Self {
-        Self { rate, last: Instant::ZERO, pending: VecDeque::new(), service: (0, Duration::ZERO) }
+        Self {
+            rate,
+            last: Instant::ZERO,
+            pending: VecDeque::new(),
+            service: (0, Duration::ZERO),
+            account: Account::Exact,
+        }
+    }
+
+    /// The same, of which nobody asks for the backlog, nor, unless it is `counted`, for the
+    /// occupancy.
+    pub(crate) fn unwatched(self, counted: bool) -> Self {
+        Self { account: if counted { Account::Lazy } else { Account::None }, ..self }
     }
 
     /// How many packets were there when anybody asked last, and those that came since.
@@ -48,6 +72,16 @@ impl Transmitter {
         self.pending.len()
     }
 
+    /// Whether `limit` packets or more have not been sent to their end at `now`.
+    #[inline]
+    pub(crate) fn is_full(&mut self, limit: usize, now: Instant) -> bool {
+        match self.account {
+            Account::None => false,
+            Account::Lazy if self.pending.len() < limit.min(self.pending.capacity()) => false,
+            _ => self.occupancy(now) >= limit,
+        }
+    }
+
     /// When the last packet taken so far departs.
     pub(crate) fn busy_until(&self) -> Instant {
         self.last
@@ -58,7 +92,7 @@ impl Transmitter {
     pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
         let begun = now.max(self.last);
         self.last = begun + self.service_time(bytes);
-        if self.last > now {
+        if self.account != Account::None && self.last > now {
             self.pending.push_back(self.last);
         }
         Sent { waited: begun.since(now), departed: self.last }
@@ -73,9 +107,9 @@ impl Transmitter {
 
     #[inline]
     fn service_time(&mut self, bytes: u32) -> Duration {
-        let Some(rate) = self.rate else { return Duration::ZERO };
         if self.service.0 != bytes {
-            self.service = (bytes, rate.time_for(bytes));
+            let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
+            self.service = (bytes, time);
         }
         self.service.1
     }
@@ -116,6 +150,21 @@ mod tests {
         assert_eq!(line.occupancy(Instant::from_nanos(999_999)), 2);
         assert_eq!(line.occupancy(at(1)), 1);
         assert_eq!(line.occupancy(at(2)), 0);
+    }
+
+    #[test]
+    fn who_is_not_watched_is_full_when_it_would_be_otherwise() {
+        let (mut exact, mut lazy) = (transmitter(), transmitter().unwatched(true));
+        let mut now = 0;
+        for n in 0..1000 {
+            // 1 ms on average, which is what a packet takes.
+            now += [0, 0, 1, 3, 0, 2][n % 6];
+            assert_eq!(exact.is_full(5, at(now)), lazy.is_full(5, at(now)), "packet {n}");
+            if !exact.is_full(5, at(now)) {
+                assert_eq!(exact.send(1000, at(now)), lazy.send(1000, at(now)));
+            }
+        }
+        assert!(lazy.pending.capacity() <= 8, "{}", lazy.pending.capacity());
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    #[inline]
     pub(crate) fn new(segment: Segment, flow: FlowId, to: End, size: u32, path: PathId) -> Self {
         Self { segment, flow, to, size, path, hop: 0 }
     }
@@ -63,10 +64,14 @@ struct Hop {
     line: VecDeque<(Instant, u32)>,
     /// Packets that the link damaged and is to send again.
     held: Vec<(u32, Ticket)>,
-    /// Packets may leave it in another order than they came.
-    shuffles: bool,
-    /// Where packets come from.
-    feeder: Feeder,
+}
+
+/// A link of a path.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    link: LinkId,
+    /// Packets come to the next one from this one alone and in order.
+    runs_on: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +110,11 @@ pub(crate) struct Network {
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
     hops: Vec<Hop>,
-    paths: Vec<Vec<LinkId>>,
+    paths: Vec<Vec<Step>>,
     packets: Vec<Packet>,
     free: Vec<u32>,
+    /// Somebody is to be told of crossings.
+    watched: bool,
 }
 
 impl Network {
@@ -147,40 +154,46 @@ impl Network {
             };
             from = Feeder::Only(id);
         }
-        self.paths.push(links.to_vec());
+        self.paths.push(links.iter().map(|&link| Step { link, runs_on: false }).collect());
         PathId(self.paths.len() as u32 - 1)
     }
 
-    /// From now on packets may be sent, and nothing be added.
-    pub(crate) fn seal(&mut self) {
-        for (blueprint, &feeder) in self.blueprints.iter().zip(&self.feeders) {
+    /// From now on packets may be sent, and nothing be added. `watched`: somebody is to be told of
+    /// crossings.
+    pub(crate) fn seal(&mut self, watched: bool) {
+        self.watched = watched;
+        for blueprint in &self.blueprints {
             let Blueprint { config, direction, seed, carries } = blueprint;
             let carries = carries.unwrap_or_default();
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
-            let shuffles = !link.keeps_order();
-            self.hops.push(Hop { link, line: VecDeque::new(), held: Vec::new(), shuffles, feeder });
+            let link = if watched { link } else { link.unwatched() };
+            self.hops.push(Hop { link, line: VecDeque::new(), held: Vec::new() });
+        }
+        for path in &mut self.paths {
+            for i in 1..path.len() {
+                let (previous, next) = (path[i - 1].link, path[i].link);
+                path[i - 1].runs_on = self.feeders[next.0 as usize] == Feeder::Only(previous)
+                    && self.hops[previous.0 as usize].link.keeps_order();
+            }
         }
     }
 
-    /// Whether packets come to `next` from `previous` alone and in order.
-    fn runs_on(&self, previous: LinkId, next: LinkId) -> bool {
-        self.hops[next.0 as usize].feeder == Feeder::Only(previous)
-            && !self.hops[previous.0 as usize].shuffles
-    }
-
     /// An endpoint sends a packet.
+    #[inline]
     pub(crate) fn send(
         &mut self,
-        packet: Packet,
+        mut packet: Packet,
         now: Instant,
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
+        let (link, at, outcome) = self.cross(&mut packet, now, monitor);
         let id = self.keep(packet);
-        self.cross(id, now, queue, monitor)
+        self.travel(id, link, at, outcome, queue, monitor)
     }
 
+    #[inline]
     fn keep(&mut self, packet: Packet) -> u32 {
         match self.free.pop() {
             Some(id) => {
@@ -194,46 +207,34 @@ impl Network {
         }
     }
 
-    /// Offers the packet to the link of its hop, and to those behind it as far as order allows.
+    /// Offers the packet to the link of its hop, and to those behind it as far as order allows: the
+    /// last of these, when the packet came to it, and what became of it there.
+    #[inline(always)]
     fn cross(
         &mut self,
-        id: u32,
+        packet: &mut Packet,
         now: Instant,
-        queue: &mut Queue,
         monitor: &mut impl Monitor,
-    ) -> Progress {
-        let packet = &self.packets[id as usize];
-        let (way, &Packet { flow, size, path, mut hop, .. }) = (packet.way(), packet);
+    ) -> (LinkId, Instant, Outcome) {
+        let (way, Packet { flow, size, path, hop, .. }) = (packet.way(), packet);
+        let steps = &self.paths[path.0 as usize];
         let mut at = now;
         loop {
-            let link = self.paths[path.0 as usize][hop as usize];
-            let outcome = {
-                let link = &mut self.hops[link.0 as usize].link;
-                link.offer(size, way, at)
-            };
-            self.tell(link, (flow, at, size), &outcome, monitor);
-            if let Verdict::Deliver(arrival) = outcome.verdict
-                && let Some(&next) = self.paths[path.0 as usize].get(hop as usize + 1)
-                && self.runs_on(link, next)
-            {
-                at = arrival;
-                hop += 1;
-                continue;
+            let Step { link: id, runs_on } = steps[*hop as usize];
+            let link = &mut self.hops[id.0 as usize].link;
+            let outcome = link.offer(*size, way, at);
+            if self.watched {
+                let backlog = link.backlog();
+                let crossing =
+                    Crossing { flow: *flow, at, size: *size, backlog, outcome: &outcome };
+                monitor.crossed(id, &crossing);
             }
-            self.packets[id as usize].hop = hop;
-            return self.travel(id, link, at, outcome, queue, monitor);
+            match outcome.verdict {
+                Verdict::Deliver(arrival) if runs_on => at = arrival,
+                _ => return (id, at, outcome),
+            }
+            *hop += 1;
         }
-    }
-
-    fn tell(
-        &self,
-        id: LinkId,
-        (flow, at, size): (FlowId, Instant, u32),
-        outcome: &Outcome,
-        monitor: &mut impl Monitor,
-    ) {
-        let backlog = self.hops[id.0 as usize].link.backlog();
-        monitor.crossed(id, &Crossing { flow, at, size, backlog, outcome });
     }
 
     /// Plans what becomes of a packet behind `link`, to which it came at `at`.
@@ -286,7 +287,7 @@ impl Network {
         monitor: &mut impl Monitor,
     ) -> Progress {
         let Packet { path, hop, .. } = self.packets[id as usize];
-        let link = self.paths[path.0 as usize][hop as usize];
+        let link = self.paths[path.0 as usize][hop as usize].link;
         let hop = &mut self.hops[link.0 as usize];
         let place = hop.held.iter().position(|&(held, _)| held == id);
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
@@ -295,6 +296,7 @@ impl Network {
     }
 
     /// The first packet in line at `link` has got to its far end.
+    #[inline(always)]
     pub(crate) fn pop_line(&mut self, link: u32, queue: &mut Queue) -> Option<u32> {
         let line = &mut self.hops[link as usize].line;
         let (_, id) = line.pop_front()?;
@@ -304,26 +306,36 @@ impl Network {
         Some(id)
     }
 
+    #[inline]
     pub(crate) fn packet(&self, id: u32) -> &Packet {
         &self.packets[id as usize]
     }
 
-    /// The packet has got to the far end of its hop: sends it on, or gives it when that was the
-    /// last one.
-    pub(crate) fn arrive(
+    /// Whether the hop that the packet is on is its last.
+    #[inline]
+    pub(crate) fn is_on_last_hop(&self, id: u32) -> bool {
+        let packet = &self.packets[id as usize];
+        packet.hop as usize + 1 == self.paths[packet.path.0 as usize].len()
+    }
+
+    /// The packet has got to the far end of a hop that is not its last: sends it on.
+    pub(crate) fn pass_on(
         &mut self,
         id: u32,
         now: Instant,
         queue: &mut Queue,
         monitor: &mut impl Monitor,
-    ) -> Result<Progress, Packet> {
-        let packet = &mut self.packets[id as usize];
+    ) -> Progress {
+        let mut packet = self.packets[id as usize];
         packet.hop += 1;
-        if packet.hop as usize == self.paths[packet.path.0 as usize].len() {
-            let packet = *packet;
-            self.free.push(id);
-            return Err(packet);
-        }
-        Ok(self.cross(id, now, queue, monitor))
+        let (link, at, outcome) = self.cross(&mut packet, now, monitor);
+        self.packets[id as usize].hop = packet.hop;
+        self.travel(id, link, at, outcome, queue, monitor)
+    }
+
+    /// The packet has got to the end that it is for, and its number is free.
+    #[inline]
+    pub(crate) fn release(&mut self, id: u32) {
+        self.free.push(id);
     }
 }

@@ -78,7 +78,16 @@ impl Chooser {
     }
 
     /// The path of the next packet.
+    #[inline]
     pub(crate) fn next(&mut self) -> PathId {
+        match self {
+            Self::Only(path) => *path,
+            _ => self.choose(),
+        }
+    }
+
+    #[inline(never)]
+    fn choose(&mut self) -> PathId {
         match self {
             Self::Only(path) => *path,
             Self::RoundRobin { paths, total } => {

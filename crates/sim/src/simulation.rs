@@ -20,13 +20,19 @@ const CHUNK: u64 = 16;
 /// has the source's number; the further connections of others have numbers above all of these.
 #[derive(Debug, Default)]
 pub struct Simulation {
-    network: Network,
-    sources: Vec<Source>,
+    world: World,
     flows: Vec<Option<Flow>>,
     free: Vec<u32>,
+    sealed: bool,
+}
+
+/// What is around the flows.
+#[derive(Debug, Default)]
+struct World {
+    network: Network,
+    sources: Vec<Source>,
     queue: Queue,
     now: Instant,
-    sealed: bool,
 }
 
 /// Passes a connection's events on to the monitor.
@@ -37,6 +43,7 @@ struct Relay<'a, M> {
 }
 
 impl<M: Monitor> Observer for Relay<'_, M> {
+    #[inline(always)]
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.monitor.event(self.flow, self.end, now, event);
     }
@@ -58,7 +65,7 @@ impl Simulation {
         direction: Direction,
         seed: u64,
     ) -> Result<LinkId, ConfigError> {
-        self.network.add_link(config, direction, seed)
+        self.world.network.add_link(config, direction, seed)
     }
 
     /// Adds a source of traffic, and gives the number of its first flow, which is the source's own.
@@ -70,8 +77,8 @@ impl Simulation {
     /// If the simulation has run: who feeds a link must be known before anything is sent.
     pub fn add_source(&mut self, config: SourceConfig) -> Result<FlowId, ConfigError> {
         assert!(!self.sealed, "sources are added before the simulation runs");
-        let number = self.sources.len() as u32;
-        let network = &mut self.network;
+        let World { network, sources, queue, .. } = &mut self.world;
+        let number = sources.len() as u32;
         let mut chooser = |route: &Route, to: End| {
             let paths: Vec<_> =
                 route.paths.iter().map(|(links, _)| network.add_path(links, to)).collect();
@@ -79,18 +86,18 @@ impl Simulation {
         };
         let routes =
             [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];
-        self.queue.plan(config.start, Plan::Application(number));
+        queue.plan(config.start, Plan::Application(number));
         if let Some(stop) = config.stop {
-            self.queue.plan(stop, Plan::Stop(number));
+            queue.plan(stop, Plan::Stop(number));
         }
-        self.sources.push(Source::new(config, routes)?);
+        sources.push(Source::new(config, routes)?);
         self.flows.push(None);
         Ok(FlowId(number))
     }
 
     /// The time of the last event.
     pub fn now(&self) -> Instant {
-        self.now
+        self.world.now
     }
 
     /// One end of a flow, if it is there: not before its start, and not after its end if its source
@@ -104,14 +111,15 @@ impl Simulation {
     pub fn run(&mut self, until: Instant, monitor: &mut impl Monitor) -> bool {
         if !self.sealed {
             self.sealed = true;
-            self.network.seal();
+            self.world.network.seal(monitor.watches_links());
         }
-        while let Some((at, plan)) = self.queue.next(until) {
-            debug_assert!(at >= self.now, "time runs backwards");
-            self.now = at;
+        while let Some((at, plan)) = self.world.queue.next(until) {
+            debug_assert!(at >= self.world.now, "time runs backwards");
+            self.world.now = at;
             match plan {
                 Plan::Line(link) => {
-                    if let Some(packet) = self.network.pop_line(link, &mut self.queue) {
+                    let World { network, queue, .. } = &mut self.world;
+                    if let Some(packet) = network.pop_line(link, queue) {
                         self.arrive(packet, monitor);
                     }
                 }
@@ -122,26 +130,24 @@ impl Simulation {
                 Plan::Stop(source) => self.stop(source, monitor),
             }
         }
-        !self.queue.is_empty()
+        !self.world.queue.is_empty()
     }
 
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
-        let flow = self.network.packet(id).flow;
-        match self.network.arrive(id, self.now, &mut self.queue, monitor) {
-            Ok(progress) => self.count(flow, progress, monitor),
-            Err(packet) => {
-                if let Some(open) = &mut self.flows[flow.0 as usize] {
-                    open.underway -= 1;
-                }
-                self.deliver(&packet, monitor);
-            }
+        let World { network, queue, now, .. } = &mut self.world;
+        if network.is_on_last_hop(id) {
+            return self.deliver(id, monitor);
         }
+        let flow = network.packet(id).flow;
+        let progress = network.pass_on(id, *now, queue, monitor);
+        self.count(flow, progress, monitor);
     }
 
     /// A link may send again a packet that it damaged.
     fn resume(&mut self, id: u32, monitor: &mut impl Monitor) {
-        let flow = self.network.packet(id).flow;
-        let progress = self.network.resume(id, self.now, &mut self.queue, monitor);
+        let World { network, queue, now, .. } = &mut self.world;
+        let flow = network.packet(id).flow;
+        let progress = network.resume(id, *now, queue, monitor);
         self.count(flow, progress, monitor);
     }
 
@@ -156,16 +162,19 @@ impl Simulation {
     }
 
     /// A packet has got to the end that it is for.
-    fn deliver(&mut self, packet: &Packet, monitor: &mut impl Monitor) {
-        let &Packet { flow: id, to, ref segment, .. } = packet;
+    fn deliver(&mut self, packet: u32, monitor: &mut impl Monitor) {
+        let now = self.world.now;
+        let &Packet { flow: id, to, ref segment, .. } = self.world.network.packet(packet);
         let Some(flow) = &mut self.flows[id.0 as usize] else {
-            let octets = segment.len;
-            return monitor.datagram(id, Passage::In, self.now, octets);
+            monitor.datagram(id, Passage::In, now, segment.len);
+            return self.world.network.release(packet);
         };
-        monitor.segment(id, to, Passage::In, self.now, segment);
-        let connection = &mut flow.end(to).connection;
-        let mut relay = Relay { monitor, flow: id, end: to };
-        connection.handle_segment(segment, self.now, &mut relay);
+        flow.underway -= 1;
+        monitor.segment(id, to, Passage::In, now, segment);
+        let connection = &mut flow.ends[to.index()].connection;
+        let mut relay = Relay { monitor: &mut *monitor, flow: id, end: to };
+        connection.handle_segment(segment, now, &mut relay);
+        self.world.network.release(packet);
         // Applications here read at once.
         connection.read(connection.readable());
         // Who has received everything has nothing left to do.
@@ -173,11 +182,14 @@ impl Simulation {
             connection.finish();
         }
         let complete = to == End::Receiver && connection.received() >= flow.expects;
-        self.pump(id, to, monitor);
+        let passing = flow.passing;
+        self.world.pump(flow, (id, to), monitor);
         if complete {
             self.complete(id, monitor);
         }
-        self.forget_if_over(id, monitor);
+        if passing {
+            self.forget_if_over(id, monitor);
+        }
     }
 
     /// All that the present transfer of a flow had to send has been received.
@@ -186,46 +198,46 @@ impl Simulation {
         flow.expects = u64::MAX;
         monitor.transferred(id);
         let number = flow.source;
-        let source = &mut self.sources[number as usize];
+        let World { sources, queue, now, .. } = &mut self.world;
+        let source = &mut sources[number as usize];
         if let Some(pause) = source.app.pause().filter(|_| source.active) {
-            self.queue.plan(self.now + pause, Plan::Application(number));
+            queue.plan(*now + pause, Plan::Application(number));
         }
     }
 
     /// Gives up a flow that nothing will happen to any more, if its source opens others.
-    #[inline]
     fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
         if self.flows[slot].as_ref().is_some_and(|flow| flow.passing && flow.is_over()) {
             self.flows[slot] = None;
             // The first numbers are the sources'.
-            if slot >= self.sources.len() {
+            if slot >= self.world.sources.len() {
                 self.free.push(id.0);
             }
-            monitor.closed(id, self.now);
+            monitor.closed(id, self.world.now);
         }
     }
 
     fn on_timer(&mut self, which: u32, monitor: &mut impl Monitor) {
         let (id, end) = (FlowId(which / 2), [End::Sender, End::Receiver][which as usize % 2]);
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        let endpoint = flow.end(end);
+        let (now, endpoint) = (self.world.now, flow.end(end));
         // An earlier event took this one's place.
-        if endpoint.armed != Some(self.now) {
+        if endpoint.armed != Some(now) {
             return;
         }
         endpoint.armed = None;
-        if endpoint.connection.poll_timeout().is_some_and(|due| due <= self.now) {
-            let mut relay = Relay { monitor, flow: id, end };
-            endpoint.connection.handle_timeout(self.now, &mut relay);
+        if endpoint.connection.poll_timeout().is_some_and(|due| due <= now) {
+            let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
+            endpoint.connection.handle_timeout(now, &mut relay);
         }
-        self.pump(id, end, monitor);
+        self.world.pump(flow, (id, end), monitor);
         self.forget_if_over(id, monitor);
     }
 
     /// The application of a source does what it wants to do now.
     fn go_on(&mut self, number: u32, monitor: &mut impl Monitor) {
-        let source = &mut self.sources[number as usize];
+        let source = &mut self.world.sources[number as usize];
         if !source.active {
             return;
         }
@@ -242,44 +254,47 @@ impl Simulation {
                     None if flow.endless => {}
                     None => flow.write(ENDLESS),
                 }
-                self.pump(id, End::Sender, monitor);
+                self.world.pump(flow, (id, End::Sender), monitor);
             }
             Want::More(bytes) => self.send_more(number, bytes, monitor),
             Want::Request(bytes, next) => {
-                self.queue.plan(self.now + next, Plan::Application(number));
+                let World { queue, now, .. } = &mut self.world;
+                queue.plan(*now + next, Plan::Application(number));
                 self.send_more(number, bytes, monitor);
             }
             Want::Datagram(octets, interval) => {
+                let World { network, sources, queue, now } = &mut self.world;
+                let (now, source) = (*now, &mut sources[number as usize]);
                 let id = FlowId(number);
                 if source.flow.is_none() {
                     source.flow = Some(number);
-                    monitor.opened(id, number, self.now);
+                    monitor.opened(id, number, now);
                 }
-                self.queue.plan(self.now + interval, Plan::Application(number));
+                queue.plan(now + interval, Plan::Application(number));
                 let segment = Segment { len: octets, ..Segment::default() };
                 let (size, path) = (octets + source.config.header, source.routes[0].next());
-                monitor.datagram(id, Passage::Out, self.now, octets);
+                monitor.datagram(id, Passage::Out, now, octets);
                 let packet = Packet::new(segment, id, End::Receiver, size, path);
-                self.network.send(packet, self.now, &mut self.queue, monitor);
+                network.send(packet, now, queue, monitor);
             }
         }
     }
 
     /// Sends on the connection of a source, which is opened if there is none.
     fn send_more(&mut self, number: u32, bytes: u64, monitor: &mut impl Monitor) {
-        let id = match self.sources[number as usize].flow {
+        let id = match self.world.sources[number as usize].flow {
             Some(flow) => FlowId(flow),
             None => self.open(number, monitor),
         };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.write(bytes);
         flow.expects = flow.written;
-        self.pump(id, End::Sender, monitor);
+        self.world.pump(flow, (id, End::Sender), monitor);
     }
 
     /// Opens a connection of a source; nothing is sent yet.
     fn open(&mut self, number: u32, monitor: &mut impl Monitor) -> FlowId {
-        let source = &mut self.sources[number as usize];
+        let source = &mut self.world.sources[number as usize];
         let flow = source.connect(number);
         let slot = if self.flows[number as usize].is_none() {
             number
@@ -291,26 +306,28 @@ impl Simulation {
         };
         source.flow = Some(slot);
         self.flows[slot as usize] = Some(flow);
-        monitor.opened(FlowId(slot), number, self.now);
+        monitor.opened(FlowId(slot), number, self.world.now);
         FlowId(slot)
     }
 
     /// The application of a source begins nothing more.
     fn stop(&mut self, number: u32, monitor: &mut impl Monitor) {
-        let source = &mut self.sources[number as usize];
+        let source = &mut self.world.sources[number as usize];
         source.active = false;
         let Some(id) = source.flow.map(FlowId) else { return };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.endless = false;
         flow.end(End::Sender).connection.finish();
-        self.pump(id, End::Sender, monitor);
+        self.world.pump(flow, (id, End::Sender), monitor);
     }
+}
 
-    /// Sends all that the connection wants to send, and plans its next timer.
-    fn pump(&mut self, id: FlowId, end: End, monitor: &mut impl Monitor) {
-        let now = self.now;
-        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        let source = &mut self.sources[flow.source as usize];
+impl World {
+    /// Sends all that the connection at one end of `flow` wants to send, and plans its next timer.
+    #[inline]
+    fn pump(&mut self, flow: &mut Flow, (id, end): (FlowId, End), monitor: &mut impl Monitor) {
+        let World { network, sources, queue, now } = self;
+        let (now, source) = (*now, &mut sources[flow.source as usize]);
         loop {
             let connection = &mut flow.ends[end.index()].connection;
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
@@ -321,12 +338,11 @@ impl Simulation {
                 }
                 break;
             };
-            let segment: Segment = segment;
             monitor.segment(id, end, Passage::Out, now, &segment);
             let size = segment.len + source.config.header;
             let path = source.routes[end.index()].next();
             let packet = Packet::new(segment, id, end.other(), size, path);
-            let progress = self.network.send(packet, now, &mut self.queue, monitor);
+            let progress = network.send(packet, now, queue, monitor);
             flow.underway += progress.copies();
         }
         // A planned event that comes too early is planned anew when it comes; one that would come
@@ -337,7 +353,7 @@ impl Simulation {
         {
             let due = due.max(now);
             endpoint.armed = Some(due);
-            self.queue.plan(due, Plan::Timer(id.0 * 2 + end.index() as u32));
+            queue.plan(due, Plan::Timer(id.0 * 2 + end.index() as u32));
         }
     }
 }

@@ -232,10 +232,11 @@ impl Connection {
         if self.state == State::Closed {
             return None;
         }
-        [self.sender.next_timer(), self.receiver.ack_deadline(), self.timers.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        let never = Instant::MAX;
+        let sender = self.sender.next_timer().unwrap_or(never);
+        let receiver = self.receiver.ack_deadline().unwrap_or(never);
+        let own = self.timers.next().unwrap_or(never);
+        Some(sender.min(receiver).min(own)).filter(|&due| due != never)
     }
 
     /// A timer is due.

@@ -374,7 +374,7 @@ impl Sender {
         let newly_lost = self.detect_losses(ack, &delivery, now, observer);
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
-        let window_was_full = f64::from(flight_before) >= self.window.cwnd.floor();
+        let window_was_full = flight_before >= self.window.cwnd as u32;
         if advanced && !reversed && self.grows_after(phase_before) {
             if window_was_full {
                 self.grow(delivery.passed, now);
@@ -403,6 +403,7 @@ impl Sender {
     }
 
     /// Tells how the sender stands after an acknowledgement.
+    #[inline]
     fn tell_state(
         &self,
         dupthresh: Option<u32>,

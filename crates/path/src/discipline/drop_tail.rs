@@ -5,21 +5,20 @@ use crate::ConfigError;
 /// Lets packets in until `limit` are there, the one in service included, as ns-2's `DropTail`.
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail {
-    /// Packets; `None` lets everybody in.
-    limit: Option<u32>,
+    limit: usize,
 }
 
 impl DropTail {
     pub(crate) fn new(limit: Option<u32>) -> Result<Self, ConfigError> {
         match limit {
             Some(0) => Err(ConfigError::new("queue", "at least 1 packet", 0)),
-            _ => Ok(Self { limit }),
+            _ => Ok(Self { limit: limit.map_or(usize::MAX, |limit| limit as usize) }),
         }
     }
 
-    /// Whether a packet that finds `occupancy` others there may join them.
-    pub(crate) fn admits(&self, occupancy: usize) -> bool {
-        self.limit.is_none_or(|limit| occupancy < limit as usize)
+    /// A packet that finds so many others there is dropped.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 }
 
@@ -28,11 +27,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_queue_drops_its_tail() {
-        let queue = DropTail::new(Some(2)).unwrap();
-        assert!(queue.admits(1));
-        assert!(!queue.admits(2));
-        assert!(DropTail::new(None).unwrap().admits(1_000_000));
+    fn a_queue_has_room_for_a_packet_or_more() {
+        assert_eq!(DropTail::new(Some(2)).unwrap().limit(), 2);
+        assert_eq!(DropTail::new(None).unwrap().limit(), usize::MAX);
         assert!(DropTail::new(Some(0)).is_err());
     }
 }

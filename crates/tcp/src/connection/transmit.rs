@@ -94,7 +94,7 @@ impl Connection {
     /// A segment from `offset` with room for `len` octets that acknowledges all that has arrived.
     fn header(&mut self, offset: u64, len: u32, now: Instant) -> Segment {
         let mut sack = SackBlocks::default();
-        if self.sack {
+        if self.sack && self.receiver.block_count() > 0 {
             let origin = self.peer_isn.add(1);
             let limit = self.blocks_beside(len);
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));

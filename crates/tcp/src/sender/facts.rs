@@ -12,6 +12,7 @@ use crate::variant::{Acks, Flavour};
 
 impl Sender {
     /// Marks what the acknowledgement covers, and tells whoever keeps books on single segments.
+    #[inline]
     pub(super) fn read_into_scoreboard(&mut self, ack: &Ack<'_>, now: Instant) -> Delivery {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let selective = now - min_rtt;

@@ -66,6 +66,14 @@ impl Sender {
         self.nxt + u64::from(self.flow_control.probe.is_some())
     }
 
+    /// Whether the application, or the FIN, has anything that was not sent, and the peer has room for
+    /// an octet of it.
+    #[inline]
+    pub(super) fn has_new(&self) -> bool {
+        let unsent = self.nxt < self.written && self.nxt < self.window_end;
+        unsent || (self.finished && self.nxt == self.written)
+    }
+
     /// Length of the next new segment, if there is one and it may leave.
     pub(super) fn next_new(&self) -> Option<u64> {
         if self.nxt >= self.written {

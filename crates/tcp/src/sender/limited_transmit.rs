@@ -91,6 +91,7 @@ impl IdleWatch {
 
 impl Sender {
     /// Limited transmit that has run out makes the sender idle; RR-TCP puts a cost on that.
+    #[inline]
     pub(super) fn watch_idle(
         &mut self,
         ack: &Ack<'_>,

@@ -19,6 +19,7 @@ impl MinRtt {
     }
 
     /// A round-trip time was measured.
+    #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
         let new = (now, rtt);
         let Some(best) = &mut self.best else {

@@ -27,6 +27,11 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
+    /// A probe is to be sent.
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
     pub(super) fn on_rtt_sample(&mut self) {
         self.rtt_since = true;
     }

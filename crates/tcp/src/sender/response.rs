@@ -132,6 +132,7 @@ impl Sender {
 
     /// RFC 4015, step 11: the first round-trip time of data that had not been sent when the timer
     /// expired needlessly sets the timer anew.
+    #[inline]
     pub(super) fn sample_rto(&mut self, rtt: Duration, flight: u32) {
         let una = self.una;
         match self.adapt.take_if(|before| una > before.point).and_then(|before| before.rtt) {

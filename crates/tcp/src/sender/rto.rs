@@ -44,6 +44,7 @@ impl Rto {
 
     /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
     /// the gains are per round trip, not per sample).
+    #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
         match self.srtt {
             None => {
@@ -74,6 +75,7 @@ impl Rto {
     }
 
     /// Counts the sample and computes the timeout anew.
+    #[inline]
     fn note(&mut self, rtt: Duration) {
         if let Some(tail) = &mut self.tail {
             tail.add(rtt);
@@ -92,6 +94,7 @@ impl Rto {
     }
 
     /// The timeout of what has been measured: RFC 6298's, and not below the percentile.
+    #[inline]
     fn computed(&self) -> Duration {
         let standard = match self.srtt {
             Some(srtt) => srtt + (self.rttvar * 4).max(GRANULARITY),
@@ -104,6 +107,7 @@ impl Rto {
     /// Computes the timeout for a timer that starts now. WB-RTO has a new one each time, bound
     /// below by the smoothed or the last round-trip time, whichever is longer; it knows neither a
     /// minimum nor backoff.
+    #[inline]
     pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
         match (&mut self.wb, self.srtt) {
             (Some(wb), Some(srtt)) => wb.draw(srtt.max(latest_rtt.unwrap_or_default()), cwnd),
@@ -112,6 +116,7 @@ impl Rto {
     }
 
     /// The timeout in force.
+    #[inline]
     pub(crate) fn current(&self) -> Duration {
         if let Some(drawn) = self.wb.as_ref().and_then(WbRto::drawn) {
             return drawn;

@@ -153,6 +153,7 @@ impl Scoreboard {
     }
 
     /// New data left at `now`.
+    #[inline]
     pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant) -> SegNo {
         let number = self.end();
         self.entries.push_back(Entry {

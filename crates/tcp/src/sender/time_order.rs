@@ -63,6 +63,7 @@ impl TimeOrder {
     }
 
     /// Puts `number`, just transmitted, behind all others.
+    #[inline]
     pub(crate) fn append(&mut self, ring: &mut Ring<'_>, number: SegNo) {
         let number = low(number);
         *ring.links(number) = Links { prev: self.tail, next: NIL };
@@ -105,6 +106,7 @@ impl TimeOrder {
     }
 
     /// Takes `number` out; it must be in the list.
+    #[inline]
     pub(crate) fn remove(&mut self, ring: &mut Ring<'_>, number: SegNo) {
         let number = low(number);
         let Links { prev, next } = *ring.links(number);

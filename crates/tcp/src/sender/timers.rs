@@ -30,6 +30,7 @@ impl Sender {
     }
 
     /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
+    #[inline]
     pub(super) fn rearm_after_ack(&mut self, advanced: bool, now: Instant) {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
@@ -44,6 +45,7 @@ impl Sender {
     }
 
     /// The one place where the retransmission timer is computed.
+    #[inline]
     pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
         let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
         self.timers.set(Timer::Retransmit, now + timeout);

@@ -22,7 +22,20 @@ pub(crate) struct Transmission {
 
 impl Sender {
     /// The next segment that may leave at `now`, if any.
+    #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        // Every second poll of a sender and every poll of a receiver ends here.
+        if self.phase == Phase::Open
+            && self.tcp_pr.is_none()
+            && !self.probe.is_due()
+            && !self.has_new()
+        {
+            return None;
+        }
+        self.next_transmission(now)
+    }
+
+    fn next_transmission(&mut self, now: Instant) -> Option<Transmission> {
         if self.tcp_pr.is_some() {
             return self.flush_cwnd(now);
         }
@@ -104,12 +117,14 @@ impl Sender {
         counted.unwrap_or_else(|| self.board.pipe().saturating_sub(self.dupacks))
     }
 
+    #[inline]
     pub(super) fn new_data(&mut self, now: Instant) -> Option<Transmission> {
         let len = self.next_new()?;
         Some(self.push_new(len, now))
     }
 
     /// The next `len` octets leave for the first time.
+    #[inline]
     pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
         self.forget_probe();
@@ -135,6 +150,7 @@ impl Sender {
         self.transmission(offset, len, Some(cause))
     }
 
+    #[inline]
     fn transmission(&self, offset: u64, len: u32, cause: Option<Cause>) -> Transmission {
         let fin = self.finished && offset == self.written;
         Transmission { offset, len: if fin { 0 } else { len }, fin, cause }

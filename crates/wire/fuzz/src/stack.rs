@@ -184,7 +184,10 @@ impl World {
         }
         let connection = self.held.iter().find_map(|held| {
             let ends = self.stack.ends(held.id)?;
-            self.peers[peer].speaks_to(ends).then(|| self.stack.connection(held.id))?
+            let connection = self.stack.connection(held.id)?;
+            // In TIME-WAIT a new connection may have taken its place.
+            let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
+            (lives && self.peers[peer].speaks_to(ends)).then_some(connection)
         });
         let Some(connection) = connection else { return 0 };
         let Some(offset) = connection.receive_offset(segment.seq) else { return 0 };

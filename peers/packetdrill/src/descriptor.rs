@@ -1,0 +1,66 @@
+//! What stands behind a file descriptor.
+
+use std::fs::File;
+use std::net::SocketAddr;
+
+use unruffled_wire::stack::{ConnectionId, ListenerId};
+
+/// What a descriptor is at the moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// Fresh from socket().
+    Fresh,
+    /// listen() was called with this backlog; the stack listens from the first packet on, so that
+    /// socket options may follow.
+    Waiting(SocketAddr, usize),
+    /// A listener of the stack.
+    Listener(ListenerId),
+    /// A connection of the stack.
+    Connection(ConnectionId),
+}
+
+/// A socket as packetdrill knows it. What POSIX has and the stack has not is kept here.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    /// Keeps the number taken: packetdrill closes some descriptors by the C library's close().
+    _number: File,
+    pub(crate) kind: Kind,
+    /// The family of its addresses is IPv6.
+    pub(crate) v6: bool,
+    /// O_NONBLOCK.
+    pub(crate) nonblocking: bool,
+    /// Where bind() put it.
+    pub(crate) bound: Option<SocketAddr>,
+    /// connect() has returned 0: from now on it is EISCONN.
+    pub(crate) connected: bool,
+    /// The connection's error has been told; it is told once, as Linux's `sk_err` is.
+    pub(crate) told: bool,
+    /// shutdown(SHUT_RD).
+    pub(crate) deaf: bool,
+    /// SO_LINGER with time 0: close() resets.
+    pub(crate) resets: bool,
+    /// What getsockopt() says of the buffers: twice what was set, as Linux.
+    pub(crate) receive_buffer: u32,
+    pub(crate) send_buffer: u32,
+    /// What MSG_PEEK has looked at and nobody has read.
+    pub(crate) peeked: Vec<u8>,
+}
+
+impl Descriptor {
+    pub(crate) fn new(number: File, kind: Kind, v6: bool) -> Self {
+        Self {
+            _number: number,
+            kind,
+            v6,
+            nonblocking: false,
+            bound: None,
+            connected: false,
+            told: false,
+            deaf: false,
+            resets: false,
+            receive_buffer: 0,
+            send_buffer: 0,
+            peeked: Vec::new(),
+        }
+    }
+}

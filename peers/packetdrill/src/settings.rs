@@ -1,0 +1,125 @@
+//! What `--so_flags` says: `key=value`, with commas between.
+
+use std::net::IpAddr;
+
+use unruffled_tcp::{Config, IpVersion, Variant};
+use unruffled_units::Duration;
+
+/// Settings of the stack, which socket options change until it is made.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Our addresses.
+    pub(crate) local: Vec<IpAddr>,
+    /// Name of the sender, as in `unruffled list`.
+    pub(crate) variant: String,
+    /// What all connections have in common.
+    pub(crate) connection: Config,
+    /// Octets that may be written ahead of the peer's acknowledgements.
+    pub(crate) send_buffer: usize,
+    /// Largest packet of the link.
+    pub(crate) mtu: u16,
+    /// Whether a SYN's options leave in the order in which Linux writes them.
+    pub(crate) linux_options: bool,
+    /// Whether PSH is taken out of what leaves.
+    pub(crate) without_push: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        // Linux's largest receive buffer in the scripts, which makes its window scale 8.
+        let connection = Config { receive_buffer: 15 << 20, ..Config::wire(IpVersion::V4) };
+        Self {
+            local: Vec::new(),
+            variant: "rack".into(),
+            connection,
+            send_buffer: 4 << 20,
+            mtu: 1500,
+            linux_options: true,
+            without_push: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the flags.
+    ///
+    /// # Errors
+    /// One line that names the flag and says what was expected.
+    pub(crate) fn read(flags: &str) -> Result<Self, String> {
+        let mut settings = Self::default();
+        for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
+            let (key, value) =
+                flag.split_once('=').ok_or(format!("--so_flags: {flag}: expected key=value"))?;
+            settings
+                .set(key, value)
+                .map_err(|wanted| format!("--so_flags: {key}={value}: expected {wanted}"))?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
+        let connection = &mut self.connection;
+        match key {
+            "local" => self.local.push(value.parse().map_err(|_| "an address")?),
+            "variant" => {
+                Variant::named(value).ok_or("a sender; `unruffled list` shows them")?;
+                self.variant = value.into();
+            }
+            "iw" => connection.initial_window = number(value)?,
+            "min_rto" => connection.min_rto = milliseconds(value)?,
+            "max_rto" => connection.max_rto = milliseconds(value)?,
+            "delack" => connection.delayed_ack = unless_zero(value)?,
+            "byte_counting" => connection.byte_counting = number(value)?,
+            "nagle" => connection.nagle = value == "1",
+            "ts" => connection.timestamps = value == "1",
+            "rcvbuf" => connection.receive_buffer = number(value)?,
+            "sndbuf" => self.send_buffer = number(value)?,
+            "msl" => connection.msl = milliseconds(value)?,
+            "give_up" => connection.give_up = unless_zero(value)?,
+            "syn_retries" => connection.syn_retries = Some(number(value)?),
+            "mtu" => self.mtu = number(value)?,
+            "push" => self.without_push = value == "0",
+            "options" => self.linux_options = value == "linux",
+            _ => return Err("another key; src/settings.rs lists them"),
+        }
+        Ok(())
+    }
+
+    /// Octets of the IP and TCP headers between the link's MTU and our MSS.
+    pub(crate) fn headers(&self) -> u16 {
+        if self.local.iter().any(IpAddr::is_ipv6) { 60 } else { 40 }
+    }
+}
+
+fn number<T: std::str::FromStr>(value: &str) -> Result<T, &'static str> {
+    value.parse().map_err(|_| "a whole number")
+}
+
+fn milliseconds(value: &str) -> Result<Duration, &'static str> {
+    number(value).map(Duration::from_millis)
+}
+
+fn unless_zero(value: &str) -> Result<Option<Duration>, &'static str> {
+    Ok(if value == "0" { None } else { Some(milliseconds(value)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let wrong = |flags| Settings::read(flags).expect_err("an error");
+        assert!(wrong("mtu").contains("mtu: expected key=value"));
+        assert!(wrong("mtu=x").contains("mtu=x: expected a whole number"));
+        assert!(wrong("colour=red").contains("colour=red: expected another key"));
+    }
+
+    #[test]
+    fn flags_change_the_settings() {
+        let settings = Settings::read("local=fd3d::2,delack=0,min_rto=200").expect("settings");
+        assert_eq!(settings.connection.delayed_ack, None);
+        assert_eq!(settings.connection.min_rto, Duration::from_millis(200));
+        assert_eq!(settings.headers(), 60);
+    }
+}
