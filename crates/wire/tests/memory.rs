@@ -104,7 +104,7 @@ fn a_reader_who_rests_stops_the_writer_and_nothing_is_lost() {
     let (mut written, mut read) = (0, 0);
     let mut out = vec![0; 1 << 20];
     // Buffers grow with what goes through them: it rests twice, at first and in the end.
-    for (before_rest, holds) in [(0, 32 << 10..=64 << 10), (4 << 20, 6 << 20..=7 << 20)] {
+    for (before_rest, holds) in [(0, 32 << 10..=65 << 10), (4 << 20, 6 << 20..=7 << 20)] {
         net.run_for_each(Duration::from_secs(20), |net| {
             let rest = &data[written..];
             if let Poll::Ready(n) = net.stacks[CLIENT].poll_write(client, waker(), rest) {
