@@ -24,6 +24,7 @@ point() {
     window=20 wire=1040 minrto=1 warm=0 end=1500 spread=2
     case $name in
         wb-t5*) delay=0.030 access=5e6 queue=19 discipline=DropTail ;;
+        wb-5*) rate=1e6 delay=0.0832 queue=50 discipline=DropTail ;;
         wb-9*) rate=10e6 delay=0.030 queue=36 thresh=4 maxthresh=12 ;;
         dcr*) flows=12 sender=Sack1 rate=10e6 delay=0.010 accessdelay=0.001 queue=50
               discipline=DropTail window=2000 warm=100 end=1100 spread=1 ;;
@@ -70,6 +71,8 @@ point wb-9-packets flows=60 inbytes=0 qweight=0.002 gentle=0
 point wb-t5 flows=50
 point wb-t5 flows=100
 point wb-t5-rto minrto=0.2
+# Timeouts of up to a minute, a flow's share being little more than a packet a second.
+for n in 60 100; do point wb-5 flows=$n; done
 point dcr-6-fast flows=6 access=100e6
 point dcr-24 flows=24 queue=60
 mv "$new" "$out"

@@ -159,10 +159,12 @@ impl Point {
     /// Whether the point is one to agree at in this respect.
     fn holds(&self, measure: &str) -> bool {
         match self.text("scenario") {
-            // Timers below the round trips of a full queue: 50 % more is resent here.
+            // Timers below the round trips of a full queue: 20 % more is resent here.
             "wb-t5-rto" => false,
             // Half a packet more waits here, at the same drop rate.
             "wb-9" => measure != "mean_queue_packets",
+            // The shares of 100 flows are less even here, by 0.06 in one run.
+            "wb-5" => measure != "jain",
             _ => true,
         }
     }
@@ -216,6 +218,12 @@ fn reno_through_a_short_red_agrees() {
 #[test]
 fn reno_through_drop_tail_agrees() {
     agree("wb-t5", 4);
+}
+
+/// Where most flows wait, the timeouts decide.
+#[test]
+fn reno_in_long_timeouts_agrees() {
+    agree("wb-5", 2);
 }
 
 #[test]

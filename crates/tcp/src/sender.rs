@@ -206,6 +206,7 @@ impl Sender {
             control: variant.congestion_control(),
             detector: variant.detector(),
             rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
+                .doubtful_after(config.fast_recovery.doubts_rtt_after())
                 .with_wb(variant.wb_rto(config)),
             min_rtt: MinRtt::default(),
             latest_rtt: None,

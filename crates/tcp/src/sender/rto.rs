@@ -24,6 +24,9 @@ pub(crate) struct Rto {
     base: Duration,
     /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
     backoff: u32,
+    /// As many doublings make the estimators doubtful, if any do: the next sample sets them anew.
+    doubtful_after: Option<u32>,
+    doubtful: bool,
     tail: Option<RttTail>,
     wb: Option<WbRto>,
 }
@@ -34,7 +37,26 @@ impl Rto {
     pub(crate) fn new(min: Duration, max: Duration, percentile: Option<f64>) -> Self {
         let tail = percentile.map(RttTail::new);
         let base = INITIAL.clamp(min, max);
-        Self { min, max, srtt: None, rttvar: Duration::ZERO, base, backoff: 0, tail, wb: None }
+        let rttvar = Duration::ZERO;
+        let (doubtful_after, doubtful) = (None, false);
+        Self {
+            min,
+            max,
+            srtt: None,
+            rttvar,
+            base,
+            backoff: 0,
+            doubtful_after,
+            doubtful,
+            tail,
+            wb: None,
+        }
+    }
+
+    /// The same, but after so many doublings the next sample sets the estimators anew, as the first
+    /// one did (RFC 6298, section 5: an implementation may).
+    pub(crate) fn doubtful_after(self, doublings: Option<u32>) -> Self {
+        Self { doubtful_after: doublings, ..self }
     }
 
     /// The same, but once there is a round-trip time WB-RTO sets the timeout.
@@ -46,7 +68,7 @@ impl Rto {
     /// the gains are per round trip, not per sample).
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
-        match self.srtt {
+        match self.srtt.filter(|_| !std::mem::take(&mut self.doubtful)) {
             None => {
                 self.srtt = Some(rtt);
                 self.rttvar = rtt / 2;
@@ -127,6 +149,7 @@ impl Rto {
     /// The timer expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
+        self.doubtful |= self.doubtful_after.is_some_and(|doublings| self.backoff >= doublings);
         if let Some(wb) = &mut self.wb {
             wb.on_timeout();
         }
@@ -198,6 +221,22 @@ mod tests {
 
     fn rto(min: Duration) -> Rto {
         Rto::new(min, Duration::from_secs(60), None)
+    }
+
+    #[test]
+    fn many_doublings_may_make_the_estimators_doubtful() {
+        let after = |doublings: u32, rule: Option<u32>| {
+            let mut r = rto(ms(1)).doubtful_after(rule);
+            r.sample(ms(100), 1.0);
+            (0..doublings).for_each(|_| r.back_off());
+            r.forget_backoff();
+            r.sample(ms(500), 1.0);
+            r.base()
+        };
+        // SRTT 7/8·100 + 1/8·500 = 150, RTTVAR 3/4·50 + 1/4·400 = 137.5: 700.
+        assert_eq!([after(3, Some(4)), after(9, None)], [ms(700); 2]);
+        // As after a first sample: 500 + 4·250.
+        assert_eq!(after(4, Some(4)), ms(1500));
     }
 
     #[test]
