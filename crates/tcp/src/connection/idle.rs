@@ -1,7 +1,7 @@
 //! When nothing comes from the peer: closed windows are probed, idle peers asked, and silent ones
 //! given up (RFC 9293, sections 3.8.3, 3.8.4 and 3.8.6.1).
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use super::timers::Timer;
 use super::{Connection, State};
@@ -18,6 +18,13 @@ pub(super) struct Idle {
     heard: Instant,
     /// Keep-alives without an answer.
     unanswered: u32,
+}
+
+impl Idle {
+    /// When the peer has been silent for `span`.
+    pub(super) fn silent_until(&self, span: Duration) -> Instant {
+        self.heard + span
+    }
 }
 
 impl Connection {
