@@ -47,7 +47,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::stack::ConnectionId;
+use crate::stack::{ConnectionId, Info};
 use crate::waiting::Task;
 
 /// A TCP connection. Dropping it closes it, and what was written still arrives while the driver
@@ -102,6 +102,14 @@ impl TcpStream {
     /// The peer's address.
     pub fn peer_addr(&self) -> SocketAddr {
         self.held.ends.remote
+    }
+
+    /// How the connection stands and what has happened in it, as Linux's `TCP_INFO` tells it.
+    ///
+    /// # Errors
+    /// When the stack has failed.
+    pub fn info(&self) -> io::Result<Info> {
+        self.held.with(|stack, id| stack.info(id)).map_err(io::Error::from)
     }
 
     /// The connection's name in the stack, to look at it there.

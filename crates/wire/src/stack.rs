@@ -14,6 +14,7 @@ mod cookies;
 mod counters;
 mod departure;
 mod failure;
+mod info;
 mod listener;
 mod memory;
 mod orphan;
@@ -38,6 +39,7 @@ pub use budget::Limits;
 pub use config::{StackConfig, StackError};
 pub use counters::Counters;
 pub use departure::{Departure, Offload};
+pub use info::Info;
 pub use secret::Secret;
 pub use socket::FourTuple;
 
@@ -220,7 +222,7 @@ impl Stack {
             socket.armed = None;
             if socket.connection.poll_timeout().is_some_and(|at| at <= now) {
                 let mut relay = Relay { watcher: &mut self.watcher, id };
-                socket.connection.handle_timeout(now, &mut relay);
+                socket.handle_timeout(now, &mut relay);
                 self.after(id);
             } else {
                 self.arm(id);

@@ -7,6 +7,7 @@ use unruffled_tcp::{Connection, Event, Observer, Segment, State};
 use unruffled_units::Instant;
 
 use super::budget::Allowance;
+use super::info::Tally;
 use super::orphan::Orphan;
 use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
@@ -40,6 +41,8 @@ pub(super) struct Socket {
     receive: ReceiveBuffer,
     /// It stands in the queue of those that may have something to send.
     pub(super) queued: bool,
+    /// What has happened in it.
+    pub(super) tally: Tally,
     /// The due time that counts among those in the stack's heap.
     pub(super) armed: Option<Instant>,
     /// No application holds it any more.
@@ -74,6 +77,7 @@ impl Socket {
             owner,
             send: SendBuffer::new(send_buffer),
             queued: false,
+            tally: Tally::default(),
             armed: None,
             orphan: None,
             charged: 0,
@@ -113,7 +117,7 @@ impl Socket {
             let urgent = self.handle(head, first, now, observer);
             return self.handle(segment, second, now, observer) || urgent;
         }
-        let receive = &mut self.receive;
+        let (receive, tally) = (&mut self.receive, &mut self.tally);
         let mut store = |at: Instant, event: &Event| {
             if let Event::Fresh { offset: at, len } = *event
                 && let Some(offset) = offset
@@ -124,6 +128,7 @@ impl Socket {
                     receive.write(at, arrived);
                 }
             }
+            tally.on_event(at, event);
             observer.on_event(at, event);
         };
         self.connection.handle_segment(&segment, now, &mut store);
@@ -131,6 +136,9 @@ impl Socket {
             self.discard();
         }
         self.send.release(self.connection.unacknowledged_from());
+        if self.connection.in_flight() == 0 {
+            self.tally.rest();
+        }
         let advance = self.connection.received().wrapping_sub(before);
         let Segment { flags, len, .. } = segment;
         flags.syn || flags.fin || flags.rst || advance != u64::from(len)
@@ -171,12 +179,27 @@ impl Socket {
     ) -> Option<Segment> {
         let most = allowance.after(self.receive.start());
         self.connection.bound_receive_window(most as u64);
-        let mut segment = self.connection.poll_transmit(now, observer)?;
+        let tally = &mut self.tally;
+        let mut count = |at: Instant, event: &Event| {
+            tally.on_event(at, event);
+            observer.on_event(at, event);
+        };
+        let mut segment = self.connection.poll_transmit(now, &mut count)?;
         if segment.len > 0 {
             let end = self.connection.send_offset(segment.seq) + u64::from(segment.len);
             segment.flags.psh = end == self.send.end();
         }
         Some(segment)
+    }
+
+    /// A timer of the connection's is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer) {
+        let tally = &mut self.tally;
+        let mut count = |at: Instant, event: &Event| {
+            tally.on_event(at, event);
+            observer.on_event(at, event);
+        };
+        self.connection.handle_timeout(now, &mut count);
     }
 
     /// The octets that `segment` carries.
@@ -230,6 +253,16 @@ impl Socket {
 
     pub(super) fn wait_for_acknowledgement(&mut self, waker: &Waker) {
         remember(&mut self.flushers, waker);
+    }
+
+    /// Octets that have been written.
+    pub(super) fn written(&self) -> u64 {
+        self.send.end()
+    }
+
+    /// Octets that have arrived in order.
+    pub(super) fn received(&self) -> u64 {
+        self.receive.start() + self.connection.readable()
     }
 
     /// Octets of memory that its buffers take.
