@@ -64,7 +64,9 @@ impl Connection {
             }
         } else if !self.timers.runs(Timer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
-            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto));
+            // A peer that answers must be asked before it is given up for not answering.
+            let patience = self.config.give_up.map_or(wait, |patience| patience / 2);
+            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto).min(patience));
             self.expect_answer(now);
         }
     }

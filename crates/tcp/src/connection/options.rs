@@ -21,9 +21,14 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        let waits = self.sender.outstanding()
-            || self.timers.runs(Timer::Persist)
-            || self.timers.runs(Timer::Handshake);
+        if self.timers.runs(Timer::Persist) {
+            // How often the window is asked for depends on the patience: with the next poll that
+            // begins again.
+            self.timers.stop(Timer::Persist);
+            self.timers.stop(Timer::GiveUp);
+            return;
+        }
+        let waits = self.sender.outstanding() || self.timers.runs(Timer::Handshake);
         let since = match (before, self.timers.due(Timer::GiveUp)) {
             (Some(before), Some(due)) => Some(due - before),
             _ => waits.then_some(now),
