@@ -47,6 +47,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
+use crate::options::socket_options;
 use crate::stack::{ConnectionId, Info};
 use crate::waiting::Task;
 
@@ -220,3 +221,6 @@ impl Drop for Accepting<'_> {
         handle.with(|stack| stack.stop_accepting(*id, self.task.waker()));
     }
 }
+
+socket_options!(TcpStream);
+socket_options!(TcpListener);

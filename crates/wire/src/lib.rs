@@ -100,6 +100,7 @@ pub mod codec;
 pub mod device;
 pub mod driver;
 mod held;
+mod options;
 pub mod stack;
 pub mod stream;
 mod waiting;

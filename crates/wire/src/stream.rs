@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
+use crate::options::socket_options;
 use crate::stack::{ConnectionId, Info};
 
 /// A TCP connection. Reading and writing wait, up to the timeouts if they are set; dropping it (and
@@ -42,7 +43,8 @@ impl TcpStream {
         Ok(stream)
     }
 
-    fn over(held: HeldConnection) -> Self {
+    fn over(mut held: HeldConnection) -> Self {
+        held.may_wait = true;
         Self { held: Arc::new(held), read_timeout: None, write_timeout: None }
     }
 
@@ -168,3 +170,6 @@ impl TcpListener {
         self.held.hold(id).map(TcpStream::over)
     }
 }
+
+socket_options!(TcpStream);
+socket_options!(TcpListener);

@@ -8,6 +8,7 @@ use unruffled_units::Instant;
 
 use super::budget::Allowance;
 use super::info::Tally;
+use super::options::Options;
 use super::orphan::Orphan;
 use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
@@ -41,6 +42,7 @@ pub(super) struct Socket {
     receive: ReceiveBuffer,
     /// It stands in the queue of those that may have something to send.
     pub(super) queued: bool,
+    pub(super) options: Options,
     /// What has happened in it.
     pub(super) tally: Tally,
     /// The due time that counts among those in the stack's heap.
@@ -68,6 +70,7 @@ impl Socket {
         tuple: FourTuple,
         connection: Connection,
         send_buffer: usize,
+        options: Options,
         owner: Owner,
     ) -> Self {
         Self {
@@ -77,6 +80,7 @@ impl Socket {
             owner,
             send: SendBuffer::new(send_buffer),
             queued: false,
+            options,
             tally: Tally::default(),
             armed: None,
             orphan: None,
@@ -156,7 +160,7 @@ impl Socket {
         let end = first.map(|first| first + u64::from(segment.len)).or(last.map(|last| last + 1));
         let Some(end) = end else { return true };
         let wanted = self.receive.storage_until(end);
-        wanted <= self.receive.storage().max(allowance.after(self.receive.start()))
+        wanted <= self.receive.storage().max(self.receive_most(allowance))
             || wanted - self.receive.storage() <= allowance.promised
     }
 
@@ -177,7 +181,7 @@ impl Socket {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Segment> {
-        let most = allowance.after(self.receive.start());
+        let most = self.receive_most(allowance);
         self.connection.bound_receive_window(most as u64);
         let tally = &mut self.tally;
         let mut count = |at: Instant, event: &Event| {
@@ -211,7 +215,7 @@ impl Socket {
     }
 
     pub(super) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
-        let written = self.send.write_within(data, allowance.after(self.send.start()));
+        let written = self.send.write_within(data, self.send_most(allowance));
         self.starved = written == 0 && self.send.is_empty() && !data.is_empty();
         self.connection.write(written as u64);
         written
@@ -255,6 +259,31 @@ impl Socket {
         remember(&mut self.flushers, waker);
     }
 
+    /// What the send buffer's storage may grow to.
+    fn send_most(&self, allowance: Allowance) -> usize {
+        allowance.for_size(self.options.send_buffer).after(self.send.start())
+    }
+
+    /// What the receive buffer's storage may grow to.
+    fn receive_most(&self, allowance: Allowance) -> usize {
+        allowance.for_size(self.options.receive_buffer).after(self.receive.start())
+    }
+
+    /// Most octets that the send buffer takes.
+    pub(super) fn send_capacity(&self) -> usize {
+        self.send.capacity()
+    }
+
+    /// The send buffer takes up to `octets` from now on.
+    pub(super) fn limit_send(&mut self, octets: usize) {
+        self.send.limit_to(octets);
+    }
+
+    /// The receive window has changed: there is room for all that it may promise.
+    pub(super) fn follow_window(&mut self) {
+        self.receive.allow(self.connection.receive_room() as usize);
+    }
+
     /// Octets that have been written.
     pub(super) fn written(&self) -> u64 {
         self.send.end()
@@ -272,11 +301,10 @@ impl Socket {
 
     /// Frees the buffers that hold nothing and are larger than they may grow now.
     pub(super) fn free_empty(&mut self, allowance: Allowance) {
-        let larger = |storage, start| storage > allowance.after(start);
-        if self.send.is_empty() && larger(self.send.storage(), self.send.start()) {
+        if self.send.is_empty() && self.send.storage() > self.send_most(allowance) {
             self.send.shrink();
         }
-        if self.receive.is_empty() && larger(self.receive.storage(), self.receive.start()) {
+        if self.receive.is_empty() && self.receive.storage() > self.receive_most(allowance) {
             self.receive.shrink();
         }
     }
@@ -312,7 +340,7 @@ impl Socket {
             wakers.append(&mut self.readers);
         }
         // A writer that is woken finds room for more than a segment or two.
-        let most = allowance.after(self.send.start());
+        let most = self.send_most(allowance);
         let (room, free) = (self.send.room_within(most), self.send.free_within(most));
         let room = free > 0 && free >= room / 4;
         if !self.writers.is_empty() && (over || room && !self.opening()) {
