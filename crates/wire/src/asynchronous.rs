@@ -37,6 +37,8 @@
 //! # }
 //! ```
 
+mod split;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -44,6 +46,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
@@ -123,6 +127,10 @@ impl TcpStream {
     /// # Errors
     /// Why it never will.
     pub async fn wait_acknowledged(&mut self) -> io::Result<()> {
+        self.acknowledged().await
+    }
+
+    async fn acknowledged(&self) -> io::Result<()> {
         poll_fn(|context| {
             let waker = self.flusher.current(context);
             self.held.poll(waker, |stack, id, waker| stack.poll_acknowledged(id, waker))
@@ -134,6 +142,23 @@ impl TcpStream {
     pub fn abort(&self) {
         self.held.with(|stack, id| stack.abort(id));
     }
+
+    fn read(&self, context: &Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let waker = self.reader.current(context);
+        let unfilled = out.initialize_unfilled();
+        let read = self.held.poll(waker, |stack, id, waker| stack.poll_read(id, waker, unfilled));
+        read.map_ok(|len| out.advance(len))
+    }
+
+    fn write(&self, context: &Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let waker = self.writer.current(context);
+        self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
+    }
+
+    /// Ends this end's stream.
+    fn finish(&self) {
+        self.held.with(|stack, id| stack.finish(id));
+    }
 }
 
 impl AsyncRead for TcpStream {
@@ -142,10 +167,7 @@ impl AsyncRead for TcpStream {
         context: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let waker = self.reader.current(context);
-        let unfilled = out.initialize_unfilled();
-        let read = self.held.poll(waker, |stack, id, waker| stack.poll_read(id, waker, unfilled));
-        read.map_ok(|len| out.advance(len))
+        self.read(context, out)
     }
 }
 
@@ -155,8 +177,7 @@ impl AsyncWrite for TcpStream {
         context: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let waker = self.writer.current(context);
-        self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
+        self.write(context, data)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -164,7 +185,7 @@ impl AsyncWrite for TcpStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.held.with(|stack, id| stack.finish(id));
+        self.finish();
         Poll::Ready(Ok(()))
     }
 }

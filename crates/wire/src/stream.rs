@@ -1,9 +1,13 @@
 //! Streams and listeners like those of `std::net`, over a driver.
 
+mod split;
+
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
