@@ -8,6 +8,8 @@ mod challenge;
 mod close;
 mod handshake;
 mod idle;
+mod info;
+mod options;
 mod passive;
 mod path_mtu;
 mod reset;

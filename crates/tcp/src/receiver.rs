@@ -114,6 +114,15 @@ impl Receiver {
         self.window.bound(octets);
     }
 
+    /// The window is so large from now on, and the peer may be `told`.
+    pub(crate) fn fix_window(&mut self, octets: u64, told: bool) {
+        self.moderation = None;
+        self.window.fix(octets);
+        if told && self.end.is_none() && self.window.should_update(self.next) {
+            self.ack_due = true;
+        }
+    }
+
     /// The window field of the acknowledgement that leaves now.
     pub(crate) fn advertise(&mut self) -> u16 {
         self.window.advertise(self.next())

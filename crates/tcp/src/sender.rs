@@ -305,6 +305,11 @@ impl Sender {
         self.tcp_pr.as_ref().map_or(self.rto.srtt(), |pr| pr.srtt())
     }
 
+    /// None for TCP-PR, whose timer knows none.
+    pub(crate) fn rttvar(&self) -> Option<Duration> {
+        if self.tcp_pr.is_some() { None } else { self.rto.rttvar() }
+    }
+
     pub(crate) fn rto(&self) -> Duration {
         self.tcp_pr_wait().unwrap_or_else(|| self.rto.current())
     }

@@ -37,6 +37,8 @@
 //! # }
 //! ```
 
+mod split;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -45,9 +47,12 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::stack::ConnectionId;
+use crate::options::socket_options;
+use crate::stack::{ConnectionId, Info};
 use crate::waiting::Task;
 
 /// A TCP connection. Dropping it closes it, and what was written still arrives while the driver
@@ -104,6 +109,14 @@ impl TcpStream {
         self.held.ends.remote
     }
 
+    /// How the connection stands and what has happened in it, as Linux's `TCP_INFO` tells it.
+    ///
+    /// # Errors
+    /// When the stack has failed.
+    pub fn info(&self) -> io::Result<Info> {
+        self.held.with(|stack, id| stack.info(id)).map_err(io::Error::from)
+    }
+
     /// The connection's name in the stack, to look at it there.
     pub fn id(&self) -> ConnectionId {
         self.held.id
@@ -114,6 +127,10 @@ impl TcpStream {
     /// # Errors
     /// Why it never will.
     pub async fn wait_acknowledged(&mut self) -> io::Result<()> {
+        self.acknowledged().await
+    }
+
+    async fn acknowledged(&self) -> io::Result<()> {
         poll_fn(|context| {
             let waker = self.flusher.current(context);
             self.held.poll(waker, |stack, id, waker| stack.poll_acknowledged(id, waker))
@@ -125,6 +142,23 @@ impl TcpStream {
     pub fn abort(&self) {
         self.held.with(|stack, id| stack.abort(id));
     }
+
+    fn read(&self, context: &Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let waker = self.reader.current(context);
+        let unfilled = out.initialize_unfilled();
+        let read = self.held.poll(waker, |stack, id, waker| stack.poll_read(id, waker, unfilled));
+        read.map_ok(|len| out.advance(len))
+    }
+
+    fn write(&self, context: &Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let waker = self.writer.current(context);
+        self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
+    }
+
+    /// Ends this end's stream.
+    fn finish(&self) {
+        self.held.with(|stack, id| stack.finish(id));
+    }
 }
 
 impl AsyncRead for TcpStream {
@@ -133,10 +167,7 @@ impl AsyncRead for TcpStream {
         context: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let waker = self.reader.current(context);
-        let unfilled = out.initialize_unfilled();
-        let read = self.held.poll(waker, |stack, id, waker| stack.poll_read(id, waker, unfilled));
-        read.map_ok(|len| out.advance(len))
+        self.read(context, out)
     }
 }
 
@@ -146,8 +177,7 @@ impl AsyncWrite for TcpStream {
         context: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let waker = self.writer.current(context);
-        self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
+        self.write(context, data)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -155,7 +185,7 @@ impl AsyncWrite for TcpStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.held.with(|stack, id| stack.finish(id));
+        self.finish();
         Poll::Ready(Ok(()))
     }
 }
@@ -212,3 +242,6 @@ impl Drop for Accepting<'_> {
         handle.with(|stack| stack.stop_accepting(*id, self.task.waker()));
     }
 }
+
+socket_options!(TcpStream);
+socket_options!(TcpListener);

@@ -21,6 +21,11 @@ impl Ring {
         Self { storage: Vec::new(), start: 0, capacity: capacity.next_power_of_two() }
     }
 
+    /// The capacity is `octets` at least.
+    fn allow(&mut self, octets: usize) {
+        self.capacity = self.capacity.max(octets.next_power_of_two());
+    }
+
     fn index(&self, offset: u64) -> usize {
         offset as usize & (self.storage.len() - 1)
     }
@@ -89,18 +94,27 @@ impl Ring {
 #[derive(Debug)]
 pub struct SendBuffer {
     ring: Ring,
+    /// Most octets that are taken, within the ring's capacity.
+    most: usize,
     end: u64,
 }
 
 impl SendBuffer {
     /// Holds up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
-        Self { ring: Ring::new(capacity), end: 0 }
+        let ring = Ring::new(capacity);
+        Self { most: ring.capacity, ring, end: 0 }
+    }
+
+    /// Takes up to `octets` from now on; if it holds more, it keeps them.
+    pub fn limit_to(&mut self, octets: usize) {
+        self.most = octets;
+        self.ring.allow(octets);
     }
 
     /// Octets that can be written now.
     pub fn free(&self) -> usize {
-        self.ring.capacity - self.len()
+        self.most.saturating_sub(self.len())
     }
 
     /// Octets held.
@@ -115,7 +129,7 @@ impl SendBuffer {
 
     /// Most octets that it holds.
     pub fn capacity(&self) -> usize {
-        self.ring.capacity
+        self.most
     }
 
     /// Offset of the first octet that is held.
@@ -143,7 +157,7 @@ impl SendBuffer {
         // The smallest ring, or a power of two.
         let most = most.checked_ilog2().map_or(0, |log| 1 << log);
         let most = if most < LEAST.min(self.ring.capacity) { 0 } else { most };
-        self.storage().max(most).min(self.ring.capacity)
+        self.storage().max(most).min(self.most)
     }
 
     /// Gives back storage that is not needed for what is held.
@@ -191,6 +205,11 @@ impl ReceiveBuffer {
     /// Holds up to `capacity` octets, rounded up to a power of two.
     pub fn new(capacity: usize) -> Self {
         Self { ring: Ring::new(capacity), top: 0 }
+    }
+
+    /// Holds up to `capacity` octets, or more if it did before.
+    pub fn allow(&mut self, capacity: usize) {
+        self.ring.allow(capacity);
     }
 
     /// Octets of memory that it takes.

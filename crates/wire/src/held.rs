@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::driver::Handle;
-use crate::stack::{ConnectionId, FourTuple, ListenerId, Stack, StackError};
+use crate::stack::{BufferSizes, ConnectionId, FourTuple, ListenerId, Options, Stack, StackError};
 
 /// A connection; dropped, it ends in its own time.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct HeldConnection {
     handle: Handle,
     pub(crate) id: ConnectionId,
     pub(crate) ends: FourTuple,
+    /// Whoever drops it may wait as long as it lingers.
+    pub(crate) may_wait: bool,
 }
 
 impl HeldConnection {
@@ -31,7 +33,7 @@ impl HeldConnection {
 
     fn new(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
         let ends = handle.with(|stack| stack.ends(id).ok_or_else(|| stack.gone()))?;
-        Ok(Self { handle: handle.clone(), id, ends })
+        Ok(Self { handle: handle.clone(), id, ends, may_wait: false })
     }
 
     /// Does something to the connection.
@@ -56,10 +58,42 @@ impl HeldConnection {
     ) -> io::Result<T> {
         self.handle.wait(timeout, |stack, waker| ask(stack, self.id, waker))
     }
+
+    pub(crate) fn options(&self) -> io::Result<Options> {
+        self.with(|stack, id| stack.options(id)).map_err(io::Error::from)
+    }
+
+    pub(crate) fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        let now = self.handle.now();
+        self.with(|stack, id| stack.set_options(id, now, change)).map_err(io::Error::from)
+    }
+
+    pub(crate) fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.with(|stack, id| stack.buffer_sizes(id)).map_err(io::Error::from)
+    }
+
+    /// Waits until the peer has acknowledged all, as long as the application has said; after that
+    /// the connection is reset.
+    fn linger(&self) {
+        let Ok(Options { linger: Some(span), .. }) = self.options() else { return };
+        if span == unruffled_units::Duration::ZERO {
+            return;
+        }
+        self.with(|stack, id| stack.finish(id));
+        let span = Some(crate::options::standard(span));
+        let waited = self.wait(span, |stack, id, waker| stack.poll_acknowledged(id, waker));
+        if waited.is_err() {
+            // If it has ended already, that does nothing.
+            self.with(|stack, id| stack.abort(id));
+        }
+    }
 }
 
 impl Drop for HeldConnection {
     fn drop(&mut self) {
+        if self.may_wait {
+            self.linger();
+        }
         self.handle.with(|stack| stack.release(self.id));
     }
 }
@@ -84,6 +118,19 @@ impl HeldListener {
     /// Takes over a connection that this listener gave.
     pub(crate) fn hold(&self, id: ConnectionId) -> io::Result<HeldConnection> {
         HeldConnection::new(&self.handle, id)
+    }
+
+    pub(crate) fn options(&self) -> io::Result<Options> {
+        self.handle.with(|stack| stack.listener_options(self.id)).map_err(io::Error::from)
+    }
+
+    pub(crate) fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        let set = self.handle.with(|stack| stack.set_listener_options(self.id, change));
+        set.map_err(io::Error::from)
+    }
+
+    pub(crate) fn buffer_sizes(&self) -> io::Result<BufferSizes> {
+        self.handle.with(|stack| stack.listener_buffer_sizes(self.id)).map_err(io::Error::from)
     }
 }
 

@@ -90,6 +90,10 @@
 //! # }
 //! ```
 //!
+//! Streams have the options of sockets (`set_nodelay`, `set_keepalive`, `set_user_timeout`, sizes of
+//! buffers, `set_linger`), which a listener's connections take over from it; `info()` tells what
+//! Linux's `TCP_INFO` does, and `into_split` parts reading from writing.
+//!
 //! `examples/` has an echo server and an asynchronous client over TUN, and the engine driven by hand.
 
 #![forbid(unsafe_code)]
@@ -100,6 +104,7 @@ pub mod codec;
 pub mod device;
 pub mod driver;
 mod held;
+mod options;
 pub mod stack;
 pub mod stream;
 mod waiting;

@@ -14,8 +14,10 @@ mod cookies;
 mod counters;
 mod departure;
 mod failure;
+mod info;
 mod listener;
 mod memory;
+mod options;
 mod orphan;
 mod passive;
 mod ports;
@@ -38,6 +40,8 @@ pub use budget::Limits;
 pub use config::{StackConfig, StackError};
 pub use counters::Counters;
 pub use departure::{Departure, Offload};
+pub use info::Info;
+pub use options::{BufferSizes, Options};
 pub use secret::Secret;
 pub use socket::FourTuple;
 
@@ -174,7 +178,9 @@ impl Stack {
         let isn = isn.unwrap_or_else(|| self.isn(tuple, now));
         let config = self.config.connection_to(tuple, isn);
         let connection = Connection::connect(config, &self.config.variant);
-        self.insert(Socket::new(tuple, connection, self.config.send_buffer, Owner::Application))
+        let options = Options::of(&self.config);
+        let send_buffer = self.config.send_buffer;
+        self.insert(Socket::new(tuple, connection, send_buffer, options, Owner::Application))
     }
 
     fn isn(&self, tuple: FourTuple, now: Instant) -> u32 {
@@ -220,7 +226,7 @@ impl Stack {
             socket.armed = None;
             if socket.connection.poll_timeout().is_some_and(|at| at <= now) {
                 let mut relay = Relay { watcher: &mut self.watcher, id };
-                socket.connection.handle_timeout(now, &mut relay);
+                socket.handle_timeout(now, &mut relay);
                 self.after(id);
             } else {
                 self.arm(id);

@@ -1,13 +1,18 @@
 //! Streams and listeners like those of `std::net`, over a driver.
 
+mod split;
+
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::stack::ConnectionId;
+use crate::options::socket_options;
+use crate::stack::{ConnectionId, Info};
 
 /// A TCP connection. Reading and writing wait, up to the timeouts if they are set; dropping it (and
 /// all clones) closes it, and what was written still arrives while the driver runs.
@@ -42,7 +47,8 @@ impl TcpStream {
         Ok(stream)
     }
 
-    fn over(held: HeldConnection) -> Self {
+    fn over(mut held: HeldConnection) -> Self {
+        held.may_wait = true;
         Self { held: Arc::new(held), read_timeout: None, write_timeout: None }
     }
 
@@ -54,6 +60,14 @@ impl TcpStream {
     /// The peer's address.
     pub fn peer_addr(&self) -> SocketAddr {
         self.held.ends.remote
+    }
+
+    /// How the connection stands and what has happened in it, as Linux's `TCP_INFO` tells it.
+    ///
+    /// # Errors
+    /// When the stack has failed.
+    pub fn info(&self) -> io::Result<Info> {
+        self.held.with(|stack, id| stack.info(id)).map_err(io::Error::from)
     }
 
     /// The connection's name in the stack, to look at it there.
@@ -160,3 +174,6 @@ impl TcpListener {
         self.held.hold(id).map(TcpStream::over)
     }
 }
+
+socket_options!(TcpStream);
+socket_options!(TcpListener);

@@ -40,6 +40,11 @@ impl Handshake {
         (self.first, self.retries, self.resent) = (first, retries, retries > 0);
     }
 
+    /// The largest segment that the peer named.
+    pub(super) fn peer_mss(&self) -> Option<u16> {
+        self.peer_mss
+    }
+
     /// Whether one is to leave now.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.due)

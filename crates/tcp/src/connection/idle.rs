@@ -1,7 +1,7 @@
 //! When nothing comes from the peer: closed windows are probed, idle peers asked, and silent ones
 //! given up (RFC 9293, sections 3.8.3, 3.8.4 and 3.8.6.1).
 
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use super::timers::Timer;
 use super::{Connection, State};
@@ -16,8 +16,17 @@ pub(super) struct Idle {
     pub(super) keep_alive_due: bool,
     /// When the peer was last heard.
     heard: Instant,
+    /// The user timeout, where it was set while the connection lasted.
+    pub(super) patience: Option<Duration>,
     /// Keep-alives without an answer.
     unanswered: u32,
+}
+
+impl Idle {
+    /// When the peer has been silent for `span`.
+    pub(super) fn silent_until(&self, span: Duration) -> Instant {
+        self.heard + span
+    }
 }
 
 impl Connection {
@@ -57,7 +66,9 @@ impl Connection {
             }
         } else if !self.timers.runs(Timer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
-            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto));
+            // A peer that answers must be asked before it is given up for not answering.
+            let patience = self.idle.patience.map_or(wait, |patience| patience / 2);
+            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto).min(patience));
             self.expect_answer(now);
         }
     }

@@ -46,6 +46,11 @@ impl Timers {
         self.due[timer as usize] != Instant::MAX
     }
 
+    /// When `timer` is due, if it runs.
+    pub(super) fn due(&self, timer: Timer) -> Option<Instant> {
+        Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
+    }
+
     /// When the next timer is due, if any runs.
     pub(super) fn next(&self) -> Option<Instant> {
         Some(self.next).filter(|&next| next != Instant::MAX)

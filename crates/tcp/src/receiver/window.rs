@@ -60,6 +60,14 @@ impl ReceiveWindow {
         self.size = self.size.max(self.whole_units(octets));
     }
 
+    /// The window is `octets` from now on, as near as the scale can tell. There stays room for what
+    /// was promised when it was larger.
+    pub(crate) fn fix(&mut self, octets: u64) {
+        let units = octets.max(1).div_ceil(1 << self.scale).min(u64::from(u16::MAX));
+        self.size = units << self.scale;
+        self.buffer = self.buffer.max(self.size);
+    }
+
     /// The window field of a SYN, which is never scaled.
     pub(crate) fn syn_field(&self) -> u16 {
         self.size.min(u64::from(u16::MAX)) as u16

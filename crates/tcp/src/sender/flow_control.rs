@@ -31,6 +31,11 @@ impl Sender {
         self.window_end = acked + window;
     }
 
+    /// Whether small segments wait from now on.
+    pub(crate) fn set_nagle(&mut self, nagle: bool) {
+        self.flow_control.nagle = nagle;
+    }
+
     /// MAX.SND.WND.
     pub(crate) fn max_window(&self) -> u64 {
         self.flow_control.max_window

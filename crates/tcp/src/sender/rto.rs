@@ -110,6 +110,11 @@ impl Rto {
         self.srtt
     }
 
+    /// RTTVAR, once there is a sample.
+    pub(crate) fn rttvar(&self) -> Option<Duration> {
+        self.srtt.map(|_| self.rttvar)
+    }
+
     /// The timeout without backoff.
     pub(crate) fn base(&self) -> Duration {
         self.base

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
 use unruffled_tcp::{Connection, State};
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use super::listener::Listener;
+use super::options::Options;
 use super::socket::{self, Owner, Socket};
 use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
 
@@ -40,7 +41,8 @@ impl Stack {
         if self.by_address.contains_key(&address) {
             return Err(StackError::InUse);
         }
-        let id = ListenerId(self.listeners.insert(Listener::new(address, backlog)));
+        let listener = Listener::new(address, backlog, Options::of(&self.config));
+        let id = ListenerId(self.listeners.insert(listener));
         self.by_address.insert(address, id);
         Ok(id)
     }
@@ -299,13 +301,15 @@ impl Stack {
     }
 
     /// The application is done with the connection, which ends in its own time: what was written
-    /// arrives, unless something has been left unread (RFC 2525, section 2.17).
+    /// arrives, unless something has been left unread (RFC 2525, section 2.17), or
+    /// [`Options::linger`] says otherwise.
     pub fn release(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         socket.owner = Owner::Nobody;
         let unread = socket.connection.readable() > 0;
         let opening = matches!(socket.connection.state(), State::Listen | State::SynSent);
-        if unread || opening {
+        let resets = socket.options.linger == Some(Duration::ZERO);
+        if unread || opening || resets {
             self.abort(id);
         } else {
             self.finish(id);

@@ -15,6 +15,7 @@ use crate::buffer::LEAST;
 const SHARE: usize = 64;
 
 /// A buffer may grow to this before anything has gone through it: more than twice the initial window.
+/// One that was given a size may grow to that.
 const START: u64 = 32 << 10;
 
 /// This share of the budget is the reserve, refused to what was promised before memory ran short.
@@ -72,15 +73,25 @@ impl Default for Limits {
 pub(super) struct Allowance {
     share: usize,
     share_of_reserve: usize,
+    /// What it may grow to before anything has gone through it.
+    start: u64,
     /// What a promise made before may still take beyond that.
     pub(super) promised: usize,
 }
 
 impl Allowance {
+    /// For a buffer whose application has said how large it is to be: it need not earn that, or the
+    /// ring that holds it.
+    pub(super) fn for_size(self, octets: Option<usize>) -> Self {
+        let start =
+            octets.map_or(self.start, |octets| self.start.max(octets.next_power_of_two() as u64));
+        Self { start, ..self }
+    }
+
     /// What a buffer may grow to through which `gone` octets have gone.
     pub(super) fn after(&self, gone: u64) -> usize {
         let octets = |octets: u64| usize::try_from(octets).unwrap_or(usize::MAX);
-        let wanted = octets(gone.saturating_mul(2).max(START));
+        let wanted = octets(gone.saturating_mul(2).max(self.start));
         self.share.min(wanted).max(octets(gone).min(self.share_of_reserve))
     }
 }
@@ -133,6 +144,7 @@ impl Budget {
         Allowance {
             share: (self.free_but_reserve() / SHARE).max(least),
             share_of_reserve: self.free() / SHARE_OF_RESERVE,
+            start: START,
             promised: self.free_but_reserve(),
         }
     }

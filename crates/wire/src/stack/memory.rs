@@ -92,7 +92,9 @@ impl Stack {
             return;
         }
         self.orphans += 1;
-        let orphan = super::orphan::Orphan::new(&socket.connection, &limits, now);
+        // Where the peer has acknowledged all already, nothing is left to linger for.
+        let linger = socket.options.linger.filter(|_| !socket.acknowledged());
+        let orphan = super::orphan::Orphan::new(&socket.connection, linger, &limits, now);
         socket.orphan = Some(orphan);
         self.plan(orphan.due, id);
     }

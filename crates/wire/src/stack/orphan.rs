@@ -18,10 +18,17 @@ pub(super) struct Orphan {
 }
 
 impl Orphan {
-    pub(super) fn new(connection: &Connection, limits: &Limits, now: Instant) -> Self {
+    /// The application gives it up to `linger`, if it says so.
+    pub(super) fn new(
+        connection: &Connection,
+        linger: Option<Duration>,
+        limits: &Limits,
+        now: Instant,
+    ) -> Self {
+        let end = now + linger.map_or(limits.orphan_life, |span| span.min(limits.orphan_life));
         Self {
-            due: now + limits.orphan_patience,
-            end: now + limits.orphan_life,
+            due: (now + limits.orphan_patience).min(end),
+            end,
             acknowledged: connection.acknowledged(),
             waits_for_fin: connection.state() == State::FinWait2,
         }

@@ -1,8 +1,9 @@
 //! Connections that come in: from a SYN, over a request or a cookie, to the listener's queue.
 
-use unruffled_tcp::{Connection, Segment, State, Verdict, syn_ack};
+use unruffled_tcp::{Config, Connection, Segment, State, Verdict, syn_ack};
 use unruffled_units::Instant;
 
+use super::options::Options;
 use super::requests::Due;
 use super::socket::{Owner, Socket};
 use super::{FourTuple, ListenerId, MAX_REPLIES, Relay, Stack, budget, cookies};
@@ -25,10 +26,10 @@ impl Stack {
             let isn = isn.unwrap_or_else(|| self.isn(ends, now));
             self.requests.add(ends, listener.0, syn, isn, now);
             self.budget.charge(budget::REQUEST);
-            self.answer_syn(ends, syn, isn, now);
+            self.answer_syn(ends, listener, syn, isn, now);
         } else if isn.is_none() {
             let isn = self.cookies.make(ends, syn, now);
-            let mut answer = self.syn_ack(ends, syn, isn, now);
+            let mut answer = self.syn_ack(ends, listener, syn, isn, now);
             cookies::write_options(&mut answer, syn);
             self.counters.cookies_sent += 1;
             self.reply(ends, answer);
@@ -51,13 +52,38 @@ impl Stack {
         room
     }
 
-    fn syn_ack(&self, ends: FourTuple, syn: &Segment, isn: u32, now: Instant) -> Segment {
-        let config = self.config.connection_to(ends, isn);
+    /// Settings of a connection that comes in. A size that the listener has for receive buffers is
+    /// the first window, but the scale is everybody's: it must not change between SYN-ACK and ACK.
+    fn incoming(&self, ends: FourTuple, listener: ListenerId, isn: u32) -> Config {
+        let mut config = self.config.connection_to(ends, isn);
+        let options = self.listeners.get(listener.0).map(|listener| listener.options);
+        if let Some(octets) = options.and_then(|options| options.receive_buffer) {
+            config.initial_receive_buffer = Some(octets as u64);
+        }
+        config
+    }
+
+    fn syn_ack(
+        &self,
+        ends: FourTuple,
+        listener: ListenerId,
+        syn: &Segment,
+        isn: u32,
+        now: Instant,
+    ) -> Segment {
+        let config = self.incoming(ends, listener, isn);
         syn_ack(&config, &self.config.variant, syn, now)
     }
 
-    fn answer_syn(&mut self, ends: FourTuple, syn: &Segment, isn: u32, now: Instant) {
-        let answer = self.syn_ack(ends, syn, isn, now);
+    fn answer_syn(
+        &mut self,
+        ends: FourTuple,
+        listener: ListenerId,
+        syn: &Segment,
+        isn: u32,
+        now: Instant,
+    ) {
+        let answer = self.syn_ack(ends, listener, syn, isn, now);
         self.reply(ends, answer);
     }
 
@@ -76,7 +102,8 @@ impl Stack {
                 Due::Again(ends) => {
                     if let Some(request) = self.requests.get_mut(ends) {
                         let (syn, isn) = (request.syn(), request.isn);
-                        self.answer_syn(ends, &syn, isn, now);
+                        let listener = ListenerId(request.listener);
+                        self.answer_syn(ends, listener, &syn, isn, now);
                     }
                 }
                 Due::Over => {
@@ -97,18 +124,18 @@ impl Stack {
         let Some(request) = self.requests.get_mut(ends) else { return false };
         let syn = request.syn();
         let isn = request.isn;
+        let listener = ListenerId(request.listener);
         if request.is_repeated_by(&arrival.segment) {
-            self.answer_syn(ends, &syn, isn, now);
+            self.answer_syn(ends, listener, &syn, isn, now);
             return true;
         }
-        let listener = ListenerId(request.listener);
         let (answered, retries) = (request.answered(), u32::from(request.retries));
         let flags = arrival.segment.flags;
         if flags.ack && !flags.rst && !flags.syn && !self.can_take(listener) {
             // It stays half-open, and the SYN-ACK that leaves again will ask once more.
             return true;
         }
-        let config = self.config.connection_to(ends, isn);
+        let config = self.incoming(ends, listener, isn);
         let connection =
             Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
         if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
@@ -135,7 +162,7 @@ impl Stack {
             return true;
         }
         let isn = arrival.segment.ack.0.wrapping_sub(1);
-        let config = self.config.connection_to(ends, isn);
+        let config = self.incoming(ends, listener, isn);
         let connection = Connection::accept(config, &self.config.variant, &syn, None, 0, now);
         if self.begin(ends, listener, connection, arrival, now).is_synchronised() {
             self.counters.cookies_accepted += 1;
@@ -154,8 +181,12 @@ impl Stack {
         arrival: &Arrival<'_>,
         now: Instant,
     ) -> State {
-        let socket =
-            Socket::new(ends, connection, self.config.send_buffer, Owner::Queue(listener.0));
+        let (buffer, default) = (self.config.send_buffer, Options::of(&self.config));
+        let owner = Owner::Queue(listener.0);
+        let mut socket = Socket::new(ends, connection, buffer, default, owner);
+        if let Some(listener) = self.listeners.get(listener.0) {
+            socket.apply(listener.options, now);
+        }
         let id = self.insert(socket);
         self.on_segment_of(id, arrival, now);
         let Some(socket) = self.sockets.get_mut(id.0) else { return State::Closed };

@@ -7,6 +7,8 @@ use unruffled_tcp::{Connection, Event, Observer, Segment, State};
 use unruffled_units::Instant;
 
 use super::budget::Allowance;
+use super::info::Tally;
+use super::options::Options;
 use super::orphan::Orphan;
 use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
@@ -40,6 +42,9 @@ pub(super) struct Socket {
     receive: ReceiveBuffer,
     /// It stands in the queue of those that may have something to send.
     pub(super) queued: bool,
+    pub(super) options: Options,
+    /// What has happened in it.
+    pub(super) tally: Tally,
     /// The due time that counts among those in the stack's heap.
     pub(super) armed: Option<Instant>,
     /// No application holds it any more.
@@ -65,6 +70,7 @@ impl Socket {
         tuple: FourTuple,
         connection: Connection,
         send_buffer: usize,
+        options: Options,
         owner: Owner,
     ) -> Self {
         Self {
@@ -74,6 +80,8 @@ impl Socket {
             owner,
             send: SendBuffer::new(send_buffer),
             queued: false,
+            options,
+            tally: Tally::default(),
             armed: None,
             orphan: None,
             charged: 0,
@@ -113,7 +121,7 @@ impl Socket {
             let urgent = self.handle(head, first, now, observer);
             return self.handle(segment, second, now, observer) || urgent;
         }
-        let receive = &mut self.receive;
+        let (receive, tally) = (&mut self.receive, &mut self.tally);
         let mut store = |at: Instant, event: &Event| {
             if let Event::Fresh { offset: at, len } = *event
                 && let Some(offset) = offset
@@ -124,6 +132,7 @@ impl Socket {
                     receive.write(at, arrived);
                 }
             }
+            tally.on_event(at, event);
             observer.on_event(at, event);
         };
         self.connection.handle_segment(&segment, now, &mut store);
@@ -131,6 +140,9 @@ impl Socket {
             self.discard();
         }
         self.send.release(self.connection.unacknowledged_from());
+        if self.connection.in_flight() == 0 {
+            self.tally.rest();
+        }
         let advance = self.connection.received().wrapping_sub(before);
         let Segment { flags, len, .. } = segment;
         flags.syn || flags.fin || flags.rst || advance != u64::from(len)
@@ -148,7 +160,7 @@ impl Socket {
         let end = first.map(|first| first + u64::from(segment.len)).or(last.map(|last| last + 1));
         let Some(end) = end else { return true };
         let wanted = self.receive.storage_until(end);
-        wanted <= self.receive.storage().max(allowance.after(self.receive.start()))
+        wanted <= self.receive.storage().max(self.receive_most(allowance))
             || wanted - self.receive.storage() <= allowance.promised
     }
 
@@ -169,14 +181,29 @@ impl Socket {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Segment> {
-        let most = allowance.after(self.receive.start());
+        let most = self.receive_most(allowance);
         self.connection.bound_receive_window(most as u64);
-        let mut segment = self.connection.poll_transmit(now, observer)?;
+        let tally = &mut self.tally;
+        let mut count = |at: Instant, event: &Event| {
+            tally.on_event(at, event);
+            observer.on_event(at, event);
+        };
+        let mut segment = self.connection.poll_transmit(now, &mut count)?;
         if segment.len > 0 {
             let end = self.connection.send_offset(segment.seq) + u64::from(segment.len);
             segment.flags.psh = end == self.send.end();
         }
         Some(segment)
+    }
+
+    /// A timer of the connection's is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer) {
+        let tally = &mut self.tally;
+        let mut count = |at: Instant, event: &Event| {
+            tally.on_event(at, event);
+            observer.on_event(at, event);
+        };
+        self.connection.handle_timeout(now, &mut count);
     }
 
     /// The octets that `segment` carries.
@@ -188,7 +215,7 @@ impl Socket {
     }
 
     pub(super) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
-        let written = self.send.write_within(data, allowance.after(self.send.start()));
+        let written = self.send.write_within(data, self.send_most(allowance));
         self.starved = written == 0 && self.send.is_empty() && !data.is_empty();
         self.connection.write(written as u64);
         written
@@ -232,6 +259,41 @@ impl Socket {
         remember(&mut self.flushers, waker);
     }
 
+    /// What the send buffer's storage may grow to.
+    fn send_most(&self, allowance: Allowance) -> usize {
+        allowance.for_size(self.options.send_buffer).after(self.send.start())
+    }
+
+    /// What the receive buffer's storage may grow to.
+    fn receive_most(&self, allowance: Allowance) -> usize {
+        allowance.for_size(self.options.receive_buffer).after(self.receive.start())
+    }
+
+    /// Most octets that the send buffer takes.
+    pub(super) fn send_capacity(&self) -> usize {
+        self.send.capacity()
+    }
+
+    /// The send buffer takes up to `octets` from now on.
+    pub(super) fn limit_send(&mut self, octets: usize) {
+        self.send.limit_to(octets);
+    }
+
+    /// The receive window has changed: there is room for all that it may promise.
+    pub(super) fn follow_window(&mut self) {
+        self.receive.allow(self.connection.receive_room() as usize);
+    }
+
+    /// Octets that have been written.
+    pub(super) fn written(&self) -> u64 {
+        self.send.end()
+    }
+
+    /// Octets that have arrived in order.
+    pub(super) fn received(&self) -> u64 {
+        self.receive.start() + self.connection.readable()
+    }
+
     /// Octets of memory that its buffers take.
     pub(super) fn octets(&self) -> usize {
         self.send.storage() + self.receive.storage()
@@ -239,11 +301,10 @@ impl Socket {
 
     /// Frees the buffers that hold nothing and are larger than they may grow now.
     pub(super) fn free_empty(&mut self, allowance: Allowance) {
-        let larger = |storage, start| storage > allowance.after(start);
-        if self.send.is_empty() && larger(self.send.storage(), self.send.start()) {
+        if self.send.is_empty() && self.send.storage() > self.send_most(allowance) {
             self.send.shrink();
         }
-        if self.receive.is_empty() && larger(self.receive.storage(), self.receive.start()) {
+        if self.receive.is_empty() && self.receive.storage() > self.receive_most(allowance) {
             self.receive.shrink();
         }
     }
@@ -279,7 +340,7 @@ impl Socket {
             wakers.append(&mut self.readers);
         }
         // A writer that is woken finds room for more than a segment or two.
-        let most = allowance.after(self.send.start());
+        let most = self.send_most(allowance);
         let (room, free) = (self.send.room_within(most), self.send.free_within(most));
         let room = free > 0 && free >= room / 4;
         if !self.writers.is_empty() && (over || room && !self.opening()) {

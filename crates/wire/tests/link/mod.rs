@@ -1,8 +1,11 @@
 //! Two stacks and the link between them, in virtual time.
 
+#![allow(dead_code)] // Each test uses some of it.
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{IpAddr, SocketAddr};
+use std::task::{Poll, Waker};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -87,6 +90,21 @@ impl Net {
         self.stacks[stack].release(id);
     }
 
+    /// A connection from the first stack to the second, and the second's end of it.
+    pub(crate) fn pair(&mut self) -> [ConnectionId; 2] {
+        let to = SocketAddr::new(self.addresses[1], 80);
+        let listener = self.stacks[1].listen(to, 8).unwrap();
+        let client = self.connect(0, to);
+        let mut accepted = None;
+        self.run_until(Duration::from_secs(30), |net| {
+            if let Poll::Ready(id) = net.stacks[1].poll_accept(listener, Waker::noop()) {
+                accepted = Some(id.unwrap());
+            }
+            accepted.is_some()
+        });
+        [client, accepted.unwrap()]
+    }
+
     fn send_all(&mut self) {
         for from in 0..2 {
             let mut packet = Vec::new();
@@ -151,7 +169,6 @@ impl Net {
         self.run_until(span, |_| false);
     }
 
-    #[allow(dead_code)]
     pub(crate) fn run_for_each(&mut self, span: Duration, mut each: impl FnMut(&mut Self)) {
         self.run_until(span, |net| {
             each(net);
