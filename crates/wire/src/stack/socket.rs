@@ -259,9 +259,10 @@ impl Socket {
         remember(&mut self.flushers, waker);
     }
 
-    /// What the send buffer's storage may grow to.
+    /// What the send buffer's storage may grow to: rings are powers of two, and slow start doubles the
+    /// window in a round trip, so twice what is acknowledged would hold it back.
     fn send_most(&self, allowance: Allowance) -> usize {
-        allowance.for_size(self.options.send_buffer).after(self.send.start())
+        allowance.for_size(self.options.send_buffer).after(self.send.start().saturating_mul(2))
     }
 
     /// What the receive buffer's storage may grow to.
