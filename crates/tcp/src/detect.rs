@@ -11,6 +11,7 @@ mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
+mod lateness;
 pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod never;
@@ -20,6 +21,7 @@ pub(crate) mod rr;
 mod rr_costs;
 mod rr_history;
 pub(crate) mod td_fr;
+pub(crate) mod unruffled;
 
 use unruffled_units::{Duration, Instant};
 
@@ -37,6 +39,9 @@ pub struct Rule {
     pub overdue: Option<Overdue>,
     /// The first hole is lost at this time, if it is still open then.
     pub first_hole_due: Option<Instant>,
+    /// What is lost is resent but reduces the window only when nothing is known of it this long
+    /// after its transmission. None: it reduces the window at once.
+    pub proof: Option<Duration>,
 }
 
 impl Rule {
@@ -156,6 +161,20 @@ pub trait LossDetector: core::fmt::Debug + Send {
 
     /// An acknowledgement was read into the scoreboard.
     fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
+
+    /// A segment sent at `sent` arrived by its first transmission. Called before [`Self::on_ack`].
+    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+
+    /// A transmission that was resent on suspicion was lost, for all that is known.
+    fn on_proof(&mut self) {}
+
+    /// Such a transmission was not lost after all.
+    fn on_disproof(&mut self) {}
+
+    /// How many of the segments in flight are usually late at a time.
+    fn usual_holes(&self, _view: &View) -> f64 {
+        0.0
+    }
 
     /// A reordering event was measured.
     fn on_reordering(&mut self, _sample: Reordering, _view: &View) {}

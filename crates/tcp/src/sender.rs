@@ -5,6 +5,7 @@
 //! learns from them; then recovery starts, goes on or ends, and the window grows.
 
 mod counted_pipe;
+pub(crate) mod doubt;
 mod eifel;
 mod f_rto;
 mod facts;
@@ -22,6 +23,7 @@ mod restart;
 mod retransmissions;
 mod rto;
 mod scoreboard;
+mod suspicion;
 pub(crate) mod tcp_pr;
 mod time_order;
 mod timers;
@@ -46,6 +48,7 @@ use crate::observer::{Event, Observer};
 use crate::timers::Timers;
 use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
 use counted_pipe::CountedPipe;
+use doubt::Doubt;
 use eifel::Eifel;
 use f_rto::FRto;
 use flow_control::FlowControl;
@@ -170,6 +173,8 @@ pub(crate) struct Sender {
     ncr: Option<Ncr>,
     /// TCP-PR's machine, for the senders that live by it.
     tcp_pr: Option<Box<TcpPr>>,
+    /// What was resent on suspicion, for the senders that do so.
+    doubt: Option<Box<Doubt>>,
 }
 
 impl Sender {
@@ -232,6 +237,7 @@ impl Sender {
             patience: None,
             ncr: Ncr::new(variant.limited_transmit()),
             tcp_pr: variant.tcp_pr(config).map(Box::new),
+            doubt: row.doubts.then(|| Box::new(Doubt::build(&variant.values()))),
         }
     }
 
@@ -337,6 +343,7 @@ impl Sender {
         }
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
+        let pipe_before = self.board.outstanding() - self.board.sacked();
         let highest_before = self.board.highest_delivered();
         let delivery = self.read_into_scoreboard(ack, now);
         self.una = ack.una;
@@ -358,6 +365,7 @@ impl Sender {
         };
         let view = self.view(now);
         self.detector.on_ack(&facts, &view);
+        self.disprove_arrived(now, observer);
         if arrived > 0 {
             let flow = self.flow(now);
             self.control.on_delivered(arrived, &flow);
@@ -365,7 +373,7 @@ impl Sender {
         if let Some((left, right)) = ack.dsack {
             self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
         }
-        self.retransmissions.expire(now, self.rto.base() * 2);
+        self.retransmissions.expire(now, self.dsack_horizon());
 
         let phase_before = self.phase;
         self.counted_pipe.on_ack(advanced);
@@ -373,6 +381,7 @@ impl Sender {
         if advanced {
             self.on_progress(now, observer);
         }
+        self.end_round(delivery.latest_sent, now, observer);
         self.on_ack_by_ncr(ack, advanced, flight_before);
         if self.parts.probes {
             self.on_ack_of_probe(ack, now);
@@ -381,7 +390,10 @@ impl Sender {
         // The window grows on new acknowledgements outside fast recovery, and only while it is what
         // limits the sender (RFC 5681, section 3.1; RFC 7661).
         let window_was_full = flight_before >= self.window.cwnd as u32;
-        if advanced && !reversed && self.grows_after(phase_before) {
+        if self.doubts() {
+            let pipe_was_full = pipe_before >= self.window.cwnd as u32;
+            self.grow_by_delivery(&delivery, pipe_was_full, phase_before, now);
+        } else if advanced && !reversed && self.grows_after(phase_before) {
             if window_was_full {
                 self.grow(delivery.passed, now);
             } else {
@@ -394,7 +406,7 @@ impl Sender {
             self.proportional_rate_reduction(&delivery, advanced && !newly_lost);
         }
         self.watch_idle(ack, &delivery, advanced, now);
-        self.rearm_after_ack(advanced, now);
+        self.rearm_after_ack(advanced, delivery.segments > 0, now);
         self.tell_state(self.detector.dupthresh(), self.patience, now, observer);
     }
 

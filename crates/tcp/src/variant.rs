@@ -119,6 +119,8 @@ pub struct Row {
     /// Duplicates that wait for a hole grow the window as new acknowledgements do, in congestion
     /// avoidance; what it grows by is not sent before the wait ends (TCP-DCR, section 2.2).
     pub grows_while_waiting: bool,
+    /// What is suspected to be lost is resent before it reduces the window.
+    pub doubts: bool,
     /// Window reduction in recovery.
     pub reduction: Reduction,
     /// Retransmission timer.

@@ -55,7 +55,11 @@ pub(crate) struct Rack {
 
 impl Rack {
     pub(crate) fn build(values: &Values<'_>) -> Box<dyn LossDetector> {
-        Box::new(Self {
+        Box::new(Self::new(values))
+    }
+
+    pub(super) fn new(values: &Values<'_>) -> Self {
+        Self {
             persist: values.get("persist") as u32,
             reo_wnd: values.get("reo_wnd"),
             state: RackState {
@@ -67,7 +71,7 @@ impl Rack {
                 latest_sent: Instant::ZERO,
             },
             widened: false,
-        })
+        }
     }
 
     /// RACK.reo_wnd (section 6.2, step 4).

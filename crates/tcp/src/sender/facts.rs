@@ -3,7 +3,7 @@
 
 use unruffled_units::Instant;
 
-use super::retransmissions::{Cause, Needless};
+use super::retransmissions::{Cause, Needless, Reverted};
 use super::scoreboard::{Delivery, SegNo, SpuriousAfter};
 use super::{Ack, Phase, Sender};
 use crate::detect::{FalseFastRetransmit, Reordering};
@@ -20,9 +20,19 @@ impl Sender {
         let spurious_after = SpuriousAfter { cumulative, selective };
         let blocks = if self.parts.acks == Acks::Sack { ack.blocks } else { &[] };
         let (retransmissions, tcp_pr) = (&mut self.retransmissions, &mut self.tcp_pr);
+        let (detector, doubt) = (&mut self.detector, &mut self.doubt);
         self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            let mut original = Some(covered.sent);
             if covered.resent {
-                retransmissions.on_covered(covered.number, now);
+                original = retransmissions.on_covered(covered.number, covered.spurious, now);
+            }
+            if let Some(doubt) = doubt {
+                if let Some(sent) = original {
+                    detector.on_arrival(sent, now);
+                }
+                if covered.spurious {
+                    doubt.arrived.push(covered.number);
+                }
             }
             if let Some(pr) = tcp_pr {
                 pr.on_covered(covered.number);
@@ -185,7 +195,17 @@ impl Sender {
         if let Some(rtt) = needless.rtt.filter(|_| self.parts.enhanced_sampling) {
             self.rto.sample(rtt, f64::from(self.board.outstanding().max(1)));
         }
-        if let Some(reverted) = needless.reverted {
+        if self.doubt.is_some() {
+            if let Some(sent) = needless.original_sent {
+                self.detector.on_arrival(sent, now);
+            }
+            self.disprove(needless.number, now, observer);
+        }
+        // Reductions by loss detection are taken back with their last proof.
+        let by_proof = |reverted: &Reverted| {
+            self.doubt.is_some() && reverted.cause == Cause::FastRetransmit
+        };
+        if let Some(reverted) = needless.reverted.filter(|reverted| !by_proof(reverted)) {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             let view = self.view(now);
             if reverted.cause == Cause::FastRetransmit {
@@ -193,8 +213,12 @@ impl Sender {
                 let found = FalseFastRetransmit { lasted: reverted.lasted, window, length };
                 self.detector.on_false_fast_retransmit(found, &view);
             }
-            if reverted.latest {
-                self.undo(reverted.saved, now, observer);
+            let saved = match &mut self.doubt {
+                Some(doubt) => doubt.revert(now - reverted.lasted, reverted.saved),
+                None => Some(reverted.saved),
+            };
+            if let Some(saved) = saved.filter(|_| reverted.latest) {
+                self.undo(saved, now, observer);
             }
         }
     }

@@ -55,6 +55,7 @@ impl Sender {
     fn split(&mut self) -> bool {
         let Some(renumbered) = self.board.split(self.mss) else { return false };
         self.high_rxt = renumbered.first(self.high_rxt);
+        self.doubt.iter_mut().for_each(|doubt| doubt.renumber(&renumbered));
         self.retransmissions.renumber(|number| renumbered.first(number));
         if let Some(pr) = &mut self.tcp_pr {
             pr.on_split(&renumbered, |number| self.board.entry(number).is_lost());

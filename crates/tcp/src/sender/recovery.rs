@@ -112,11 +112,15 @@ impl Sender {
             rule.first_hole_due = None;
         }
         let verdict = self.board.apply(&rule, now);
-        match verdict.ask_again {
+        // Reordering is forgotten while something suspected is still to be resent.
+        let lapsed = self.doubts() && rule.proof.is_none() && self.board.lost() > 0;
+        let believe_at = self.believe(rule.proof, now, observer);
+        match verdict.ask_again.into_iter().chain(believe_at).min() {
             Some(at) => self.timers.set(Timer::Detect, at),
             None => self.timers.stop(Timer::Detect),
         }
-        if verdict.newly_lost > 0 && self.phase == Phase::Open {
+        let due = verdict.newly_lost > 0 || lapsed;
+        if due && self.phase == Phase::Open && rule.proof.is_none() {
             self.begin_recovery(delivery, now, observer);
         }
         verdict.newly_lost > 0
@@ -128,7 +132,7 @@ impl Sender {
         let view = self.view(now);
         self.detector.on_recovery(&view);
         self.watch_for_spurious(Cause::FastRetransmit);
-        self.retransmissions.begin(Cause::FastRetransmit, self.window, now);
+        self.begin_episode(Cause::FastRetransmit, now);
         self.reduce(false, now);
         self.phase = Phase::Recovery { point: self.nxt, partial: false };
         self.set_recover();
@@ -151,6 +155,14 @@ impl Sender {
             }
         }
         self.restart_retransmit_timer(now);
+    }
+
+    /// The window is about to be reduced because of `cause`.
+    fn begin_episode(&mut self, cause: Cause, now: Instant) {
+        self.retransmissions.begin(cause, self.window, now);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.begin_cut(self.window, cause == Cause::Timeout, now);
+        }
     }
 
     /// ssthresh by the congestion control.
@@ -180,7 +192,7 @@ impl Sender {
         let first = !matches!(self.phase, Phase::Loss { .. });
         self.detector.on_timeout(first, &view);
         self.watch_for_spurious(Cause::Timeout);
-        self.retransmissions.begin(Cause::Timeout, self.window, now);
+        self.begin_episode(Cause::Timeout, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
         if first || self.halves_as_ns2() {
             self.reduce(true, now);

@@ -102,6 +102,9 @@ impl Sender {
         let mut saved = None;
         while let Some((reverted, length)) = self.retransmissions.prove_false(before.episode, now) {
             saved.get_or_insert(reverted.saved);
+            if let Some(doubt) = &mut self.doubt {
+                doubt.forget(now - reverted.lasted);
+            }
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             if reverted.cause == Cause::FastRetransmit {
                 let view = self.view(now);

@@ -50,8 +50,9 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
-    /// When an acknowledgement first covered it.
+    /// When an acknowledgement first covered it, and whether it was too early for the last copy.
     covered: Option<Instant>,
+    original_first: bool,
     /// The reordering length at that time, if it could be measured.
     length: Option<u32>,
     reported: bool,
@@ -68,6 +69,8 @@ pub(crate) struct Needless {
     pub(crate) first_length: Option<u32>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original_sent: Option<Instant>,
     /// With this one, every retransmission under the reduction proved needless.
     pub(crate) reverted: Option<Reverted>,
 }
@@ -122,11 +125,11 @@ impl Retransmissions {
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        probe: bool,
+        alone: bool,
         now: Instant,
     ) {
-        // A probe is no reduction of the window; its number belongs to no episode.
-        let episode = if probe { u32::MAX } else { self.next_episode.wrapping_sub(1) };
+        // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
@@ -148,6 +151,7 @@ impl Retransmissions {
                     resent: now,
                     retransmissions: 1,
                     covered: None,
+                    original_first: false,
                     length: None,
                     reported: false,
                 },
@@ -159,10 +163,18 @@ impl Retransmissions {
     }
 
     /// An acknowledgement covers the retransmitted segment `number` for the first time.
-    pub(crate) fn on_covered(&mut self, number: SegNo, now: Instant) {
-        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
-            self.records[at].covered = Some(now);
-        }
+    /// `original`: too early for its last copy. Gives when the original was sent, if it is that.
+    pub(crate) fn on_covered(
+        &mut self,
+        number: SegNo,
+        original: bool,
+        now: Instant,
+    ) -> Option<Instant> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        let record = &mut self.records[at];
+        record.covered = Some(now);
+        record.original_first = original;
+        (original && record.retransmissions == 1).then_some(record.original_sent)
     }
 
     /// The reordering length of segment `number` as of its first acknowledgement.
@@ -194,6 +206,7 @@ impl Retransmissions {
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
+            original_sent: (once && !record.original_first).then_some(record.original_sent),
             reverted,
         })
     }
@@ -344,7 +357,7 @@ mod tests {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         r.on_retransmit(4, range(4), at(0), false, at(100));
-        r.on_covered(4, at(130));
+        assert_eq!(r.on_covered(4, false, at(130)), None);
         // 130 − 0 and 210 − 100: mean 120.
         assert_eq!(
             r.on_dsack(4000, 5000, at(210)).expect("known").rtt,

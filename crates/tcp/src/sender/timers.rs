@@ -31,7 +31,7 @@ impl Sender {
 
     /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
     #[inline]
-    pub(super) fn rearm_after_ack(&mut self, advanced: bool, now: Instant) {
+    pub(super) fn rearm_after_ack(&mut self, advanced: bool, delivered: bool, now: Instant) {
         if self.board.outstanding() == 0 {
             self.timers = Timers::new();
         } else if advanced {
@@ -41,6 +41,9 @@ impl Sender {
             if self.parts.probes {
                 self.schedule_probe(now);
             }
+        } else if delivered && self.doubts() {
+            // A hole may be open for longer than the timeout while all goes well behind it.
+            self.restart_retransmit_timer(now);
         }
     }
 

@@ -29,6 +29,7 @@ impl Sender {
             && self.tcp_pr.is_none()
             && !self.probe.is_due()
             && !self.has_new()
+            && self.board.lost() == 0
         {
             return None;
         }
@@ -43,6 +44,7 @@ impl Sender {
             return Some(transmission);
         }
         match self.phase {
+            Phase::Open if self.doubts() => self.poll_in_doubt(now),
             Phase::Open => {
                 self.restart_after_idle(now);
                 let duplicates = self.board.sacked().max(self.dupacks);
@@ -142,7 +144,15 @@ impl Sender {
         let entry = self.board.entry(number);
         let (offset, len, sent) = (entry.start, entry.len, entry.sent);
         let range = (offset, offset + u64::from(len));
-        self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
+        let alone = match cause {
+            Cause::Probe => true,
+            Cause::FastRetransmit => self.doubts(),
+            Cause::Timeout => false,
+        };
+        if cause == Cause::FastRetransmit || (cause == Cause::Timeout && self.doubts()) {
+            self.suspect(number, sent, now);
+        }
+        self.retransmissions.on_retransmit(number, range, sent, alone, now);
         self.board.retransmit(number, now);
         self.last_sent = Some(now);
         self.eifel.on_retransmit(now);

@@ -13,6 +13,7 @@ use crate::detect::quic::{self, Quic};
 use crate::detect::rack::{self, Rack};
 use crate::detect::rr::{self, Rr};
 use crate::detect::td_fr::{self, TdFr};
+use crate::detect::unruffled::{self, Unruffled};
 use crate::sender::tcp_pr::{self, Form};
 use crate::sender::{LimitedTransmit, RESTORE, wb_rto};
 
@@ -30,6 +31,7 @@ const RENO: Row = Row {
     timer: Timer::Rfc6298,
     control: Control::Reno,
     grows_while_waiting: false,
+    doubts: false,
     probes: false,
     flavour: Flavour::Mean,
     parameters: fixed::PARAMETERS,
@@ -212,6 +214,18 @@ const QUIC: Row = Row {
     ..SACK
 };
 
+/// Resends on suspicion, slows down on proof.
+const UNRUFFLED: Row = Row {
+    name: "unruffled",
+    about: "resends on suspicion, slows down on proof: two waits from the latenesses seen",
+    source: "docs/senders/unruffled.md",
+    detector: Unruffled::build,
+    detection: "time since a later segment was delivered, beyond the lateness that is usual",
+    doubts: true,
+    parameters: unruffled::PARAMETERS,
+    ..RACK
+};
+
 /// All senders, in the order in which people should meet them.
 pub const ROWS: &[Row] = &[
     RENO,
@@ -324,4 +338,5 @@ pub const ROWS: &[Row] = &[
     LINUX_REORDERING,
     RACK,
     QUIC,
+    UNRUFFLED,
 ];
