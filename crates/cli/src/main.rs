@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod gallery;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;

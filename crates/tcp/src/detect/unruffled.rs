@@ -159,6 +159,9 @@ mod tests {
     use super::super::fixtures::{detector, ms, view};
     use super::*;
 
+    /// Where the bin of 40 ms ends.
+    const FORTY: Duration = Duration::from_nanos(5 << 23);
+
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
     }
@@ -191,8 +194,9 @@ mod tests {
         ours.on_arrival(at(0), at(140));
         latest(ours.as_mut(), 0, 140);
         let rule = ours.rule(&view(140));
-        // One of two samples is more than 1 %: 40 ms. The longest and a quarter: 50 ms.
-        assert_eq!(rule.overdue.map(|o| (o.wait, o.eager)), Some((ms(140), true)));
+        // One of two samples is more than 1 %: 40 ms, whose bin ends at 2^23 · 5 ns. The longest and
+        // a quarter: 50 ms.
+        assert_eq!(rule.overdue.map(|o| (o.wait, o.eager)), Some((ms(100) + FORTY, true)));
         assert_eq!(rule.proof, Some(ms(150)));
     }
 
@@ -203,7 +207,7 @@ mod tests {
         ours.on_arrival(at(0), at(140));
         latest(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 60, 170);
-        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(150)), "110 and 40");
+        assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + FORTY));
     }
 
     #[test]

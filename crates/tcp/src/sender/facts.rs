@@ -163,10 +163,17 @@ impl Sender {
         if right > self.una && !self.board.is_sacked(left.max(self.una), right) {
             return;
         }
-        let mut from = left;
+        let (mut from, mut first) = (left, true);
         while let Some(needless) = self.retransmissions.on_dsack(from, right, now) {
             from = needless.end;
+            first = false;
             self.on_needless(&needless, rtx, highest, now, observer);
+        }
+        if first && self.doubt.is_some() {
+            // The receiver has one more copy of what was resent more than once.
+            if let Some(number) = self.retransmissions.on_repeated_dsack(left, right) {
+                self.disprove(number, now, observer);
+            }
         }
     }
 
@@ -202,9 +209,8 @@ impl Sender {
             self.disprove(needless.number, now, observer);
         }
         // Reductions by loss detection are taken back with their last proof.
-        let by_proof = |reverted: &Reverted| {
-            self.doubt.is_some() && reverted.cause == Cause::FastRetransmit
-        };
+        let by_proof =
+            |reverted: &Reverted| self.doubt.is_some() && reverted.cause == Cause::FastRetransmit;
         if let Some(reverted) = needless.reverted.filter(|reverted| !by_proof(reverted)) {
             observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
             let view = self.view(now);

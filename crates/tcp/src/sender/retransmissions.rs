@@ -56,6 +56,8 @@ struct Record {
     /// The reordering length at that time, if it could be measured.
     length: Option<u32>,
     reported: bool,
+    /// DSACKs beyond the first.
+    repeated: u32,
 }
 
 /// What a DSACK said.
@@ -154,6 +156,7 @@ impl Retransmissions {
                     original_first: false,
                     length: None,
                     reported: false,
+                    repeated: 0,
                 },
             ),
         }
@@ -209,6 +212,16 @@ impl Retransmissions {
             original_sent: (once && !record.original_first).then_some(record.original_sent),
             reverted,
         })
+    }
+
+    /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
+    /// it that was resent more often than reported.
+    pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
+        let at = self.records.partition_point(|r| r.start < left);
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
+        record.repeated += 1;
+        Some(record.number)
     }
 
     /// Segments were split: they have other numbers, in the same order.
@@ -333,6 +346,17 @@ mod tests {
         assert_eq!(length, Some(7));
         assert_eq!(r.prove_false(0, at(130)), None);
         assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reverted, None);
+    }
+
+    #[test]
+    fn a_segment_resent_twice_can_be_reported_twice() {
+        let mut r = Retransmissions::default();
+        r.on_retransmit(4, range(4), at(0), true, at(100));
+        r.on_retransmit(4, range(4), at(100), true, at(200));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "it was not reported once");
+        assert!(r.on_dsack(4000, 5000, at(300)).is_some());
+        assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "three copies, two of them too many");
     }
 
     #[test]

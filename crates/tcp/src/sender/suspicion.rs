@@ -181,7 +181,8 @@ impl Sender {
     /// overflows, and the proof of it is on its way.
     fn overflows(&self, now: Instant) -> bool {
         self.window.slow_start()
-            && f64::from(self.board.holes()) > 2.0 * self.detector.usual_holes(&self.view(now)) + 3.0
+            && f64::from(self.board.holes())
+                > 2.0 * self.detector.usual_holes(&self.view(now)) + 3.0
     }
 
     /// How long after a retransmission its DSACK may come.
