@@ -8,6 +8,7 @@ use super::scoreboard::{Delivery, SegNo};
 use super::{Phase, Sender, Transmission};
 use crate::control::{Flow, Window};
 use crate::observer::{Event, Observer};
+use crate::timers::Timer;
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
@@ -23,8 +24,13 @@ impl Sender {
     pub(super) fn suspect(&mut self, number: SegNo, sent: Instant, now: Instant) {
         if let Some(doubt) = &mut self.doubt {
             doubt.suspect(number, sent, self.window.cwnd, now);
-            if doubt.proof.is_none() {
-                self.detector.on_proof();
+            match doubt.proof {
+                None => self.detector.on_proof(),
+                Some(wait) => {
+                    let due = (sent + wait).max(now);
+                    let first = self.timers.get(Timer::Detect).map_or(due, |at| at.min(due));
+                    self.timers.set(Timer::Detect, first);
+                }
             }
         }
     }
@@ -94,7 +100,8 @@ impl Sender {
         let window = Window { cwnd, ..self.window };
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
         self.phase = Phase::Recovery { point: self.nxt, partial: false };
-        self.fast_retransmit_due = self.board.lost() > 0;
+        // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
+        self.fast_retransmit_due = true;
         self.rescued_to = self.board.first_end();
         self.end_probe();
         self.prr.begin(self.board.outstanding(), self.board.sacked(), 0);

@@ -68,6 +68,9 @@ impl Sender {
                     None => self.new_data(now).or_else(|| self.last_resort(now)),
                 };
                 let first = std::mem::take(&mut self.fast_retransmit_due);
+                if transmission.is_none() && self.doubts() {
+                    self.fast_retransmit_due = first;
+                }
                 if transmission.is_some() {
                     if !first {
                         self.counted_pipe.on_sent();
