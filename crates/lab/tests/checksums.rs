@@ -154,7 +154,7 @@ fn senders() -> Vec<Job> {
 }
 
 /// The sender with one parameter at a time set to another value: every other choice, and of numbers
-/// one below and one above the default.
+/// the smallest and one above the default.
 fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
     let mut all = Vec::new();
     for (parameter, value) in variant.parameters() {
@@ -162,11 +162,9 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
         let choices = parameter.expected();
         let texts: Vec<String> = match choices.split_once(" or ") {
             Some(_) => choices.split(" or ").map(str::to_owned).collect(),
-            None => {
-                [value - (value - low) / 3.0, value + ((high - value) / 3.0).min(value.max(1.0))]
-                    .map(|other| parameter.show(other))
-                    .to_vec()
-            }
+            None => [low, value + ((high - value) / 3.0).min(value.max(1.0))]
+                .map(|other| parameter.show(other))
+                .to_vec(),
         };
         for text in texts {
             let plain = text.trim_end_matches(" segments").trim_end_matches(" cwnd");
