@@ -99,27 +99,46 @@ static __always_inline bool parse_syn(struct __sk_buff *skb, struct packet *p)
 	return true;
 }
 
+/* The options, while they are searched. */
+struct search {
+	__u8 octet[64];
+	__u32 length, at, found;
+};
+
+/* One option; a loop in place would be verified for each way through it. */
+static long next_option(__u32 index, struct search *s)
+{
+	__u32 at = s->at, kind, length;
+
+	if (at + 2 > s->length || at > OPTIONS_MAX)
+		return 1;
+	kind = s->octet[at & 63];
+	length = s->octet[(at + 1) & 63];
+	if (kind == OPTION_END)
+		return 1;
+	if (kind == OPTION_NOP) {
+		s->at = at + 1;
+		return 0;
+	}
+	if (kind == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH && at + length <= s->length) {
+		s->found = 1;
+		return 1;
+	}
+	s->at = at + length;
+	return length < 2;
+}
+
 /* Where the option begins; 0: there is none. */
 static __always_inline __u32 find(struct __sk_buff *skb, struct packet *p)
 {
-	__u32 at = p->tcp + TCP_HEADER;
+	struct search s = {};
+	__u32 length = p->end - p->tcp - TCP_HEADER;
 
-	for (int i = 0; i < OPTIONS_MAX; i++) {
-		__u8 option[2];
-
-		if (at + 2 > p->end || load(skb, at, option, 2) || option[0] == OPTION_END)
-			return 0;
-		if (option[0] == OPTION_NOP) {
-			at++;
-			continue;
-		}
-		if (option[0] == OPTION_TIMESTAMPS && option[1] == TIMESTAMPS_LENGTH && at + TIMESTAMPS_LENGTH <= p->end)
-			return at;
-		if (option[1] < 2)
-			return 0;
-		at += option[1];
-	}
-	return 0;
+	if (length < TIMESTAMPS_LENGTH || length > OPTIONS_MAX || load(skb, p->tcp + TCP_HEADER, s.octet, length))
+		return 0;
+	s.length = length;
+	bpf_loop(OPTIONS_MAX, next_option, &s, 0);
+	return s.found ? p->tcp + TCP_HEADER + s.at : 0;
 }
 
 /* Overwrites the option by NOPs, and brings the checksum up to date (RFC 1624). */

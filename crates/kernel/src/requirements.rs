@@ -28,12 +28,12 @@ pub(crate) fn check() -> Result<(), Error> {
     if !Path::new(BTF).exists() {
         return found("this kernel has no BTF", "CONFIG_DEBUG_INFO_BTF=y");
     }
+    // Only the first network namespace shows it; a kernel without JIT refuses when it is asked.
     match fs::read_to_string(JIT) {
         Ok(enabled) if enabled.trim() == "0" => {
             found("net.core.bpf_jit_enable is 0", "the BPF JIT: sysctl net.core.bpf_jit_enable=1")
         }
-        Ok(_) => Ok(()),
-        Err(_) => found("this kernel has no BPF JIT", "CONFIG_BPF_JIT=y and CONFIG_BPF_SYSCALL=y"),
+        _ => Ok(()),
     }
 }
 
