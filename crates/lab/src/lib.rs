@@ -7,6 +7,7 @@ pub mod compare;
 pub mod error;
 pub mod experiment;
 mod groups;
+pub mod metric;
 pub mod record;
 pub mod report;
 pub mod reproduce;
