@@ -8,6 +8,7 @@ pub mod error;
 pub mod experiment;
 pub mod gallery;
 mod groups;
+pub mod metric;
 pub mod record;
 pub mod report;
 pub mod reproduce;

@@ -90,6 +90,10 @@ impl Course<'_> {
         mut recording: Option<&mut Recording<W>>,
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
+        let needed = self.competitors.iter().any(Competitor::is_loaded);
+        let _registered = (needed && !unruffled_kernel::is_registered())
+            .then(unruffled_kernel::Registered::new)
+            .transpose()?;
         let undisturbed = Scenario {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()
@@ -235,7 +239,7 @@ fn timeliness(lateness: &Lateness) -> String {
 
 /// How those who ran at once shared what was delivered.
 fn shares(runs: &[VariantRuns]) -> Option<String> {
-    let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.goodput_bps)).mean;
+    let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.flow.goodput_bps)).mean;
     let all: f64 = runs.iter().map(mean).sum();
     let share = |v: &VariantRuns| format!("{} {:.1} %", v.name, 100.0 * mean(v) / all);
     let shares = runs.iter().map(share).collect::<Vec<_>>().join(", ");

@@ -66,12 +66,11 @@ impl Outcome {
             let delivered = Event::Delivered { len: received.octets };
             meter.event(End::Receiver, end, &delivered);
             let record = meter.record(end, Instant::ZERO, scenario.sender.mss);
-            Row::of(&scenario.name, &name, seed, &record)
+            Row::of(&scenario.name, &name, seed, record)
         };
         let (row, mut trace) = match account {
             Account::Kernel(statistics) => {
                 let mut row = finish(&mut FlowMeter::default());
-                row.cwnd_mean = None;
                 counters::fill(&mut row, &statistics);
                 (row, Trace::default())
             }

@@ -1,5 +1,7 @@
 //! A made-up comparison with plausible numbers, for the tests of tables and reports.
 
+use unruffled_measure::FlowRecord;
+
 use crate::record::{Comparison, Medium, Row, SendKind, Sent, Trace, VariantRuns};
 use crate::sweep::{Paper, Point, Sweep};
 
@@ -66,10 +68,7 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
         let mut random = Random(index * 1000 + seed);
         let goodput_bps = (mbps + 0.06 * (random.next() - 0.5)) * 1e6;
         let delivered_segments = (goodput_bps * 1000.0 / 8.0 / 1448.0) as u64;
-        Row {
-            scenario: "fake".to_owned(),
-            variant: name.to_owned(),
-            seed,
+        let flow = FlowRecord {
             duration_s: 1000.0,
             delivered_segments,
             goodput_bps,
@@ -78,16 +77,15 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
             fast_retransmits: fast + (random.next() * 20.0) as u64,
             false_fast_retransmits: falsely + (random.next() * 9.0) as u64,
             timeouts: (random.next() * 4.0) as u64,
-            false_timeouts: 0,
             dupthresh_mean: dupthresh.map(|d| d + 0.2 * random.next() * f64::from(d > 3.0)),
-            loss_rate: 0.001,
-            out_of_order_rate: 0.1,
             reordering_events: 60_000,
             cwnd_mean: Some(mbps * 8.0),
             loss_probes: 3,
             fa_ratio: dupthresh.map(|_| 0.9),
             dsacks: falsely,
-        }
+            ..FlowRecord::default()
+        };
+        Row { loss_rate: 0.001, out_of_order_rate: 0.1, ..Row::of("fake", name, seed, flow) }
     };
     VariantRuns {
         name: name.to_owned(),
