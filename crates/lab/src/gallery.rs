@@ -124,7 +124,7 @@ pub fn gallery(
         .map(|(path, sender, variant, seed)| {
             let (row, ()) = run(&scenarios[path], &variant, seed, ())?;
             done();
-            Ok((path, sender, row.goodput_bps))
+            Ok((path, sender, row.flow.goodput_bps))
         })
         .collect();
     let mut paths: Vec<Path> = scenarios
