@@ -194,10 +194,10 @@ impl Scenario {
     pub fn parametrise(&self, variant: &mut Variant) -> Result<(), Error> {
         for name in [variant.row().name.to_owned(), variant.name().to_owned()] {
             for a in self.parameters.iter().filter(|a| a.variant == name) {
-                variant.set(&a.parameter, &a.value).map_err(|message| Error::Key {
+                variant.set(&a.parameter, &a.value).map_err(|reason| Error::Key {
                     place: a.place.clone(),
                     key: format!("variant.{}.{}", a.variant, a.parameter),
-                    message,
+                    message: reason.to_string(),
                 })?;
             }
         }
@@ -313,11 +313,15 @@ fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
         let mut variant = None;
         for (key, parameter) in k.leaves(&format!("variant.{name}")) {
             if variant.is_none() {
-                variant = Some(Variant::parse(&name).map_err(|reason| k.wrong(&key, reason))?);
+                variant = Some(
+                    Variant::parse(&name).map_err(|reason| k.wrong(&key, reason.to_string()))?,
+                );
             }
             let value = k.string(&key)?.unwrap_or_default();
             if let Some(variant) = &mut variant {
-                variant.set(&parameter, &value).map_err(|reason| k.wrong(&key, reason))?;
+                variant
+                    .set(&parameter, &value)
+                    .map_err(|reason| k.wrong(&key, reason.to_string()))?;
             }
             let place = k.place(&key);
             assignments.push(Assignment { place, variant: name.clone(), parameter, value });

@@ -67,6 +67,10 @@ impl Course<'_> {
         mut recording: Option<&mut Recording<W>>,
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
+        let needed = self.competitors.iter().any(Competitor::is_loaded);
+        let _registered = (needed && !unruffled_kernel::is_registered())
+            .then(unruffled_kernel::Registered::new)
+            .transpose()?;
         let undisturbed = Scenario {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()

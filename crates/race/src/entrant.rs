@@ -91,6 +91,10 @@ impl<'a> Entrant<'a> {
                     .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
                     .transpose()?;
                 let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                if competitor.is_loaded() {
+                    // As `attach --default` does in a network.
+                    network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
+                }
                 Sender::Kernel { network, control }
             }
             Competitor::Ours(variant) => {

@@ -137,7 +137,7 @@ fn check(case: &Case, simulation: &Simulation, flow: FlowId, until: Instant) {
         if case.variant.starts_with("rr-") {
             let dupthresh = connection.dupthresh().expect("rr has one");
             assert!((3..=64).contains(&dupthresh), "dupthresh {dupthresh}");
-            let fa_ratio = connection.fa_ratio().expect("rr has one");
+            let fa_ratio = connection.variable("fa_ratio", until).expect("rr has one");
             assert!((0.0..=0.99).contains(&fa_ratio), "FA ratio {fa_ratio}");
         }
     }

@@ -22,12 +22,12 @@ mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::control::Window;
-use crate::detect::RackState;
 use crate::observer::{Event, Ignored, Observer};
+use crate::parts::Variable;
+use crate::parts::control::Window;
 use crate::receiver::Receiver;
 use crate::segment::Segment;
-use crate::sender::{Phase, Sender};
+use crate::sender::Sender;
 use crate::{Config, SeqNr, Variant};
 use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
@@ -126,7 +126,7 @@ impl Connection {
             state,
             error: None,
             passive: state == State::Listen,
-            sender: Sender::new(&config, variant),
+            sender: Sender::new(&config, variant.recipe()),
             receiver: Receiver::of(&config),
             isn: SeqNr(config.isn),
             peer_isn: SeqNr(0),
@@ -142,7 +142,7 @@ impl Connection {
             challenges: ChallengeLimit::new(config.challenge_acks),
             unreachable: None,
             reset: None,
-            wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
+            wants_rtx_bit: variant.is_for_simulation_only(),
             config,
         }
     }
@@ -166,22 +166,22 @@ impl Connection {
 
     /// Segments believed to be in the network.
     pub fn pipe(&self) -> u32 {
-        self.sender.pipe()
+        self.sender.stream.pipe()
     }
 
     /// Whether a loss or a timeout is being recovered from.
     pub fn recovering(&self) -> bool {
-        self.sender.phase() != Phase::Open
+        self.sender.recovering()
     }
 
     /// Octets sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
-        self.sender.nxt() - self.sender.una()
+        self.sender.stream.nxt() - self.sender.stream.una()
     }
 
     /// Octets of the stream that the peer has acknowledged; the FIN counts as one.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una()
+        self.sender.stream.una()
     }
 
     /// Octets of the peer's stream that have arrived in order; the FIN counts as one.
@@ -204,14 +204,33 @@ impl Connection {
         self.sender.dupthresh()
     }
 
-    /// RR-TCP's FA ratio.
-    pub fn fa_ratio(&self) -> Option<f64> {
-        self.sender.fa_ratio()
+    /// The variables of the sender's algorithms at `now`, by name: the FA ratio, the reordering
+    /// window, and whatever else they have beside the window and the round-trip times.
+    ///
+    /// ```
+    /// use unruffled_tcp::{Config, Connection, Variant};
+    /// use unruffled_units::Instant;
+    ///
+    /// let variant = Variant::named("rr-ta").expect("a sender");
+    /// let connection = Connection::connect(Config::default(), &variant);
+    /// let shown = connection.variables(Instant::ZERO);
+    /// assert!(shown.iter().any(|v| v.name == "fa_ratio" && v.value == 0.9));
+    /// ```
+    pub fn variables(&self, now: Instant) -> Vec<Variable> {
+        let mut variables = Vec::new();
+        self.sender.variables(now, &mut |variable| variables.push(variable));
+        variables
     }
 
-    /// RACK's variables.
-    pub fn rack(&self) -> Option<RackState> {
-        self.sender.rack()
+    /// The variable called `name`, if the sender has one.
+    pub fn variable(&self, name: &str, now: Instant) -> Option<f64> {
+        let mut found = None;
+        self.sender.variables(now, &mut |variable| {
+            if variable.name == name {
+                found = Some(variable.value);
+            }
+        });
+        found
     }
 
     /// The largest payload that a segment may have now: options that all segments carry are

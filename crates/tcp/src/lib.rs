@@ -64,17 +64,15 @@
 
 mod config;
 mod connection;
-pub mod control;
-pub mod detect;
 mod fenwick;
 mod isn;
 pub mod observer;
 mod parameter;
+mod parts;
 mod receiver;
 mod segment;
 mod sender;
 mod seq;
-mod timers;
 pub mod variant;
 
 pub use config::{Config, IpVersion, KeepAlive};
@@ -83,8 +81,9 @@ pub use connection::{
 };
 pub use isn::{initial_sequence_number, timestamp_offset};
 pub use observer::{Event, Ignored, Observer};
-pub use parameter::{Parameter, Unit};
+pub use parameter::{Parameter, ParameterError, Unit};
+pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Cause, FastRecovery, LimitedTransmit, Pipe};
+pub use sender::{Cause, FastRecovery, Pipe};
 pub use seq::SeqNr;
-pub use variant::{ROWS, Row, Variant};
+pub use variant::{ROWS, Row, Variant, VariantError};

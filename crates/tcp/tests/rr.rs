@@ -319,7 +319,7 @@ fn an_idle_period_that_ends_in_a_timeout_does_not_count() {
         t.at(400).ack(&format!("C30 S32-{}", 31 + k)).and_so_on();
     }
     t.at(1300).timer().sees("timeout").and_so_on();
-    let after_timeout = t.connection().fa_ratio().unwrap();
+    let after_timeout = t.variable("fa_ratio");
     assert!(after_timeout < 0.9);
     t.at(1400).ack("C50").fa_ratio(after_timeout);
 }

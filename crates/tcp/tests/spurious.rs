@@ -49,7 +49,7 @@ impl Trace {
 
     fn of(name: &str) -> Self {
         let variant = Variant::parse(name).expect("makes sense");
-        Self::new(&variant, variant.row().acks == unruffled_tcp::variant::Acks::Sack, 1)
+        Self::new(&variant, variant.row().takes_sack(), 1)
     }
 
     fn gets(&mut self, segment: &Segment) {

@@ -243,7 +243,7 @@ impl Reader {
             }
             if let Some(variant) = &line.variant {
                 unruffled_tcp::Variant::parse(variant.get_ref())
-                    .map_err(|reason| self.source.wrong(&variant.span(), reason))?;
+                    .map_err(|reason| self.source.wrong(&variant.span(), reason.to_string()))?;
             }
             lines.push(Line {
                 name: name.clone(),

@@ -43,7 +43,8 @@ impl Experiment {
         // run must be what is read from that.
         let scenario = Scenario::parse(&self.source.file, &scenario.toml, &[])?;
         let name = line.variant.as_deref().unwrap_or(USUAL_VARIANT);
-        let mut variant = Variant::parse(name).map_err(|e| self.wrong(&line.span, e))?;
+        let mut variant =
+            Variant::parse(name).map_err(|e| self.wrong(&line.span, e.to_string()))?;
         scenario.parametrise(&mut variant).map_err(|error| self.blame(error, line))?;
         Ok((scenario, variant))
     }

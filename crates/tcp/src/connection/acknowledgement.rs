@@ -34,13 +34,13 @@ impl Connection {
     /// The stream offset that the segment acknowledges, if that can be true: no more than what was
     /// sent, and not longer ago than the peer's greatest window.
     fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
-        let una = self.sender.una();
+        let una = self.sender.stream.una();
         let ahead = i64::from(segment.ack.distance(self.isn.add(1).at(una)));
         if ahead >= 0 {
-            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.max_ack())
+            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.stream.max_ack())
         } else {
             let behind = ahead.unsigned_abs();
-            (behind <= self.sender.max_window()).then(|| una.saturating_sub(behind))
+            (behind <= self.sender.stream.max_window()).then(|| una.saturating_sub(behind))
         }
     }
 
@@ -57,13 +57,14 @@ impl Connection {
         };
         let origin = self.isn.add(1);
         self.sender.settle_probe(acked);
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         if acked >= una && self.peer_window.is_current(offset, acked) {
             self.peer_window.take(offset, acked);
-            self.sender.set_window(acked, u64::from(segment.window) << self.peer_window.scale);
+            self.sender
+                .stream
+                .set_window(acked, u64::from(segment.window) << self.peer_window.scale);
         }
-        let window_end = self.sender.window_end();
-        if acked > una || (self.sender.window_closed() && acked == una) {
+        if acked > una || (self.sender.stream.window_closed() && acked == una) {
             self.answered(now);
         }
         let unchanged = segment.window == self.last_window;
@@ -100,14 +101,13 @@ impl Connection {
             una: acked.max(una),
             blocks,
             dsack,
-            window_end,
             repeated,
             duplicate: repeated && nxt > una,
             rtx: segment.rtx,
             echo: self.clock.echoed(segment, now),
         };
         self.sender.on_ack(&ack, now, observer);
-        if self.sender.finished() && self.sender.done() {
+        if self.sender.stream.finished() && self.sender.stream.done() {
             self.on_fin_acknowledged(now);
         }
         Ok(())

@@ -176,7 +176,7 @@ impl Connection {
     /// The reset by which this end tears the connection down.
     pub(super) fn reset_segment(&self) -> Segment {
         Segment {
-            seq: self.isn.add(1).at(self.sender.nxt()),
+            seq: self.isn.add(1).at(self.sender.stream.nxt()),
             flags: Flags { rst: true, ..Flags::default() },
             ..Segment::default()
         }

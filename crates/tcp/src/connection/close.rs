@@ -14,7 +14,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        self.sender.finish();
+        self.sender.stream.finish();
         self.state = match self.state {
             State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,

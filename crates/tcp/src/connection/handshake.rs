@@ -117,7 +117,7 @@ impl Connection {
         // The window of a SYN is never scaled.
         self.peer_window.scale = 0;
         self.last_window = segment.window;
-        self.sender.set_window(0, u64::from(segment.window));
+        self.sender.stream.set_window(0, u64::from(segment.window));
     }
 
     /// A SYN from the peer's first number came again, or for the first time after both connected.
@@ -142,7 +142,8 @@ impl Connection {
     /// The peer has acknowledged our SYN: what both have offered comes into force. The application
     /// may have finished in the meantime.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
-        self.state = if self.sender.finished() { State::FinWait1 } else { State::Established };
+        self.state =
+            if self.sender.stream.finished() { State::FinWait1 } else { State::Established };
         if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
             self.sender.sample_rtt(now.since(first), now);
             self.receiver.on_handshake(now.since(first));
@@ -164,14 +165,14 @@ impl Connection {
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
             self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
         }
-        self.sender.set_mss(self.payload(0));
+        self.sender.stream.set_mss(self.payload(0));
         let window = if segment.flags.syn {
             u64::from(segment.window)
         } else {
             u64::from(segment.window) << self.peer_window.scale
         };
         self.peer_window.take(0, 0);
-        self.sender.set_window(0, window);
+        self.sender.stream.set_window(0, window);
         self.start_keep_alive(now);
     }
 

@@ -51,7 +51,7 @@ impl Connection {
 
     /// Stops waiting for an answer once there is nothing to be answered.
     pub(super) fn rest(&mut self) {
-        if !self.sender.outstanding() && !self.timers.runs(Timer::Persist) {
+        if !self.sender.stream.outstanding() && !self.timers.runs(Timer::Persist) {
             self.timers.stop(Timer::GiveUp);
         }
     }
@@ -59,7 +59,7 @@ impl Connection {
     /// Nothing more may leave now: when that is for want of a window, it must be asked for, since
     /// the segment that opens it can get lost.
     pub(super) fn watch_window(&mut self, now: Instant) {
-        if !self.sender.blocked_by_window() {
+        if !self.sender.stream.blocked_by_window() {
             if self.timers.runs(Timer::Persist) {
                 self.timers.stop(Timer::Persist);
                 self.idle.backoff = 0;
@@ -102,7 +102,7 @@ impl Connection {
         let due = self.idle.heard + keep_alive.idle;
         if due > now {
             self.timers.set(Timer::KeepAlive, due);
-        } else if self.sender.outstanding() || self.timers.runs(Timer::Persist) {
+        } else if self.sender.stream.outstanding() || self.timers.runs(Timer::Persist) {
             // What is on its way asks as well.
             self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
         } else if self.idle.unanswered >= keep_alive.count {

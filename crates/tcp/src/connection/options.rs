@@ -11,7 +11,7 @@ impl Connection {
     /// [`Config::nagle`](crate::Config::nagle) from now on.
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.nagle = nagle;
-        self.sender.set_nagle(nagle);
+        self.sender.stream.set_nagle(nagle);
     }
 
     /// [`Config::give_up`](crate::Config::give_up) from now on. What waits for an answer already
@@ -29,7 +29,7 @@ impl Connection {
             self.timers.stop(Timer::GiveUp);
             return;
         }
-        let waits = self.sender.outstanding() || self.timers.runs(Timer::Handshake);
+        let waits = self.sender.stream.outstanding() || self.timers.runs(Timer::Handshake);
         let since = match (before, self.timers.due(Timer::GiveUp)) {
             (Some(before), Some(due)) => Some(due - before),
             _ => waits.then_some(now),

@@ -61,7 +61,7 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let headers = self.config.ip.header() + TCP_HEADER;
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let outstanding =
             quoted.unwrap(self.isn.add(1), una).is_some_and(|offset| una <= offset && offset < nxt);
         let named = match mtu {
@@ -81,7 +81,7 @@ impl Connection {
             ignore(Ignored::StaleMtu, now, observer);
             return;
         }
-        self.sender.set_mss(self.payload(0));
+        self.sender.stream.set_mss(self.payload(0));
         self.max_segment = max_segment;
         self.sender.lower_mss(self.payload(0), now);
         observer.on_event(now, &Event::PathMtu { mtu: max_segment + headers });

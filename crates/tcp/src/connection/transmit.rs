@@ -33,7 +33,7 @@ impl Connection {
         }
         let rtx = self.receiver.answers_rtx();
         self.receiver.ack_due().then(|| {
-            let mut segment = self.header(self.sender.nxt(), 0, now);
+            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
             segment.rtx = rtx;
             segment
         })
@@ -43,7 +43,7 @@ impl Connection {
     fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
         if self.config.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
-            self.sender.set_mss(self.payload(blocks.min(self.most_blocks())));
+            self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }
         if let Some(transmission) = self.sender.poll(now) {
             return Some(self.segment(transmission, now, observer));
@@ -52,7 +52,7 @@ impl Connection {
             && let Some(transmission) = self.sender.probe_window(now)
         {
             observer.on_event(now, &Event::WindowProbe);
-            let registered = self.sender.outstanding();
+            let registered = self.sender.stream.outstanding();
             self.watch_window(now);
             if registered {
                 return Some(self.segment(transmission, now, observer));
@@ -66,7 +66,7 @@ impl Connection {
         if std::mem::take(&mut self.idle.keep_alive_due) {
             observer.on_event(now, &Event::KeepAlive);
             // The number before the next one is never acceptable, and so is answered.
-            let mut segment = self.header(self.sender.nxt(), 0, now);
+            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
             segment.seq = segment.seq.add(u32::MAX);
             return Some(segment);
         }
@@ -86,7 +86,7 @@ impl Connection {
         segment.len = len;
         segment.flags.fin = fin;
         // The last of what has been written so far.
-        segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.written();
+        segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
         segment.rtx = self.wants_rtx_bit && cause.is_some();
         segment
     }

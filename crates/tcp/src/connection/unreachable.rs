@@ -31,7 +31,7 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let on_its_way = if opening {
             quoted == self.isn
         } else {

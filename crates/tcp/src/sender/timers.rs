@@ -1,53 +1,55 @@
-//! When the sender's timers are set, and what happens when one expires.
+//! The timers of a composed sender: when each is due, or not at all.
 
 use unruffled_units::Instant;
 
-use super::Sender;
-use super::scoreboard::Delivery;
-use crate::observer::Observer;
-use crate::timers::{Timer, Timers};
+/// What a sender's timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SenderTimer {
+    /// Retransmission timeout (RFC 6298).
+    Retransmit,
+    /// Loss detection wants to look again (RFC 8985's reordering timer).
+    Detect,
+    /// Tail loss probe (RFC 8985, section 7).
+    Probe,
+}
 
-impl Sender {
-    /// When to call [`Sender::on_timers`] at the latest.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.next()
+const COUNT: usize = 3;
+
+/// A due time per timer.
+#[derive(Clone, Debug)]
+pub(super) struct SenderTimers {
+    due: [Instant; COUNT],
+}
+
+impl SenderTimers {
+    pub(super) fn new() -> Self {
+        Self { due: [Instant::MAX; COUNT] }
     }
 
-    /// Timers may be due.
-    pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
-        if self.tcp_pr.is_some() {
-            return self.on_drop_timer(now, observer);
-        }
-        if self.timers.expired(Timer::Detect, now) {
-            self.detect(&Delivery::default(), now, observer);
-        }
-        if self.timers.expired(Timer::Probe, now) {
-            self.on_probe_timer(now, observer);
-        }
-        if self.timers.expired(Timer::Retransmit, now) {
-            self.on_timeout(now, observer);
-        }
+    pub(super) fn set(&mut self, timer: SenderTimer, due: Instant) {
+        self.due[timer as usize] = due;
     }
 
-    /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
-    #[inline]
-    pub(super) fn rearm_after_ack(&mut self, advanced: bool, now: Instant) {
-        if self.board.outstanding() == 0 {
-            self.timers = Timers::new();
-        } else if advanced {
-            if self.restarts_timer() {
-                self.restart_retransmit_timer(now);
-            }
-            if self.parts.probes {
-                self.schedule_probe(now);
-            }
-        }
+    pub(super) fn stop(&mut self, timer: SenderTimer) {
+        self.due[timer as usize] = Instant::MAX;
     }
 
-    /// The one place where the retransmission timer is computed.
-    #[inline]
-    pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
-        let timeout = self.rto.compute(self.window.cwnd, self.latest_rtt);
-        self.timers.set(Timer::Retransmit, now + timeout);
+    /// When the timer is due, if it runs.
+    pub(super) fn get(&self, timer: SenderTimer) -> Option<Instant> {
+        Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
+    }
+
+    /// When the next timer is due, if any runs.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.iter().copied().min().filter(|&due| due != Instant::MAX)
+    }
+
+    /// Stops `timer` and says yes, if it is due.
+    pub(super) fn expired(&mut self, timer: SenderTimer, now: Instant) -> bool {
+        let due = self.due[timer as usize] <= now;
+        if due {
+            self.stop(timer);
+        }
+        due
     }
 }

@@ -19,7 +19,6 @@
 
 #![allow(dead_code)] // Every test file has its own copy and uses a part of it.
 
-use unruffled_tcp::detect::RackState;
 use unruffled_tcp::{
     Cause, Config, Connection, Event, FastRecovery, Flags, SackBlocks, Segment, SeqNr, Timestamps,
     Variant,
@@ -353,7 +352,7 @@ impl Trace {
 
     #[track_caller]
     pub(crate) fn fa_ratio(&mut self, expected: f64) -> &mut Self {
-        close("FA ratio", self.connection.fa_ratio().expect("an FA ratio"), expected);
+        close("FA ratio", self.variable("fa_ratio"), expected);
         self
     }
 
@@ -399,25 +398,28 @@ impl Trace {
         &self.connection
     }
 
-    pub(crate) fn rack(&self) -> RackState {
-        self.connection.rack().expect("RACK's variables")
+    /// A variable of the sender's algorithm.
+    #[track_caller]
+    pub(crate) fn variable(&self, name: &str) -> f64 {
+        self.connection.variable(name, self.now).expect(name)
     }
 
     /// RACK's variables: whether reordering was seen, the multiplier, and its recoveries left.
     #[track_caller]
     pub(crate) fn reo_wnd(&mut self, seen: bool, mult: u32, persist: u32) -> &mut Self {
-        let rack = self.rack();
-        let state = (rack.reordering_seen, rack.reo_wnd_mult, rack.reo_wnd_persist);
-        assert_eq!(state, (seen, mult, persist), "reordering_seen, reo_wnd_mult, reo_wnd_persist");
+        let state = ["reordering_seen", "reo_wnd_mult", "reo_wnd_persist"];
+        let state = state.map(|name| self.variable(name) as u32);
+        assert_eq!(state, [u32::from(seen), mult, persist], "seen, mult, persist");
         self
     }
 
     /// RACK.rtt, and when RACK.segment was sent, both in milliseconds.
     #[track_caller]
     pub(crate) fn rack_segment(&mut self, rtt: u64, sent: u64) -> &mut Self {
-        let rack = self.rack();
-        let state = (rack.rtt, rack.latest_sent.since(START));
-        assert_eq!(state, (Duration::from_millis(rtt), Duration::from_millis(sent)), "RACK");
+        let time = |name| Duration::from_secs_f64(self.variable(name));
+        let sent = Duration::from_millis(sent) + START.since(Instant::ZERO);
+        assert_eq!(time("rack_rtt"), Duration::from_millis(rtt), "RACK.rtt");
+        assert_eq!(time("rack_xmit_ts"), sent, "RACK.xmit_ts");
         self
     }
 }
