@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::has_ipv6;
-use crate::{Emulator, Error, Hop, Namespace, Tap};
+use crate::{Emulator, Error, Namespace, SeededLink, Tap};
 
 /// The device in either namespace.
 const DEVICE: &str = "path0";
@@ -66,7 +66,7 @@ impl Pair {
     ///
     /// # Errors
     /// A link's configuration that makes no sense, or no threads are to be had.
-    pub fn emulate(&self, hops: &[Hop], tap: Option<&Tap>) -> Result<Emulator, Error> {
+    pub fn emulate(&self, hops: &[SeededLink], tap: Option<&Tap>) -> Result<Emulator, Error> {
         Emulator::start(&self.left.device, &self.right.device, hops, tap)
     }
 

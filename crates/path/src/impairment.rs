@@ -1,5 +1,6 @@
 //! What may befall packets after the bottleneck: delay, loss, another path, duplication, damage.
 
+mod effect;
 mod stage;
 
 use unruffled_units::{Duration, Instant};
@@ -7,7 +8,7 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use stage::{Crossing, Fate, Stage};
 
 use crate::{ConfigError, Direction, Distribution};
-use stage::Effect;
+use effect::Effect;
 
 /// Something that befalls packets on their way. Fractions are from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]

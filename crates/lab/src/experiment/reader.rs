@@ -149,7 +149,7 @@ impl Reader {
 
     fn compile(&self, text: &Spanned<String>) -> Result<AST, Error> {
         expression::compile(&self.engine, text.get_ref())
-            .map_err(|message| self.source.wrong(&text.span(), message))
+            .map_err(|error| self.source.wrong(&text.span(), error.to_string()))
     }
 
     fn measures(&self, file: &file::File) -> Result<Vec<Measure>, Error> {

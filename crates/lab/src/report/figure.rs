@@ -11,7 +11,7 @@ use super::palette::{self, GRID, MUTED, TEXT};
 use super::plot::{self, Area, CHARACTER, Drawn};
 use super::thin;
 use crate::experiment::{Kind, Panel};
-use crate::reproduce::Outcome;
+use crate::reproduce::FigureOutcome;
 
 /// Width of a drawing, and height of the part between its axes.
 const WIDTH: i32 = 1060;
@@ -29,7 +29,7 @@ const MARK: i32 = 9;
 const COLUMNS: usize = 450;
 
 /// The drawings of an outcome: title and SVG. None for tables.
-pub(super) fn panels(outcome: &Outcome<'_>) -> Vec<(String, String)> {
+pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(String, String)> {
     let drawn = |(i, panel): (usize, &Panel)| {
         let svg = match panel.kind {
             Kind::Table => return None,
@@ -62,7 +62,7 @@ enum Marks {
     Dots,
 }
 
-fn sweep(outcome: &Outcome<'_>, panel: &Panel) -> String {
+fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let places: Vec<f64> = experiment.sweep.points.iter().map(|p| p.x).collect();
     let measure = &experiment.measures[panel.y];
@@ -100,7 +100,7 @@ fn sweep(outcome: &Outcome<'_>, panel: &Panel) -> String {
     draw_curves(outcome, panel, &curves, x, marks, &labels)
 }
 
-fn time(outcome: &Outcome<'_>, panel: &Panel, index: usize) -> String {
+fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> String {
     let of_lines = panel.curves.len() == panel.lines.len();
     let curves: Vec<Curve> = outcome.curves[index]
         .iter()
@@ -240,7 +240,7 @@ fn legend(names: &[&str], width: i32) -> (Vec<(i32, i32)>, i32) {
 }
 
 fn draw_curves(
-    outcome: &Outcome<'_>,
+    outcome: &FigureOutcome<'_>,
     panel: &Panel,
     curves: &[Curve],
     x: Axis,
@@ -352,7 +352,7 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
 }
 
 /// A bar for each line; a diamond where the paper prints its own number.
-fn bars(outcome: &Outcome<'_>, panel: &Panel) -> String {
+fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let measure = &experiment.measures[panel.y];
     let shown: Vec<usize> = panel
@@ -447,7 +447,7 @@ fn bars(outcome: &Outcome<'_>, panel: &Panel) -> String {
 }
 
 /// The figure as one SVG that stands alone; none for tables.
-pub fn figure_file(outcome: &Outcome<'_>) -> Option<String> {
+pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
     /// Height of a title, and space around all.
     const TITLE: usize = 30;
     const EDGE: usize = 12;
