@@ -80,11 +80,11 @@ impl FlowMeter {
                 }
             }
             (End::Sender, Event::Reordered { .. }) => counts.reordering_events += 1,
-            (End::Sender, Event::Needless { .. }) => counts.dsacks += 1,
+            (End::Sender, Event::SpuriousRetransmission { .. }) => counts.dsacks += 1,
             (End::Sender, Event::FastRetransmit) => counts.fast_retransmits += 1,
             (End::Sender, Event::Timeout) => counts.timeouts += 1,
             (End::Sender, Event::LossProbe) => counts.loss_probes += 1,
-            (End::Sender, Event::FalseReduction { cause }) => match cause {
+            (End::Sender, Event::SpuriousReduction { cause }) => match cause {
                 Cause::Timeout => counts.false_timeouts += 1,
                 _ => counts.false_fast_retransmits += 1,
             },

@@ -142,7 +142,7 @@ impl Monitor for Recorder {
                 let kind = if cause.is_some() { SendKind::Retransmit } else { SendKind::New };
                 self.trace.sent.push(Sent { time_s, segment: offset as f64 / self.mss, kind });
             }
-            Event::Needless { offset, .. } => {
+            Event::SpuriousRetransmission { offset, .. } => {
                 // The copy that the DSACK reports is the last one sent before it.
                 let segment = offset as f64 / self.mss;
                 let same = |s: &&mut Sent| s.segment == segment && s.kind == SendKind::Retransmit;

@@ -69,7 +69,7 @@ impl Recovery {
 }
 
 impl Composed {
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// Without SACK, each duplicate says that one segment, unknown which, has arrived. Gives
     /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
     #[inline]
     pub(super) fn count_dupacks(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading) -> u32 {
@@ -181,15 +181,15 @@ impl Composed {
         if !open {
             rule.first_hole_due = None;
         }
-        let verdict = stream.board.apply(&rule, now);
-        match verdict.ask_again {
+        let applied = stream.board.apply(&rule, now);
+        match applied.ask_again {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
-        if verdict.newly_lost > 0 && open {
+        if applied.newly_lost > 0 && open {
             self.begin_recovery(stream, delivery, now, observer);
         }
-        verdict.newly_lost > 0
+        applied.newly_lost > 0
     }
 
     /// What an acknowledgement delivered, or a timer, has told of the first loss.
