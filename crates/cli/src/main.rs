@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod gallery;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod output;

@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
     /// paper's table
     #[arg(default_value = "half-late")]
     scenario: String,
-    /// Congestion controls of the kernel to run, or none [default: what it has of cubic, reno, bbr]
+    /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:
+    /// what it has of cubic, reno, bbr]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     kernel: Vec<String>,
     /// Our senders to run, in place of the scenario's, or none (see `unruffled variants`)
@@ -210,6 +211,8 @@ fn competitors(
         return Err(format!("--variants: {name}: for simulation only: expected others").into());
     }
     competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+    // The last row: the kernel's own TCP, with what all others show to be needed.
+    competitors.sort_by_key(Competitor::is_loaded);
     if !scenario.is_single() && !arguments.together {
         let name = &scenario.name;
         return Err(format!("race: {name} has [[traffic]]: expected --together").into());

@@ -52,7 +52,7 @@ impl Competitor {
     }
 
     /// Whether it is the congestion control of `unruffled attach`.
-    pub(crate) fn is_loaded(&self) -> bool {
+    pub fn is_loaded(&self) -> bool {
         matches!(self, Self::Kernel(control) if control == NAME)
     }
 
