@@ -316,7 +316,7 @@ fn recording(k: &mut Keys) -> Result<Recording, Error> {
     Ok(Recording { series, interval, deliveries })
 }
 
-/// The keys `variant.NAME.PARAMETER`, each checked even if nobody runs that sender.
+/// The keys `variant.NAME.PARAMETER`, each checked even if that sender does not run.
 fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
     let mut assignments = Vec::new();
     for name in k.tables("variant") {

@@ -1,4 +1,4 @@
-//! Two namespaces that can only talk to each other, over a path that somebody has to emulate.
+//! Two namespaces that can only talk to each other, over a path that is emulated between them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
@@ -16,7 +16,7 @@ const DEVICE: &str = "path0";
 /// the emulator may be busy with others, since only the emulated queue is to drop any.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// The least MTU with which a device has IPv6.
+/// The minimum MTU with which a device has IPv6.
 const IPV6_MIN_MTU: u16 = 1280;
 
 /// One end of the path.

@@ -114,7 +114,7 @@ pub(crate) struct Network {
     paths: Vec<Vec<Step>>,
     packets: Vec<Packet>,
     free: Vec<u32>,
-    /// Somebody is to be told of crossings.
+    /// A monitor is told of crossings.
     watched: bool,
 }
 
@@ -159,7 +159,7 @@ impl Network {
         PathId(self.paths.len() as u32 - 1)
     }
 
-    /// From now on packets may be sent, and nothing be added. `watched`: somebody is to be told of
+    /// From now on packets may be sent, and nothing be added. `watched`: a monitor is told of
     /// crossings.
     pub(crate) fn seal(&mut self, watched: bool) {
         self.watched = watched;

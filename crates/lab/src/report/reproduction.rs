@@ -20,7 +20,7 @@ const PAPERS: [(&str, &str); 5] = [
     ("wb-rto", "WB-RTO: Why TCP Timers (still) Don’t Work Well (Psaras, Tsaoussidis)"),
 ];
 
-/// A paper's title; a name of somebody's own as it is.
+/// A paper's title; any other name as it is.
 pub(super) fn title(paper: &str) -> &str {
     PAPERS.iter().find(|(name, _)| *name == paper).map_or(paper, |(_, title)| title)
 }

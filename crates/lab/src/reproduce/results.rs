@@ -48,7 +48,7 @@ pub enum Holds {
     Yes,
     /// It does not.
     No,
-    /// Nobody knows.
+    /// It is not known.
     NotTested,
 }
 

@@ -275,12 +275,12 @@ impl Keys {
         })
     }
 
-    /// A whole number from `least` to `most`.
-    pub(crate) fn count(&mut self, key: &str, least: u64, most: u64) -> Result<Option<u64>, Error> {
+    /// A whole number from `min` to `max`.
+    pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
         self.read(key, |text| {
-            let count = text.parse().ok().filter(|n| (least..=most).contains(n));
+            let count = text.parse().ok().filter(|n| (min..=max).contains(n));
             count.ok_or_else(|| {
-                format!("expected a whole number from {least} to {most}, found {text:?}")
+                format!("expected a whole number from {min} to {max}, found {text:?}")
             })
         })
     }
@@ -335,7 +335,7 @@ impl Keys {
         value.ok_or_else(|| self.wrong(key, format!("missing: expected a value such as {such_as}")))
     }
 
-    /// Complains of the first key that nobody has read.
+    /// Refuses the first key that has not been read.
     pub(crate) fn finish(&self, known: &str) -> Result<(), Error> {
         match self.entries.iter().find(|e| !e.read) {
             Some(entry) => {

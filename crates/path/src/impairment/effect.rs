@@ -6,7 +6,7 @@ use unruffled_units::{Duration, Instant};
 use super::{Impairment, Times};
 use crate::{ConfigError, Sampler};
 
-/// What befalls a packet that an impairment touches, with what it remembers of earlier ones.
+/// What happens to a packet that an impairment touches, with what it remembers of earlier ones.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     Delay { coin: Bernoulli, delay: Sampler },

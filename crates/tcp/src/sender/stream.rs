@@ -14,7 +14,7 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
 pub use retransmissions::Cause;
-pub(crate) use retransmissions::Reverted;
+pub(crate) use retransmissions::SpuriousReduction;
 pub(crate) use scoreboard::{Delivery, Renumbered};
 
 use crate::Config;

@@ -56,34 +56,34 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
 
 /// The mean over all points lies in the paper's range.
 pub(crate) fn within(a: &Samples, low: f64, high: f64) -> Verdict {
-    let (least, most) = widened(low, high);
+    let (lowest, highest) = widened(low, high);
     let mean = if a.x.len() > 1 { "on average " } else { "" };
     let expected = format!(
         "{} {mean}{} to {} ({} to {} with the tolerance)",
         a.label,
         short(low),
         short(high),
-        short(least),
-        short(most)
+        short(lowest),
+        short(highest)
     );
     let over = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let of_all = if a.x.len() > 1 { a.over_points(a.label.to_string(), over) } else { a.clone() };
-    limits(&of_all, least, most, expected)
+    limits(&of_all, lowest, highest, expected)
 }
 
 /// Every point lies in the paper's range.
 pub(crate) fn within_everywhere(a: &Samples, low: f64, high: f64) -> Verdict {
-    let (least, most) = widened(low, high);
+    let (lowest, highest) = widened(low, high);
     let expected = format!(
         "{} {} to {} ({} to {} with the tolerance){}",
         a.label,
         short(low),
         short(high),
-        short(least),
-        short(most),
+        short(lowest),
+        short(highest),
         everywhere(a)
     );
-    limits(a, least, most, expected)
+    limits(a, lowest, highest, expected)
 }
 
 /// The paper's number, or as near as may be.

@@ -1,10 +1,22 @@
-//! What can be set of a RED queue.
+//! The settings of a RED queue.
 
 use crate::ConfigError;
 
 /// A RED queue's settings, by default those of ns-2.35 with its thresholds of old, 5 and 15.
 ///
-/// The queue never includes the packet in service. [`LinkConfig::queue`] limits how many may wait.
+/// The queue never includes the packet in service. [`LinkConfig::queue`](crate::LinkConfig::queue)
+/// limits how many may wait.
+///
+/// Use it as [`LinkConfig::red`](crate::LinkConfig::red) of a link that has a rate:
+///
+/// ```
+/// use unruffled_path::{Direction, Link, LinkConfig, Red};
+/// use unruffled_units::Rate;
+///
+/// let red = Some(Red { min: 20.0, max: 60.0, ..Red::default() });
+/// let config = LinkConfig { rate: Rate::from_bps(8e6), red, ..LinkConfig::default() };
+/// assert!(Link::new(&config, Direction::Forward, 1).is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Red {
     /// The average queue from which packets are dropped, in packets (`thresh_`).

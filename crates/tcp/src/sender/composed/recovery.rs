@@ -69,7 +69,7 @@ impl Recovery {
 }
 
 impl Composed {
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// Without SACK, each duplicate says that one segment, unknown which, has arrived. Gives
     /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
     #[inline]
     pub(super) fn count_dupacks(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading) -> u32 {
@@ -181,19 +181,19 @@ impl Composed {
         if !open {
             rule.first_hole_due = None;
         }
-        let verdict = stream.board.apply(&rule, now);
+        let applied = stream.board.apply(&rule, now);
         // Reordering is forgotten while something suspected is still to be resent.
         let lapsed = self.doubting() && rule.proof.is_none() && stream.board.lost() > 0;
         let believe_at = self.believe(stream, rule.proof, now, observer);
-        match verdict.ask_again.into_iter().chain(believe_at).min() {
+        match applied.ask_again.into_iter().chain(believe_at).min() {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
-        let due = verdict.newly_lost > 0 || lapsed;
+        let due = applied.newly_lost > 0 || lapsed;
         if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
             self.begin_recovery(stream, delivery, now, observer);
         }
-        verdict.newly_lost > 0
+        applied.newly_lost > 0
     }
 
     /// What an acknowledgement delivered, or a timer, has told of the first loss.

@@ -198,7 +198,7 @@ impl Composed {
             self.detector.on_disproof();
         }
         if disproof.reverted {
-            observer.on_event(now, &Event::FalseReduction { cause: Cause::FastRetransmit });
+            observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
         }
         if let Some(saved) = disproof.restored {
             self.restore(stream, saved, now, observer);

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::retransmissions::{DsackReport, Reverted};
+use super::retransmissions::{DsackReport, SpuriousReduction};
 use super::scoreboard::SpuriousAfter;
 use super::{Delivery, SegNo, Stream};
 use crate::observer::{Event, Observer};
@@ -54,7 +54,7 @@ pub(crate) struct Spurious {
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
     /// With this one, every retransmission under the reduction proved spurious.
-    pub(crate) reverted: Option<Reverted>,
+    pub(crate) reduction: Option<SpuriousReduction>,
 }
 
 impl Stream {
@@ -156,8 +156,12 @@ impl Stream {
             None => left,
         };
         let report = self.retransmissions.on_dsack(from, right, now)?;
-        let DsackReport { number, start, end, first_length, rtt, original_sent, reverted } = report;
-        observer.on_event(now, &Event::Needless { offset: start, len: (end - start) as u32 });
+        let DsackReport { number, start, end, first_length, rtt, original_sent, reduction } =
+            report;
+        observer.on_event(
+            now,
+            &Event::SpuriousRetransmission { offset: start, len: (end - start) as u32 },
+        );
         let second = read.highest_before.map_or(0, |h| h.saturating_sub(number) as u32);
         let length = match self.lengths {
             // Rounded up: the longer of two ways to be wrong is the careful one.
@@ -168,10 +172,10 @@ impl Stream {
         let reordering = length
             .filter(|&length| length > 0)
             .map(|length| self.reordering(length, true, now, observer));
-        if let Some(reverted) = reverted {
-            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
+        if let Some(reduction) = reduction {
+            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
         }
-        Some(Spurious { end, number, original: original_sent, reordering, rtt, reverted })
+        Some(Spurious { end, number, original: original_sent, reordering, rtt, reduction })
     }
 
     /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of
