@@ -37,7 +37,7 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
     let Some(sack) = Variant::named("sack") else { return Ok(f64::NAN) };
-    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.goodput_bps)
+    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.flow.goodput_bps)
 }
 
 /// How many runs [`compare`] makes.

@@ -73,5 +73,5 @@ fn finish<M: Monitor>(
 pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> Row {
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
-    Row::of(&scenario.name, variant.name(), seed, &FlowRecord::sum(&flows))
+    Row::of(&scenario.name, variant.name(), seed, FlowRecord::sum(&flows))
 }

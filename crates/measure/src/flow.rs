@@ -7,7 +7,8 @@ use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
 use crate::{End, FlowRecord};
 
-/// What is counted of one source, from the end of the warm-up on.
+/// What is counted of one source, from the end of the warm-up on. Use it where there is one source
+/// and no simulation; a [`Meter`](crate::Meter) has one for each source of a run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowMeter {
     from: Instant,

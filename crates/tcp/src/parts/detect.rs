@@ -11,6 +11,7 @@ mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
+mod lateness;
 pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;
@@ -19,6 +20,7 @@ pub(crate) mod rr;
 mod rr_costs;
 mod rr_history;
 pub(crate) mod td_fr;
+pub(crate) mod unruffled;
 
 use std::borrow::Cow;
 
@@ -50,6 +52,11 @@ pub struct Rule {
     pub overdue: Option<Overdue>,
     /// The first hole is lost at this time, if it is still open then.
     pub first_hole_due: Option<Instant>,
+    /// What is lost is resent but reduces the window only when nothing is known of it this long
+    /// after its transmission. None: it reduces the window at once. For detectors that [doubt] only.
+    ///
+    /// [doubt]: LossDetector::doubts
+    pub proof: Option<Duration>,
 }
 
 impl Rule {
@@ -166,6 +173,27 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// The duplicate threshold in force, in segments, for those that have one.
     fn dupthresh(&self) -> Option<u32> {
         None
+    }
+
+    /// The share of the window that is proof of a loss when it is suspected at a time, for detectors
+    /// whose rules tell suspicion from proof.
+    fn doubts(&self) -> Option<f64> {
+        None
+    }
+
+    /// A segment sent at `sent` arrived by its first transmission. Those that doubt are told, before
+    /// [`Self::on_ack`].
+    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+
+    /// A transmission that was resent on suspicion was lost, for all that is known.
+    fn on_proof(&mut self) {}
+
+    /// Such a transmission was not lost after all.
+    fn on_disproof(&mut self) {}
+
+    /// How many of the segments in flight are usually late at a time.
+    fn usual_holes(&self, _view: &View) -> f64 {
+        0.0
     }
 
     /// An acknowledgement was read into the scoreboard.

@@ -62,7 +62,7 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
         Self {
             settings,
             state: RackState {

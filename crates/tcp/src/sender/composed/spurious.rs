@@ -60,14 +60,22 @@ impl Composed {
                 let flight = stream.board.outstanding().max(1);
                 self.round_trips.rto.sample(rtt, f64::from(flight));
             }
+            self.heed_duplicate(stream, &spurious, now, observer);
             if let Some(reduction) = spurious.reduction {
                 let length = spurious.reordering.map(|sample| sample.length);
                 self.tell_detector_of(stream, &reduction, length, now);
-                if reduction.latest {
-                    self.restore(stream, reduction.saved, now, observer);
+                let saved = match &mut self.doubt {
+                    Some(doubt) => doubt.revert(now - reduction.lasted, reduction.saved),
+                    None => Some(reduction.saved).filter(|_| reduction.latest),
+                };
+                if let Some(saved) = saved {
+                    self.restore(stream, saved, now, observer);
                 }
             }
             last = Some(spurious);
+        }
+        if last.is_none() {
+            self.heed_repeated_duplicate(stream, ack, now, observer);
         }
     }
 
@@ -87,7 +95,7 @@ impl Composed {
     }
 
     /// The reduction that `saved` stood before was spurious, by DSACKs, and none after it is in doubt.
-    fn restore(
+    pub(super) fn restore(
         &mut self,
         stream: &mut Stream,
         saved: Window,
@@ -189,6 +197,9 @@ impl Composed {
         while let Some((reduction, length)) = stream.retransmissions.prove_spurious(from, now) {
             saved.get_or_insert(reduction.saved);
             observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
+            if let Some(doubt) = &mut self.doubt {
+                doubt.forget(now - reduction.lasted);
+            }
             self.tell_detector_of(stream, &reduction, length, now);
         }
         // A DSACK has told already.

@@ -50,11 +50,14 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
-    /// When an acknowledgement first covered it.
+    /// When an acknowledgement first covered it, and whether that was too early for the last copy.
     covered: Option<Instant>,
+    original_first: bool,
     /// The reordering length at that time, if it could be measured.
     length: Option<u32>,
     reported: bool,
+    /// DSACKs beyond the first.
+    repeated: u32,
 }
 
 /// What a DSACK said.
@@ -68,6 +71,8 @@ pub(crate) struct DsackReport {
     pub(crate) first_length: Option<u32>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original_sent: Option<Instant>,
     /// With this one, every retransmission under the reduction proved spurious.
     pub(crate) reduction: Option<SpuriousReduction>,
 }
@@ -122,11 +127,11 @@ impl Retransmissions {
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        probe: bool,
+        alone: bool,
         now: Instant,
     ) {
-        // A probe is no reduction of the window; its number belongs to no episode.
-        let episode = if probe { u32::MAX } else { self.next_episode.wrapping_sub(1) };
+        // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
@@ -148,8 +153,10 @@ impl Retransmissions {
                     resent: now,
                     retransmissions: 1,
                     covered: None,
+                    original_first: false,
                     length: None,
                     reported: false,
+                    repeated: 0,
                 },
             ),
         }
@@ -159,10 +166,18 @@ impl Retransmissions {
     }
 
     /// An acknowledgement covers the retransmitted segment `number` for the first time.
-    pub(crate) fn on_covered(&mut self, number: SegNo, now: Instant) {
-        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
-            self.records[at].covered = Some(now);
-        }
+    /// `original`: too early for its last copy. Gives when the original was sent, if it is that.
+    pub(crate) fn on_covered(
+        &mut self,
+        number: SegNo,
+        original: bool,
+        now: Instant,
+    ) -> Option<Instant> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        let record = &mut self.records[at];
+        record.covered = Some(now);
+        record.original_first = original;
+        (original && record.retransmissions == 1).then_some(record.original_sent)
     }
 
     /// The reordering length of segment `number` as of its first acknowledgement.
@@ -194,8 +209,19 @@ impl Retransmissions {
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
+            original_sent: (once && !record.original_first).then_some(record.original_sent),
             reduction,
         })
+    }
+
+    /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
+    /// it that was resent more often than reported.
+    pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
+        let at = self.records.partition_point(|r| r.start < left);
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
+        record.repeated += 1;
+        Some(record.number)
     }
 
     /// Segments were split: they have other numbers, in the same order.
@@ -323,6 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_resent_twice_can_be_reported_twice() {
+        let mut r = Retransmissions::default();
+        r.on_retransmit(4, range(4), at(0), true, at(100));
+        r.on_retransmit(4, range(4), at(100), true, at(200));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "it was not reported once");
+        assert!(r.on_dsack(4000, 5000, at(300)).is_some());
+        assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "three copies, two of them too many");
+    }
+
+    #[test]
     fn a_segment_never_retransmitted_is_the_networks_duplicate() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
@@ -344,7 +381,7 @@ mod tests {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         r.on_retransmit(4, range(4), at(0), false, at(100));
-        r.on_covered(4, at(130));
+        assert_eq!(r.on_covered(4, false, at(130)), None);
         // 130 − 0 and 210 − 100: mean 120.
         assert_eq!(
             r.on_dsack(4000, 5000, at(210)).expect("known").rtt,

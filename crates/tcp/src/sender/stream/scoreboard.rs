@@ -114,6 +114,17 @@ impl Scoreboard {
         self.sacked
     }
 
+    /// Segments below the highest delivered one that have not been delivered.
+    pub(crate) fn holes(&self) -> u32 {
+        let below = self.highest.map_or(0, |highest| (highest + 1).saturating_sub(self.base));
+        (below as u32).saturating_sub(self.sacked)
+    }
+
+    /// Segments deemed lost and not resent since.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
     /// Segments believed to be in the network (RFC 6675's pipe).
     pub(crate) fn pipe(&self) -> u32 {
         self.outstanding() - self.sacked - self.lost + self.resent
