@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod gallery;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod output;
@@ -66,7 +67,7 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A line on standard error; nobody to tell if that is gone.
+/// Prints a line on standard error; there is no other place to complain if that is gone.
 fn tell(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -101,7 +102,7 @@ fn main() -> ExitCode {
             return refuse(format!("{what}{usage}"));
         }
         Err(error) => {
-            // Help or version; nobody to tell if standard output is gone.
+            // Help or version; there is nothing to do if standard output is gone.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }

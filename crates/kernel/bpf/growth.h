@@ -12,16 +12,21 @@
 
 static __always_inline bool in_slow_start(struct connection *c) { return c->cwnd < c->ssthresh; }
 
-/* Cubic root, by one bit of the result at a time: exact, below 2^21. */
-static __noinline __u32 cubic_root(__u64 a)
+/* Cubic root of what is above zero, by Newton's method from a power of two above it: six steps are exact below 2^21. */
+static __always_inline __u32 cubic_root(__u64 a)
 {
-	__u64 root = 0;
+	__u64 root, rest = a;
+	__u32 bits = 1;
 
-	for (int bit = 20; bit >= 0; bit--) {
-		__u64 r = root | (1ULL << bit);
-		if (r * r * r <= a)
-			root = r;
+	for (int shift = 32; shift; shift >>= 1) {
+		__u32 more = (rest >> shift != 0) * shift;
+
+		bits += more;
+		rest >>= more;
 	}
+	root = 1ULL << ((bits + 2) / 3);
+	for (int i = 0; i < 6; i++)
+		root = (2 * root + a / (root * root)) / 3;
 	return root;
 }
 
@@ -135,7 +140,7 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 	__u32 now = tp->tcp_mstamp;
 
 	/* RTTs right after a reduction are those of the queue that caused it. */
-	if (q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
+	if (!in_slow_start(c) && q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
 		return;
 	if (!q->delay_min || rtt < q->delay_min)
 		q->delay_min = max(rtt, 1);
@@ -159,10 +164,15 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 			q->left = 1;
 	}
 	q->round_rtt = min(q->round_rtt, rtt);
-	if (q->samples < 8)
+	if (q->samples < 8) {
 		q->samples++;
-	else if (q->round_rtt > q->delay_min + clamp(q->delay_min >> 3, 4000, 16000))
+	} else if (q->round_rtt > q->delay_min + clamp(q->delay_min >> 3, 4000, 16000)) {
 		q->left = 1;
+	} else if (c->lateness.hold) {
+		/* Where half of the packets are late, a round has grown the queue by far more than in order: asked anew each time. */
+		q->round_rtt = ~0U;
+		q->samples = 0;
+	}
 	if (q->left)
 		c->ssthresh = c->cwnd;
 }

@@ -75,6 +75,29 @@ static long step(__u32 index, struct step *s)
 	return 0;
 }
 
+/* Whether the application has no more to send: not where it waits for room in the send buffer. */
+static __always_inline bool at_end(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->write_seq == tp->snd_nxt && !(BPF_CORE_READ(sk, sk_socket, flags) & 1 << SOCK_NOSPACE);
+}
+
+/*
+ * How many windows the send buffer has room for (tcp_sndbuf_expand): two, as usual, of what is kept until the latest packet is
+ * acknowledged, in windows that the kernel takes for ours at the moment.
+ */
+static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connection *c)
+{
+	struct lateness *l = &c->lateness;
+	__u32 kept = c->cwnd;
+
+	if (!l->hold || !l->on_time)
+		return 2;
+	kept += (__u64)c->cwnd * l->hold / l->on_time;
+	return clamp(2 * kept / max(tp->snd_cwnd, TCP_INIT_CWND), 2, 64);
+}
+
 /* Segments that are late enough to be sent again; all that the kernel deems lost where nothing is held. */
 static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 {
@@ -85,8 +108,8 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 
 	w->found = 0;
 	w->now = tp->tcp_mstamp;
-	/* Where no new data is left to send, or nothing is on its way, waiting would be paid for by the application. */
-	if (!c->lateness.hold || !in_flight(tp) || tp->write_seq == tp->snd_nxt)
+	/* At the end, or where nothing is on its way, waiting would be paid for by the application. */
+	if (!c->lateness.hold || !in_flight(tp) || at_end(sk))
 		return lost;
 	w->overdue = max(c->lateness.on_time, 1000) + c->lateness.hold;
 	w->ready = w->seq = w->sent = 0;

@@ -59,7 +59,12 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct socket {
+	unsigned long flags;
+};
+
 struct sock {
+	struct socket *sk_socket;
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
@@ -95,6 +100,7 @@ struct tcp_congestion_ops {
 	/* Two arguments before Linux 6.10, four since; the loader asks the running kernel. */
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 	__u32 (*undo_cwnd)(struct sock *sk);
+	__u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	char name[16];
 };
@@ -163,6 +169,7 @@ enum {
 	FLAG_FORWARD_PROGRESS = FLAG_DATA_ACKED | FLAG_SYN_ACKED | FLAG_DATA_SACKED,
 
 	CA_ACK_ECE = 4,
+	SOCK_NOSPACE = 2, /* bit */
 	DSACK_SEEN = 4, /* in sack_ok */
 	TCP_INIT_CWND = 10,
 };

@@ -243,6 +243,14 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 	return 2; /* as without a congestion control's wish */
 }
 
+SEC("struct_ops")
+__u32 BPF_PROG(unruffled_sndbuf, struct sock *sk)
+{
+	struct connection *c = connection(sk);
+
+	return c ? buffer_windows(tcp_sk(sk), c) : 2;
+}
+
 SEC(".struct_ops.link")
 struct tcp_congestion_ops unruffled = {
 	.init = (void *)unruffled_init,
@@ -252,6 +260,7 @@ struct tcp_congestion_ops unruffled = {
 	.undo_cwnd = (void *)unruffled_undo,
 	.cwnd_event = (void *)unruffled_event,
 	.cong_control = (void *)unruffled_control,
+	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,
 	.name = "unruffled",
 };

@@ -86,7 +86,8 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c)
 
 	c->counters.restored++;
 	c->cwnd = max(c->cwnd, v->window);
-	c->ssthresh = max(c->ssthresh, v->ssthresh);
+	/* A slow start that was left because the delay rose is not begun again. */
+	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(v->ssthresh, c->cwnd) : v->ssthresh);
 	/* Nothing of this window is answered for, and what else it lost counts anew. */
 	c->covered = tp->snd_una;
 }

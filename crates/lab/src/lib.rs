@@ -6,6 +6,7 @@ pub mod claims;
 pub mod compare;
 pub mod error;
 pub mod experiment;
+pub mod gallery;
 mod groups;
 pub mod metric;
 pub mod record;

@@ -55,7 +55,7 @@ pub enum Unit {
 /// One number of a run: use [`of`](Self::of) to take it from a [`Row`].
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name in JSON and CSV, which never changes.
+    /// Its name in JSON and CSV; it never changes.
     pub name: &'static str,
     /// Its heading on a terminal of 80 columns.
     pub short: &'static str,
@@ -122,6 +122,28 @@ macro_rules! count {
     };
 }
 
+/// A number that every sender has.
+const fn number(
+    name: &'static str,
+    short: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    get: fn(&Row) -> f64,
+) -> Metric {
+    Metric { name, short, heading, unit, source: Source::Number(get) }
+}
+
+/// A number that some senders do not have.
+const fn optional(
+    name: &'static str,
+    short: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    get: fn(&Row) -> Option<f64>,
+) -> Metric {
+    Metric { name, short, heading, unit, source: Source::Optional(get) }
+}
+
 const fn tcp(name: &'static str) -> Counter {
     ("Tcp", name)
 }
@@ -131,25 +153,15 @@ const fn ext(name: &'static str) -> Counter {
 }
 
 /// Measured time: the run without its warm-up.
-pub const DURATION: Metric = Metric {
-    name: "duration_s",
-    short: "s",
-    heading: "Measured time, s",
-    unit: Unit::Seconds,
-    source: Source::Number(|row| row.flow.duration_s),
-};
+pub const DURATION: Metric =
+    number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
 
 /// Segments that reached the receiving application in order, once each.
 pub const DELIVERED: Metric = count!(delivered_segments, "delivered", "Segments delivered", []);
 
 /// Payload delivered in order over the measured time.
-pub const GOODPUT: Metric = Metric {
-    name: "goodput_bps",
-    short: "Mb/s",
-    heading: "Goodput, Mb/s",
-    unit: Unit::BitsPerSecond,
-    source: Source::Number(|row| row.flow.goodput_bps),
-};
+pub const GOODPUT: Metric =
+    number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
 
 /// Data segments sent, retransmissions included.
 pub const SENT: Metric = count!(sent_segments, "sent", "Segments sent", [tcp("OutSegs")]);
@@ -168,8 +180,8 @@ pub const FAST_RETRANSMITS: Metric = count!(
 /// Those of which every retransmission proved spurious; a kernel's are those that it undid.
 pub const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
     false_fast_retransmits,
-    "false",
-    "of\u{a0}these false",
+    "spurious",
+    "of\u{a0}these spurious",
     [ext("TCPFullUndo"), ext("TCPPartialUndo"), ext("TCPDSACKUndo")]
 );
 
@@ -178,34 +190,23 @@ pub const TIMEOUTS: Metric = count!(timeouts, "timeouts", "Timeouts", [ext("TCPT
 
 /// Those of which every retransmission proved spurious.
 pub const SPURIOUS_TIMEOUTS: Metric =
-    count!(false_timeouts, "false RTO", "of\u{a0}these false", [ext("TCPLossUndo")]);
+    count!(false_timeouts, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
 
 /// Mean over time of the duplicate threshold; none for senders that work in time alone.
-pub const DUPTHRESH: Metric = Metric {
-    name: "dupthresh_mean",
-    short: "dupthresh",
-    heading: "Mean dupthresh",
-    unit: Unit::Segments,
-    source: Source::Optional(|row| row.flow.dupthresh_mean),
-};
+pub const DUPTHRESH: Metric =
+    optional("dupthresh_mean", "dupthresh", "Mean dupthresh", Unit::Segments, |row| {
+        row.flow.dupthresh_mean
+    });
 
 /// Packets that the path dropped, as a share of those sent.
-pub const LOSS_RATE: Metric = Metric {
-    name: "loss_rate",
-    short: "lost %",
-    heading: "Lost,\u{a0}%",
-    unit: Unit::Share,
-    source: Source::Number(|row| row.loss_rate),
-};
+pub const LOSS_RATE: Metric =
+    number("loss_rate", "lost %", "Lost,\u{a0}%", Unit::Share, |row| row.loss_rate);
 
 /// Packets that arrived behind a later one, as a share of those that arrived.
-pub const OUT_OF_ORDER_RATE: Metric = Metric {
-    name: "out_of_order_rate",
-    short: "late %",
-    heading: "Out of order,\u{a0}%",
-    unit: Unit::Share,
-    source: Source::Number(|row| row.out_of_order_rate),
-};
+pub const OUT_OF_ORDER_RATE: Metric =
+    number("out_of_order_rate", "late %", "Out of order,\u{a0}%", Unit::Share, |row| {
+        row.out_of_order_rate
+    });
 
 /// Holes that closed by late arrival, as the sender measured them.
 pub const REORDERING_EVENTS: Metric = count!(
@@ -215,27 +216,19 @@ pub const REORDERING_EVENTS: Metric = count!(
     [ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")]
 );
 
-/// Mean over time of the congestion window; none where nobody can see it.
-pub const CWND: Metric = Metric {
-    name: "cwnd_mean",
-    short: "cwnd",
-    heading: "Mean congestion window",
-    unit: Unit::Segments,
-    source: Source::Optional(|row| row.flow.cwnd_mean),
-};
+/// Mean over time of the congestion window; none where it cannot be seen.
+pub const CWND: Metric =
+    optional("cwnd_mean", "cwnd", "Mean congestion window", Unit::Segments, |row| {
+        row.flow.cwnd_mean
+    });
 
 /// Tail loss probes sent.
 pub const LOSS_PROBES: Metric =
     count!(loss_probes, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
 
 /// The FA ratio at the end of the run (RR-TCP only).
-pub const FA_RATIO: Metric = Metric {
-    name: "fa_ratio",
-    short: "FA %",
-    heading: "FA ratio,\u{a0}%",
-    unit: Unit::Share,
-    source: Source::Optional(|row| row.flow.fa_ratio),
-};
+pub const FA_RATIO: Metric =
+    optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.fa_ratio);
 
 /// Segments that the receiver reported by DSACK as having come before.
 pub const DSACKS: Metric =

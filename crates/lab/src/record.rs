@@ -52,7 +52,7 @@ impl Serialize for Row {
     }
 }
 
-/// A time in which something befalls the path.
+/// A time in which an impairment is at work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     /// What, in a few words.
@@ -105,7 +105,7 @@ pub struct Comparison {
     pub scenario_toml: String,
     /// `(what, value)`: the path in words, for the report's head.
     pub facts: Vec<(String, String)>,
-    /// Times in which the path is another than at its best, if it is not the same all along.
+    /// Times in which impairments are at work, where they are so for a time only.
     pub episodes: Vec<Episode>,
     /// Goodput of `sack` over the same path without impairments, in bits per second.
     pub undisturbed_bps: f64,

@@ -102,7 +102,7 @@ const WIRE: &[Column] = &[
     mean(metric::DSACKS),
     mean(metric::REORDERING_EVENTS),
     Column { short: "fast", ..FAST },
-    SPURIOUS,
+    Column { short: "spur.", ..SPURIOUS },
     Column { short: "RTO", ..TIMEOUTS },
 ];
 

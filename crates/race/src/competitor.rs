@@ -7,7 +7,7 @@ use unruffled_tcp::Variant;
 
 use crate::Error;
 
-/// The congestion controls that are asked for if nobody says which.
+/// The congestion controls that take part by default.
 const USUAL: [&str; 3] = ["cubic", "reno", "bbr"];
 
 /// A sender.
@@ -52,7 +52,7 @@ impl Competitor {
     }
 
     /// Whether it is the congestion control of `unruffled attach`.
-    pub(crate) fn is_loaded(&self) -> bool {
+    pub fn is_loaded(&self) -> bool {
         matches!(self, Self::Kernel(control) if control == NAME)
     }
 

@@ -47,7 +47,7 @@ pub(crate) enum Account {
 
 /// A transfer that took place.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Transferred {
     pub(crate) received: Received,
     pub(crate) account: Account,
     /// What the row is of.
@@ -57,7 +57,7 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
 }
 
-impl Outcome {
+impl Transferred {
     /// The row and the trace; what the path did to packets is not in them yet.
     pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
         let Self { received, account, name, seed, seconds } = self;

@@ -34,7 +34,7 @@ use challenge::ChallengeLimit;
 use handshake::Handshake;
 use idle::Idle;
 use path_mtu::TIMESTAMPS;
-use timers::{Timer, Timers};
+use timers::{ConnectionTimer, ConnectionTimers};
 use timestamps::Clock;
 
 pub use passive::syn_ack;
@@ -97,7 +97,7 @@ pub struct Connection {
     /// Largest segment by the peer's and the path's bounds, counted as [`Config::mss`] is.
     max_segment: u32,
     handshake: Handshake,
-    timers: Timers,
+    timers: ConnectionTimers,
     idle: Idle,
     challenges: ChallengeLimit,
     unreachable: Option<Unreachable>,
@@ -137,7 +137,7 @@ impl Connection {
             last_window: 0,
             max_segment: config.mss,
             handshake: Handshake::default(),
-            timers: Timers::new(),
+            timers: ConnectionTimers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
             unreachable: None,
@@ -240,13 +240,13 @@ impl Connection {
     }
 
     /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
-    /// 6691): what arrives with more is several that somebody has joined.
+    /// 6691): what arrives with more is several that were joined on the way.
     pub fn max_arriving_payload(&self) -> u32 {
         let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
         self.config.mss.saturating_sub(options).max(1)
     }
 
-    // Timers.
+    // ConnectionTimers.
 
     /// When [`Connection::handle_timeout`] is to be called, unless something happens before.
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -265,21 +265,21 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        if self.timers.expired(Timer::TimeWait, now) {
+        if self.timers.expired(ConnectionTimer::TimeWait, now) {
             self.close();
             return;
         }
-        if self.timers.expired(Timer::GiveUp, now) {
+        if self.timers.expired(ConnectionTimer::GiveUp, now) {
             self.give_up();
             return;
         }
-        if self.timers.expired(Timer::Handshake, now) {
+        if self.timers.expired(ConnectionTimer::Handshake, now) {
             self.on_handshake_timer();
         }
-        if self.timers.expired(Timer::Persist, now) {
+        if self.timers.expired(ConnectionTimer::Persist, now) {
             self.on_persist_timer();
         }
-        if self.timers.expired(Timer::KeepAlive, now) {
+        if self.timers.expired(ConnectionTimer::KeepAlive, now) {
             self.on_keep_alive_timer(now);
         }
         if self.state == State::Closed {

@@ -2,7 +2,7 @@
 //!
 //! No sockets, no clock, no threads, no logging: `now` is always an argument, segments are values,
 //! and what happens inside is told to an [`Observer`]. The simulator and the wire run this same
-//! code. A sender is made of parts (loss detection, response to needless retransmissions, timer,
+//! code. A sender is made of parts (loss detection, response to spurious retransmissions, timer,
 //! limited transmit, congestion control); a [`Variant`] is a row in a table that names them.
 //!
 //! A [`Connection`] is one end. Its documentation says in which order it is called; here two of them

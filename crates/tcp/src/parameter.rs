@@ -5,7 +5,7 @@ use core::fmt;
 
 use unruffled_units::{Duration, parse_duration, parse_fraction};
 
-/// What a parameter is measured in.
+/// What a parameter or a [`Variable`](crate::Variable) is measured in. Use it to print values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share, written "90 %"; kept as 0…1.

@@ -57,7 +57,7 @@ impl Variable {
     }
 }
 
-/// A kind of part, as the tables of senders and parts name it: what can be set, and how a part of
+/// A kind of part, as the tables of senders and parts name it: its parameters, and how a part of
 /// this kind is made.
 pub(crate) struct Kind<T: 'static> {
     /// Its name.

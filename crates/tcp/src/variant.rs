@@ -126,7 +126,7 @@ impl Variant {
         self.with_own(name)
     }
 
-    /// A part of somebody's own takes the place of the row's: its parameters go.
+    /// A part from outside takes the place of the row's: its parameters go.
     fn with_own(self, part: &'static str) -> Result<Self, VariantError> {
         let Self { name, row, mut added, parameters, values, .. } = self;
         let name = format!("{name}+{part}");

@@ -3,8 +3,8 @@
 
 use unruffled_units::Instant;
 
-use super::path_mtu::LEAST_MSS;
-use super::timers::Timer;
+use super::path_mtu::MIN_MSS;
+use super::timers::ConnectionTimer;
 use super::{Connection, Error, State, ignore, reset_for};
 use crate::SeqNr;
 use crate::observer::{Ignored, Observer};
@@ -152,7 +152,7 @@ impl Connection {
             self.sender.after_lost_syn();
         }
         self.handshake.due = false;
-        self.timers.stop(Timer::Handshake);
+        self.timers.stop(ConnectionTimer::Handshake);
         self.answered(now);
         if !self.sack {
             self.sender.without_sack(now);
@@ -163,7 +163,7 @@ impl Connection {
         }
         let peer_mss = self.handshake.peer_mss.map(u32::from);
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
-            self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
+            self.max_segment = self.max_segment.min(mss.max(MIN_MSS));
         }
         self.sender.stream.set_mss(self.payload(0));
         let window = if segment.flags.syn {
@@ -192,8 +192,8 @@ impl Connection {
         self.state = State::Listen;
         self.sack = self.sack_offered;
         self.handshake = Handshake::default();
-        self.timers.stop(Timer::Handshake);
-        self.timers.stop(Timer::GiveUp);
+        self.timers.stop(ConnectionTimer::Handshake);
+        self.timers.stop(ConnectionTimer::GiveUp);
         self.clock = super::Clock::new(&self.config);
         // Nothing has arrived: what was agreed on is forgotten, the scale among it.
         self.receiver = super::Receiver::of(&self.config);
@@ -202,7 +202,7 @@ impl Connection {
     /// The SYN, or the SYN-ACK.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         self.handshake.first.get_or_insert(now);
-        self.timers.set(Timer::Handshake, now + self.sender.rto());
+        self.timers.set(ConnectionTimer::Handshake, now + self.sender.rto());
         self.expect_answer(now);
         let answering = self.state == State::SynReceived;
         let offers_scale = !answering || self.handshake.scale_offered.is_some();

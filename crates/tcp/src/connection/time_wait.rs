@@ -20,7 +20,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// Answers to segments that carry nothing are at least this far apart.
 const APART: Duration = Duration::from_millis(500);
 
-/// A connection in TIME-WAIT.
+/// A connection in TIME-WAIT. Use it in place of a [`Connection`] that has got there, which is much
+/// larger.
 #[derive(Clone, Debug)]
 pub struct TimeWait {
     /// SND.NXT and RCV.NXT.
@@ -36,7 +37,7 @@ pub struct TimeWait {
     answered: Option<Instant>,
 }
 
-/// What becomes of a segment in TIME-WAIT.
+/// What becomes of a segment in TIME-WAIT: what the driver does with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is dropped.

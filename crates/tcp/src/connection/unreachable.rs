@@ -8,7 +8,7 @@ use super::{Connection, Error, State, ignore};
 use crate::SeqNr;
 use crate::observer::{Event, Ignored, Observer};
 
-/// What could not be reached.
+/// What could not be reached. A driver reads it from ICMP, for [`Connection::handle_unreachable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unreachable {
     /// A network or a host, or the way there: it may be back soon ("soft": ICMP codes 0, 1 and 5 to

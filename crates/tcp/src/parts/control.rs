@@ -15,7 +15,8 @@ use crate::parts::Variable;
 /// A congestion control of any kind.
 pub(crate) type Control = Box<dyn CongestionControl>;
 
-/// The congestion window and the slow-start threshold, in segments.
+/// The congestion window and the slow-start threshold, in segments. Ask
+/// [`Connection::window`](crate::Connection::window) for a sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// cwnd.
@@ -31,7 +32,7 @@ impl Window {
     }
 }
 
-/// What congestion controls see of the sender.
+/// What congestion controls see of the sender. Use it in a [`CongestionControl`]'s methods.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// The time.

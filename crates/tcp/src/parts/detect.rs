@@ -1,8 +1,8 @@
 //! Loss detection: is this hole a loss, or is its segment late?
 //!
 //! A detector learns from *facts* (what an acknowledgement delivered, how long a reordering was, a
-//! retransmission that proved needless) and answers with a [`Rule`], a plain value that says which
-//! holes count as lost; the scoreboard applies it. One file per published algorithm.
+//! retransmission that proved spurious) and answers with a [`Rule`], a plain value that says which
+//! holes are lost; the scoreboard applies it. One file per published algorithm.
 
 pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
@@ -11,6 +11,7 @@ mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
 mod fixtures;
+mod lateness;
 pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;
@@ -19,6 +20,7 @@ pub(crate) mod rr;
 mod rr_costs;
 mod rr_history;
 pub(crate) mod td_fr;
+pub(crate) mod unruffled;
 
 use std::borrow::Cow;
 
@@ -29,7 +31,16 @@ use crate::parts::Variable;
 /// A detector of any kind.
 pub(crate) type Detector = Box<dyn LossDetector>;
 
-/// Which holes count as lost now. The parts add up: a hole that any of them names is lost.
+/// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
+/// them is lost.
+///
+/// ```
+/// use unruffled_tcp::detect::Rule;
+///
+/// // Five segments SACKed above it, or ten behind the highest.
+/// let rule = Rule { distance: Some(10), ..Rule::dupthresh(5) };
+/// assert_eq!(rule.dupthresh, Some(5));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rule {
     /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
@@ -41,6 +52,11 @@ pub struct Rule {
     pub overdue: Option<Overdue>,
     /// The first hole is lost at this time, if it is still open then.
     pub first_hole_due: Option<Instant>,
+    /// What is lost is resent but reduces the window only when nothing is known of it this long
+    /// after its transmission. None: it reduces the window at once. For detectors that [doubt] only.
+    ///
+    /// [doubt]: LossDetector::doubts
+    pub proof: Option<Duration>,
 }
 
 impl Rule {
@@ -60,7 +76,7 @@ pub struct Overdue {
     pub eager: bool,
 }
 
-/// The sender's state as detectors see it. Windows in segments.
+/// The sender's state as detectors see it. Windows in segments. Use it in a [`LossDetector`]'s methods.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// The time.
@@ -77,7 +93,7 @@ pub struct View {
     pub srtt: Option<Duration>,
     /// The last round-trip time measured.
     pub latest_rtt: Option<Duration>,
-    /// Least round-trip time of late.
+    /// Minimum round-trip time of late.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, without backoff.
     pub rto: Duration,
@@ -89,7 +105,7 @@ pub struct View {
     pub nxt: u64,
 }
 
-/// What one acknowledgement said, beyond the scoreboard.
+/// What one acknowledgement said, beyond the scoreboard. A detector hears it in [`LossDetector::on_ack`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckFacts {
     /// Segments newly delivered, cumulatively or selectively.
@@ -106,30 +122,33 @@ pub struct AckFacts {
     pub latest_sent: Option<Instant>,
 }
 
-/// One hole that closed because its segment was late.
+/// One hole that closed because its segment was late. A detector hears it in
+/// [`LossDetector::on_reordering`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
     /// How far the highest delivered segment was ahead of it, in segments.
     pub length: u32,
     /// From the delivery of that highest segment to that of the late one.
     pub delay: Duration,
-    /// A DSACK reported it: the segment had been retransmitted, needlessly.
+    /// A DSACK reported it: the segment had been retransmitted, spuriously.
     pub by_dsack: bool,
 }
 
-/// A fast retransmit that proved false: every retransmission under it was needless.
+/// A fast retransmit that proved spurious: every retransmission under it was. A detector hears it in
+/// [`LossDetector::on_spurious_fast_retransmit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FalseFastRetransmit {
+pub struct SpuriousFastRetransmit {
     /// From its beginning to the DSACK that told.
     pub lasted: Duration,
-    /// The congestion window before it, or before an earlier false one that it overlapped: the one
+    /// The congestion window before it, or before an earlier spurious one that it overlapped: the one
     /// that comes back.
     pub window: f64,
     /// Reordering length of the segment that the last DSACK reported, if it could be measured.
     pub length: Option<u32>,
 }
 
-/// A period without sending because limited transmit had reached its bound.
+/// A period without sending because limited transmit had reached its bound. A detector hears it in
+/// [`LossDetector::on_idle`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Idle {
     /// How long it was.
@@ -148,12 +167,33 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// What it does, in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Which holes count as lost now.
+    /// Which holes are deemed lost now.
     fn rule(&self, view: &View) -> Rule;
 
     /// The duplicate threshold in force, in segments, for those that have one.
     fn dupthresh(&self) -> Option<u32> {
         None
+    }
+
+    /// The share of the window that is proof of a loss when it is suspected at a time, for detectors
+    /// whose rules tell suspicion from proof.
+    fn doubts(&self) -> Option<f64> {
+        None
+    }
+
+    /// A segment sent at `sent` arrived by its first transmission. Those that doubt are told, before
+    /// [`Self::on_ack`].
+    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+
+    /// A transmission that was resent on suspicion was lost, for all that is known.
+    fn on_proof(&mut self) {}
+
+    /// Such a transmission was not lost after all.
+    fn on_disproof(&mut self) {}
+
+    /// How many of the segments in flight are usually late at a time.
+    fn usual_holes(&self, _view: &View) -> f64 {
+        0.0
     }
 
     /// An acknowledgement was read into the scoreboard.
@@ -168,8 +208,8 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// Recovery, from fast retransmit or timeout, came to its end.
     fn on_recovery_end(&mut self, _view: &View) {}
 
-    /// A fast retransmit proved false.
-    fn on_false_fast_retransmit(&mut self, _found: FalseFastRetransmit, _view: &View) {}
+    /// A fast retransmit proved spurious.
+    fn on_spurious_fast_retransmit(&mut self, _found: SpuriousFastRetransmit, _view: &View) {}
 
     /// The retransmission timer expired; `first` unless it did so before for the same data.
     fn on_timeout(&mut self, _first: bool, _view: &View) {}

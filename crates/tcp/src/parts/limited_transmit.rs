@@ -93,8 +93,8 @@ pub(crate) enum AnyLimitedTransmit {
     Rfc3042(rfc3042::Rfc3042),
     EveryOther(every_other::EveryOther),
     Windows(windows::Windows),
-    Ncr(ncr::Ncr),
-    Dcr(dcr::Dcr),
+    Ncr(ncr::ExtendedLimitedTransmit),
+    Dcr(dcr::DelayedGrowth),
 }
 
 macro_rules! each {

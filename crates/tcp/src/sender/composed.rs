@@ -7,12 +7,14 @@
 //! detector learns from them; then recovery starts, goes on or ends, and the window grows.
 
 mod counted_pipe;
+mod doubt;
 mod fast_recovery;
 mod policy;
 mod prr;
 mod recovery;
 mod round_trips;
 mod spurious;
+mod suspicion;
 mod tail_loss_probe;
 mod timeout;
 mod transmit;
@@ -22,6 +24,7 @@ mod waiting_tests;
 use unruffled_units::{Duration, Instant};
 
 pub use counted_pipe::Pipe;
+use doubt::Doubt;
 pub use fast_recovery::FastRecovery;
 use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
@@ -53,6 +56,8 @@ pub(crate) struct Composed {
     responses: Responses,
     round_trips: RoundTrips,
     recovery: Recovery,
+    /// What was resent on suspicion, for detectors that doubt.
+    doubt: Option<Box<Doubt>>,
     probe: TailLossProbe,
     timers: SenderTimers,
     /// The time limit of the last rule applied, for observers.
@@ -61,10 +66,12 @@ pub(crate) struct Composed {
 
 impl Composed {
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
+        let detector = (parts.detector)(config);
         Self {
             policy: Policy::new(config, parts),
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
-            detector: (parts.detector)(config),
+            doubt: detector.doubts().map(|many| Box::new(Doubt::new(many))),
+            detector,
             control: (parts.control)(config),
             limited_transmit: (parts.limited_transmit)(config),
             responses: Responses::new(config, parts),
@@ -87,6 +94,7 @@ impl Composed {
         let rule = self.detector.rule(&self.view(stream, now));
         if rule.overdue.is_some() || rule.distance.is_some() {
             self.detector = Box::new(Fixed::standard());
+            self.doubt = None;
             self.policy.probes = false;
             self.policy.reduction = Reduction::AtOnce;
         }
@@ -145,7 +153,16 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let read = stream.acknowledge(ack, now, |_| ());
+        let pipe_before = stream.board.outstanding() - stream.board.sacked();
+        let (detector, doubt) = (&mut self.detector, &mut self.doubt);
+        let read = stream.acknowledge(ack, now, |arrival| {
+            if let Some(doubt) = doubt {
+                doubt.on_arrival(&arrival);
+                if let Some(sent) = arrival.original {
+                    detector.on_arrival(sent, now);
+                }
+            }
+        });
         let Reading { delivery, advanced, flight_before, .. } = read;
         let arrived = self.count_dupacks(stream, ack, &read);
         self.measure_rtt(stream, ack, &read, now);
@@ -154,12 +171,13 @@ impl Composed {
             self.detector.on_reordering(sample, &self.view(stream, now));
         }
         self.tell_detector(stream, ack, &read, now);
+        self.disprove_arrived(stream, now, observer);
         if arrived > 0 {
             let flow = self.flow(stream, now);
             self.control.on_delivered(arrived, &flow);
         }
         self.heed_dsack(stream, ack, &read, now, observer);
-        stream.retransmissions.expire(now, self.round_trips.rto.base() * 2);
+        stream.retransmissions.expire(now, self.dsack_horizon());
 
         let phase_before = self.recovery.phase;
         self.recovery.counted_pipe.on_ack(advanced);
@@ -167,6 +185,7 @@ impl Composed {
         if advanced {
             self.on_progress(stream, now, observer);
         }
+        self.end_round(stream, delivery.latest_sent, now, observer);
         if self.recovery.phase == Phase::Open {
             let sack = !ack.blocks.is_empty();
             let flight = stream.board.outstanding();
@@ -177,12 +196,17 @@ impl Composed {
             self.on_ack_of_probe(stream, ack, now);
         }
         let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
-        let may_grow = advanced && !reversed && self.grows_after(phase_before);
-        self.grow_and_wait(stream, ack, &read, may_grow, now);
+        if self.doubting() {
+            let open = phase_before == Phase::Open;
+            self.grow_by_delivery(stream, &delivery, pipe_before, open, now);
+        } else {
+            let may_grow = advanced && !reversed && self.grows_after(phase_before);
+            self.grow_and_wait(stream, ack, &read, may_grow, now);
+        }
         if matches!(self.recovery.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(stream, &delivery, advanced && !newly_lost);
         }
-        self.rearm_after_ack(stream, advanced, now);
+        self.rearm_after_ack(stream, advanced, delivery.segments > 0, now);
         let Window { cwnd, ssthresh } = self.window;
         let dupthresh = self.detector.dupthresh();
         let (una, srtt, patience) = (stream.una(), self.srtt(), self.patience);
@@ -283,6 +307,13 @@ impl Composed {
         }
     }
 
+    fn renumber(&mut self, numbers: &Renumbered) {
+        self.recovery.renumber(numbers);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.renumber(numbers);
+        }
+    }
+
     /// `ratio` segments fit into one of before: the window stays, in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
@@ -292,7 +323,7 @@ impl Composed {
     /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but
     /// the window is filled again by slow start.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
-        self.recovery.renumber(numbers);
+        self.renumber(numbers);
         stream.retransmissions.begin(Cause::Timeout, self.window, now);
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;

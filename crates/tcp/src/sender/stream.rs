@@ -11,10 +11,10 @@ mod time_order;
 
 use unruffled_units::{Duration, Instant};
 
-pub(crate) use facts::{Lengths, Reading};
+pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
 pub use retransmissions::Cause;
-pub(crate) use retransmissions::Reverted;
+pub(crate) use retransmissions::SpuriousReduction;
 pub(crate) use scoreboard::{Delivery, Renumbered};
 
 use crate::Config;
@@ -151,12 +151,18 @@ impl Stream {
         self.transmission(offset, len as u32, None)
     }
 
-    /// Segment `number` leaves again.
-    pub(super) fn retransmit(&mut self, number: SegNo, cause: Cause, now: Instant) -> Transmission {
+    /// Segment `number` leaves again; `alone` if that says nothing of a reduction of the window.
+    pub(super) fn retransmit(
+        &mut self,
+        number: SegNo,
+        cause: Cause,
+        alone: bool,
+        now: Instant,
+    ) -> Transmission {
         let entry = self.board.entry(number);
         let (offset, len, sent) = (entry.start, entry.len, entry.sent);
         let range = (offset, offset + u64::from(len));
-        self.retransmissions.on_retransmit(number, range, sent, cause == Cause::Probe, now);
+        self.retransmissions.on_retransmit(number, range, sent, alone, now);
         self.board.retransmit(number, now);
         self.last_sent = Some(now);
         self.transmission(offset, len, Some(cause))

@@ -108,7 +108,7 @@ impl TcpPr {
         observer: &mut impl Observer,
     ) {
         let tables = &mut self.tables;
-        let read = stream.acknowledge(ack, now, |number| tables.on_covered(number));
+        let read = stream.acknowledge(ack, now, |arrival| tables.on_covered(arrival.number));
         tables.forget_below(stream.board.first());
         tables.on_ack(now);
         stream.measure_reordering(ack, &read, now, observer);
@@ -187,7 +187,7 @@ impl TcpPr {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            return Some((number, stream.retransmit(number, cause, now)));
+            return Some((number, stream.retransmit(number, cause, cause == Cause::Probe, now)));
         }
         let number = stream.board.end();
         let len = stream.next_new()?;

@@ -20,6 +20,7 @@ pub struct Row {
 }
 
 /// Of what a sender is made.
+#[expect(clippy::large_enum_variant, reason = "rows are constants, none is moved")]
 pub(super) enum MadeOf {
     /// Parts.
     Kinds(Kinds),

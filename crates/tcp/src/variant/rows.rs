@@ -9,6 +9,7 @@ use crate::parts::detect::fixed::FIXED;
 use crate::parts::detect::linux_reordering::LINUX_REORDERING;
 use crate::parts::detect::quic::QUIC;
 use crate::parts::detect::td_fr::TD_FR;
+use crate::parts::detect::unruffled::UNRUFFLED;
 use crate::parts::detect::{blanton_allman, ncr, rack, rr};
 use crate::parts::limited_transmit::dcr::DCR;
 use crate::parts::limited_transmit::every_other::EVERY_OTHER;
@@ -237,5 +238,11 @@ pub const ROWS: &[Row] = &[
         "three packets behind, or 9/8 of a round trip old, as QUIC",
         "RFC 9002, section 6.1",
         Kinds { detector: QUIC, limited_transmit: UNLIMITED, probes: true, ..SACK },
+    ),
+    Row::composed(
+        "unruffled",
+        "resends on suspicion, slows down on proof: two waits from the latenesses seen",
+        "docs/senders/unruffled.md",
+        Kinds { detector: UNRUFFLED, ..RACK },
     ),
 ];

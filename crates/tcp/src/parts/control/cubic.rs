@@ -36,7 +36,7 @@ settings! {
 pub(crate) const CUBIC: Kind<Control> =
     kind!("cubic", Settings, |settings, _| Box::new(Cubic::new(settings.c, settings.beta)));
 
-/// Reductions that may still prove needless, as many as the sender keeps.
+/// Reductions that may still prove spurious, as many as the sender keeps.
 const UNDOABLE: usize = 8;
 
 /// The variables of section 4.1.2 that section 4.9.2 saves. Windows in segments, times in seconds.

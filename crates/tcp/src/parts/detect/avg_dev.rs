@@ -1,11 +1,14 @@
 //! AVG-DEV (K.-C. Leung, C. Ma, "Enhancing TCP performance to persistent packet reordering", 2005):
-//! the duplicate threshold is an average of the reordering lengths of false fast retransmits and a
+//! the duplicate threshold is an average of the reordering lengths of spurious fast retransmits and a
 //! share of their mean deviation, bounded so that it should cause no timeout; a timeout lets it decay.
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{Detector, FalseFastRetransmit, LossDetector, Reordering, Rule, View};
+use super::{Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View};
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, kind};
 
@@ -26,7 +29,7 @@ settings! {
         samples: Samples = Parameter::choice(
             "samples",
             Samples::NAMES,
-            "which reordering lengths count: one of each false fast retransmit, those that DSACKs \
+            "which reordering lengths count: one of each spurious fast retransmit, those that DSACKs \
              report, or all",
             "AVG-DEV, section III-D; abstract; figure 1",
         ),
@@ -53,7 +56,7 @@ choice! {
     /// Which reordering lengths count.
     Samples {
         /// One "when detecting a false fast retransmission" (section III-D).
-        FalseFastRetransmits = "false-fast-retransmit",
+        SpuriousFastRetransmits = "false-fast-retransmit",
         /// Those "reported by a TCP receiver with the duplicate selective acknowledgement (DSACK)
         /// extension" (abstract).
         ByDsack = "dsack",
@@ -108,7 +111,7 @@ impl AvgDev {
     /// Equation (11). It is zero or less whenever RTO/RTT is below 2/γ, about 2.86: then no threshold
     /// avoids the timeout by this reckoning, and the bound says nothing. It says nothing either where
     /// a segment was late by more than it: there a threshold as low as the bound is known to cause
-    /// false fast retransmits. Held whatever comes, it would make one of every longer reordering in
+    /// spurious fast retransmits. Held whatever comes, it would make one of every longer reordering in
     /// figures 3 to 8 from f = 1.2 to 1.7, where it is below one window, against what they show.
     fn dupthresh_ubf(&self, view: &View) -> Option<u32> {
         let rtt = view.srtt.filter(|rtt| rtt.as_nanos() > 0)?;
@@ -155,14 +158,14 @@ fn whole(x: f64) -> f64 {
 
 impl LossDetector for AvgDev {
     fn about(&self) -> Cow<'static, str> {
-        "dupthresh from average and mean deviation of false fast retransmits' lengths".into()
+        "dupthresh from average and mean deviation of spurious fast retransmits' lengths".into()
     }
 
     fn rule(&self, _view: &View) -> Rule {
         // Figure 1: "if k > dupthresh". Section IV-D says "when dupthresh duplicate ACKs have
         // [been] received", and (5) to (11) take dupthresh for m, the number that have. The figure
         // is followed: by the other reading, a path on which all late segments are late by N would
-        // make every single one a false fast retransmit. It costs one T_int more than (5), within
+        // make every single one a spurious fast retransmit. It costs one T_int more than (5), within
         // the margin that γ leaves. Before the first reordering event the algorithm has set nothing,
         // and the standard's 3 holds.
         match self.lengths {
@@ -182,15 +185,15 @@ impl LossDetector for AvgDev {
         let counts = match self.settings.samples {
             Samples::All => true,
             Samples::ByDsack => sample.by_dsack,
-            Samples::FalseFastRetransmits => false,
+            Samples::SpuriousFastRetransmits => false,
         };
         if counts {
             self.sample(sample.length, view);
         }
     }
 
-    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
-        if self.settings.samples == Samples::FalseFastRetransmits {
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
+        if self.settings.samples == Samples::SpuriousFastRetransmits {
             found.length.iter().for_each(|&length| self.sample(length, view));
         }
     }
@@ -206,200 +209,5 @@ impl LossDetector for AvgDev {
             *mdev *= self.settings.c2;
         }
         self.set_dupthresh(view);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixtures::{detector, found_false, late, ms, view};
-    use super::*;
-    use crate::variant::Variant;
-
-    /// At cwnd 50 and RTO/RTT = 10, (11) gives (0.7·10 − 2)·50 = 250: out of the way.
-    fn after(lengths: &[u32]) -> Box<dyn LossDetector> {
-        let mut detector = detector("avg-dev");
-        for &length in lengths {
-            detector.on_false_fast_retransmit(found_false(length), &view(0));
-        }
-        detector
-    }
-
-    #[test]
-    fn the_threshold_follows_average_and_deviation() {
-        let mut detector = detector("avg-dev");
-        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(3), "the standard's, to begin with");
-        let table = [
-            // avg 10, mdev 0: 10.
-            (10, 10),
-            // err |20 − 10| = 10; avg 0.3·20 + 0.7·10 = 13, mdev 0.3·10 = 3: ⌊13 + 0.9⌋.
-            (20, 13),
-            // err |4 − 13| = 9; avg 1.2 + 9.1 = 10.3, mdev 2.7 + 2.1 = 4.8: ⌊10.3 + 1.44⌋.
-            (4, 11),
-            // err |30 − 10.3| = 19.7; avg 9 + 7.21 = 16.21, mdev 5.91 + 3.36 = 9.27: ⌊16.21 + 2.781⌋.
-            (30, 18),
-            // err |1 − 16.21| = 15.21; avg 0.3 + 11.347 = 11.647, mdev 4.563 + 6.489 = 11.052:
-            // ⌊11.647 + 3.3156⌋.
-            (1, 14),
-        ];
-        for (length, want) in table {
-            detector.on_false_fast_retransmit(found_false(length), &view(0));
-            assert_eq!(detector.dupthresh(), Some(want), "after {length}");
-            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want + 1), "k > dupthresh");
-        }
-    }
-
-    #[test]
-    fn lengths_that_never_vary_cause_no_false_fast_retransmit() {
-        let detector = after(&[12; 20]);
-        // 12 duplicates come before the late segment does.
-        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(13));
-    }
-
-    #[test]
-    fn it_falls_no_lower_than_three() {
-        // avg 2: ⌊2⌋, but at least 3.
-        assert_eq!(after(&[2]).dupthresh(), Some(3));
-        // 10, 1, 1, … towards 1.
-        let mut lengths = vec![10];
-        lengths.resize(30, 1);
-        assert_eq!(after(&lengths).dupthresh(), Some(3));
-    }
-
-    /// RTO/RTT = 3 at cwnd 50: (0.7·3 − 2)·50 = 5.
-    fn tight() -> View {
-        View { rto: ms(300), ..view(0) }
-    }
-
-    fn bounded_always() -> Box<dyn LossDetector> {
-        let mut sender = Variant::named("avg-dev").expect("a sender");
-        sender.set("bound", "always").expect("a choice");
-        sender.detector()
-    }
-
-    #[test]
-    fn a_recovery_must_fit_into_the_timeout() {
-        let mut detector = bounded_always();
-        detector.on_false_fast_retransmit(found_false(10), &tight());
-        assert_eq!(detector.dupthresh(), Some(5));
-        // RTO/RTT = 2.8: −2 < 0, so the bound is none.
-        let hopeless = View { rto: ms(280), ..view(0) };
-        detector.on_false_fast_retransmit(found_false(10), &hopeless);
-        assert_eq!(detector.dupthresh(), Some(10));
-        // cwnd 20: (2.1 − 2)·20 = 2, but at least 3.
-        detector.on_false_fast_retransmit(found_false(10), &View { cwnd: 20.0, ..tight() });
-        assert_eq!(detector.dupthresh(), Some(3));
-    }
-
-    #[test]
-    fn the_bound_lapses_where_a_segment_was_late_by_more() {
-        let mut detector = detector("avg-dev");
-        // 10 > 5: at 5, each such event would be a false fast retransmit.
-        detector.on_false_fast_retransmit(found_false(10), &tight());
-        assert_eq!(detector.dupthresh(), Some(10));
-        // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: ⌊8.95⌋, but 5 is not more than 5.
-        detector.on_false_fast_retransmit(found_false(5), &tight());
-        assert_eq!(detector.dupthresh(), Some(5));
-        // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
-        detector.on_false_fast_retransmit(found_false(6), &tight());
-        assert_eq!(detector.dupthresh(), Some(8));
-    }
-
-    #[test]
-    fn the_first_timeout_lets_it_decay_and_the_next_do_not() {
-        // As in the table above after 10, 20: avg 13, mdev 3.
-        let mut detector = after(&[10, 20]);
-        detector.on_timeout(true, &view(0));
-        // avg 6.5, mdev 0.75: ⌊6.5 + 0.225⌋.
-        assert_eq!(detector.dupthresh(), Some(6));
-        detector.on_timeout(false, &view(0));
-        detector.on_timeout(false, &view(0));
-        assert_eq!(detector.dupthresh(), Some(6));
-        // avg 3.25, mdev 0.1875: ⌊3.25 + 0.05625⌋; avg 1.625: 3.
-        detector.on_timeout(true, &view(0));
-        assert_eq!(detector.dupthresh(), Some(3));
-        detector.on_timeout(true, &view(0));
-        assert_eq!(detector.dupthresh(), Some(3));
-    }
-
-    #[test]
-    fn the_threshold_that_led_to_a_timeout_bounds_it_until_longer_reordering_is_seen() {
-        // At this window (11) gives (0.7·10 − 2)·1000 = 5000: out of the way.
-        let view = View { cwnd: 1000.0, ..view(0) };
-        let mut detector = detector("avg-dev");
-        detector.on_false_fast_retransmit(found_false(1000), &view);
-        // avg 1300, mdev 300: 1390, which is the bound after the timeout; then 650 and 75.
-        detector.on_false_fast_retransmit(found_false(2000), &view);
-        detector.on_timeout(true, &view);
-        assert_eq!(detector.dupthresh(), Some(672));
-        // The average comes from below and the deviation lags behind: after 10 of them (4) gives
-        // ⌊1396.6⌋, but no segment was late by more than 1390.
-        for _ in 0..10 {
-            detector.on_false_fast_retransmit(found_false(1390), &view);
-        }
-        assert_eq!(detector.dupthresh(), Some(1390));
-        // 1391 is longer than the bound, which lapses: the paper would keep 1390 for ever.
-        detector.on_false_fast_retransmit(found_false(1391), &view);
-        assert_eq!(detector.dupthresh(), Some(1396));
-    }
-
-    #[test]
-    fn the_bound_of_a_timeout_holds() {
-        // avg 20, mdev 0; bounded to 5 by a tight timeout when the timer expires.
-        let mut detector = bounded_always();
-        detector.on_false_fast_retransmit(found_false(20), &tight());
-        assert_eq!(detector.dupthresh(), Some(5));
-        detector.on_timeout(true, &view(0));
-        // avg 10, mdev 0: 10, but the timeout came at 5.
-        assert_eq!(detector.dupthresh(), Some(5));
-        // err |5 − 10| = 5; avg 1.5 + 7 = 8.5, mdev 1.5: 8, but no segment was late by more than 5.
-        detector.on_false_fast_retransmit(found_false(5), &view(0));
-        assert_eq!(detector.dupthresh(), Some(5));
-        // err |6 − 8.5| = 2.5; avg 1.8 + 5.95 = 7.75, mdev 0.75 + 1.05 = 1.8: ⌊7.75 + 0.54⌋.
-        detector.on_false_fast_retransmit(found_false(6), &view(0));
-        assert_eq!(detector.dupthresh(), Some(8));
-    }
-
-    #[test]
-    fn what_counts_is_a_choice() {
-        let after_each = |samples: &str| {
-            let mut sender = Variant::named("avg-dev").expect("a sender");
-            sender.set("samples", samples).expect("a choice");
-            let mut detector = sender.detector();
-            let mut seen = vec![];
-            detector.on_reordering(late(10), &view(0));
-            seen.push(detector.dupthresh());
-            let reported = Reordering { by_dsack: true, ..late(20) };
-            detector.on_reordering(reported, &view(0));
-            seen.push(detector.dupthresh());
-            detector.on_false_fast_retransmit(found_false(30), &view(0));
-            seen.push(detector.dupthresh());
-            seen.into_iter().flatten().collect::<Vec<_>>()
-        };
-        assert_eq!(after_each("dsack"), [3, 20, 20]);
-        // avg 13, mdev 3.
-        assert_eq!(after_each("all"), [10, 13, 13]);
-        assert_eq!(after_each("false-fast-retransmit"), [3, 3, 30]);
-    }
-
-    #[test]
-    fn the_hole_is_lost_above_the_threshold_or_at_it() {
-        for (trigger, want) in [("above", 13), ("at", 12)] {
-            let mut sender = Variant::named("avg-dev").expect("a sender");
-            sender.set("trigger", trigger).expect("a choice");
-            let mut detector = sender.detector();
-            assert_eq!(
-                detector.rule(&view(0)),
-                Rule::dupthresh(3),
-                "the standard's, to begin with"
-            );
-            detector.on_false_fast_retransmit(found_false(12), &view(0));
-            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want));
-        }
-    }
-
-    #[test]
-    fn its_state_is_small() {
-        // Table 3 of the paper.
-        assert!(size_of::<AvgDev>() < 200, "{} bytes", size_of::<AvgDev>());
     }
 }

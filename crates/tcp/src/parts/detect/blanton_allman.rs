@@ -1,4 +1,4 @@
-//! Blanton and Allman's senders: every fast retransmit that a DSACK proves false moves the duplicate
+//! Blanton and Allman's senders: every fast retransmit that a DSACK proves spurious moves the duplicate
 //! threshold, and for EWMA every reordering, by one of several rules (E. Blanton, M. Allman, "On
 //! making TCP more robust to packet reordering", 2002, as told in AVG-DEV, section II, RR-TCP, section
 //! 5.5, and TCP-PR, section 2).
@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, FalseFastRetransmit, LossDetector, Reordering, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View};
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, kind};
 
@@ -16,7 +16,7 @@ const WINDOW_SHARE: Parameter = Parameter {
     unit: Unit::Fraction,
     default: 0.9,
     range: (0.0, 1.0),
-    about: "greatest duplicate threshold, as a share of the congestion window",
+    about: "maximum duplicate threshold, as a share of the congestion window",
     source: "AVG-DEV, section II; RR-TCP, section 5.5",
 };
 
@@ -36,7 +36,7 @@ settings! {
             unit: Unit::Segments,
             default: 1.0,
             range: (1.0, 1e6),
-            about: "K, what each false fast retransmit adds to the duplicate threshold",
+            about: "K, what each spurious fast retransmit adds to the duplicate threshold",
             source: "AVG-DEV, section II (\"constantly increasing\"); 1 is assumed",
         },
     }
@@ -57,7 +57,7 @@ settings! {
         samples: Samples = Parameter::choice(
             "samples",
             Samples::NAMES,
-            "which reordering lengths are averaged: all, or those of false fast retransmits",
+            "which reordering lengths are averaged: all, or those of spurious fast retransmits",
             "TCP-PR, section 2; AVG-DEV, section II",
         ),
     }
@@ -68,8 +68,8 @@ choice! {
     Samples {
         /// Every one.
         All = "all",
-        /// Those of false fast retransmits.
-        FalseFastRetransmits = "false-fast-retransmit",
+        /// Those of spurious fast retransmits.
+        SpuriousFastRetransmits = "false-fast-retransmit",
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) const EWMA: Kind<Detector> = kind!("ba-ewma", EwmaSettings, |settings
     Box::new(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
 });
 
-/// What a false fast retransmit whose segment was late by N segments does to the threshold d.
+/// What a spurious fast retransmit whose segment was late by N segments does to the threshold d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Adjust {
     /// INC: d + K, whatever N was.
@@ -101,7 +101,7 @@ enum Adjust {
     IncrementByLength,
     /// AVG: (d + N) / 2.
     Average,
-    /// EWMA: (1 − g)·d + g·N, and not of false fast retransmits alone: it is the average "of the
+    /// EWMA: (1 − g)·d + g·N, and not of spurious fast retransmits alone: it is the average "of the
     /// number of DUPACKs received at the sender" (TCP-PR, section 2), "a running average of the
     /// reordering length" (AVG-DEV, section II).
     Ewma(f64),
@@ -127,7 +127,7 @@ impl Adjust {
 pub(crate) struct BlantonAllman {
     adjust: Adjust,
     window_share: f64,
-    /// Every reordering event moves the threshold, not only false fast retransmits.
+    /// Every reordering event moves the threshold, not only spurious fast retransmits.
     all: bool,
     /// Kept with its fraction, so that averages converge; in force is the whole part.
     dupthresh: f64,
@@ -153,7 +153,7 @@ impl LossDetector for BlantonAllman {
             Adjust::Ewma(_) => {
                 "dupthresh averaged over all reordering lengths, at most 0.9 cwnd".into()
             }
-            _ => "dupthresh moved by false fast retransmits, at most 0.9 cwnd".into(),
+            _ => "dupthresh moved by spurious fast retransmits, at most 0.9 cwnd".into(),
         }
     }
 
@@ -172,13 +172,13 @@ impl LossDetector for BlantonAllman {
     fn on_reordering(&mut self, sample: Reordering, view: &View) {
         // What is remembered is what was seen, whatever the window: only what is in force is bounded.
         if self.all {
-            let least = f64::from(DUPTHRESH);
-            self.dupthresh = self.adjust.apply(self.dupthresh, Some(sample.length)).max(least);
+            let minimum = f64::from(DUPTHRESH);
+            self.dupthresh = self.adjust.apply(self.dupthresh, Some(sample.length)).max(minimum);
             self.in_force = self.bounded(view.cwnd);
         }
     }
 
-    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, view: &View) {
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
         if self.all {
             return;
         }
@@ -187,9 +187,9 @@ impl LossDetector for BlantonAllman {
         // smaller window bounds the threshold for as long as it is small, in `bounded`; it keeps
         // what is remembered from rising, and does not lower it.
         let greatest = self.window_share * found.window.max(view.cwnd);
-        let least = f64::from(DUPTHRESH);
+        let minimum = f64::from(DUPTHRESH);
         let adjusted = self.adjust.apply(self.dupthresh, found.length);
-        self.dupthresh = adjusted.min(greatest.max(self.dupthresh)).max(least);
+        self.dupthresh = adjusted.min(greatest.max(self.dupthresh)).max(minimum);
         self.in_force = self.bounded(view.cwnd);
     }
 
@@ -201,15 +201,15 @@ impl LossDetector for BlantonAllman {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{detector, found_false, late, view};
+    use super::super::fixtures::{detector, found_spurious, late, view};
     use super::*;
     use crate::variant::Variant;
 
-    /// The threshold after false fast retransmits with these reordering lengths, at cwnd 50.
+    /// The threshold after spurious fast retransmits with these reordering lengths, at cwnd 50.
     fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
         let mut detector = detector(name);
         let mut each = |&length| {
-            detector.on_false_fast_retransmit(found_false(length), &view(0));
+            detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
             let rule = detector.rule(&view(0));
             assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("has one")));
             rule.dupthresh.expect("has one")
@@ -243,7 +243,7 @@ mod tests {
             detector.on_reordering(late(length), &view(0));
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
             // That one of them was resent for nothing adds nothing.
-            detector.on_false_fast_retransmit(found_false(40), &view(0));
+            detector.on_spurious_fast_retransmit(found_spurious(40), &view(0));
             assert_eq!(detector.dupthresh(), Some(want));
         }
         assert_eq!(ewma_of_false_fast_retransmits(&[23, 23, 2]), [8, 11, 9]);
@@ -255,7 +255,7 @@ mod tests {
         let mut detector = sender.detector();
         let mut each = |&length| {
             detector.on_reordering(late(length), &view(0));
-            detector.on_false_fast_retransmit(found_false(length), &view(0));
+            detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
             detector.dupthresh().expect("has one")
         };
         lengths.iter().map(&mut each).collect()
@@ -278,7 +278,7 @@ mod tests {
         // It is remembered so: a window of 100, which asks for 90 at most, does not raise it.
         let mut detector = detector("ba-inc-n");
         for _ in 0..3 {
-            detector.on_false_fast_retransmit(found_false(30), &view(0));
+            detector.on_spurious_fast_retransmit(found_spurious(30), &view(0));
         }
         assert_eq!(detector.rule(&View { cwnd: 100.0, ..view(0) }), Rule::dupthresh(45));
     }
@@ -288,7 +288,7 @@ mod tests {
         let mut detector = detector("ba-inc-n");
         // The DSACK finds the window halved, and the threshold bounded by that: 0.9·25 = 22.5.
         let halved = View { cwnd: 25.0, recovering: true, ..view(100) };
-        detector.on_false_fast_retransmit(found_false(30), &halved);
+        detector.on_spurious_fast_retransmit(found_spurious(30), &halved);
         assert_eq!(detector.rule(&halved), Rule::dupthresh(22));
         assert_eq!(detector.dupthresh(), Some(22));
         // With the window, the threshold of 3 + 30 comes back.
@@ -302,18 +302,18 @@ mod tests {
     #[test]
     fn a_small_window_keeps_the_threshold_from_rising_and_does_not_lower_it() {
         let small = View { cwnd: 10.0, ..view(0) };
-        let found = |length| FalseFastRetransmit { window: 20.0, ..found_false(length) };
+        let found = |length| SpuriousFastRetransmit { window: 20.0, ..found_spurious(length) };
         // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2.
         let table = [("ba-inc", 30, 1, 33), ("ba-inc-n", 1, 30, 33), ("ba-avg", 1, 63, 31)];
         for (name, times, length, want) in table {
             let mut detector = detector(name);
             for _ in 0..times {
-                detector.on_false_fast_retransmit(found_false(length), &view(0));
+                detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
             }
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(33), "{name}");
             // A window of 20 asks for 18: no rise. AVG goes down to 30 by its own rule,
             // (33 + 30)/2 = 31.5.
-            detector.on_false_fast_retransmit(found(30), &small);
+            detector.on_spurious_fast_retransmit(found(30), &small);
             assert_eq!(detector.rule(&small), Rule::dupthresh(9), "{name}");
             assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "{name}");
         }
@@ -325,7 +325,7 @@ mod tests {
             let mut detector = detector(name);
             for _ in 0..8 {
                 detector.on_reordering(late(30), &view(0));
-                detector.on_false_fast_retransmit(found_false(30), &view(0));
+                detector.on_spurious_fast_retransmit(found_spurious(30), &view(0));
             }
             assert!(detector.dupthresh() > Some(10), "{name} rose");
             detector.on_timeout(true, &view(1000));
@@ -338,8 +338,8 @@ mod tests {
     fn without_a_length_only_inc_moves() {
         for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3)] {
             let mut detector = detector(name);
-            let unknown = FalseFastRetransmit { length: None, ..found_false(1) };
-            detector.on_false_fast_retransmit(unknown, &view(0));
+            let unknown = SpuriousFastRetransmit { length: None, ..found_spurious(1) };
+            detector.on_spurious_fast_retransmit(unknown, &view(0));
             assert_eq!(detector.dupthresh(), Some(want), "{name}");
         }
     }

@@ -32,10 +32,11 @@ settings! {
 
 /// The delay counted in duplicate acknowledgements.
 pub(crate) const DCR_ACK: Kind<Detector> =
-    kind!("dcr-ack", Settings, |settings, _| Box::new(Dcr::new(settings.delay, false)));
+    kind!("dcr-ack", Settings, |settings, _| Box::new(DelayedResponse::new(settings.delay, false)));
 /// The delay taken by a timer.
-pub(crate) const DCR_TIMER: Kind<Detector> =
-    kind!("dcr-timer", Settings, |settings, _| Box::new(Dcr::new(settings.delay, true)));
+pub(crate) const DCR_TIMER: Kind<Detector> = kind!("dcr-timer", Settings, |settings, _| Box::new(
+    DelayedResponse::new(settings.delay, true)
+));
 
 /// When the hole of the present run of duplicates is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +49,7 @@ enum Response {
 
 /// TCP-DCR.
 #[derive(Debug)]
-pub(crate) struct Dcr {
+pub(crate) struct DelayedResponse {
     /// τ in round trips.
     delay: f64,
     timer: bool,
@@ -57,7 +58,7 @@ pub(crate) struct Dcr {
     response: Response,
 }
 
-impl Dcr {
+impl DelayedResponse {
     fn new(delay: f64, timer: bool) -> Self {
         Self {
             delay,
@@ -88,7 +89,7 @@ impl Dcr {
 /// the last sample as short as it likes, and the threshold out of reach; no honest path is so uneven.
 const MAX_SCALE: f64 = 10.0;
 
-impl LossDetector for Dcr {
+impl LossDetector for DelayedResponse {
     fn about(&self) -> Cow<'static, str> {
         match self.timer {
             false => "dupthresh of one round trip's packets, fixed at the first duplicate".into(),

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::{AckFacts, FalseFastRetransmit, LossDetector, Reordering, View};
+use super::{AckFacts, LossDetector, Reordering, SpuriousFastRetransmit, View};
 use crate::variant::Variant;
 
 /// The detector of the sender called `name`, as published.
@@ -48,7 +48,7 @@ pub(crate) fn late(length: u32) -> Reordering {
     Reordering { length, delay: ms(20), by_dsack: false }
 }
 
-/// A fast retransmit at a window of 50 proved false; its segment had this reordering length.
-pub(crate) fn found_false(length: u32) -> FalseFastRetransmit {
-    FalseFastRetransmit { lasted: ms(100), window: 50.0, length: Some(length) }
+/// A fast retransmit at a window of 50 proved spurious; its segment had this reordering length.
+pub(crate) fn found_spurious(length: u32) -> SpuriousFastRetransmit {
+    SpuriousFastRetransmit { lasted: ms(100), window: 50.0, length: Some(length) }
 }

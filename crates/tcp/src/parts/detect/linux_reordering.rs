@@ -16,7 +16,7 @@ settings! {
             unit: Unit::Segments,
             default: 300.0,
             range: (3.0, 1e6),
-            about: "greatest duplicate threshold (sysctl tcp_max_reordering)",
+            about: "maximum duplicate threshold (sysctl tcp_max_reordering)",
             source: "Linux 3.18 to 4.14",
         },
     }

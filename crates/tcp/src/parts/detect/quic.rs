@@ -33,7 +33,7 @@ settings! {
             unit: Unit::Time,
             default: 0.001,
             range: (0.0, 1.0),
-            about: "least time threshold (kGranularity)",
+            about: "minimum time threshold (kGranularity)",
             source: "RFC 9002, section 6.1.2",
         },
     }
@@ -79,7 +79,7 @@ impl LossDetector for Quic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{detector, found_false, late, ms, view};
+    use super::super::fixtures::{detector, found_spurious, late, ms, view};
     use super::*;
 
     fn wait(srtt: u64, latest: u64) -> Duration {
@@ -113,7 +113,7 @@ mod tests {
         let mut detector = detector("quic");
         let before = detector.rule(&view(0));
         detector.on_reordering(late(40), &view(0));
-        detector.on_false_fast_retransmit(found_false(40), &view(0));
+        detector.on_spurious_fast_retransmit(found_spurious(40), &view(0));
         detector.on_timeout(true, &view(0));
         assert_eq!(detector.rule(&view(0)), before);
     }

@@ -25,7 +25,7 @@ settings! {
             unit: Unit::Fraction,
             default: 0.25,
             range: (0.0, 1.0),
-            about: "the reordering window's step, as a share of the least round-trip time",
+            about: "the reordering window's step, as a share of the minimum round-trip time",
             source: "RFC 8985, section 6.2",
         },
     }
@@ -62,7 +62,7 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
         Self {
             settings,
             state: RackState {

@@ -1,5 +1,5 @@
 //! RR-TCP (Zhang, Karp, Floyd, Peterson): a histogram of reordering lengths sets the duplicate
-//! threshold so that a chosen share of reordering events, the FA ratio, causes no false fast
+//! threshold so that a chosen share of reordering events, the FA ratio, causes no spurious fast
 //! retransmit (section 4.2); costs move that share (section 4.3).
 
 use std::borrow::Cow;
@@ -8,7 +8,8 @@ use unruffled_units::Duration;
 
 use super::rr_history::History;
 use super::{
-    AckFacts, Detector, FalseFastRetransmit, Idle, LossDetector, Reordering, Rule, View, rr_costs,
+    AckFacts, Detector, Idle, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View,
+    rr_costs,
 };
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::limited_transmit::windows::LIMITED_TRANSMIT;
@@ -30,7 +31,7 @@ settings! {
             unit: Unit::Segments,
             default: 3.0,
             range: (1.0, 1e6),
-            about: "least duplicate threshold",
+            about: "minimum duplicate threshold",
             source: "RR-TCP, table 2",
         },
         max_dupthresh: u32 = Parameter {
@@ -38,7 +39,7 @@ settings! {
             unit: Unit::Segments,
             default: 64.0,
             range: (1.0, 1e6),
-            about: "greatest duplicate threshold; longer reorderings count as this long",
+            about: "maximum duplicate threshold; longer reorderings count as this long",
             source: "RR-TCP, table 2",
         },
         history: Duration = Parameter {
@@ -54,7 +55,7 @@ settings! {
             unit: Unit::Fraction,
             default: 0.01,
             range: (0.0, 1.0),
-            about: "S, the step of the FA ratio per false fast retransmit (rr-ta only)",
+            about: "S, the step of the FA ratio per spurious fast retransmit (rr-ta only)",
             source: "RR-TCP, section 4.3",
         },
         gain: f64 = Parameter {
@@ -62,7 +63,7 @@ settings! {
             unit: Unit::Number,
             default: 0.125,
             range: (0.0, 1.0),
-            about: "gain of the average duration of false fast retransmits (rr-ta only)",
+            about: "gain of the average duration of spurious fast retransmits (rr-ta only)",
             source: "RR-TCP, table 2",
         },
         limited_transmit: f64 = LIMITED_TRANSMIT,
@@ -88,8 +89,8 @@ pub(crate) struct Rr {
     fa_ratio: f64,
     history: History,
     dupthresh: u32,
-    /// D: average time from a false fast retransmit to its discovery.
-    false_duration: Option<Duration>,
+    /// D: average time from a spurious fast retransmit to its discovery.
+    spurious_duration: Option<Duration>,
 }
 
 impl Rr {
@@ -101,7 +102,7 @@ impl Rr {
             fa_ratio: settings.fa_ratio,
             history: History::new(settings.history, max_dupthresh),
             dupthresh: settings.min_dupthresh,
-            false_duration: None,
+            spurious_duration: None,
             settings,
         }
     }
@@ -121,10 +122,10 @@ impl Rr {
         }
     }
 
-    fn false_fast_retransmit_cost(&self, view: &View) -> Option<f64> {
+    fn spurious_fast_retransmit_cost(&self, view: &View) -> Option<f64> {
         let rtt = view.srtt?;
-        let lasted = self.false_duration.unwrap_or(rtt);
-        Some(rr_costs::false_fast_retransmit(view.cwnd, lasted, rtt))
+        let lasted = self.spurious_duration.unwrap_or(rtt);
+        Some(rr_costs::spurious_fast_retransmit(view.cwnd, lasted, rtt))
     }
 }
 
@@ -159,9 +160,9 @@ impl LossDetector for Rr {
         self.set_dupthresh();
     }
 
-    fn on_false_fast_retransmit(&mut self, found: FalseFastRetransmit, _view: &View) {
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, _view: &View) {
         let gain = self.settings.gain;
-        self.false_duration = Some(match self.false_duration {
+        self.spurious_duration = Some(match self.spurious_duration {
             Some(average) => average.mul_f64(1.0 - gain) + found.lasted.mul_f64(gain),
             None => found.lasted,
         });
@@ -169,14 +170,14 @@ impl LossDetector for Rr {
     }
 
     fn on_timeout(&mut self, _first: bool, view: &View) {
-        if let (Some(rtt), Some(ffr)) = (view.srtt, self.false_fast_retransmit_cost(view)) {
+        if let (Some(rtt), Some(ffr)) = (view.srtt, self.spurious_fast_retransmit_cost(view)) {
             let cost = rr_costs::timeout(view.cwnd, view.rto, rtt, self.settings.limited_transmit);
             self.shift_fa_ratio(-self.settings.step * cost.max(0.0) / ffr);
         }
     }
 
     fn on_idle(&mut self, idle: Idle, view: &View) {
-        if let (Some(rtt), Some(ffr)) = (view.srtt, self.false_fast_retransmit_cost(view)) {
+        if let (Some(rtt), Some(ffr)) = (view.srtt, self.spurious_fast_retransmit_cost(view)) {
             let cost = rr_costs::limited_transmit(view.cwnd, idle.duration, rtt, idle.dupacks);
             if cost > ffr {
                 self.shift_fa_ratio(-self.settings.step * cost / ffr);

@@ -8,9 +8,9 @@ pub(crate) fn timeout(w: f64, t: Duration, r: Duration, k: f64) -> f64 {
     w * (t.ratio(r) + w.log2() - k - 2.0) + 1.0
 }
 
-/// A false fast retransmit that was found out after `d`: between `k(W − k + 1)/2` for
+/// A spurious fast retransmit that was found out after `d`: between `k(W − k + 1)/2` for
 /// `k = ⌊D/R⌋` and for `k = ⌈D/R⌉`, linearly; `k` at most `W/2`.
-pub(crate) fn false_fast_retransmit(w: f64, d: Duration, r: Duration) -> f64 {
+pub(crate) fn spurious_fast_retransmit(w: f64, d: Duration, r: Duration) -> f64 {
     let rounds = d.ratio(r).min(w / 2.0);
     let cost = |k: f64| k * (w - k + 1.0) / 2.0;
     let (low, high) = (rounds.floor(), rounds.ceil().min(w / 2.0));
@@ -40,14 +40,14 @@ mod tests {
     }
 
     #[test]
-    fn a_false_fast_retransmit_costs_half_a_window_per_round_less_what_grows_back() {
+    fn a_spurious_fast_retransmit_costs_half_a_window_per_round_less_what_grows_back() {
         // W = 50: one round 1·(50 − 1 + 1)/2 = 25; two rounds 2·(50 − 2 + 1)/2 = 49.
-        assert_eq!(false_fast_retransmit(50.0, R, R), 25.0);
-        assert_eq!(false_fast_retransmit(50.0, R * 2, R), 49.0);
+        assert_eq!(spurious_fast_retransmit(50.0, R, R), 25.0);
+        assert_eq!(spurious_fast_retransmit(50.0, R * 2, R), 49.0);
         // 1.5 rounds: halfway between them.
-        assert_eq!(false_fast_retransmit(50.0, Duration::from_millis(150), R), 37.0);
+        assert_eq!(spurious_fast_retransmit(50.0, Duration::from_millis(150), R), 37.0);
         // Beyond W/2 = 25 rounds it is capped: 25·(50 − 25 + 1)/2 = 325.
-        assert_eq!(false_fast_retransmit(50.0, R * 400, R), 325.0);
+        assert_eq!(spurious_fast_retransmit(50.0, R * 400, R), 325.0);
     }
 
     #[test]

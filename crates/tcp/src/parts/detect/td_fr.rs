@@ -73,8 +73,8 @@ impl LossDetector for TdFr {
         if self.due.is_none() && self.duplicates.count() >= DUPTHRESH {
             let dt = view.now.since(first);
             // RTT is taken to be the smoothed one: the text does not say.
-            let least = view.srtt.unwrap_or_default().mul_f64(self.wait);
-            self.due = Some(first + dt.max(least));
+            let minimum = view.srtt.unwrap_or_default().mul_f64(self.wait);
+            self.due = Some(first + dt.max(minimum));
         }
     }
 }

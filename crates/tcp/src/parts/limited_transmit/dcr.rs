@@ -10,15 +10,15 @@ use crate::parts::{Kind, kind};
 
 /// TCP-DCR's limited transmit.
 pub(crate) const DCR: Kind<AnyLimitedTransmit> =
-    kind!("dcr", |_| AnyLimitedTransmit::Dcr(Dcr::default()));
+    kind!("dcr", |_| AnyLimitedTransmit::Dcr(DelayedGrowth::default()));
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dcr {
+pub(crate) struct DelayedGrowth {
     /// The window that new data may fill while a hole waits; cwnd itself grows meanwhile.
     held: Option<f64>,
 }
 
-impl LimitedTransmit for Dcr {
+impl LimitedTransmit for DelayedGrowth {
     fn about(&self) -> Cow<'static, str> {
         "one per duplicate, and the window keeps its additive increase".into()
     }

@@ -11,10 +11,10 @@ use crate::parts::{Kind, kind};
 
 /// One segment for each two that left the network.
 pub(crate) const CAREFUL: Kind<AnyLimitedTransmit> =
-    kind!("ncr-careful", |_| AnyLimitedTransmit::Ncr(Ncr::new(true)));
+    kind!("ncr-careful", |_| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(true)));
 /// One segment for each that left the network.
 pub(crate) const AGGRESSIVE: Kind<AnyLimitedTransmit> =
-    kind!("ncr-aggressive", |_| AnyLimitedTransmit::Ncr(Ncr::new(false)));
+    kind!("ncr-aggressive", |_| AnyLimitedTransmit::Ncr(ExtendedLimitedTransmit::new(false)));
 
 /// One period of Extended Limited Transmit, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,13 +27,13 @@ struct Period {
 
 /// The state of TCP-NCR.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ncr {
+pub(crate) struct ExtendedLimitedTransmit {
     /// Careful Limited Transmit, else Aggressive.
     careful: bool,
     period: Option<Period>,
 }
 
-impl Ncr {
+impl ExtendedLimitedTransmit {
     fn new(careful: bool) -> Self {
         Self { careful, period: None }
     }
@@ -68,7 +68,7 @@ impl Ncr {
     }
 }
 
-impl LimitedTransmit for Ncr {
+impl LimitedTransmit for ExtendedLimitedTransmit {
     fn about(&self) -> Cow<'static, str> {
         match self.careful {
             true => "RFC 4653, one per two SACKed".into(),
@@ -125,7 +125,7 @@ mod tests {
     const WINDOW: Window = Window { cwnd: 10.0, ssthresh: 20.0 };
 
     /// How many segments each SACKed segment lets go, from `pipe` segments in the network on.
-    fn sends(ncr: &mut Ncr, mut pipe: u32, sacks: u32) -> Vec<u32> {
+    fn sends(ncr: &mut ExtendedLimitedTransmit, mut pipe: u32, sacks: u32) -> Vec<u32> {
         let mut sent = Vec::new();
         for _ in 0..sacks {
             pipe -= 1;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_sack_of_nothing_leaves_a_window_of_one_segment() {
-        let mut ncr = Ncr::new(true);
+        let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(0, 2.0);
         assert_eq!(ncr.on_advance(0, false, WINDOW).cwnd, 1.0);
     }
@@ -151,14 +151,14 @@ mod tests {
     fn careful_sends_one_for_every_second_segment_that_left() {
         // FlightSizePrev 10. 1st: 9 + 0 ≤ 9, send: pipe 10, Skipped 1. 2nd: 9 + 1 > 9.
         // 3rd: 8 + 1 ≤ 9, send: pipe 9, Skipped 2. 4th: 8 + 2 > 9. 5th: 7 + 2 ≤ 9. 6th: 7 + 3 > 9.
-        let mut ncr = Ncr::new(true);
+        let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.0);
         assert_eq!(sends(&mut ncr, 10, 6), [1, 0, 1, 0, 1, 0]);
     }
 
     #[test]
     fn aggressive_sends_one_for_every_segment_that_left() {
-        let mut ncr = Ncr::new(false);
+        let mut ncr = ExtendedLimitedTransmit::new(false);
         ncr.on_sack(10, 10.0);
         assert_eq!(sends(&mut ncr, 10, 4), [1, 1, 1, 1]);
     }
@@ -166,23 +166,23 @@ mod tests {
     #[test]
     fn a_lost_acknowledgement_is_made_up_for() {
         // (E.5): one SACK tells of three segments: 10 − 3 = 7, 8 and 9 are each ≤ 9.
-        let mut aggressive = Ncr::new(false);
+        let mut aggressive = ExtendedLimitedTransmit::new(false);
         aggressive.on_sack(10, 10.0);
         assert_eq!(sends(&mut aggressive, 8, 1), [3]);
         // Careful: 7 + 0 ≤ 9, 8 + 1 ≤ 9, 9 + 2 > 9: one for two, rounded up.
-        let mut careful = Ncr::new(true);
+        let mut careful = ExtendedLimitedTransmit::new(true);
         careful.on_sack(10, 10.0);
         assert_eq!(sends(&mut careful, 8, 1), [2]);
     }
 
     #[test]
     fn nothing_is_sent_outside_of_extended_limited_transmit() {
-        assert!(!Ncr::new(false).may_exceed(0));
+        assert!(!ExtendedLimitedTransmit::new(false).may_exceed(0));
     }
 
     #[test]
     fn progress_ends_the_period_and_sets_the_window() {
-        let mut ncr = Ncr::new(true);
+        let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.0);
         // (T.1): min(6 + 1, 10). (T.2): max(20, 10).
         assert_eq!(ncr.on_advance(6, false, WINDOW), Window { cwnd: 7.0, ssthresh: 20.0 });
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn progress_with_sack_information_restarts_with_the_old_flight_size() {
         // (T.4): (I.2) Skipped = 0, but not (I.1): FlightSizePrev stays 10 although 6 are out.
-        let mut ncr = Ncr::new(true);
+        let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.0);
         sends(&mut ncr, 10, 3);
         assert_eq!(ncr.period, Some(Period { flight_prev: 10.0, skipped: 2 }));
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_full_window_is_remembered_with_its_fraction_and_an_idle_one_as_it_was_used() {
-        let mut ncr = Ncr::new(true);
+        let mut ncr = ExtendedLimitedTransmit::new(true);
         ncr.on_sack(10, 10.75);
         assert_eq!(ncr.flight_before(), Some(10.75));
         assert!(ncr.may_exceed(9) && !ncr.may_exceed(10));

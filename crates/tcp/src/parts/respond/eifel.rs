@@ -54,7 +54,7 @@ impl Eifel {
         }
     }
 
-    /// Steps 3 to 6: what stood before the recovery, if the acknowledgement shows it needless.
+    /// Steps 3 to 6: what stood before the recovery, if the acknowledgement shows it spurious.
     pub(crate) fn on_ack(&mut self, ack: &Acceptable) -> Option<Before> {
         let dsack_before = self.dsack_seen;
         self.dsack_seen |= ack.dsack;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_older_than_the_retransmission_shows_it_needless() {
+    fn an_echo_older_than_the_retransmission_shows_it_spurious() {
         assert_eq!(resent_at_100().on_ack(&ack(99)), Some(BEFORE));
     }
 

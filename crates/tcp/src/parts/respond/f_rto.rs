@@ -34,7 +34,7 @@ pub(crate) enum During {
 
 /// What an acknowledgement means.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum Finding {
     /// Nothing is decided.
     Wait,
     /// The timeout is to be taken for genuine; cwnd is at most this.
@@ -42,7 +42,7 @@ pub(crate) enum Verdict {
         /// In segments.
         cwnd: f64,
     },
-    /// It was needless: SpuriousRecovery is SPUR_TO.
+    /// It was spurious: SpuriousRecovery is SPUR_TO.
     Spurious(Before),
 }
 
@@ -124,13 +124,13 @@ impl FRto {
         self.before = None;
     }
 
-    pub(crate) fn on_ack(&mut self, ack: &AckView) -> Verdict {
+    pub(crate) fn on_ack(&mut self, ack: &AckView) -> Finding {
         match self.step {
-            Step::Idle | Step::Resend => Verdict::Wait,
+            Step::Idle | Step::Resend => Finding::Wait,
             Step::First { end } if ack.sack => {
                 // With SACK, duplicates only fill the scoreboard.
                 if !ack.advanced || ack.una < end {
-                    return Verdict::Wait;
+                    return Finding::Wait;
                 }
                 self.recover = ack.nxt;
                 if ack.una >= self.recover {
@@ -140,7 +140,7 @@ impl FRto {
             }
             Step::First { end } => {
                 if !ack.advanced && !ack.duplicate {
-                    return Verdict::Wait;
+                    return Finding::Wait;
                 }
                 self.recover = ack.nxt;
                 if ack.duplicate || ack.una >= self.recover || ack.una < end {
@@ -150,7 +150,7 @@ impl FRto {
             }
             Step::Second { .. } => {
                 if !ack.advanced && !ack.duplicate {
-                    return Verdict::Wait;
+                    return Finding::Wait;
                 }
                 let spurious =
                     if ack.sack { ack.highest <= self.recover && ack.fresh } else { ack.advanced };
@@ -158,7 +158,7 @@ impl FRto {
                     Some(before) => {
                         self.recover = ack.una;
                         self.stop();
-                        Verdict::Spurious(before)
+                        Finding::Spurious(before)
                     }
                     None => self.conventional(3.0),
                 }
@@ -167,17 +167,17 @@ impl FRto {
     }
 
     /// Branch (2b).
-    fn go_forward(&mut self, ack: &AckView) -> Verdict {
+    fn go_forward(&mut self, ack: &AckView) -> Finding {
         if !ack.can_send_new {
             return self.conventional(f64::INFINITY);
         }
         self.step = Step::Second { new: 2 };
-        Verdict::Wait
+        Finding::Wait
     }
 
-    fn conventional(&mut self, cwnd: f64) -> Verdict {
+    fn conventional(&mut self, cwnd: f64) -> Finding {
         self.stop();
-        Verdict::Conventional { cwnd }
+        Finding::Conventional { cwnd }
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
     /// Segments of 1000; 0 to 9 were outstanding at the timeout.
     const BEFORE: Before =
         Before { episode: 0, timeout: true, pipe_prev: 10.0, rtt: None, point: 10_000 };
-    const CONVENTIONAL: Verdict = Verdict::Conventional { cwnd: f64::INFINITY };
+    const CONVENTIONAL: Finding = Finding::Conventional { cwnd: f64::INFINITY };
 
     fn view(sack: bool, una: u64) -> AckView {
         AckView {
@@ -219,7 +219,7 @@ mod tests {
     /// Step 2 is done as well, by branch (2b): segment 0 was acknowledged, 10 and 11 were sent.
     fn forward(sack: bool) -> FRto {
         let mut f_rto = resent(sack);
-        assert_eq!(f_rto.on_ack(&view(sack, 1000)), Verdict::Wait);
+        assert_eq!(f_rto.on_ack(&view(sack, 1000)), Finding::Wait);
         assert_eq!(f_rto.step(), Step::Second { new: 2 });
         f_rto.on_sent_new();
         f_rto.on_sent_new();
@@ -249,37 +249,37 @@ mod tests {
     fn basic_what_neither_advances_nor_repeats_is_ignored() {
         let neither = AckView { duplicate: false, ..duplicate(false, 0) };
         let mut f_rto = resent(false);
-        assert_eq!(f_rto.on_ack(&neither), Verdict::Wait);
+        assert_eq!(f_rto.on_ack(&neither), Finding::Wait);
         assert_eq!(f_rto.step(), Step::First { end: 1000 });
         let mut f_rto = forward(false);
-        assert_eq!(f_rto.on_ack(&AckView { una: 1000, ..neither }), Verdict::Wait);
+        assert_eq!(f_rto.on_ack(&AckView { una: 1000, ..neither }), Finding::Wait);
         assert_eq!(f_rto.step(), Step::Second { new: 0 });
     }
 
     #[test]
     fn basic_3a_a_duplicate_means_loss() {
         let verdict = forward(false).on_ack(&duplicate(false, 1000));
-        assert_eq!(verdict, Verdict::Conventional { cwnd: 3.0 });
+        assert_eq!(verdict, Finding::Conventional { cwnd: 3.0 });
     }
 
     #[test]
-    fn basic_3b_an_advance_means_a_needless_timeout() {
+    fn basic_3b_an_advance_means_a_spurious_timeout() {
         let mut f_rto = forward(false);
-        assert_eq!(f_rto.on_ack(&later(false, 2000)), Verdict::Spurious(BEFORE));
+        assert_eq!(f_rto.on_ack(&later(false, 2000)), Finding::Spurious(BEFORE));
         assert_eq!((f_rto.step(), f_rto.recover), (Step::Idle, 2000));
     }
 
     #[test]
     fn sack_2_duplicates_are_waited_through() {
         let mut f_rto = resent(true);
-        assert_eq!(f_rto.on_ack(&duplicate(true, 0)), Verdict::Wait);
-        assert_eq!(f_rto.on_ack(&view(true, 500)), Verdict::Wait, "half of what was resent");
+        assert_eq!(f_rto.on_ack(&duplicate(true, 0)), Finding::Wait);
+        assert_eq!(f_rto.on_ack(&view(true, 500)), Finding::Wait, "half of what was resent");
         assert_eq!(f_rto.step(), Step::First { end: 1000 });
     }
 
     #[test]
     fn sack_2a_everything_ends_it() {
-        assert_eq!(resent(true).on_ack(&view(true, 10_000)), Verdict::Conventional { cwnd: 2.0 });
+        assert_eq!(resent(true).on_ack(&view(true, 10_000)), Finding::Conventional { cwnd: 2.0 });
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn sack_3a_what_answers_the_new_segments_means_loss() {
-        let lost = Verdict::Conventional { cwnd: 3.0 };
+        let lost = Finding::Conventional { cwnd: 3.0 };
         // Segment 10 is SACKed: 1 is missing.
         let new = AckView { highest: 11_000, fresh: true, ..duplicate(true, 1000) };
         assert_eq!(forward(true).on_ack(&new), lost);
@@ -301,12 +301,12 @@ mod tests {
     }
 
     #[test]
-    fn sack_3b_what_answers_an_original_means_a_needless_timeout() {
-        assert_eq!(forward(true).on_ack(&later(true, 2000)), Verdict::Spurious(BEFORE));
-        assert_eq!(forward(true).on_ack(&later(true, 10_000)), Verdict::Spurious(BEFORE));
+    fn sack_3b_what_answers_an_original_means_a_spurious_timeout() {
+        assert_eq!(forward(true).on_ack(&later(true, 2000)), Finding::Spurious(BEFORE));
+        assert_eq!(forward(true).on_ack(&later(true, 10_000)), Finding::Spurious(BEFORE));
         // Segment 4 is SACKed, below RecoveryPoint.
         let original = AckView { highest: 5000, fresh: true, ..duplicate(true, 1000) };
-        assert_eq!(forward(true).on_ack(&original), Verdict::Spurious(BEFORE));
+        assert_eq!(forward(true).on_ack(&original), Finding::Spurious(BEFORE));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Rto {
         self.srtt.map(|srtt| (srtt + GRANULARITY * 2, self.rttvar))
     }
 
-    /// RFC 4015, step 11: the first sample after a needless timeout, before which the estimators
+    /// RFC 4015, step 11: the first sample after a spurious timeout, before which the estimators
     /// were `srtt` and `rttvar`.
     pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration, rtt: Duration) {
         self.srtt = Some(srtt.max(rtt));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_after_a_needless_timeout_sets_the_estimators_anew() {
+    fn a_sample_after_a_spurious_timeout_sets_the_estimators_anew() {
         let mut r = rto(ms(1));
         r.sample(ms(100), 1.0);
         // SRTT 100, RTTVAR 50; before: 102 and 50.

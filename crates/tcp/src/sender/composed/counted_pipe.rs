@@ -2,7 +2,8 @@
 //! Tahoe, Reno and SACK TCP", 1996, section 5) and as ns-2's Sack1, which the papers used, has it
 //! still. RFC 6675 computes the pipe from the scoreboard instead.
 
-/// How the sender estimates what is in the network during fast recovery.
+/// How the sender estimates what is in the network during fast recovery. Use it for
+/// [`Config::pipe`](crate::Config::pipe), to compare with ns-2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pipe {
     /// From the scoreboard (RFC 6675, SetPipe).
@@ -36,7 +37,7 @@ impl CountedPipe {
         self.add(if advanced { -2 } else { -1 });
     }
 
-    /// A segment was sent; the one that begins recovery takes the place of the one held for lost.
+    /// A segment was sent; the one that begins recovery takes the place of the one deemed lost.
     pub(crate) fn on_sent(&mut self) {
         self.add(1);
     }

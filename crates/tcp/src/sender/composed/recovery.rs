@@ -69,7 +69,7 @@ impl Recovery {
 }
 
 impl Composed {
-    /// Without SACK, each duplicate says that one segment, nobody knows which, has arrived. Gives
+    /// Without SACK, each duplicate says that one segment, unknown which, has arrived. Gives
     /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
     #[inline]
     pub(super) fn count_dupacks(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading) -> u32 {
@@ -181,15 +181,19 @@ impl Composed {
         if !open {
             rule.first_hole_due = None;
         }
-        let verdict = stream.board.apply(&rule, now);
-        match verdict.ask_again {
+        let applied = stream.board.apply(&rule, now);
+        // Reordering is forgotten while something suspected is still to be resent.
+        let lapsed = self.doubting() && rule.proof.is_none() && stream.board.lost() > 0;
+        let believe_at = self.believe(stream, rule.proof, now, observer);
+        match applied.ask_again.into_iter().chain(believe_at).min() {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
-        if verdict.newly_lost > 0 && open {
+        let due = applied.newly_lost > 0 || lapsed;
+        if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
             self.begin_recovery(stream, delivery, now, observer);
         }
-        verdict.newly_lost > 0
+        applied.newly_lost > 0
     }
 
     /// What an acknowledgement delivered, or a timer, has told of the first loss.
@@ -203,7 +207,7 @@ impl Composed {
         observer.on_event(now, &Event::FastRetransmit);
         self.detector.on_recovery(&self.view(stream, now));
         self.watch_for_spurious(stream, Cause::FastRetransmit);
-        stream.retransmissions.begin(Cause::FastRetransmit, self.window, now);
+        self.begin_episode(stream, Cause::FastRetransmit, now);
         self.reduce(stream, false, now);
         let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
@@ -224,6 +228,14 @@ impl Composed {
             }
         }
         self.restart_retransmission_timer(now);
+    }
+
+    /// The window is about to be reduced because of `cause`.
+    pub(super) fn begin_episode(&mut self, stream: &mut Stream, cause: Cause, now: Instant) {
+        stream.retransmissions.begin(cause, self.window, now);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.begin_cut(self.window, cause == Cause::Timeout, now);
+        }
     }
 
     /// ssthresh by the congestion control.

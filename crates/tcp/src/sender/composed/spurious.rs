@@ -8,13 +8,13 @@ use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Event, Observer};
 use crate::parts::control::Window;
-use crate::parts::detect::FalseFastRetransmit;
+use crate::parts::detect::SpuriousFastRetransmit;
 use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};
-use crate::parts::respond::f_rto::{self, During, FRto, Verdict};
+use crate::parts::respond::f_rto::{self, During, FRto, Finding};
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Reading, Reverted, Stream};
+use crate::sender::stream::{Cause, Reading, SpuriousReduction, Stream};
 
 /// The parts that respond.
 #[derive(Debug)]
@@ -57,34 +57,42 @@ impl Composed {
                 let flight = stream.board.outstanding().max(1);
                 self.round_trips.rto.sample(rtt, f64::from(flight));
             }
-            if let Some(reverted) = spurious.reverted {
+            self.heed_duplicate(stream, &spurious, now, observer);
+            if let Some(reduction) = spurious.reduction {
                 let length = spurious.reordering.map(|sample| sample.length);
-                self.tell_reverted(stream, &reverted, length, now);
-                if reverted.latest {
-                    self.restore(stream, reverted.saved, now, observer);
+                self.tell_detector_of(stream, &reduction, length, now);
+                let saved = match &mut self.doubt {
+                    Some(doubt) => doubt.revert(now - reduction.lasted, reduction.saved),
+                    None => Some(reduction.saved).filter(|_| reduction.latest),
+                };
+                if let Some(saved) = saved {
+                    self.restore(stream, saved, now, observer);
                 }
             }
             last = Some(spurious);
         }
+        if last.is_none() {
+            self.heed_repeated_duplicate(stream, ack, now, observer);
+        }
     }
 
     /// The detector learns of a reduction that was spurious.
-    fn tell_reverted(
+    fn tell_detector_of(
         &mut self,
         stream: &Stream,
-        reverted: &Reverted,
+        reduction: &SpuriousReduction,
         length: Option<u32>,
         now: Instant,
     ) {
-        if reverted.cause == Cause::FastRetransmit {
-            let window = reverted.saved.cwnd;
-            let found = FalseFastRetransmit { lasted: reverted.lasted, window, length };
-            self.detector.on_false_fast_retransmit(found, &self.view(stream, now));
+        if reduction.cause == Cause::FastRetransmit {
+            let window = reduction.saved.cwnd;
+            let found = SpuriousFastRetransmit { lasted: reduction.lasted, window, length };
+            self.detector.on_spurious_fast_retransmit(found, &self.view(stream, now));
         }
     }
 
     /// The reduction that `saved` stood before was spurious, by DSACKs, and none after it is in doubt.
-    fn restore(
+    pub(super) fn restore(
         &mut self,
         stream: &mut Stream,
         saved: Window,
@@ -151,7 +159,7 @@ impl Composed {
         }
         let sack = self.policy.acks == Acks::Sack;
         let right = ack.blocks.iter().map(|&(_, right)| right).max();
-        let verdict = self.responses.f_rto.on_ack(&f_rto::AckView {
+        let finding = self.responses.f_rto.on_ack(&f_rto::AckView {
             sack,
             una: stream.una(),
             nxt: stream.nxt(),
@@ -161,13 +169,13 @@ impl Composed {
             highest: right.unwrap_or(0).max(stream.una()),
             can_send_new: stream.next_new().is_some(),
         });
-        match verdict {
-            Verdict::Wait => false,
-            Verdict::Conventional { cwnd } => {
+        match finding {
+            Finding::Wait => false,
+            Finding::Conventional { cwnd } => {
                 self.window.cwnd = self.window.cwnd.min(cwnd);
                 false
             }
-            Verdict::Spurious(before) => self.respond(stream, &before, read, now, observer),
+            Finding::Spurious(before) => self.respond(stream, &before, read, now, observer),
         }
     }
 
@@ -183,10 +191,13 @@ impl Composed {
     ) -> bool {
         let mut saved = None;
         let from = before.episode;
-        while let Some((reverted, length)) = stream.retransmissions.prove_spurious(from, now) {
-            saved.get_or_insert(reverted.saved);
-            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
-            self.tell_reverted(stream, &reverted, length, now);
+        while let Some((reduction, length)) = stream.retransmissions.prove_spurious(from, now) {
+            saved.get_or_insert(reduction.saved);
+            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
+            if let Some(doubt) = &mut self.doubt {
+                doubt.forget(now - reduction.lasted);
+            }
+            self.tell_detector_of(stream, &reduction, length, now);
         }
         // A DSACK has told already.
         let Some(saved) = saved else { return false };

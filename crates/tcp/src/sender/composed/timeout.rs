@@ -33,7 +33,13 @@ impl Composed {
 
     /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
     #[inline]
-    pub(super) fn rearm_after_ack(&mut self, stream: &Stream, advanced: bool, now: Instant) {
+    pub(super) fn rearm_after_ack(
+        &mut self,
+        stream: &Stream,
+        advanced: bool,
+        delivered: bool,
+        now: Instant,
+    ) {
         if !stream.outstanding() {
             self.timers = SenderTimers::new();
         } else if advanced {
@@ -43,6 +49,9 @@ impl Composed {
             if self.policy.probes {
                 self.schedule_probe(stream, now);
             }
+        } else if delivered && self.doubting() {
+            // A hole may be open for longer than the timeout while all goes well behind it.
+            self.restart_retransmission_timer(now);
         }
     }
 
@@ -73,7 +82,7 @@ impl Composed {
         let first = !matches!(self.recovery.phase, Phase::Loss { .. });
         self.detector.on_timeout(first, &self.view(stream, now));
         self.watch_for_spurious(stream, Cause::Timeout);
-        stream.retransmissions.begin(Cause::Timeout, self.window, now);
+        self.begin_episode(stream, Cause::Timeout, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
         if first || self.halves_as_ns2() {
             self.reduce(stream, true, now);
@@ -83,7 +92,7 @@ impl Composed {
         if stream.board.reneged()
             && let Some(numbers) = stream.forget_sacks()
         {
-            self.recovery.renumber(&numbers);
+            self.renumber(&numbers);
         }
         let rule = self.detector.rule(&self.view(stream, now));
         if rule.overdue.is_some() {

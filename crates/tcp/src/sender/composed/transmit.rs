@@ -16,7 +16,8 @@ impl Composed {
         now: Instant,
     ) -> Option<Transmission> {
         // Every second poll of a sender and every poll of a receiver ends here.
-        if self.recovery.phase == Phase::Open && !self.probe.is_due() && !stream.has_new() {
+        let idle = !stream.has_new() && stream.board.lost() == 0;
+        if idle && self.recovery.phase == Phase::Open && !self.probe.is_due() {
             return None;
         }
         self.next_transmission(stream, now)
@@ -27,6 +28,7 @@ impl Composed {
             return Some(transmission);
         }
         match self.recovery.phase {
+            Phase::Open if self.doubting() => self.poll_in_doubt(stream, now),
             Phase::Open => self.poll_open(stream, now),
             Phase::Recovery { point, .. } => self.poll_in_recovery(stream, point, now),
             Phase::Loss { .. } => self.poll_after_timeout(stream, now),
@@ -66,6 +68,9 @@ impl Composed {
             None => self.new_data(stream, now).or_else(|| self.last_resort(stream, point, now)),
         };
         let first = std::mem::take(&mut self.recovery.fast_retransmit_due);
+        if transmission.is_none() && self.doubting() {
+            self.recovery.fast_retransmit_due = first;
+        }
         if transmission.is_some() {
             if !first {
                 self.recovery.counted_pipe.on_sent();
@@ -147,7 +152,10 @@ impl Composed {
         cause: Cause,
         now: Instant,
     ) -> Transmission {
-        let transmission = stream.retransmit(number, cause, now);
+        self.suspect(stream, number, cause, now);
+        let alone =
+            cause == Cause::Probe || (cause == Cause::FastRetransmit && self.doubt.is_some());
+        let transmission = stream.retransmit(number, cause, alone, now);
         self.responses.eifel.on_retransmit(now);
         self.start_retransmission_timer(now);
         transmission
@@ -179,7 +187,7 @@ impl Composed {
     /// "A TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not
     /// sent data in an interval exceeding the retransmission timeout", and RW is min(IW, cwnd)
     /// (RFC 5681, section 4.1).
-    fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
+    pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
         if !self.policy.restart_window || stream.outstanding() {
             return;
         }

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::retransmissions::{DsackReport, Reverted};
+use super::retransmissions::{DsackReport, SpuriousReduction};
 use super::scoreboard::SpuriousAfter;
 use super::{Delivery, SegNo, Stream};
 use crate::observer::{Event, Observer};
@@ -31,17 +31,30 @@ pub(crate) struct Reading {
     pub(crate) highest_before: Option<SegNo>,
 }
 
+/// A segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) number: SegNo,
+    /// When it was sent first, if it is that transmission that arrived.
+    pub(crate) original: Option<Instant>,
+    /// It arrived by another transmission than the last.
+    pub(crate) spurious: bool,
+}
+
 /// A retransmission that a DSACK proves spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spurious {
     /// Behind which more may be reported.
     end: u64,
+    pub(crate) number: SegNo,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original: Option<Instant>,
     /// How late the segment was, if that could be measured.
     pub(crate) reordering: Option<Reordering>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
     /// With this one, every retransmission under the reduction proved spurious.
-    pub(crate) reverted: Option<Reverted>,
+    pub(crate) reduction: Option<SpuriousReduction>,
 }
 
 impl Stream {
@@ -52,7 +65,7 @@ impl Stream {
         &mut self,
         ack: &Ack<'_>,
         now: Instant,
-        mut on_covered: impl FnMut(SegNo),
+        mut on_covered: impl FnMut(Arrival),
     ) -> Reading {
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
@@ -63,10 +76,12 @@ impl Stream {
         let blocks = if self.selective { ack.blocks } else { &[] };
         let retransmissions = &mut self.retransmissions;
         let delivery = self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
-            if covered.resent {
-                retransmissions.on_covered(covered.number, now);
-            }
-            on_covered(covered.number);
+            let number = covered.number;
+            let original = match covered.resent {
+                true => retransmissions.on_covered(number, covered.spurious, now),
+                false => Some(covered.sent),
+            };
+            on_covered(Arrival { number, original, spurious: covered.spurious });
         });
         self.una = ack.una;
         Reading { delivery, advanced, flight_before, highest_before }
@@ -140,9 +155,13 @@ impl Stream {
             }
             None => left,
         };
-        let DsackReport { number, start, end, first_length, rtt, reverted } =
-            self.retransmissions.on_dsack(from, right, now)?;
-        observer.on_event(now, &Event::Needless { offset: start, len: (end - start) as u32 });
+        let report = self.retransmissions.on_dsack(from, right, now)?;
+        let DsackReport { number, start, end, first_length, rtt, original_sent, reduction } =
+            report;
+        observer.on_event(
+            now,
+            &Event::SpuriousRetransmission { offset: start, len: (end - start) as u32 },
+        );
         let second = read.highest_before.map_or(0, |h| h.saturating_sub(number) as u32);
         let length = match self.lengths {
             // Rounded up: the longer of two ways to be wrong is the careful one.
@@ -153,9 +172,16 @@ impl Stream {
         let reordering = length
             .filter(|&length| length > 0)
             .map(|length| self.reordering(length, true, now, observer));
-        if let Some(reverted) = reverted {
-            observer.on_event(now, &Event::FalseReduction { cause: reverted.cause });
+        if let Some(reduction) = reduction {
+            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
         }
-        Some(Spurious { end, reordering, rtt, reverted })
+        Some(Spurious { end, number, original: original_sent, reordering, rtt, reduction })
+    }
+
+    /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of
+    /// what was resent more than once.
+    pub(crate) fn repeated_spurious(&mut self, ack: &Ack<'_>) -> Option<SegNo> {
+        let (left, right) = ack.dsack.filter(|&(_, right)| right <= self.una)?;
+        self.retransmissions.on_repeated_dsack(left, right)
     }
 }

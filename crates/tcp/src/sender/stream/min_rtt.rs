@@ -1,4 +1,4 @@
-//! The least round-trip time of late (RACK.min_RTT): the minimum over a window of time, kept by the
+//! The minimum round-trip time of late (RACK.min_RTT): the minimum over a window of time, kept by the
 //! three best samples of its thirds (K. Nichols' filter), in constant space.
 
 use unruffled_units::{Duration, Instant};
@@ -13,7 +13,7 @@ pub(crate) struct MinRtt {
 }
 
 impl MinRtt {
-    /// The least sample of the window.
+    /// The minimum of the window.
     pub(crate) fn get(&self) -> Option<Duration> {
         self.best.map(|[(_, rtt), ..]| rtt)
     }

@@ -1,4 +1,4 @@
-//! What became of each retransmission: needed, or proved needless by a DSACK (RFC 2883; RFC 3708,
+//! What became of each retransmission: needed, or proved spurious by a DSACK (RFC 2883; RFC 3708,
 //! section 3). Also keeps what a retransmitted segment's ambiguous acknowledgements said, until the
 //! DSACK that tells them apart comes or does not come (RR-TCP, sections 4.1.1 and 4).
 
@@ -12,10 +12,10 @@ use crate::parts::control::Window;
 /// Reductions of the window that can be waiting for their DSACKs at a time.
 const EPISODES: usize = 8;
 
-/// Why a segment was sent again.
+/// Why a segment was sent again. Observers read it from [`Event::Sent`](crate::Event::Sent).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Loss detection held it for lost, or recovery sent it as a last resort.
+    /// Loss detection deemed it lost, or recovery sent it as a last resort.
     FastRetransmit,
     /// The retransmission timer expired.
     Timeout,
@@ -34,10 +34,10 @@ struct Episode {
     /// Retransmissions, and those of them reported as duplicates.
     retransmitted: u32,
     duplicates: u32,
-    /// RFC 3708 (A.1), (A.3): must not be reverted.
+    /// RFC 3708 (A.1), (A.3): cannot prove spurious.
     barred: bool,
-    /// Proved needless.
-    reverted: bool,
+    /// Proved spurious.
+    spurious: bool,
 }
 
 /// A segment that was retransmitted, kept until its DSACK can no longer come.
@@ -50,11 +50,14 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
-    /// When an acknowledgement first covered it.
+    /// When an acknowledgement first covered it, and whether that was too early for the last copy.
     covered: Option<Instant>,
+    original_first: bool,
     /// The reordering length at that time, if it could be measured.
     length: Option<u32>,
     reported: bool,
+    /// DSACKs beyond the first.
+    repeated: u32,
 }
 
 /// What a DSACK said.
@@ -68,13 +71,15 @@ pub(crate) struct DsackReport {
     pub(crate) first_length: Option<u32>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
-    /// With this one, every retransmission under the reduction proved needless.
-    pub(crate) reverted: Option<Reverted>,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original_sent: Option<Instant>,
+    /// With this one, every retransmission under the reduction proved spurious.
+    pub(crate) reduction: Option<SpuriousReduction>,
 }
 
-/// A reduction of the window that proved needless.
+/// A reduction of the window that proved spurious.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reverted {
+pub(crate) struct SpuriousReduction {
     pub(crate) cause: Cause,
     pub(crate) lasted: Duration,
     /// The window to go back to.
@@ -112,7 +117,7 @@ impl Retransmissions {
             retransmitted: 0,
             duplicates: 0,
             barred: false,
-            reverted: false,
+            spurious: false,
         });
     }
 
@@ -122,11 +127,11 @@ impl Retransmissions {
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        probe: bool,
+        alone: bool,
         now: Instant,
     ) {
-        // A probe is no reduction of the window; its number belongs to no episode.
-        let episode = if probe { u32::MAX } else { self.next_episode.wrapping_sub(1) };
+        // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
@@ -148,8 +153,10 @@ impl Retransmissions {
                     resent: now,
                     retransmissions: 1,
                     covered: None,
+                    original_first: false,
                     length: None,
                     reported: false,
+                    repeated: 0,
                 },
             ),
         }
@@ -159,10 +166,18 @@ impl Retransmissions {
     }
 
     /// An acknowledgement covers the retransmitted segment `number` for the first time.
-    pub(crate) fn on_covered(&mut self, number: SegNo, now: Instant) {
-        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
-            self.records[at].covered = Some(now);
-        }
+    /// `original`: too early for its last copy. Gives when the original was sent, if it is that.
+    pub(crate) fn on_covered(
+        &mut self,
+        number: SegNo,
+        original: bool,
+        now: Instant,
+    ) -> Option<Instant> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        let record = &mut self.records[at];
+        record.covered = Some(now);
+        record.original_first = original;
+        (original && record.retransmissions == 1).then_some(record.original_sent)
     }
 
     /// The reordering length of segment `number` as of its first acknowledgement.
@@ -187,15 +202,26 @@ impl Retransmissions {
             .covered
             .filter(|_| once)
             .map(|covered| (covered.since(record.original_sent) + now.since(record.resent)) / 2);
-        let reverted = self.count_duplicate(record.episode, now);
+        let reduction = self.count_duplicate(record.episode, now);
         Some(DsackReport {
             number: record.number,
             start: record.start,
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
-            reverted,
+            original_sent: (once && !record.original_first).then_some(record.original_sent),
+            reduction,
         })
+    }
+
+    /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
+    /// it that was resent more often than reported.
+    pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
+        let at = self.records.partition_point(|r| r.start < left);
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
+        record.repeated += 1;
+        Some(record.number)
     }
 
     /// Segments were split: they have other numbers, in the same order.
@@ -205,19 +231,19 @@ impl Retransmissions {
         }
     }
 
-    /// All reductions from number `from` on proved needless, and not by DSACKs: gives the first that
+    /// All reductions from number `from` on proved spurious, and not by DSACKs: gives the first that
     /// was not known to be, with the reordering length of a segment resent under it, if that could be
     /// measured.
     pub(crate) fn prove_spurious(
         &mut self,
         from: u32,
         now: Instant,
-    ) -> Option<(Reverted, Option<u32>)> {
-        let episode = self.episodes.iter_mut().find(|e| e.number >= from && !e.reverted)?;
-        episode.reverted = true;
+    ) -> Option<(SpuriousReduction, Option<u32>)> {
+        let episode = self.episodes.iter_mut().find(|e| e.number >= from && !e.spurious)?;
+        episode.spurious = true;
         let Episode { number, cause, began, saved, .. } = *episode;
         let length = self.records.iter().find(|r| r.episode == number).and_then(|r| r.length);
-        Some((Reverted { cause, lasted: now.since(began), saved, latest: true }, length))
+        Some((SpuriousReduction { cause, lasted: now.since(began), saved, latest: true }, length))
     }
 
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
@@ -230,23 +256,23 @@ impl Retransmissions {
         }
     }
 
-    /// One more retransmission under reduction `number` proved needless; was it the last?
-    fn count_duplicate(&mut self, number: u32, now: Instant) -> Option<Reverted> {
-        let latest = self.episodes.iter().all(|e| e.number <= number || e.reverted);
+    /// One more retransmission under reduction `number` proved spurious; was it the last?
+    fn count_duplicate(&mut self, number: u32, now: Instant) -> Option<SpuriousReduction> {
+        let latest = self.episodes.iter().all(|e| e.number <= number || e.spurious);
         let episode = self.episode(number)?;
         episode.duplicates += 1;
-        if episode.barred || episode.reverted || episode.duplicates < episode.retransmitted {
+        if episode.barred || episode.spurious || episode.duplicates < episode.retransmitted {
             return None;
         }
-        episode.reverted = true;
+        episode.spurious = true;
         let Episode { cause, began, saved, .. } = *episode;
         if !latest {
             self.hand_on(number, saved);
         }
-        Some(Reverted { cause, lasted: now.since(began), saved, latest })
+        Some(SpuriousReduction { cause, lasted: now.since(began), saved, latest })
     }
 
-    /// The reduction with this number must not be reverted (RFC 3708, A.1 and A.3).
+    /// The reduction with this number cannot prove spurious (RFC 3708, A.1 and A.3).
     fn bar(&mut self, number: u32) {
         if let Some(episode) = self.episode(number) {
             episode.barred = true;
@@ -257,7 +283,7 @@ impl Retransmissions {
         self.episodes.iter_mut().find(|e| e.number == number)
     }
 
-    /// A reduction proved needless while a later one is in doubt: should that one prove needless as
+    /// A reduction proved spurious while a later one is in doubt: should that one prove spurious as
     /// well, it is this one's window that comes back. If it is genuine, nothing does.
     fn hand_on(&mut self, from: u32, saved: Window) {
         for episode in self.episodes.iter_mut().filter(|e| e.number > from) {
@@ -287,8 +313,8 @@ mod tests {
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         r.on_retransmit(4, range(4), at(0), false, at(100));
         r.on_retransmit(6, range(6), at(0), false, at(101));
-        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reverted, None);
-        let last = r.on_dsack(6000, 7000, at(202)).expect("known").reverted.expect("all reported");
+        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reduction, None);
+        let last = r.on_dsack(6000, 7000, at(202)).expect("known").reduction.expect("all reported");
         assert_eq!((last.saved, last.lasted), (SAVED, Duration::from_millis(102)));
         assert!(last.latest);
         assert_eq!(r.on_dsack(6000, 7000, at(203)), None, "reported before");
@@ -319,7 +345,18 @@ mod tests {
         assert_eq!((found.saved, found.lasted), (SAVED, Duration::from_millis(30)));
         assert_eq!(length, Some(7));
         assert_eq!(r.prove_spurious(0, at(130)), None);
-        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reverted, None);
+        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reduction, None);
+    }
+
+    #[test]
+    fn a_segment_resent_twice_can_be_reported_twice() {
+        let mut r = Retransmissions::default();
+        r.on_retransmit(4, range(4), at(0), true, at(100));
+        r.on_retransmit(4, range(4), at(100), true, at(200));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "it was not reported once");
+        assert!(r.on_dsack(4000, 5000, at(300)).is_some());
+        assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "three copies, two of them too many");
     }
 
     #[test]
@@ -336,7 +373,7 @@ mod tests {
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         r.on_retransmit(4, range(4), at(0), false, at(100));
         r.on_retransmit(4, range(4), at(100), false, at(300));
-        assert_eq!(r.on_dsack(4000, 5000, at(400)).expect("known").reverted, None);
+        assert_eq!(r.on_dsack(4000, 5000, at(400)).expect("known").reduction, None);
     }
 
     #[test]
@@ -344,7 +381,7 @@ mod tests {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         r.on_retransmit(4, range(4), at(0), false, at(100));
-        r.on_covered(4, at(130));
+        assert_eq!(r.on_covered(4, false, at(130)), None);
         // 130 − 0 and 210 − 100: mean 120.
         assert_eq!(
             r.on_dsack(4000, 5000, at(210)).expect("known").rtt,
@@ -359,8 +396,8 @@ mod tests {
         r.on_retransmit(4, range(4), at(0), false, at(100));
         r.begin(Cause::FastRetransmit, Window { cwnd: 25.0, ssthresh: 25.0 }, at(150));
         r.on_retransmit(9, range(9), at(0), false, at(150));
-        assert!(!r.on_dsack(4000, 5000, at(200)).expect("known").reverted.expect("false").latest);
-        let second = r.on_dsack(9000, 10000, at(250)).expect("known").reverted.expect("false");
+        assert!(!r.on_dsack(4000, 5000, at(200)).expect("known").reduction.expect("false").latest);
+        let second = r.on_dsack(9000, 10000, at(250)).expect("known").reduction.expect("false");
         assert_eq!(second.saved.cwnd, 50.0);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Entry {
     pub(crate) sent: Instant,
     links: Links,
     sacked: bool,
-    /// Held for lost and not resent since.
+    /// Deemed lost and not resent since.
     lost: bool,
     /// A retransmission is in flight.
     resent: bool,
@@ -48,7 +48,7 @@ impl Entry {
         self.start + u64::from(self.len)
     }
 
-    /// Held for lost and not resent since.
+    /// Deemed lost and not resent since.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost
     }
@@ -70,7 +70,7 @@ pub(crate) struct Scoreboard {
     /// Number of the first entry, which is also the first one not cumulatively acknowledged.
     base: SegNo,
     order: TimeOrder,
-    /// Numbers held for lost, smallest first; stale ones are passed over when they come up.
+    /// Numbers deemed lost, smallest first; stale ones are passed over when they come up.
     lost_queue: BinaryHeap<Reverse<SegNo>>,
     sacked: u32,
     lost: u32,
@@ -78,7 +78,7 @@ pub(crate) struct Scoreboard {
     /// The boundary that `sacked_from_edge` counts from, kept near the dupthresh-th highest SACK.
     edge: SegNo,
     sacked_from_edge: u32,
-    /// All holes below this number have been held for lost at some time.
+    /// All holes below this number have been deemed lost at some time.
     marked_to: SegNo,
     /// The highest segment delivered so far.
     highest: Option<SegNo>,
@@ -112,6 +112,17 @@ impl Scoreboard {
     /// Segments covered selectively.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
+    }
+
+    /// Segments below the highest delivered one that have not been delivered.
+    pub(crate) fn holes(&self) -> u32 {
+        let below = self.highest.map_or(0, |highest| (highest + 1).saturating_sub(self.base));
+        (below as u32).saturating_sub(self.sacked)
+    }
+
+    /// Segments deemed lost and not resent since.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
     }
 
     /// Segments believed to be in the network (RFC 6675's pipe).
@@ -236,7 +247,7 @@ impl Scoreboard {
         self.entries.front().is_some_and(|e| e.sacked)
     }
 
-    /// The smallest segment held for lost and not resent (NextSeg rule 1).
+    /// The smallest segment deemed lost and not resent (NextSeg rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<SegNo> {
         while let Some(&Reverse(number)) = self.lost_queue.peek() {
             if number >= self.base && self.entry(number).lost {

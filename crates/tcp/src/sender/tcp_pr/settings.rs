@@ -1,4 +1,4 @@
-//! What TCP-PR's senders differ in, and what can be set of them.
+//! What TCP-PR's senders differ in, and their parameters.
 
 use crate::parameter::{Parameter, Settings as _, Unit, choice, settings};
 

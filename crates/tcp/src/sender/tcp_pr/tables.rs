@@ -2,10 +2,9 @@
 //! in with the time, drops come out one at a time, and so does whether a packet may leave. Packets are
 //! numbered from 0 in the order of the stream.
 
+mod lists;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use super::settings::{Form, Settings};
 use crate::Config;
 use crate::parts::control::Window;
 use crate::sender::stream::{Renumbered, SegNo};
+use lists::Lists;
 
 /// mxrtt without a round-trip time, which the paper leaves open: what RFC 6298 (5.7) takes when the
 /// handshake gave none.
@@ -28,18 +28,6 @@ const MIN_CWND: f64 = 1.0;
 /// A drop is when `time > time(n) + mxrtt`: strictly.
 const TICK: Duration = Duration::from_nanos(1);
 
-/// One packet that was sent and lies above the cumulative point.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    /// time(n) and cwnd(n): when it was last sent, and the window then.
-    time: Instant,
-    cwnd: f64,
-    /// Which transmission that was, counted over all packets.
-    serial: u64,
-    /// It is in to-be-ack.
-    waiting: bool,
-}
-
 /// What a drop did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
@@ -52,15 +40,9 @@ pub(crate) enum Dropped {
 }
 
 /// The sender's state. Windows in packets.
-///
-/// The lists of the paper: to-be-ack is the set of packets that are `waiting`, in the order of
-/// their sending in `transmissions`; memorize is the part of it that was sent before `snapshot`;
-/// to-be-sent are the packets that were dropped (the scoreboard's lost ones), then new data.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
-    form: Form,
-    alpha: f64,
-    beta: f64,
+    settings: Settings,
     max_cwnd: f64,
     /// Doubling takes mxrtt no further than this.
     max_wait: Duration,
@@ -82,33 +64,18 @@ pub(crate) struct Tables {
     starved: bool,
     /// When something was acknowledged last, or the first of what is outstanding was sent.
     heard: Instant,
-    packets: VecDeque<Packet>,
-    /// Number of the first of them.
-    base: SegNo,
-    /// Transmissions by number of their packet, in the order of time; those that are not their
-    /// packet's last, or whose packet waits no more, are passed over when they come to the front.
-    transmissions: VecDeque<SegNo>,
-    /// Serial number of the first of them.
-    first_serial: u64,
-    /// |to-be-ack|.
-    to_be_ack: u32,
-    /// Serial number of the first transmission after memorize was filled, and |memorize|.
-    snapshot: u64,
-    memorized: u32,
+    lists: Lists,
 }
 
 impl Tables {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         Self {
-            form: settings.form,
-            alpha: settings.alpha,
-            beta: settings.beta,
+            settings: *settings,
             max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
             max_wait: config.max_rto,
             // Lines 1 to 4b; line 2 says 1, and every sender's initial window is configurable.
             slow_start: true,
             window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
-            memorized: 0,
             cburst: 0,
             slowdown: Instant::ZERO,
             srtt: 0.0,
@@ -119,12 +86,7 @@ impl Tables {
             byte_counting: config.byte_counting,
             starved: false,
             heard: Instant::ZERO,
-            packets: VecDeque::new(),
-            base: 0,
-            transmissions: VecDeque::new(),
-            first_serial: 0,
-            to_be_ack: 0,
-            snapshot: 0,
+            lists: Lists::default(),
         }
     }
 
@@ -156,12 +118,12 @@ impl Tables {
 
     /// Line 15.
     fn measure(&mut self) {
-        self.mxrtt = Duration::from_secs_f64(self.beta * self.srtt).max(MIN_WAIT);
+        self.mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt).max(MIN_WAIT);
     }
 
     /// The condition of line 24a.
     pub(crate) fn may_send(&self, now: Instant) -> bool {
-        self.slowdown <= now && self.window.cwnd > f64::from(self.to_be_ack)
+        self.slowdown <= now && self.window.cwnd > f64::from(self.lists.to_be_ack())
     }
 
     /// A flush came to its end; `starved` if nothing was left to send, not the window used up.
@@ -171,31 +133,20 @@ impl Tables {
 
     /// Packet `n` left, a new one or one that had been dropped.
     pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
-        if self.packets.is_empty() {
+        if self.lists.is_empty() {
             self.heard = now;
         }
-        let serial = self.next_serial();
-        let packet = Packet { time: now, cwnd: self.window.cwnd, serial, waiting: true };
-        // Lines 26 and 27.
-        match self.packets.get_mut((n - self.base) as usize) {
-            Some(old) => {
-                debug_assert!(!old.waiting, "sent again without having been dropped");
-                *old = packet;
-            }
-            None => self.packets.push_back(packet),
-        }
-        self.transmissions.push_back(n);
-        self.to_be_ack += 1;
+        self.lists.on_sent(n, now, self.window.cwnd);
     }
 
     /// The acknowledgement being read covers packet `n`, which none did before.
     pub(crate) fn on_covered(&mut self, n: SegNo) {
-        if let Some(packet) = self.packet(n) {
+        if let Some(packet) = self.lists.packet(n) {
             self.answered.get_or_insert(packet.time);
             self.covered += 1;
         }
         // Lines 16 and 17.
-        self.remove(n);
+        self.lists.remove(n);
     }
 
     /// All that the acknowledgement newly covers has been told: the rest of its event, which is one
@@ -209,11 +160,12 @@ impl Tables {
         self.heard = now;
         let cwnd = self.window.cwnd;
         // Line 14. After a retransmission time(n) is the later time: no sample is too large.
-        self.srtt = (self.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
+        self.srtt =
+            (self.settings.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
         self.measure();
-        if self.form == Form::Extreme {
+        if self.settings.form == Form::Extreme {
             // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
-            if self.memorized > 0 {
+            if self.lists.memorized() > 0 {
                 return;
             }
             // Line 17b.
@@ -243,8 +195,8 @@ impl Tables {
     pub(crate) fn next_look(&mut self, now: Instant) -> Option<Instant> {
         let next = self.next_event(now)?;
         let (heard, most) = (self.heard, self.max_wait);
-        let basic = self.form == Form::Basic;
-        let Some((_, packet)) = self.earliest().filter(|_| basic) else {
+        let basic = self.settings.form == Form::Basic;
+        let Some((_, packet)) = self.lists.earliest().filter(|_| basic) else {
             return Some(next);
         };
         let silence = packet.time.since(heard).min(most);
@@ -253,59 +205,44 @@ impl Tables {
 
     /// Every packet below `n` has been acknowledged.
     pub(crate) fn forget_below(&mut self, n: SegNo) {
-        while self.base < n && self.packets.pop_front().is_some() {
-            self.base += 1;
-        }
+        self.lists.forget_below(n);
     }
 
     /// Packets are smaller than before by `ratio`: the windows stay, in octets.
     pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
-        self.packets.iter_mut().for_each(|packet| packet.cwnd *= ratio);
+        self.lists.scale(ratio);
     }
 
     /// What had to be split is sent anew: the window is filled again by slow start.
     pub(crate) fn restart(&mut self) {
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
-        self.window.cwnd = f64::from(self.to_be_ack) + 1.0;
+        self.window.cwnd = f64::from(self.lists.to_be_ack()) + 1.0;
         self.slow_start = true;
     }
 
     /// Packets were split; what was too big for the path counts as dropped (line 6), which says
     /// nothing of congestion.
     pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
-        let mut packets = VecDeque::with_capacity(self.packets.len());
-        for n in self.base..self.base + self.packets.len() as u64 {
-            let pieces = numbers.first(n)..numbers.first(n + 1);
-            if lost(pieces.start) {
-                self.remove(n);
-            }
-            packets.extend(pieces.filter_map(|_| self.packet(n)));
-        }
-        self.packets = packets;
-        self.base = numbers.first(self.base);
-        for n in &mut self.transmissions {
-            *n = numbers.first(*n);
-        }
+        self.lists.split(numbers, lost);
     }
 
     /// Finds one drop, if there is one at `now`: the packet, and what its drop did. As line 13
     /// flushes after each, so shall the caller before it asks again.
     pub(crate) fn on_time(&mut self, now: Instant) -> Option<(SegNo, Dropped)> {
-        let (n, packet) = self.earliest()?;
+        let (n, packet) = self.lists.earliest()?;
         if now <= packet.time + self.mxrtt {
             return None;
         }
         // Line 5; line 6 is the caller's. If n is in memorize this is line 12 as well.
-        let memorized = self.remove(n);
+        let memorized = self.lists.remove(n);
         // Line 7.
         if !memorized {
             // Line 8.
-            self.snapshot = self.next_serial();
-            self.memorized = self.to_be_ack;
+            self.lists.memorize();
             self.extreme_reached = false;
-            match self.form {
+            match self.settings.form {
                 // Line 9 of Table 1.
                 Form::Basic => self.window.cwnd = (packet.cwnd / 2.0).max(MIN_CWND),
                 // Lines 8a and 9 of Table 3.
@@ -317,11 +254,11 @@ impl Tables {
             self.window.ssthresh = self.window.cwnd;
             return Some((n, Dropped::New));
         }
-        if self.form == Form::Basic {
+        if self.settings.form == Form::Basic {
             return Some((n, Dropped::Burst));
         }
         // Line 12a.
-        self.cburst = if self.memorized == 0 { 0 } else { self.cburst + 1 };
+        self.cburst = if self.lists.memorized() == 0 { 0 } else { self.cburst + 1 };
         // Line 12b.
         if f64::from(self.cburst) <= self.window.cwnd / 2.0 + 1.0 {
             return Some((n, Dropped::Burst));
@@ -337,43 +274,8 @@ impl Tables {
 
     /// When to look again at the latest: at the next drop, or when the slowdown ends.
     pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
-        let drop = self.earliest().map(|(_, packet)| packet.time + self.mxrtt + TICK);
+        let drop = self.lists.earliest().map(|(_, packet)| packet.time + self.mxrtt + TICK);
         let slowdown = Some(self.slowdown).filter(|&at| at > now);
         drop.into_iter().chain(slowdown).min()
-    }
-
-    /// The packet of to-be-ack that was sent first.
-    fn earliest(&mut self) -> Option<(SegNo, Packet)> {
-        while let Some(&n) = self.transmissions.front() {
-            if let Some(packet) = self.packet(n)
-                && packet.waiting
-                && packet.serial == self.first_serial
-            {
-                return Some((n, packet));
-            }
-            self.transmissions.pop_front();
-            self.first_serial += 1;
-        }
-        None
-    }
-
-    fn packet(&self, n: SegNo) -> Option<Packet> {
-        self.packets.get(n.checked_sub(self.base)? as usize).copied()
-    }
-
-    fn next_serial(&self) -> u64 {
-        self.first_serial + self.transmissions.len() as u64
-    }
-
-    /// Takes packet `n` out of to-be-ack and memorize; says whether it was in memorize.
-    fn remove(&mut self, n: SegNo) -> bool {
-        let Some(packet) = self.packets.get_mut((n - self.base) as usize) else { return false };
-        if !std::mem::take(&mut packet.waiting) {
-            return false;
-        }
-        self.to_be_ack -= 1;
-        let memorized = packet.serial < self.snapshot;
-        self.memorized -= u32::from(memorized);
-        memorized
     }
 }

@@ -1,4 +1,4 @@
-//! Which segments are held for lost (IsLost of RFC 6675, section 4, by whatever rule the detector
+//! Which segments are deemed lost (IsLost of RFC 6675, section 4, by whatever rule the detector
 //! gives), and how they are marked.
 
 use std::cmp::Reverse;
@@ -11,23 +11,23 @@ use crate::sender::stream::time_order;
 
 /// What applying a rule found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    /// Segments newly held for lost.
+pub(crate) struct Applied {
+    /// Segments newly deemed lost.
     pub(crate) newly_lost: u32,
     /// When the rule should be applied again, if nothing happens before.
     pub(crate) ask_again: Option<Instant>,
 }
 
-impl Verdict {
+impl Applied {
     fn ask_at(&mut self, at: Instant) {
         self.ask_again = Some(self.ask_again.map_or(at, |earlier| earlier.min(at)));
     }
 }
 
 impl Scoreboard {
-    /// Holds for lost what `rule` holds for lost at `now`.
-    pub(crate) fn apply(&mut self, rule: &Rule, now: Instant) -> Verdict {
-        let mut verdict = Verdict::default();
+    /// Deems lost what `rule` deems lost at `now`.
+    pub(crate) fn apply(&mut self, rule: &Rule, now: Instant) -> Applied {
+        let mut verdict = Applied::default();
         let counted = rule.dupthresh.map(|dupthresh| self.lost_edge(dupthresh));
         let distant =
             rule.distance.zip(self.highest).map(|(d, h)| (h + 1).saturating_sub(d.into()));
@@ -47,7 +47,7 @@ impl Scoreboard {
         verdict
     }
 
-    fn mark_holes_below(&mut self, edge: SegNo, verdict: &mut Verdict) {
+    fn mark_holes_below(&mut self, edge: SegNo, verdict: &mut Applied) {
         let mut number = self.find_unsacked(self.marked_to.max(self.base));
         while number < edge {
             // A hole that was resent is not lost again by counting (HighRxt in RFC 6675).
@@ -59,7 +59,7 @@ impl Scoreboard {
         self.marked_to = self.marked_to.max(edge);
     }
 
-    fn apply_overdue(&mut self, overdue: Overdue, now: Instant, verdict: &mut Verdict) {
+    fn apply_overdue(&mut self, overdue: Overdue, now: Instant, verdict: &mut Applied) {
         let Some(last) = self.order.last_before_delivered() else { return };
         while let Some(low) = self.order.first() {
             let number = self.number(low);
@@ -99,7 +99,7 @@ impl Scoreboard {
         if self.sacked_from_edge < dupthresh { self.base } else { self.edge }
     }
 
-    /// Holds for lost every segment that has been in flight for longer than `rule` allows, whatever
+    /// Deems lost every segment that has been in flight for longer than `rule` allows, whatever
     /// was delivered since (RFC 8985, section 6.3).
     pub(crate) fn mark_overdue(&mut self, rule: &Rule, now: Instant) {
         let Some(overdue) = rule.overdue else { return };
@@ -112,7 +112,7 @@ impl Scoreboard {
         }
     }
 
-    /// Holds every segment that is not SACKed for lost (RFC 6298's timeout without more to go by).
+    /// Deems every segment lost that is not SACKed (RFC 6298's timeout without more to go by).
     pub(crate) fn mark_all_lost(&mut self) {
         for number in self.base..self.end() {
             if !self.entry(number).sacked {
@@ -121,12 +121,12 @@ impl Scoreboard {
         }
     }
 
-    /// Holds the first segment for lost.
+    /// Deems the first segment lost.
     pub(crate) fn mark_first_lost(&mut self) -> bool {
         !self.entries.is_empty() && !self.entry(self.base).sacked && self.mark_lost(self.base)
     }
 
-    /// Holds segment `number`, which must not have been delivered, for lost.
+    /// Deems segment `number`, which must not have been delivered, lost.
     pub(crate) fn mark_lost(&mut self, number: SegNo) -> bool {
         let entry = &mut self.entries[(number - self.base) as usize];
         if entry.lost {

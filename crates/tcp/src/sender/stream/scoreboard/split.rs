@@ -35,8 +35,8 @@ impl Renumbered {
 }
 
 impl Scoreboard {
-    /// Splits every segment of more than `max` octets that has not been delivered, and holds the
-    /// pieces for lost; none when there is no such segment.
+    /// Splits every segment of more than `max` octets that has not been delivered, and deems the
+    /// pieces lost; none when there is no such segment.
     pub(crate) fn split(&mut self, max: u32) -> Option<Renumbered> {
         let too_big = |e: &Entry| !e.sacked && e.len > max;
         if !self.entries.iter().any(too_big) {

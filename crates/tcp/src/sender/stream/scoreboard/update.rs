@@ -21,6 +21,10 @@ pub(crate) struct Covered {
     pub(crate) number: SegNo,
     /// It was ever retransmitted.
     pub(crate) resent: bool,
+    /// When it was last sent.
+    pub(crate) sent: Instant,
+    /// That is too late to be what arrived: it was an earlier transmission.
+    pub(crate) spurious: bool,
 }
 
 /// What one acknowledgement newly delivered, cumulatively or selectively.
@@ -118,13 +122,14 @@ impl Scoreboard {
         let was_lost = std::mem::take(&mut entry.lost);
         self.lost -= u32::from(was_lost);
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
-        on_delivered(Covered { number, resent: entry.retransmitted });
+        let suspect = entry.retransmitted && sent > spurious_after;
+        let resent = entry.retransmitted;
+        on_delivered(Covered { number, resent, sent, spurious: suspect });
         d.any_retransmitted |= entry.retransmitted;
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
             d.reordered |= highest_before.is_some_and(|h| number < h);
         }
-        let suspect = entry.retransmitted && sent > spurious_after;
         let mut ring = ring(&mut self.entries, self.base);
         if !suspect {
             d.latest_sent = d.latest_sent.max(Some(sent));

@@ -185,7 +185,7 @@ fn a_new_drop_halves_the_window_of_the_time_when_the_packet_was_sent() {
     // nine packets 3 to 11.
     let mut run = eight_and_two_more(Run::timed(8));
     assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
-    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.memorized), (4.0, 4.0, 9));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.lists.memorized()), (4.0, 4.0, 9));
     assert_eq!(run.flush(past(300)), [], "line 24: 4 ≤ |to-be-ack| = 9");
 }
 
@@ -198,7 +198,7 @@ fn other_drops_of_the_burst_do_not_halve_again() {
         assert_eq!(run.drop(past(300)), Some((n, Dropped::Burst)));
         assert_eq!((run.cwnd(), run.pr.cburst), (4.0, cburst));
     }
-    assert_eq!(run.pr.memorized, 6);
+    assert_eq!(run.pr.lists.memorized(), 6);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_burst_of_more_than_half_a_window_and_one_is_extreme() {
     assert_eq!(run.pr.slowdown, past(2000));
     // The others come: with the last of them memorize is empty, and slow start begins (17a to 19).
     assert_eq!(run.ack([8, 9, 10], at(1050)), []);
-    assert_eq!((run.cwnd(), run.pr.cburst, run.pr.memorized), (1.0, 5, 1));
+    assert_eq!((run.cwnd(), run.pr.cburst, run.pr.lists.memorized()), (1.0, 5, 1));
     assert_eq!(run.ack([11], at(1050)), [], "line 24a: slowdown");
     assert_eq!((run.cwnd(), run.pr.cburst), (2.0, 0));
     assert_eq!(run.flush(at(2000)), []);
@@ -236,9 +236,9 @@ fn nothing_grows_while_memorize_holds_a_packet() {
     let mut run = Run::timed(3);
     run.flush(at(0));
     run.drop(past(300));
-    assert_eq!((run.cwnd(), run.pr.memorized), (1.5, 2));
+    assert_eq!((run.cwnd(), run.pr.lists.memorized()), (1.5, 2));
     assert_eq!(run.ack([1], past(300)), [0], "1.5 > |to-be-ack| = 1");
-    assert_eq!((run.cwnd(), run.pr.memorized), (1.5, 1));
+    assert_eq!((run.cwnd(), run.pr.lists.memorized()), (1.5, 1));
     assert_eq!(run.ack([2], past(300)), [3, 4]);
     assert_eq!(run.cwnd(), 1.5 + 1.0 / 1.5);
 }
@@ -252,7 +252,7 @@ fn the_count_starts_anew_when_memorize_is_empty() {
     run.drop(past(300));
     assert_eq!(run.pr.cburst, 1);
     assert_eq!(run.drop(past(300)), Some((2, Dropped::Burst)));
-    assert_eq!((run.pr.cburst, run.pr.memorized), (0, 0));
+    assert_eq!((run.pr.cburst, run.pr.lists.memorized()), (0, 0));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_retransmission_that_is_dropped_is_a_new_drop() {
     assert_eq!(run.pr.mxrtt(), ms(1050));
     assert_eq!(run.drop(past(1150)), Some((11, Dropped::Burst)));
     assert_eq!(run.drop(past(1400)), Some((0, Dropped::New)));
-    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.memorized), (2.0, 2.0, 2));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.lists.memorized()), (2.0, 2.0, 2));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn what_is_dropped_leaves_again_before_new_data() {
     assert_eq!(run.ack([1], at(100)), [4, 5]);
     assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
     assert_eq!(run.drop(past(300)), Some((2, Dropped::Burst)));
-    assert_eq!(run.pr.memorized, 3);
+    assert_eq!(run.pr.lists.memorized(), 3);
     assert_eq!(run.ack([3, 4, 5], past(300)), [0, 2, 6]);
     assert_eq!(run.cwnd(), 2.5);
 }
@@ -301,7 +301,7 @@ fn with_a_window_of_one_each_drop_doubles_mxrtt() {
     // It never goes beyond the greatest timeout.
     run.pr.mxrtt = Duration::from_secs(50);
     run.pr.window.cwnd = 1.0;
-    run.pr.packets.iter_mut().for_each(|p| p.cwnd = 1.0);
+    run.pr.lists.set_windows(1.0);
     run.drop(at(60_000));
     assert_eq!(run.pr.mxrtt(), Duration::from_secs(60));
 }

@@ -153,8 +153,8 @@ fn play(form: Form, steps: &[Step]) -> [u32; 4] {
         let window = (table.cwnd, table.ssthresh);
         assert_eq!((run.cwnd(), run.ssthresh()), window);
         assert_eq!((run.pr.srtt, run.pr.mxrtt()), (table.srtt, table.mxrtt));
-        assert_eq!(run.pr.to_be_ack as usize, table.to_be_ack.len());
-        assert_eq!(run.pr.memorized as usize, table.memorize.len());
+        assert_eq!(run.pr.lists.to_be_ack() as usize, table.to_be_ack.len());
+        assert_eq!(run.pr.lists.memorized() as usize, table.memorize.len());
         assert_eq!((run.pr.cburst, run.pr.slowdown), (table.cburst, table.slowdown));
     }
     table.reached

@@ -14,7 +14,7 @@ fn however_many_drops_of_a_burst_leave_the_window_alone() {
         assert_eq!(run.drop(past(300)), Some((n, Dropped::Burst)));
         assert_eq!((run.cwnd(), run.ssthresh(), run.pr.mxrtt()), (4.0, 4.0, ms(300)));
     }
-    assert_eq!((run.pr.to_be_ack, run.pr.memorized), (4, 4));
+    assert_eq!((run.pr.lists.to_be_ack(), run.pr.lists.memorized()), (4, 4));
     assert_eq!(run.drop(past(300)), None);
     // With the next, sent at 100 ms, one may leave: line 25, the smallest number.
     assert_eq!(run.drop(past(400)), Some((8, Dropped::Burst)));
@@ -44,7 +44,7 @@ fn the_window_grows_while_memorize_holds_a_packet() {
     let mut run = Run::basic(3);
     run.flush(at(0));
     assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
-    assert_eq!((run.cwnd(), run.pr.memorized), (1.5, 2));
+    assert_eq!((run.cwnd(), run.pr.lists.memorized()), (1.5, 2));
     assert_eq!(run.ack([1], past(300)), [0, 3]);
     assert!((run.cwnd() - 13.0 / 6.0).abs() < 1e-12, "{}", run.cwnd());
     run.ack([2], past(300));

@@ -24,7 +24,7 @@ fn extreme_losses_back_off_and_begin_again() {
     assert_eq!((run.pr.cburst, run.pr.slowdown), (6, past(2000)));
     // 12a: with 7 memorize is empty, cburst 0, and 0 > 3/2 is not.
     assert_eq!(run.drop(past(1000)), Some((7, Dropped::Burst)));
-    assert_eq!((run.pr.cburst, run.pr.memorized, run.pr.slowdown), (0, 0, past(2000)));
+    assert_eq!((run.pr.cburst, run.pr.lists.memorized(), run.pr.slowdown), (0, 0, past(2000)));
     // 24a and 25: the smallest, one packet, cwnd(0) = 1; and it is lost again.
     assert_eq!((run.flush(at(2000)), run.flush(past(2000))), (vec![], vec![0]));
     assert_eq!(run.drop(past(3000)), None, "1 s after it left, not more");
