@@ -1,5 +1,7 @@
 //! An impairment at work: what becomes of each packet.
 
+use std::sync::Arc;
+
 use rand::distr::{Bernoulli, Distribution as _};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -52,6 +54,7 @@ pub(super) enum Effect {
     Burst { coin: Bernoulli, length: Sampler, until: Instant },
     Blackout { times: Times, length: Duration },
     Resend { coin: Bernoulli },
+    Replay { lateness: Arc<[Duration]>, passed: usize },
 }
 
 impl Effect {
@@ -99,6 +102,12 @@ impl Effect {
                 return Err(ConfigError::new("errors", "less than 1 without attempts", errors));
             }
             Impairment::Resend { errors, .. } => Self::Resend { coin: coin("errors", errors)? },
+            Impairment::Replay { ref lateness, .. } if lateness.is_empty() => {
+                return Err(ConfigError::new("lateness", "at least one time", "none"));
+            }
+            Impairment::Replay { ref lateness, .. } => {
+                Self::Replay { lateness: Arc::clone(lateness), passed: 0 }
+            }
             Impairment::During { ref impairment, .. } => Self::of(impairment)?,
         })
     }
@@ -112,6 +121,7 @@ impl Effect {
             | Self::Burst { coin, .. }
             | Self::Resend { coin } => coin.p() == 0.0,
             Self::Blackout { length, .. } => *length == Duration::ZERO,
+            Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
             Self::Alternate { .. } | Self::Redrawn { .. } => false,
         }
     }
@@ -193,6 +203,10 @@ impl Stage {
                 fate.lost |= is_dark(times, *length, packet.departed);
             }
             Effect::Resend { coin } => fate.lost |= coin.sample(rng),
+            Effect::Replay { lateness, passed } => {
+                fate.detour += lateness[*passed];
+                *passed = (*passed + 1) % lateness.len();
+            }
         }
     }
 }
@@ -295,6 +309,19 @@ mod tests {
             })
             .collect();
         assert_eq!(late, [false, false, true, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_replay_begins_again_after_its_last_packet() {
+        let ms = Duration::from_millis;
+        let lateness = [ms(0), ms(7), ms(0)].into();
+        let mut stage = stage(&Impairment::Replay { lateness, applies: Applies::Both }).unwrap();
+        assert!(!stage.keeps_order());
+        let late = [(); 6].map(|()| fate(&mut stage, &at(0)).detour);
+        assert_eq!(late, [ms(0), ms(7), ms(0), ms(0), ms(7), ms(0)]);
+        let nothing = Impairment::Replay { lateness: [].into(), applies: Applies::Both };
+        let error = nothing.check().unwrap_err();
+        assert_eq!(error.to_string(), "lateness must be at least one time, not none");
     }
 
     #[test]
