@@ -120,6 +120,8 @@ pub struct Direction {
     pub payload_bytes: u64,
     /// Acknowledgements of it that came back.
     pub acks: u64,
+    /// Whether the receiver acknowledges most segments in pairs: it delays.
+    pub delayed_acks: bool,
     /// Whether it carries timestamps.
     pub timestamps: bool,
     /// Octets of the stream.
@@ -529,6 +531,7 @@ fn direction(talk: &Talk, from: usize) -> Direction {
         segments: counts.segments,
         payload_bytes: counts.payload,
         acks: counts.acks,
+        delayed_acks: counts.acks_of_more > counts.acks_of_one,
         timestamps: half.stamped,
         stream_bytes: octets,
         segment_bytes: half.full_segment(),

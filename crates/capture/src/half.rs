@@ -57,6 +57,9 @@ pub(crate) struct Counts {
     /// Packets whose numbers fit nowhere.
     pub(crate) strange: u64,
     pub(crate) acks: u64,
+    /// ACKs of one segment where nothing is missing, and of more.
+    pub(crate) acks_of_one: u64,
+    pub(crate) acks_of_more: u64,
     pub(crate) zero_windows: u64,
 }
 
@@ -103,6 +106,10 @@ pub(crate) struct Half {
     pub(crate) episodes: Episodes,
     /// Octets in a full segment, from the peer's MSS.
     segment: Option<u32>,
+    mss: Option<u32>,
+    /// The first and the latest timestamp in order, and when they passed.
+    clock: Option<(u32, Instant)>,
+    clock_now: Option<(u32, Instant)>,
     pub(crate) largest: u32,
     pub(crate) stamped: bool,
     /// The least time from here to the receiver and back.
@@ -189,6 +196,7 @@ impl Half {
     /// The peer takes segments of up to `mss` octets.
     pub(crate) fn learn_segment(&mut self, mss: u16, timestamps: bool) {
         let options = if timestamps { 12 } else { 0 };
+        self.mss = Some(u32::from(mss));
         self.segment = Some(u32::from(mss).saturating_sub(options).max(1));
     }
 
@@ -236,6 +244,12 @@ impl Half {
         self.counts.data_packets += 1;
         self.counts.payload += u64::from(segment.len);
         self.largest = self.largest.max(segment.len);
+        // Options count within an MSS (RFC 6691), but not all senders heed that.
+        if let (Some(full), Some(mss)) = (self.segment, self.mss)
+            && (full..=mss).contains(&segment.len)
+        {
+            self.segment = Some(segment.len);
+        }
         let stamp = segment.timestamps.map(|(value, _)| value);
         let mark = Mark { at: now, stamp, id: packet.id };
         if start > self.next {
@@ -304,6 +318,8 @@ impl Half {
         // A joined segment is at most as long as an IP packet; nothing longer is cut up.
         let size = if pieces > 1400 { end - self.next } else { full };
         self.ids.in_order(mark.id, pieces);
+        self.clock_now = mark.stamp.map(|stamp| (stamp, mark.at));
+        self.clock = self.clock.or(self.clock_now);
         if let Some(last) = self.last_sent {
             self.spacing_here.record(mark.at.since(last) / pieces.max(1));
         }
@@ -452,6 +468,8 @@ impl Half {
         match ticks {
             Some(ticks) if ticks < 0 => return Order::Before,
             Some(ticks) if ticks > 0 => return Order::After,
+            // Nothing is sent again for what it overtook within less than a round trip.
+            Some(_) if self.clock_is_fine() => return Order::Before,
             _ => {}
         }
         if let (Some(id), Some(theirs)) = (mark.id, other.id)
@@ -464,6 +482,17 @@ impl Half {
         let since = mark.at.since(other.at);
         let soon = self.behind.map_or(NO_ROUND_TRIP, |rtt| rtt.mul_f64(0.9));
         if since < soon { Order::Before } else { Order::After }
+    }
+
+    /// Whether the sender's clock ticks at least twice within a round trip to it.
+    fn clock_is_fine(&self) -> bool {
+        let (Some((stamp, at)), Some((latest, now)), Some(rtt)) =
+            (self.clock, self.clock_now, self.behind)
+        else {
+            return false;
+        };
+        let ticks = u64::from(latest.wrapping_sub(stamp));
+        ticks > 0 && (now.since(at) / ticks) * 2 < rtt
     }
 
     /// One retransmission of entry `at` was not needed.
@@ -513,12 +542,16 @@ impl Half {
         if ack > before {
             self.una = ack;
             self.acked.record(now, (ack - before) as f64);
-            let mut delivered = 0;
+            let mut delivered: u64 = 0;
             for at in self.outstanding.acknowledge(ack) {
                 if self.deliver(at, now, echo, before) {
                     newest = Some(at);
                     delivered += 1;
                 }
+            }
+            if segment.sack_count == 0 && self.received.whole() {
+                self.counts.acks_of_one += u64::from(delivered == 1);
+                self.counts.acks_of_more += u64::from(delivered > 1);
             }
             let last = self.last_delivery.replace(now);
             if let (Some(last), 1..) = (last, delivered) {

@@ -137,6 +137,11 @@ impl Arrivals {
         &self.late_times
     }
 
+    /// Whether the last arrival was in order, and so was the one before it.
+    pub(crate) fn whole(&self) -> bool {
+        self.run >= 2
+    }
+
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.arrived, self.reordered)
     }

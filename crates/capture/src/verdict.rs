@@ -13,6 +13,9 @@ const FEW: u64 = 20;
 pub enum Cause {
     /// Packets that were overtaken were taken for lost.
     Reordering,
+    /// Nothing was lost or overtaken, and yet sent again: acknowledgements came later than the
+    /// sender waited.
+    Impatience,
     /// Packets were lost.
     Loss,
     /// The receiver offered no larger window.
@@ -61,9 +64,8 @@ pub fn judge(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
-    if windows.needless_recoveries > 0 && resent.spurious * 2 >= resent.total && late.reordered > 0
-    {
-        return reordering(direction);
+    if windows.needless_recoveries > 0 && resent.spurious * 2 >= resent.total {
+        return if late.reordered > 0 { reordering(direction) } else { impatience(direction) };
     }
     if let Some(loss) = loss(direction) {
         return loss;
@@ -119,20 +121,32 @@ fn reordering(direction: &Direction) -> Verdict {
     let by = late.late_time.as_ref().map_or(String::new(), |time| {
         format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
     });
+    let cuts = match windows.needless_cuts {
+        0 => String::new(),
+        cuts => format!(", and {cuts} times the window was cut for nothing"),
+    };
     let text = format!(
         "Reordering: {} of the packets came late{by}, and the sender took late ones for lost: {} of \
-         {} retransmissions were spurious, {} of {} recoveries needless, and {} times the window was \
-         cut for nothing.",
+         {} retransmissions were spurious, {} of {} recoveries needless{cuts}.",
         percent(late.ratio),
         resent.spurious,
         resent.total,
         windows.needless_recoveries,
-        windows.recoveries,
-        windows.needless_cuts
+        windows.recoveries
     );
     let mut verdict = verdict(Cause::Reordering, sureness, text);
     verdict.advice = patience(direction);
     verdict
+}
+
+fn impatience(direction: &Direction) -> Verdict {
+    let resent = &direction.retransmissions;
+    let text = format!(
+        "Impatience: {} of {} retransmissions were spurious, though nothing came late: the round trip \
+         rose beyond the sender's timeout, or acknowledgements were lost.",
+        resent.spurious, resent.total
+    );
+    verdict(Cause::Impatience, Sureness::Probable, text)
 }
 
 /// What makes a Linux sender wait longer before it takes a packet for lost.

@@ -28,6 +28,8 @@ pub struct Capture<W: Write> {
     failed: Option<PcapError>,
     packet: Vec<u8>,
     payload: Vec<u8>,
+    /// Counts up at the sender. At the receiver it stays 0, as RFC 6864, section 4.1, lets it: a
+    /// packet does not say there when it was sent, and must not seem to.
     identification: u16,
 }
 
@@ -83,7 +85,9 @@ impl<W: Write> Capture<W> {
             (End::Sender, Passage::Out) | (End::Receiver, Passage::In) => (SENDER, RECEIVER),
             (End::Sender, Passage::In) | (End::Receiver, Passage::Out) => (RECEIVER, SENDER),
         };
-        self.identification = self.identification.wrapping_add(1);
+        if self.end == End::Sender {
+            self.identification = self.identification.wrapping_add(1);
+        }
         let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::TCP, from.0, to.0)
             .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
         ip.identification = self.identification;

@@ -45,8 +45,7 @@ pub struct Fit {
 pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, String> {
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
-    // Losses may be the queue's own; they are put on the path only where the queue does not make
-    // them.
+    // Losses may be the queue's own: they are put on the path only where that fits better.
     let losses: &[f64] =
         if direction.losses.lost == 0 { &[0.0] } else { &[0.0, direction.losses.ratio] };
     let mut best: Option<(f64, Fit)> = None;
@@ -55,7 +54,7 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, Strin
         let wrong = |error: Error| error.to_string();
         let scenario = Scenario::parse("the fitted path", &toml, &[]).map_err(wrong)?;
         let simulated = simulate(&scenario, &variant)?;
-        let lost = (simulated.losses.ratio - direction.losses.ratio).abs();
+        let misfit = (simulated.goodput_bps.max(1.0) / direction.goodput_bps.max(1.0)).ln().abs();
         let distance = late_times(direction).zip(late_times(&simulated));
         let fit = Fit {
             toml,
@@ -65,8 +64,8 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, Strin
             late: (direction.reordering().ratio, simulated.reordering().ratio),
             distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
         };
-        if best.as_ref().is_none_or(|(least, _)| lost < *least) {
-            best = Some((lost, fit));
+        if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
+            best = Some((misfit, fit));
         }
     }
     best.map(|(_, fit)| fit).ok_or_else(|| "no path fits".to_owned())
@@ -117,9 +116,12 @@ fn measured(direction: &Direction) -> Result<Measured, String> {
     let lateness_ms = times.map_or(Vec::new(), |times| {
         times.percentiles_ms.iter().step_by(2).map(|ms| ms + overtaken_ms).collect()
     });
+    // The least round trip may be that of a handshake, whose packets are small.
+    let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
+    let sending_ms = if of_data { spacing_ms } else { 0.0 };
     Ok(Measured {
         rate_bps,
-        delay_ms: ((rtt_ms - spacing_ms) / 2.0).max(0.001),
+        delay_ms: ((rtt_ms - sending_ms) / 2.0).max(0.001),
         queue,
         window: window.clamp(2, 1_000_000),
         late: late.ratio,
@@ -137,7 +139,6 @@ fn scenario(name: &str, direction: &Direction, path: &Measured, loss: f64) -> St
     let seconds = direction.transfer_s.clamp(10.0, 60.0).round();
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let source = format!("measured: {name}, {} to {}", direction.from, direction.to);
-    // A receiver that delays acknowledges about every second segment.
     let delayed_ack =
         if direction.acks * 4 < direction.segments * 3 { "\"40 ms\"" } else { "false" };
     let mut text = format!(
