@@ -57,7 +57,7 @@ settings! {
             name: "many",
             unit: Unit::Fraction,
             default: 0.1,
-            range: (0.0, 100.0),
+            range: (0.0, 1.0),
             about: "share of the window that is proof when suspected at a time (at least 3 segments)",
             source: "docs/senders/unruffled.md, ablation",
         },
