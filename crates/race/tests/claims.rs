@@ -97,7 +97,8 @@ fn with_the_same_congestion_control_a_path_is_shared() {
 
 /// What CUBIC and `unruffled attach` make of a path, three seeds.
 fn kernels(scenario: &str, changes: &[&str]) -> (f64, f64) {
-    let results = race_over(scenario, changes, &["cubic", "unruffled"], &[], |course| course.seeds = 3);
+    let results =
+        race_over(scenario, changes, &["cubic", "unruffled"], &[], |course| course.seeds = 3);
     (results[0].1, results[1].1)
 }
 
@@ -124,7 +125,10 @@ fn the_kernel_unruffled_keeps_its_speed_on_faster_paths() {
         let late = [&path[..], &["alternate.extra=40ms"]].concat();
         let in_order = race_over("in-order", &path, &["cubic"], &[], |_| ())[0].1;
         let unruffled = race_over("half-late", &late, &["unruffled"], &[], |c| c.seeds = 3)[0].1;
-        assert!(unruffled >= 0.9 * in_order, "{rate}: {unruffled:.2}, CUBIC in order {in_order:.2}");
+        assert!(
+            unruffled >= 0.9 * in_order,
+            "{rate}: {unruffled:.2}, CUBIC in order {in_order:.2}"
+        );
     }
 }
 
