@@ -1,9 +1,11 @@
 //! The command `unruffled`.
 
+mod analyze;
 mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod gallery;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod output;
@@ -29,6 +31,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Read a capture: what slowed its connections, and whether packets overtook each other
+    Analyze(analyze::Arguments),
     /// Run several senders over a path that reorders: a table and an HTML report
     Compare(compare::Arguments),
     /// Join two network namespaces by a scenario's path, and run real programs across it
@@ -66,7 +70,7 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A line on standard error; nobody to tell if that is gone.
+/// Prints a line on standard error; there is no other place to complain if that is gone.
 fn tell(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -101,12 +105,13 @@ fn main() -> ExitCode {
             return refuse(format!("{what}{usage}"));
         }
         Err(error) => {
-            // Help or version; nobody to tell if standard output is gone.
+            // Help or version; there is nothing to do if standard output is gone.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
     };
     match cli.command {
+        Command::Analyze(arguments) => analyze::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Emulate(arguments) => emulate::main(&arguments),

@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     pcap: Option<PathBuf>,
 }
 
-/// What a transfer lasts if nobody says.
+/// What a transfer lasts by default.
 const USUAL: Length = Length::Time(Duration::from_secs(30));
 
 /// Linux sends no smaller segments (TCP_MIN_MSS).
@@ -186,10 +186,10 @@ fn competitors(
     arguments: &Arguments,
     scenario: &Scenario,
 ) -> Result<Vec<Competitor>, Box<dyn std::error::Error>> {
-    let nobody = |names: &[String]| names.len() == 1 && names[0] == "none";
+    let none = |names: &[String]| names.len() == 1 && names[0] == "none";
     let mut competitors = match arguments.kernel.as_slice() {
         [] => Competitor::usual_kernels(),
-        names if nobody(names) => Vec::new(),
+        names if none(names) => Vec::new(),
         names => Competitor::kernels(names)?,
     };
     let variants = match arguments.variants.as_slice() {
@@ -203,7 +203,7 @@ fn competitors(
             variants.retain(|variant| !variant.is_for_simulation_only());
             variants
         }
-        names if nobody(names) => Vec::new(),
+        names if none(names) => Vec::new(),
         names => compare::variants(scenario, names, "--variants")?,
     };
     if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {

@@ -7,7 +7,7 @@ use unruffled_tcp::Variant;
 
 use crate::Error;
 
-/// The congestion controls that are asked for if nobody says which.
+/// The congestion controls that take part by default.
 const USUAL: [&str; 3] = ["cubic", "reno", "bbr"];
 
 /// A sender.
