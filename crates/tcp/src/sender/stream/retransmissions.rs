@@ -50,6 +50,8 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
+    /// Those of them by which no transmission was given up.
+    unsuspected: u32,
     /// When an acknowledgement first covered it, and whether that was too early for the last copy.
     covered: Option<Instant>,
     original_first: bool,
@@ -58,6 +60,15 @@ struct Record {
     reported: bool,
     /// DSACKs beyond the first.
     repeated: u32,
+}
+
+/// What it means that a segment is resent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Resent {
+    /// It says nothing of a reduction of the window.
+    pub(crate) alone: bool,
+    /// The last transmission is given up, and that is on the books.
+    pub(crate) suspected: bool,
 }
 
 /// What a DSACK said.
@@ -71,6 +82,8 @@ pub(crate) struct DsackReport {
     pub(crate) first_length: Option<u32>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
+    /// More copies arrived than were sent without a suspicion: one that was suspected is among them.
+    pub(crate) disproves: bool,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original_sent: Option<Instant>,
     /// With this one, every retransmission under the reduction proved spurious.
@@ -127,15 +140,17 @@ impl Retransmissions {
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        alone: bool,
+        why: Resent,
         now: Instant,
     ) {
         // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let Resent { alone, suspected } = why;
         let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
                 record.retransmissions += 1;
+                record.unsuspected += u32::from(!suspected);
                 record.resent = now;
                 let earlier = record.episode;
                 record.episode = episode;
@@ -152,6 +167,7 @@ impl Retransmissions {
                     original_sent: sent,
                     resent: now,
                     retransmissions: 1,
+                    unsuspected: u32::from(!suspected),
                     covered: None,
                     original_first: false,
                     length: None,
@@ -209,19 +225,20 @@ impl Retransmissions {
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
+            disproves: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
             reduction,
         })
     }
 
     /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
-    /// it that was resent more often than reported.
+    /// it that was resent more often than reported, if that disproves a suspicion.
     pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
         let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
         record.repeated += 1;
-        Some(record.number)
+        Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
     /// Segments were split: they have other numbers, in the same order.
@@ -297,6 +314,9 @@ impl Retransmissions {
 mod tests {
     use super::*;
 
+    const UNDER_IT: Resent = Resent { alone: false, suspected: false };
+    const SUSPECTED: Resent = Resent { alone: true, suspected: true };
+
     const SAVED: Window = Window { cwnd: 50.0, ssthresh: 20.0 };
 
     fn at(ms: u64) -> Instant {
@@ -311,8 +331,8 @@ mod tests {
     fn a_reduction_is_false_when_every_retransmission_under_it_is_reported() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
-        r.on_retransmit(6, range(6), at(0), false, at(101));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
+        r.on_retransmit(6, range(6), at(0), UNDER_IT, at(101));
         assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reduction, None);
         let last = r.on_dsack(6000, 7000, at(202)).expect("known").reduction.expect("all reported");
         assert_eq!((last.saved, last.lasted), (SAVED, Duration::from_millis(102)));
@@ -325,7 +345,7 @@ mod tests {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
         for number in [4, 5, 7, 8] {
-            r.on_retransmit(number, range(number), at(0), false, at(100));
+            r.on_retransmit(number, range(number), at(0), UNDER_IT, at(100));
         }
         let mut next = |left, right| r.on_dsack(left, right, at(200)).map(|n| (n.number, n.end));
         assert_eq!(next(5000, 6000), Some((5, 6000)));
@@ -339,7 +359,7 @@ mod tests {
     fn a_reduction_proved_false_otherwise_is_not_found_again_by_its_dsack() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
         r.set_length(4, 7);
         let (found, length) = r.prove_spurious(0, at(130)).expect("in doubt until now");
         assert_eq!((found.saved, found.lasted), (SAVED, Duration::from_millis(30)));
@@ -351,8 +371,8 @@ mod tests {
     #[test]
     fn a_segment_resent_twice_can_be_reported_twice() {
         let mut r = Retransmissions::default();
-        r.on_retransmit(4, range(4), at(0), true, at(100));
-        r.on_retransmit(4, range(4), at(100), true, at(200));
+        r.on_retransmit(4, range(4), at(0), SUSPECTED, at(100));
+        r.on_retransmit(4, range(4), at(100), SUSPECTED, at(200));
         assert_eq!(r.on_repeated_dsack(4000, 5000), None, "it was not reported once");
         assert!(r.on_dsack(4000, 5000, at(300)).is_some());
         assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4));
@@ -360,10 +380,20 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_that_no_suspicion_made_is_the_first_that_may_be_too_many() {
+        let mut r = Retransmissions::default();
+        r.on_retransmit(4, range(4), at(0), SUSPECTED, at(100));
+        r.on_retransmit(4, range(4), at(100), UNDER_IT, at(300));
+        // Two of three arrived: the original may be the one that did not.
+        assert!(!r.on_dsack(4000, 5000, at(400)).expect("known").disproves);
+        assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4), "all three did");
+    }
+
+    #[test]
     fn a_segment_never_retransmitted_is_the_networks_duplicate() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
         assert_eq!(r.on_dsack(5000, 6000, at(200)), None);
     }
 
@@ -371,8 +401,8 @@ mod tests {
     fn a_segment_retransmitted_twice_bars_the_reversal() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
-        r.on_retransmit(4, range(4), at(100), false, at(300));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
+        r.on_retransmit(4, range(4), at(100), UNDER_IT, at(300));
         assert_eq!(r.on_dsack(4000, 5000, at(400)).expect("known").reduction, None);
     }
 
@@ -380,7 +410,7 @@ mod tests {
     fn both_copies_sample_the_round_trip_whichever_acknowledgement_is_whose() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
         assert_eq!(r.on_covered(4, false, at(130)), None);
         // 130 − 0 and 210 − 100: mean 120.
         assert_eq!(
@@ -393,9 +423,9 @@ mod tests {
     fn the_window_of_a_false_reduction_passes_to_a_later_one_in_doubt() {
         let mut r = Retransmissions::default();
         r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
         r.begin(Cause::FastRetransmit, Window { cwnd: 25.0, ssthresh: 25.0 }, at(150));
-        r.on_retransmit(9, range(9), at(0), false, at(150));
+        r.on_retransmit(9, range(9), at(0), UNDER_IT, at(150));
         assert!(!r.on_dsack(4000, 5000, at(200)).expect("known").reduction.expect("false").latest);
         let second = r.on_dsack(9000, 10000, at(250)).expect("known").reduction.expect("false");
         assert_eq!(second.saved.cwnd, 50.0);
