@@ -140,7 +140,7 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 	__u32 now = tp->tcp_mstamp;
 
 	/* RTTs right after a reduction are those of the queue that caused it. */
-	if (q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
+	if (!in_slow_start(c) && q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
 		return;
 	if (!q->delay_min || rtt < q->delay_min)
 		q->delay_min = max(rtt, 1);

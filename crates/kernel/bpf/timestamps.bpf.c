@@ -112,8 +112,13 @@ static long next_option(__u32 index, struct search *s)
 
 	if (at + 2 > s->length || at > OPTIONS_MAX)
 		return 1;
-	kind = s->octet[at & 63];
-	length = s->octet[(at + 1) & 63];
+	/* Linux 6.1 forgets a bound that was not made where it counts. */
+	at &= 63;
+	barrier_var(at);
+	if (at > OPTIONS_MAX)
+		return 1;
+	kind = s->octet[at];
+	length = s->octet[at + 1];
 	if (kind == OPTION_END)
 		return 1;
 	if (kind == OPTION_NOP) {

@@ -262,5 +262,7 @@ struct tcp_congestion_ops unruffled = {
 	.cong_control = (void *)unruffled_control,
 	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,
+	/* Any program may choose it, and any network namespace have it as its default: it takes no more than its share. */
+	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "unruffled",
 };

@@ -1,7 +1,6 @@
 //! The BPF objects: opened, fitted to the running kernel, loaded, linked. All that touches libbpf is
 //! here and in `timestamps.rs`.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -35,14 +34,12 @@ pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
 /// The name of the maps that keep connections.
 const CONNECTIONS: &str = "unruffled_conns";
 
-/// What libbpf complained of last: its errors are numbers, its messages say why.
+/// What libbpf complained of: its errors are numbers, its messages say why.
 static COMPLAINT: Mutex<String> = Mutex::new(String::new());
 
 fn listen(_: PrintLevel, text: String) {
     let mut complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-    if complaint.is_empty() {
-        *complaint = text;
-    }
+    complaint.push_str(&text);
 }
 
 /// What failed, and what libbpf said of it.
@@ -50,9 +47,17 @@ pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) 
     let what = what.into();
     move |error| {
         let complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = complaint.lines().next_back().unwrap_or_default().trim();
-        let said: &dyn Display = if last.is_empty() { &error } else { &last };
-        Error::Program { what, reason: format!("{said}") }
+        let first = complaint.lines().next().unwrap_or_default().trim();
+        // The verifier's reason is the last line of its log but for its statistics.
+        let lines: Vec<_> = complaint.lines().collect();
+        let end = lines.iter().position(|line| line.starts_with("processed "));
+        let verifier = end.and_then(|end| lines[..end].last());
+        let reason = match (first, verifier) {
+            ("", _) => error.to_string(),
+            (first, None) => first.to_owned(),
+            (first, Some(why)) => format!("{first} ({why})"),
+        };
+        Error::Program { what, reason }
     }
 }
 

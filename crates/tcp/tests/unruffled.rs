@@ -26,7 +26,12 @@ fn late_by_40(timestamps: bool) -> Trace {
     t.at(135).timer().sees("fast-retransmit").sends("R2");
     // Too soon for R2, which left 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late. No
     // proof of the reduction is left.
-    t.at(150).echoing(10).ack("C3").sees("false-fast-retransmit, recovered").cwnd(20.0).sends("");
+    t.at(150)
+        .echoing(10)
+        .ack("C3")
+        .sees("spurious-fast-retransmit, recovered")
+        .cwnd(20.0)
+        .sends("");
     t
 }
 
@@ -50,7 +55,7 @@ fn what_arrives_before_the_second_wait_ends_does_not_reduce_the_window() {
     let mut t = missing_4(false);
     t.at(345).ack("C5").sees("").cwnd(20.0).sends("").no_timer();
     // R4's duplicate says what is known.
-    t.at(442).ack("C5 D4").sees("needless 4, reordered 1").cwnd(20.0).sends("");
+    t.at(442).ack("C5 D4").sees("spurious 4, reordered 1").cwnd(20.0).sends("");
 }
 
 /// Section 4: a suspicion that nothing disproves is proof at 200 + 100 + 50.
@@ -70,7 +75,7 @@ fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
     t.at(443).ack("C5").sees("recovered").cwnd(2.0).sends("");
     t.at(500)
         .ack("C5 D4")
-        .sees("needless 4, reordered 1, false-fast-retransmit")
+        .sees("spurious 4, reordered 1, spurious-fast-retransmit")
         .cwnd(20.0)
         .sends("");
 }
@@ -79,7 +84,7 @@ fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
 #[test]
 fn a_timestamp_that_is_older_than_the_retransmission_disproves() {
     for (echo, seen, cwnd) in
-        [(200, "false-fast-retransmit, recovered", 20.0), (342, "recovered", 2.0)]
+        [(200, "spurious-fast-retransmit, recovered", 20.0), (342, "recovered", 2.0)]
     {
         let mut t = missing_4(true);
         t.at(350).timer().sees("fast-retransmit").sends("");

@@ -16,8 +16,6 @@ pub(super) struct Idle {
     pub(super) keep_alive_due: bool,
     /// When the peer was last heard.
     heard: Instant,
-    /// The user timeout, where it was set while the connection lasted.
-    pub(super) patience: Option<Duration>,
     /// Keep-alives without an answer.
     unanswered: u32,
 }
@@ -67,7 +65,7 @@ impl Connection {
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
             // A peer that answers must be asked before it is given up for not answering.
-            let patience = self.idle.patience.map_or(wait, |patience| patience / 2);
+            let patience = self.config.give_up.map_or(wait, |patience| patience / 2);
             self.timers
                 .set(ConnectionTimer::Persist, now + wait.min(self.config.max_rto).min(patience));
             self.expect_answer(now);

@@ -18,7 +18,6 @@ impl Connection {
     /// has waited since it began to.
     pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
         let before = std::mem::replace(&mut self.config.give_up, patience);
-        self.idle.patience = patience;
         if self.state == State::Closed {
             return;
         }
