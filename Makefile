@@ -109,7 +109,7 @@ FUZZ := crates/wire/fuzz
 FUZZ_SECONDS ?= 20
 # The same seed before every merge: what is new should be found by those who look for it.
 FUZZ_SEED ?= 1
-FUZZ_TARGETS := connection decode stack
+FUZZ_TARGETS := capture connection decode stack
 FUZZ_OUT := $(TARGET)/fuzz
 FUZZ_LLVM := -sanitizer-coverage-level=4 -sanitizer-coverage-inline-8bit-counters \
     -sanitizer-coverage-pc-table -sanitizer-coverage-trace-compares

@@ -1,5 +1,6 @@
 //! The command `unruffled`.
 
+mod analyze;
 mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Read a capture: what slowed its connections, and whether packets overtook each other
+    Analyze(analyze::Arguments),
     /// Run several senders over a path that reorders: a table and an HTML report
     Compare(compare::Arguments),
     /// Join two network namespaces by a scenario's path, and run real programs across it
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         }
     };
     match cli.command {
+        Command::Analyze(arguments) => analyze::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Emulate(arguments) => emulate::main(&arguments),

@@ -112,11 +112,20 @@ pub(crate) fn check(
     scenario: &Path,
     files: &[(&'static str, Option<&Path>)],
 ) -> std::result::Result<(), Error> {
+    check_beside(scenario, "the scenario", files)
+}
+
+/// The same for what is read from `input`, which is `called` so.
+pub(crate) fn check_beside(
+    input: &Path,
+    called: &'static str,
+    files: &[(&'static str, Option<&Path>)],
+) -> std::result::Result<(), Error> {
     let files: Vec<_> =
         files.iter().filter_map(|&(what, path)| path.map(|path| (what, path))).collect();
     for (i, &(_, path)) in files.iter().enumerate() {
-        if same(path, scenario) {
-            return Err(Error::Overwrites { path: path.to_owned(), what: "the scenario" });
+        if same(path, input) {
+            return Err(Error::Overwrites { path: path.to_owned(), what: called });
         }
         if let Some(&(what, _)) = files[..i].iter().find(|(_, other)| same(path, other)) {
             return Err(Error::Overwrites { path: path.to_owned(), what });

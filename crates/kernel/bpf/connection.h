@@ -65,7 +65,8 @@ struct verdict {
 	__u32 step, stepped;
 	__u32 needed;		/* those not reported as duplicates in time */
 	__u32 first, last;	/* retransmissions of the open event: (first, last] */
-	__u32 opened, window, ssthresh; /* when it was opened, and what to restore */
+	__u32 opened;		/* when */
+	__u32 window, ssthresh, last_max; /* what to restore */
 	__u32 spurious;		/* share of recent events, in 1024ths */
 	__u8 open;		/* 0: none; else enum phase */
 	__u8 reduced;		/* the window was cut for it */

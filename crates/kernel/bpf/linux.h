@@ -102,6 +102,7 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
+	__u32 flags;
 	char name[16];
 };
 
@@ -169,6 +170,7 @@ enum {
 	FLAG_FORWARD_PROGRESS = FLAG_DATA_ACKED | FLAG_SYN_ACKED | FLAG_DATA_SACKED,
 
 	CA_ACK_ECE = 4,
+	TCP_CONG_NON_RESTRICTED = 1,
 	SOCK_NOSPACE = 2, /* bit */
 	DSACK_SEEN = 4, /* in sack_ok */
 	TCP_INIT_CWND = 10,

@@ -35,8 +35,11 @@ void BPF_PROG(unruffled_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(unruffled_in_ack, struct sock *sk, __u32 flags)
 {
-	struct connection *c = connection(sk);
+	struct connection *c;
 
+	if (cong_control_arguments != 2)
+		return;
+	c = connection(sk);
 	if (c)
 		c->ece = !!(flags & CA_ACK_ECE);
 }
@@ -262,5 +265,7 @@ struct tcp_congestion_ops unruffled = {
 	.cong_control = (void *)unruffled_control,
 	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,
+	/* Any program may choose it, and any network namespace have it as its default: it takes no more than its share. */
+	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "unruffled",
 };

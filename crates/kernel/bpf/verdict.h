@@ -64,6 +64,7 @@ static __always_inline void suspect(struct tcp_sock *tp, struct connection *c, _
 		v->reduced = v->refuted = 0;
 		v->window = c->cwnd;
 		v->ssthresh = c->ssthresh;
+		v->last_max = c->cubic.last_max;
 		v->first = made(tp, c);
 	}
 	v->open = OPEN;
@@ -88,6 +89,9 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c)
 	c->cwnd = max(c->cwnd, v->window);
 	/* A slow start that was left because the delay rose is not begun again. */
 	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(v->ssthresh, c->cwnd) : v->ssthresh);
+	/* RFC 9438, section 4.9: W_max as well; the curve begins anew at this window. */
+	c->cubic.last_max = v->last_max;
+	c->cubic.epoch = 0;
 	/* Nothing of this window is answered for, and what else it lost counts anew. */
 	c->covered = tp->snd_una;
 }

@@ -66,8 +66,8 @@ fn make_default(state: &mut State) -> Result<(), Error> {
         state.defaults.push(Former { namespace, congestion_control: control, timestamps });
         state.store()?;
     }
-    namespace::set_sysctl(TIMESTAMPS, "0")?;
-    namespace::set_sysctl(DEFAULT, NAME)
+    namespace::set_sysctl(DEFAULT, NAME)?;
+    namespace::set_sysctl(TIMESTAMPS, "0")
 }
 
 /// Undoes what every [`attach`] did. Connections that live keep it; new ones do not get it.
@@ -83,9 +83,12 @@ pub fn detach() -> Result<(), Error> {
     for former in &state.defaults {
         namespace::within(former.namespace, || {
             // What somebody has set since stays.
-            if namespace::sysctl(DEFAULT).is_ok_and(|control| control == NAME) {
-                let _ = namespace::set_sysctl(DEFAULT, &former.congestion_control);
-                let _ = namespace::set_sysctl(TIMESTAMPS, &former.timestamps);
+            for (key, ours, before) in
+                [(DEFAULT, NAME, &former.congestion_control), (TIMESTAMPS, "0", &former.timestamps)]
+            {
+                if namespace::sysctl(key).is_ok_and(|value| value == ours) {
+                    let _ = namespace::set_sysctl(key, before);
+                }
             }
         })?;
     }

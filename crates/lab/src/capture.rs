@@ -1,4 +1,4 @@
-//! Writes the packets that pass a flow's sender as pcapng, for Wireshark and its kin.
+//! Writes the packets that pass an end of a flow as pcapng, for Wireshark and its kin.
 //!
 //! Payload is left out of the file (it is zeros), as a capture with a short snap length would; the
 //! original lengths and the checksums are those of whole packets.
@@ -20,22 +20,33 @@ use unruffled_units::Instant;
 const SENDER: ([u8; 4], u16) = ([192, 0, 2, 1], 49_152);
 const RECEIVER: ([u8; 4], u16) = ([198, 51, 100, 1], 5_001);
 
-/// A monitor that writes what passes the sender of the first flow.
+/// A monitor that writes what passes one end of the first flow.
 pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
+    end: End,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<PcapError>,
     packet: Vec<u8>,
     payload: Vec<u8>,
+    /// Counts up at the sender. At the receiver it stays 0, as RFC 6864, section 4.1, lets it: a
+    /// packet does not say there when it was sent, and must not seem to.
     identification: u16,
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture.
+    /// Begins a capture at the sender.
     ///
     /// # Errors
     /// When `output` cannot be written.
     pub fn new(output: W) -> Result<Self, PcapError> {
+        Self::at(End::Sender, output)
+    }
+
+    /// Begins a capture at `end`.
+    ///
+    /// # Errors
+    /// When `output` cannot be written.
+    pub fn at(end: End, output: W) -> Result<Self, PcapError> {
         let mut writer = PcapNgWriter::new(output)?;
         writer.write_pcapng_block(InterfaceDescriptionBlock {
             linktype: DataLink::IPV4,
@@ -45,6 +56,7 @@ impl<W: Write> Capture<W> {
         })?;
         Ok(Self {
             writer,
+            end,
             failed: None,
             packet: Vec::new(),
             payload: Vec::new(),
@@ -69,11 +81,13 @@ impl<W: Write> Capture<W> {
         passage: Passage,
         segment: &Segment,
     ) -> Result<(), PcapError> {
-        let (from, to) = match passage {
-            Passage::Out => (SENDER, RECEIVER),
-            Passage::In => (RECEIVER, SENDER),
+        let (from, to) = match (self.end, passage) {
+            (End::Sender, Passage::Out) | (End::Receiver, Passage::In) => (SENDER, RECEIVER),
+            (End::Sender, Passage::In) | (End::Receiver, Passage::Out) => (RECEIVER, SENDER),
         };
-        self.identification = self.identification.wrapping_add(1);
+        if self.end == End::Sender {
+            self.identification = self.identification.wrapping_add(1);
+        }
         let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::TCP, from.0, to.0)
             .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
         ip.identification = self.identification;
@@ -159,7 +173,7 @@ fn options(segment: &Segment) -> Vec<TcpOptionElement> {
 
 impl<W: Write> Monitor for Capture<W> {
     fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        if flow == FlowId(0) && end == End::Sender && self.failed.is_none() {
+        if flow == FlowId(0) && end == self.end && self.failed.is_none() {
             self.failed = self.write(now, way, segment).err();
         }
     }

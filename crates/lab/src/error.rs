@@ -88,6 +88,22 @@ pub enum Error {
     /// A link makes no sense.
     #[error("link: {0}")]
     Link(#[from] unruffled_path::ConfigError),
+    /// A capture cannot be read.
+    #[error("{name}: {reason}")]
+    Capture {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: unruffled_capture::Error,
+    },
+    /// No path can be fitted to a capture.
+    #[error("{name}: {reason}")]
+    Unfit {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// A file would take another's place.
     #[error("{}: would replace {what}: expected another file", path.display())]
     Overwrites {

@@ -1,11 +1,13 @@
 //! Scenario files, runs of them, and what people look at afterwards.
 
+pub mod analysis;
 mod assembly;
 pub mod capture;
 pub mod claims;
 pub mod compare;
 pub mod error;
 pub mod experiment;
+pub mod fit;
 pub mod gallery;
 mod groups;
 pub mod metric;

@@ -1,7 +1,9 @@
 //! Random spans of time.
 
-use rand::Rng;
+use std::sync::Arc;
+
 use rand::distr::{Distribution as _, Uniform};
+use rand::{Rng, RngExt};
 use rand_distr::{Exp, Normal, Pareto};
 use unruffled_units::Duration;
 
@@ -53,6 +55,12 @@ pub enum Distribution {
         /// The tail index; the smaller it is, the heavier the tail.
         shape: f64,
     },
+    /// As measured: straight lines between quantiles, from the least to the greatest, whose
+    /// probabilities lie equally far apart.
+    Empirical {
+        /// At least one; each at least as large as the one before.
+        quantiles: Vec<Duration>,
+    },
 }
 
 /// A [`Distribution`] prepared for cheap drawing: make it once with
@@ -68,6 +76,7 @@ enum Prepared {
     Normal(Normal<f64>),
     Exponential(Exp<f64>),
     Pareto(Pareto<f64>),
+    Empirical(Arc<[f64]>),
 }
 
 impl Distribution {
@@ -78,6 +87,15 @@ impl Distribution {
     /// When a parameter is out of its range; the error names it.
     pub fn sampler(&self) -> Result<Sampler, ConfigError> {
         let prepared = match *self {
+            Self::Empirical { ref quantiles } => {
+                if quantiles.is_empty() {
+                    return Err(ConfigError::new("quantiles", "at least one", "none"));
+                }
+                if let Some(pair) = quantiles.windows(2).find(|pair| pair[1] < pair[0]) {
+                    return Err(ConfigError::new("quantiles", "in rising order", pair[1]));
+                }
+                Prepared::Empirical(quantiles.iter().copied().map(nanos).collect())
+            }
             Self::Constant(span) => Prepared::Constant(span),
             Self::Uniform { low, high } => Prepared::Uniform(
                 Uniform::new_inclusive(low.as_nanos(), high.as_nanos())
@@ -114,10 +132,20 @@ impl Sampler {
             Prepared::Normal(normal) => normal.sample(rng),
             Prepared::Exponential(exponential) => exponential.sample(rng),
             Prepared::Pareto(pareto) => pareto.sample(rng),
+            Prepared::Empirical(quantiles) => between(quantiles, rng.random()),
         };
         // The cast clamps at zero, and at the longest span.
         Duration::from_nanos(nanos.round() as u64)
     }
+}
+
+/// The value at `probability`, on the straight line between the quantiles beside it.
+fn between(quantiles: &[f64], probability: f64) -> f64 {
+    let place = probability * (quantiles.len() - 1) as f64;
+    let below = place as usize;
+    let low = quantiles[below];
+    let high = quantiles.get(below + 1).copied().unwrap_or(low);
+    low + (high - low) * (place - below as f64)
 }
 
 fn nanos(span: Duration) -> f64 {
@@ -155,6 +183,7 @@ mod tests {
         close(Distribution::Uniform { low: ms(10), high: ms(30) }, 20.0);
         close(Distribution::Normal { mean: ms(25), deviation: ms(8) }, 25.0);
         close(Distribution::Exponential { mean: ms(40) }, 40.0);
+        close(Distribution::Empirical { quantiles: vec![ms(10), ms(20), ms(60)] }, 27.5);
         // The mean is scale · shape / (shape − 1).
         close(Distribution::Pareto { scale: ms(10), shape: 3.0 }, 15.0);
     }
@@ -165,6 +194,20 @@ mod tests {
         assert!(uniform.iter().all(|&x| (10.0..=30.0).contains(&x)));
         let pareto = draws(&Distribution::Pareto { scale: ms(10), shape: 0.5 });
         assert!(pareto.iter().all(|&x| x >= 10.0));
+    }
+
+    #[test]
+    fn empirical_draws_have_the_quantiles_that_were_measured() {
+        let quantiles = vec![ms(1), ms(5), ms(6), ms(50), ms(200)];
+        let mut drawn = draws(&Distribution::Empirical { quantiles: quantiles.clone() });
+        drawn.sort_by(f64::total_cmp);
+        for (i, quantile) in quantiles.iter().enumerate() {
+            let at = (i * 25_000).min(drawn.len() - 1);
+            let expected = quantile.as_millis_f64();
+            assert!((drawn[at] - expected).abs() < 0.05 * expected, "{i}: {}", drawn[at]);
+        }
+        let one = draws(&Distribution::Empirical { quantiles: vec![ms(7)] });
+        assert!(one.iter().all(|&x| x == 7.0));
     }
 
     #[test]
@@ -193,6 +236,14 @@ mod tests {
         assert_eq!(
             error(Distribution::Uniform { low: ms(2), high: ms(1) }),
             "low must be at most high, not 2 ms"
+        );
+        assert_eq!(
+            error(Distribution::Empirical { quantiles: vec![ms(2), ms(1)] }),
+            "quantiles must be in rising order, not 1 ms"
+        );
+        assert_eq!(
+            error(Distribution::Empirical { quantiles: Vec::new() }),
+            "quantiles must be at least one, not none"
         );
         assert_eq!(
             error(Distribution::Pareto { scale: ms(1), shape: 0.0 }),

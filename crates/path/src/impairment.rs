@@ -4,6 +4,8 @@
 mod effect;
 mod stage;
 
+use std::sync::Arc;
+
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use stage::{Crossing, Fate, Stage};
@@ -104,6 +106,14 @@ pub enum Impairment {
         /// Which packets it touches.
         applies: Applies,
     },
+    /// Packets take extra time as recorded: each the next value, from the beginning again after the
+    /// last.
+    Replay {
+        /// The extra time of each packet; zero for one in time.
+        lateness: Arc<[Duration]>,
+        /// Which packets it touches.
+        applies: Applies,
+    },
     /// Another impairment, at work for a time only: for packets that come to the link then.
     During {
         /// When it begins.
@@ -183,6 +193,7 @@ impl Impairment {
             | Self::Redrawn { applies, .. }
             | Self::Burst { applies, .. }
             | Self::Blackout { applies, .. }
+            | Self::Replay { applies, .. }
             | Self::Resend { applies, .. } => applies,
             Self::During { ref impairment, .. } => impairment.applies(),
         }

@@ -49,7 +49,7 @@ const CHUNK: u64 = 16;
 /// // The monitor `()` ignores what happens; a `Meter` of the crate measure counts it.
 /// simulation.run(Instant::from_millis(10_000), &mut ());
 /// let receiver = simulation.connection(flow, End::Receiver).expect("is still there");
-/// assert_eq!(receiver.received(), 100_000);
+/// assert!(receiver.received() >= 100_000);
 /// # Ok::<(), unruffled_path::ConfigError>(())
 /// ```
 #[derive(Debug, Default)]

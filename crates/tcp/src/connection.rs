@@ -80,20 +80,13 @@ pub struct Connection {
     config: Config,
     state: State,
     error: Option<Error>,
-    /// It began by waiting for a SYN.
-    passive: bool,
     sender: Sender,
     receiver: Receiver,
-    /// Initial sequence numbers: ours, and the peer's once known.
-    isn: SeqNr,
-    peer_isn: SeqNr,
-    /// This end can take SACK blocks; both can.
-    sack_offered: bool,
+    numbers: InitialNumbers,
+    /// Both ends can take SACK blocks.
     sack: bool,
     clock: Clock,
     peer_window: PeerWindow,
-    /// Window field of the last acknowledgement: one that changes it is no duplicate.
-    last_window: u16,
     /// Largest segment by the peer's and the path's bounds, counted as [`Config::mss`] is.
     max_segment: u32,
     handshake: Handshake,
@@ -103,7 +96,14 @@ pub struct Connection {
     unreachable: Option<Unreachable>,
     /// A reset that is to leave before all else.
     reset: Option<Segment>,
-    wants_rtx_bit: bool,
+}
+
+/// Initial sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct InitialNumbers {
+    ours: SeqNr,
+    /// The peer's, once known.
+    theirs: SeqNr,
 }
 
 impl Connection {
@@ -125,24 +125,19 @@ impl Connection {
         Self {
             state,
             error: None,
-            passive: state == State::Listen,
             sender: Sender::new(&config, variant.recipe()),
             receiver: Receiver::of(&config),
-            isn: SeqNr(config.isn),
-            peer_isn: SeqNr(0),
-            sack_offered: sack,
+            numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
             clock: Clock::new(&config),
             peer_window: PeerWindow::default(),
-            last_window: 0,
             max_segment: config.mss,
-            handshake: Handshake::default(),
+            handshake: Handshake::new(state == State::Listen, sack),
             timers: ConnectionTimers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
             unreachable: None,
             reset: None,
-            wants_rtx_bit: variant.is_for_simulation_only(),
             config,
         }
     }

@@ -7,7 +7,6 @@ mod composed;
 mod machine;
 mod stream;
 pub(crate) mod tcp_pr;
-mod timers;
 
 use unruffled_units::{Duration, Instant};
 

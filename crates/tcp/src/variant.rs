@@ -22,7 +22,7 @@ use union::Union;
 use crate::Config;
 use crate::parameter::Parameter;
 use crate::parts::Maker;
-use crate::parts::control::{CongestionControl, Control, reno};
+use crate::parts::control::{AnyControl, CongestionControl, reno};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::sender::{Composition, Recipe};
 
@@ -59,7 +59,7 @@ struct Added {
     eifel: bool,
     f_rto: bool,
     own_detector: Option<Maker<Detector>>,
-    own_control: Option<Maker<Control>>,
+    own_control: Option<Maker<AnyControl>>,
 }
 
 impl core::fmt::Debug for Added {
@@ -122,7 +122,7 @@ impl Variant {
         name: &'static str,
         make: impl Fn() -> Box<dyn CongestionControl> + Send + Sync + 'static,
     ) -> Result<Self, VariantError> {
-        self.added.own_control = Some(Arc::new(move |_| make()));
+        self.added.own_control = Some(Arc::new(move |_| AnyControl::Own(make())));
         self.with_own(name)
     }
 

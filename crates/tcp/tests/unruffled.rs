@@ -26,7 +26,12 @@ fn late_by_40(timestamps: bool) -> Trace {
     t.at(135).timer().sees("fast-retransmit").sends("R2");
     // Too soon for R2, which left 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late. No
     // proof of the reduction is left.
-    t.at(150).echoing(10).ack("C3").sees("spurious-fast-retransmit, recovered").cwnd(20.0).sends("");
+    t.at(150)
+        .echoing(10)
+        .ack("C3")
+        .sees("spurious-fast-retransmit, recovered")
+        .cwnd(20.0)
+        .sends("");
     t
 }
 

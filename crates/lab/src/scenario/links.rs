@@ -9,12 +9,21 @@ use crate::error::Error;
 
 /// The keys of a link, for messages.
 pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate, \
-     redrawn, burst, blackout, resend";
+     redrawn, burst, blackout, resend, replay";
 
 /// What may befall packets on a link: the tables below it. A new one goes to the end, because the
 /// random numbers of the others depend on their places.
-const KINDS: [&str; 8] =
-    ["delayed", "loss", "alternate", "duplicate", "redrawn", "burst", "blackout", "resend"];
+const KINDS: [&str; 9] = [
+    "delayed",
+    "loss",
+    "alternate",
+    "duplicate",
+    "redrawn",
+    "burst",
+    "blackout",
+    "resend",
+    "replay",
+];
 
 /// The links that the list at `key` names, in its order.
 pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
@@ -127,6 +136,10 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             return Ok(Impairment::Redrawn { every, delay: distribution(k, at)?, applies });
         }
         "blackout" => return blackout(k, at, applies),
+        "replay" => {
+            let lateness = times(k, at, "lateness", "[\"0\", \"0\", \"25 ms\"]")?.into();
+            return Ok(Impairment::Replay { lateness, applies });
+        }
         "resend" => {
             let key = format!("{at}.errors");
             let errors = k.fraction(&key)?;
@@ -183,9 +196,27 @@ fn required_time(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<D
     k.required(&key, time, such_as)
 }
 
+/// A list of times.
+fn times(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<Vec<Duration>, Error> {
+    let key = format!("{at}.{field}");
+    let texts = k.list(&key)?;
+    let texts = k.required(&key, texts, such_as)?;
+    let time = |text: &String| {
+        unruffled_units::parse_duration(text).map_err(|e| k.wrong(&key, e.to_string()))
+    };
+    texts.iter().map(time).collect()
+}
+
 pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error> {
     let key = format!("{at}.distribution");
     let name = k.string(&key)?.unwrap_or_else(|| "normal".to_owned());
+    if name == "empirical" {
+        let such_as = "[\"1 ms\", \"10 ms\", \"40 ms\"]";
+        let quantiles = times(k, at, "quantiles", such_as)?;
+        let distribution = Distribution::Empirical { quantiles };
+        distribution.sampler().map_err(|e| wrong_field(k, at, &e))?;
+        return Ok(distribution);
+    }
     let mut time = |field: &str| required_time(k, at, field, "\"25 ms\"");
     let distribution = match name.as_str() {
         "constant" => Distribution::Constant(time("value")?),
@@ -200,7 +231,7 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
         }
         other => {
             let message = format!(
-                "expected constant, uniform, normal, exponential or pareto, found {other:?}"
+                "expected constant, uniform, normal, exponential, pareto or empirical, found {other:?}"
             );
             return Err(k.wrong(&key, message));
         }
@@ -286,6 +317,11 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
             let share = percent(*errors);
             format!("{share} {} damaged and sent again{times} after {after}", of(applies))
         }
+        Impairment::Replay { lateness, applies } => {
+            let late = lateness.iter().filter(|late| **late > Duration::ZERO).count();
+            let all = lateness.len();
+            format!("{} late as recorded: {late} of every {all}", those(applies))
+        }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", befalls(impairment))
         }
@@ -302,5 +338,10 @@ fn law(distribution: &Distribution) -> String {
         Distribution::Normal { mean, deviation } => format!("N({mean}, {deviation})"),
         Distribution::Exponential { mean } => format!("Exp({mean})"),
         Distribution::Pareto { scale, shape } => format!("Pareto({scale}, {shape})"),
+        Distribution::Empirical { quantiles } => {
+            let at = |place: usize| quantiles.get(place).copied().unwrap_or_default();
+            let last = quantiles.len().saturating_sub(1);
+            format!("a measured distribution, {} to {}, median {}", at(0), at(last), at(last / 2))
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What an impairment does, its settings checked and its laws ready to be drawn from.
 
+use std::sync::Arc;
+
 use rand::distr::Bernoulli;
 use unruffled_units::{Duration, Instant};
 
@@ -17,6 +19,7 @@ pub(super) enum Effect {
     Burst { coin: Bernoulli, length: Sampler, until: Instant },
     Blackout { times: Times, length: Duration },
     Resend { coin: Bernoulli },
+    Replay { lateness: Arc<[Duration]>, passed: usize },
 }
 
 impl Effect {
@@ -64,6 +67,12 @@ impl Effect {
                 return Err(ConfigError::new("errors", "less than 1 without attempts", errors));
             }
             Impairment::Resend { errors, .. } => Self::Resend { coin: coin("errors", errors)? },
+            Impairment::Replay { ref lateness, .. } if lateness.is_empty() => {
+                return Err(ConfigError::new("lateness", "at least one time", "none"));
+            }
+            Impairment::Replay { ref lateness, .. } => {
+                Self::Replay { lateness: Arc::clone(lateness), passed: 0 }
+            }
             Impairment::During { ref impairment, .. } => Self::of(impairment)?,
         })
     }
@@ -77,6 +86,7 @@ impl Effect {
             | Self::Burst { coin, .. }
             | Self::Resend { coin } => coin.p() == 0.0,
             Self::Blackout { length, .. } => *length == Duration::ZERO,
+            Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
             Self::Alternate { .. } | Self::Redrawn { .. } => false,
         }
     }

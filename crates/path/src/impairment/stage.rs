@@ -119,6 +119,10 @@ impl Stage {
                 fate.lost |= is_dark(times, *length, packet.departed);
             }
             Effect::Resend { coin } => fate.lost |= coin.sample(rng),
+            Effect::Replay { lateness, passed } => {
+                fate.detour += lateness[*passed];
+                *passed = (*passed + 1) % lateness.len();
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct PeerWindow {
     /// SND.WL1 and SND.WL2, as stream offsets.
     wl1: u64,
     wl2: u64,
+    /// The field of the last acknowledgement: one that changes it is no duplicate.
+    pub(super) last_field: u16,
 }
 
 impl PeerWindow {
@@ -35,7 +37,7 @@ impl Connection {
     /// sent, and not longer ago than the peer's greatest window.
     fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
         let una = self.sender.stream.una();
-        let ahead = i64::from(segment.ack.distance(self.isn.add(1).at(una)));
+        let ahead = i64::from(segment.ack.distance(self.numbers.ours.add(1).at(una)));
         if ahead >= 0 {
             Some(una + ahead as u64).filter(|&acked| acked <= self.sender.stream.max_ack())
         } else {
@@ -55,7 +57,7 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::UnacceptableAck);
         };
-        let origin = self.isn.add(1);
+        let origin = self.numbers.ours.add(1);
         self.sender.settle_probe(acked);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         if acked >= una && self.peer_window.is_current(offset, acked) {
@@ -67,8 +69,8 @@ impl Connection {
         if acked > una || (self.sender.stream.window_closed() && acked == una) {
             self.answered(now);
         }
-        let unchanged = segment.window == self.last_window;
-        self.last_window = segment.window;
+        let unchanged = segment.window == self.peer_window.last_field;
+        self.peer_window.last_field = segment.window;
         if nxt == una && segment.len > 0 && segment.sack.is_empty() {
             // Nothing is on its way, and this tells of nothing that was.
             return Ok(());

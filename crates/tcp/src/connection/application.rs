@@ -63,7 +63,7 @@ impl Connection {
 
     /// The stream offset of the payload of a segment that this end sends, by its sequence number.
     pub fn send_offset(&self, seq: SeqNr) -> u64 {
-        seq.unwrap(self.isn.add(1), self.sender.stream.una()).unwrap_or(0)
+        seq.unwrap(self.numbers.ours.add(1), self.sender.stream.una()).unwrap_or(0)
     }
 
     /// The stream offset at which the payload of an arriving segment belongs, by its sequence
@@ -73,7 +73,7 @@ impl Connection {
         if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;
         }
-        seq.unwrap(self.peer_isn.add(1), self.receiver.next())
+        seq.unwrap(self.numbers.theirs.add(1), self.receiver.next())
             .filter(|&offset| offset < self.receiver.window().edge())
     }
 }

@@ -61,7 +61,7 @@ impl Connection {
         if self.state != State::TimeWait || !flags.syn || flags.ack || flags.rst {
             return false;
         }
-        let beyond = segment.seq.distance(self.peer_isn.add(1).at(self.receiver.next())) > 0;
+        let beyond = segment.seq.distance(self.numbers.theirs.add(1).at(self.receiver.next())) > 0;
         self.clock.is_newer(segment.timestamps).map_or(beyond, |newer| newer || beyond)
     }
 

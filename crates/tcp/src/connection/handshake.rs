@@ -21,9 +21,27 @@ pub(super) struct Handshake {
     scale_offered: Option<u8>,
     /// The largest segment that it named.
     peer_mss: Option<u16>,
+    /// This end began by waiting for a SYN.
+    passive: bool,
+    /// This end can take SACK blocks.
+    sack_offered: bool,
 }
 
 impl Handshake {
+    pub(super) fn new(passive: bool, sack_offered: bool) -> Self {
+        Self { passive, sack_offered, ..Self::default() }
+    }
+
+    /// Whether this end began by waiting for a SYN.
+    pub(super) fn passive(&self) -> bool {
+        self.passive
+    }
+
+    /// Whether this end can take SACK blocks.
+    pub(super) fn sack_offered(&self) -> bool {
+        self.sack_offered
+    }
+
     /// A SYN or SYN-ACK is to leave.
     pub(super) fn demand(&mut self) {
         self.due = true;
@@ -79,7 +97,7 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let flags = segment.flags;
-        let acceptable = flags.ack && segment.ack == self.isn.add(1);
+        let acceptable = flags.ack && segment.ack == self.numbers.ours.add(1);
         if flags.ack && !acceptable {
             self.reset = reset_for(segment);
             ignore(Ignored::UnacceptableAck, now, observer);
@@ -105,8 +123,8 @@ impl Connection {
     }
 
     pub(super) fn read_syn(&mut self, segment: &Segment, now: Instant) {
-        self.peer_isn = segment.seq;
-        self.sack = self.sack_offered && segment.sack_permitted;
+        self.numbers.theirs = segment.seq;
+        self.sack = self.handshake.sack_offered() && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;
         if segment.window_scale.is_none() {
             // Not even before the handshake is done (RFC 7323, section 2.2).
@@ -116,7 +134,7 @@ impl Connection {
         self.clock.agree(segment.timestamps, now);
         // The window of a SYN is never scaled.
         self.peer_window.scale = 0;
-        self.last_window = segment.window;
+        self.peer_window.last_field = segment.window;
         self.sender.stream.set_window(0, u64::from(segment.window));
     }
 
@@ -130,7 +148,7 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::Syn);
         }
-        if segment.flags.ack && segment.ack == self.isn.add(1) {
+        if segment.flags.ack && segment.ack == self.numbers.ours.add(1) {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
             self.establish(segment, now);
         } else {
@@ -190,8 +208,8 @@ impl Connection {
     /// The passive end forgets an attempt that came to nothing (RFC 9293, section 3.10.7.4).
     pub(super) fn back_to_listen(&mut self) {
         self.state = State::Listen;
-        self.sack = self.sack_offered;
-        self.handshake = Handshake::default();
+        self.sack = self.handshake.sack_offered();
+        self.handshake = Handshake::new(self.handshake.passive, self.handshake.sack_offered);
         self.timers.stop(ConnectionTimer::Handshake);
         self.timers.stop(ConnectionTimer::GiveUp);
         self.clock = super::Clock::new(&self.config);
@@ -207,8 +225,8 @@ impl Connection {
         let answering = self.state == State::SynReceived;
         let offers_scale = !answering || self.handshake.scale_offered.is_some();
         Segment {
-            seq: self.isn,
-            ack: if answering { self.peer_isn.add(1) } else { SeqNr(0) },
+            seq: self.numbers.ours,
+            ack: if answering { self.numbers.theirs.add(1) } else { SeqNr(0) },
             flags: Flags { syn: true, ack: answering, ..Flags::default() },
             window: self.receiver.window().syn_field(),
             mss: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),

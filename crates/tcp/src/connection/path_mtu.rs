@@ -62,8 +62,9 @@ impl Connection {
     ) {
         let headers = self.config.ip.header() + TCP_HEADER;
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
-        let outstanding =
-            quoted.unwrap(self.isn.add(1), una).is_some_and(|offset| una <= offset && offset < nxt);
+        let outstanding = quoted
+            .unwrap(self.numbers.ours.add(1), una)
+            .is_some_and(|offset| una <= offset && offset < nxt);
         let named = match mtu {
             0 => {
                 let current = self.max_segment + headers;

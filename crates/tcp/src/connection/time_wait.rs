@@ -55,8 +55,8 @@ impl Connection {
         let window = self.receiver.window();
         let room = window.edge().saturating_sub(self.receiver.next()).min(u64::from(u32::MAX));
         Some(TimeWait {
-            next: self.isn.add(1).at(self.sender.stream.nxt()),
-            expected: self.peer_isn.add(1).at(self.receiver.next()),
+            next: self.numbers.ours.add(1).at(self.sender.stream.nxt()),
+            expected: self.numbers.theirs.add(1).at(self.receiver.next()),
             room: room as u32,
             window: (room >> window.scale()).min(u64::from(u16::MAX)) as u16,
             clock: self.clock.clone(),

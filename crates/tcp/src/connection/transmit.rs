@@ -87,7 +87,7 @@ impl Connection {
         segment.flags.fin = fin;
         // The last of what has been written so far.
         segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
-        segment.rtx = self.wants_rtx_bit && cause.is_some();
+        segment.rtx = self.sender.stream.times_originals() && cause.is_some();
         segment
     }
 
@@ -95,13 +95,13 @@ impl Connection {
     fn header(&mut self, offset: u64, len: u32, now: Instant) -> Segment {
         let mut sack = SackBlocks::default();
         if self.sack && self.receiver.block_count() > 0 {
-            let origin = self.peer_isn.add(1);
+            let origin = self.numbers.theirs.add(1);
             let limit = self.blocks_beside(len);
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
         let segment = Segment {
-            seq: self.isn.add(1).at(offset),
-            ack: self.peer_isn.add(1).at(self.receiver.next()),
+            seq: self.numbers.ours.add(1).at(offset),
+            ack: self.numbers.theirs.add(1).at(self.receiver.next()),
             flags: Flags { ack: true, ..Flags::default() },
             window: self.receiver.advertise(),
             sack,

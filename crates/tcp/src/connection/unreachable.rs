@@ -33,9 +33,9 @@ impl Connection {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let on_its_way = if opening {
-            quoted == self.isn
+            quoted == self.numbers.ours
         } else {
-            quoted.unwrap(self.isn.add(1), una).is_some_and(|at| una <= at && at < nxt)
+            quoted.unwrap(self.numbers.ours.add(1), una).is_some_and(|at| una <= at && at < nxt)
         };
         if !on_its_way || matches!(self.state, State::Closed | State::Listen) {
             ignore(Ignored::StaleUnreachable, now, observer);

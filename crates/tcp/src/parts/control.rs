@@ -12,9 +12,6 @@ pub(crate) use reno::Reno;
 
 use crate::parts::Variable;
 
-/// A congestion control of any kind.
-pub(crate) type Control = Box<dyn CongestionControl>;
-
 /// The congestion window and the slow-start threshold, in segments. Ask
 /// [`Connection::window`](crate::Connection::window) for a sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,4 +71,58 @@ pub trait CongestionControl: core::fmt::Debug + Send {
 
     /// Shows the algorithm's variables beside the window, if it has any.
     fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
+}
+
+/// A congestion control of any kind.
+#[derive(Debug)]
+pub(crate) enum AnyControl {
+    Reno(Reno),
+    Cubic(cubic::Cubic),
+    Westwood(westwood::Westwood),
+    /// One from outside the crate.
+    Own(Box<dyn CongestionControl>),
+}
+
+macro_rules! each {
+    ($self:expr, $part:ident => $do:expr) => {
+        match $self {
+            Self::Reno($part) => $do,
+            Self::Cubic($part) => $do,
+            Self::Westwood($part) => $do,
+            Self::Own($part) => $do,
+        }
+    };
+}
+
+impl CongestionControl for AnyControl {
+    fn about(&self) -> Cow<'static, str> {
+        each!(self, part => part.about())
+    }
+
+    #[inline]
+    fn on_delivered(&mut self, segments: u32, flow: &Flow) {
+        each!(self, part => part.on_delivered(segments, flow));
+    }
+
+    #[inline]
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
+        each!(self, part => part.grow(window, acked, counted, flow));
+    }
+
+    #[inline]
+    fn on_limited(&mut self, flow: &Flow) {
+        each!(self, part => part.on_limited(flow));
+    }
+
+    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
+        each!(self, part => part.on_loss(window, timeout, flow))
+    }
+
+    fn on_undo(&mut self, window: &Window, saved: &Window) {
+        each!(self, part => part.on_undo(window, saved));
+    }
+
+    fn variables(&self, show: &mut dyn FnMut(Variable)) {
+        each!(self, part => part.variables(show));
+    }
 }

@@ -67,7 +67,7 @@ impl Rule {
 }
 
 /// A time limit on segments in flight: on those sent before the latest-sent segment that is known to
-/// be delivered (RFC 8985, section 6.2).
+/// be delivered (RFC 8985, section 6.2). Use it in a [`Rule`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overdue {
     /// Lost when this long has passed since the last transmission.

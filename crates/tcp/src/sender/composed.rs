@@ -17,6 +17,7 @@ mod spurious;
 mod suspicion;
 mod tail_loss_probe;
 mod timeout;
+mod timers;
 mod transmit;
 #[cfg(test)]
 mod waiting_tests;
@@ -36,14 +37,14 @@ use tail_loss_probe::TailLossProbe;
 
 use super::Ack;
 use super::stream::{Cause, Reading, Renumbered, Stream};
-use super::timers::{SenderTimer, SenderTimers};
 use crate::Config;
 use crate::observer::{Event, Observer};
 use crate::parts::Variable;
-use crate::parts::control::{Control, Flow, Window};
+use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::detect::fixed::Fixed;
 use crate::parts::detect::{AckFacts, Detector, View};
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit, Progress, Wait};
+use timers::{SenderTimer, SenderTimers};
 
 /// A sender's parts and where they stand.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ pub(crate) struct Composed {
     policy: Policy,
     pub(crate) window: Window,
     detector: Detector,
-    control: Control,
+    control: AnyControl,
     limited_transmit: AnyLimitedTransmit,
     responses: Responses,
     round_trips: RoundTrips,
@@ -232,6 +233,7 @@ impl Composed {
     /// The window grows on new acknowledgements outside fast recovery, and only while it is what
     /// limits the sender (RFC 5681, section 3.1; RFC 7661); and as limited transmit has it while a
     /// hole waits.
+    #[inline]
     fn grow_and_wait(
         &mut self,
         stream: &Stream,
@@ -290,6 +292,7 @@ impl Composed {
         Flow { now, flight, srtt: self.srtt(), min_rtt: stream.min_rtt() }
     }
 
+    #[inline]
     fn view(&self, stream: &Stream, now: Instant) -> View {
         View {
             now,

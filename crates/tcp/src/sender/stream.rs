@@ -135,6 +135,11 @@ impl Stream {
         self.min_rtt.get()
     }
 
+    /// Whether it has to know which segments are retransmissions, by a bit of the simulator's.
+    pub(crate) fn times_originals(&self) -> bool {
+        self.lengths == Lengths::Original
+    }
+
     /// The peer turned out not to know SACK.
     pub(super) fn without_sack(&mut self) {
         self.selective = false;

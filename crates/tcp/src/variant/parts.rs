@@ -1,7 +1,7 @@
 //! The table of parts that can be added to a sender.
 
 use crate::parts::Kind;
-use crate::parts::control::Control;
+use crate::parts::control::AnyControl;
 use crate::parts::control::cubic::CUBIC;
 use crate::parts::control::westwood::WESTWOOD;
 
@@ -27,7 +27,7 @@ impl core::fmt::Debug for Part {
 /// What a part changes in a sender.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
-    Control(Kind<Control>),
+    Control(Kind<AnyControl>),
     Eifel,
     FRto,
 }

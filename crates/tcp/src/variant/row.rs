@@ -1,7 +1,7 @@
 //! What a row of the table of senders says.
 
 use crate::parts::Kind;
-use crate::parts::control::Control;
+use crate::parts::control::AnyControl;
 use crate::parts::detect::Detector;
 use crate::parts::limited_transmit::AnyLimitedTransmit;
 use crate::parts::respond::dsack::Restoration;
@@ -40,7 +40,7 @@ pub(super) struct Kinds {
     /// Limited transmit.
     pub(super) limited_transmit: Kind<AnyLimitedTransmit>,
     /// Congestion control.
-    pub(super) control: Kind<Control>,
+    pub(super) control: Kind<AnyControl>,
     /// What acknowledgements say.
     pub(super) acks: Acks,
     /// Window reduction in recovery.

@@ -74,6 +74,19 @@ fn every_third_packet_takes_the_longer_path() {
 }
 
 #[test]
+fn a_replay_begins_again_after_its_last_packet() {
+    let ms = Duration::from_millis;
+    let lateness = [ms(0), ms(7), ms(0)].into();
+    let mut stage = stage(&Impairment::Replay { lateness, applies: Applies::Both }).unwrap();
+    assert!(!stage.keeps_order());
+    let late = [(); 6].map(|()| fate(&mut stage, &at(0)).detour);
+    assert_eq!(late, [ms(0), ms(7), ms(0), ms(0), ms(7), ms(0)]);
+    let nothing = Impairment::Replay { lateness: [].into(), applies: Applies::Both };
+    let error = nothing.check().unwrap_err();
+    assert_eq!(error.to_string(), "lateness must be at least one time, not none");
+}
+
+#[test]
 fn a_redrawn_delay_is_the_same_within_an_interval_and_whoever_came_before() {
     let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(100) };
     let every = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use unruffled_units::Instant;
 
-use super::{CongestionControl, Control, Flow, Window};
+use super::{AnyControl, CongestionControl, Flow, Window};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -33,8 +33,11 @@ settings! {
 }
 
 /// CUBIC.
-pub(crate) const CUBIC: Kind<Control> =
-    kind!("cubic", Settings, |settings, _| Box::new(Cubic::new(settings.c, settings.beta)));
+pub(crate) const CUBIC: Kind<AnyControl> =
+    kind!("cubic", Settings, |settings, _| AnyControl::Cubic(Cubic::new(
+        settings.c,
+        settings.beta
+    )));
 
 /// Reductions that may still prove spurious, as many as the sender keeps.
 const UNDOABLE: usize = 8;

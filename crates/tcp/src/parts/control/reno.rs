@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{CongestionControl, Control, Flow, Window};
+use super::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::{Kind, kind};
 
 /// The standard's control.
-pub(crate) const RENO: Kind<Control> = kind!("reno", |_| Box::new(Reno));
+pub(crate) const RENO: Kind<AnyControl> = kind!("reno", |_| AnyControl::Reno(Reno));
 
 /// The standard's additive increase and multiplicative decrease.
 #[derive(Debug)]

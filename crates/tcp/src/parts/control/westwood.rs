@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use unruffled_units::{Duration, Instant};
 
-use super::{CongestionControl, Control, Flow, Reno, Window};
+use super::{AnyControl, CongestionControl, Flow, Reno, Window};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -25,8 +25,8 @@ settings! {
 }
 
 /// TCP Westwood.
-pub(crate) const WESTWOOD: Kind<Control> = kind!("westwood", Settings, |settings, _| {
-    Box::new(Westwood { bandwidth: Filter::new(settings.tau) })
+pub(crate) const WESTWOOD: Kind<AnyControl> = kind!("westwood", Settings, |settings, _| {
+    AnyControl::Westwood(Westwood { bandwidth: Filter::new(settings.tau) })
 });
 
 /// Acknowledgements that come closer together than this make one sample: the rate between two that

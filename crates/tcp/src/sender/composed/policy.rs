@@ -4,7 +4,7 @@
 use super::{FastRecovery, Pipe};
 use crate::Config;
 use crate::parts::Maker;
-use crate::parts::control::Control;
+use crate::parts::control::{AnyControl, CongestionControl};
 use crate::parts::detect::Detector;
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
 use crate::parts::respond::dsack::Restoration;
@@ -49,7 +49,7 @@ pub(crate) struct Composition {
     pub(crate) f_rto: bool,
     pub(crate) timer: Maker<AnyTimer>,
     pub(crate) limited_transmit: Maker<AnyLimitedTransmit>,
-    pub(crate) control: Maker<Control>,
+    pub(crate) control: Maker<AnyControl>,
 }
 
 impl core::fmt::Debug for Composition {

@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Event, Observer};
-use crate::parts::control::Window;
+use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::SpuriousFastRetransmit;
 use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
@@ -46,6 +46,9 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
+        if ack.dsack.is_none() {
+            return;
+        }
         let mut last = None;
         while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
             if let Some(sample) = spurious.reordering {

@@ -3,13 +3,13 @@
 
 use unruffled_units::{Duration, Instant};
 
+use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Event, Observer};
-use crate::parts::control::{Flow, Window};
+use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
 use crate::sender::stream::{Cause, Delivery, SegNo, Spurious, Stream, Transmission};
-use crate::sender::timers::SenderTimer;
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);

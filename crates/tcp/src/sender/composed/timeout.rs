@@ -3,11 +3,11 @@
 
 use unruffled_units::Instant;
 
+use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Event, Observer};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::stream::{Cause, Delivery, Stream};
-use crate::sender::timers::{SenderTimer, SenderTimers};
 
 impl Composed {
     pub(in crate::sender) fn next_timer(&self) -> Option<Instant> {

@@ -3,6 +3,7 @@
 use unruffled_units::Instant;
 
 use super::{Acks, Composed, Phase, Reduction};
+use crate::parts::control::CongestionControl;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::parts::respond::f_rto::Step;
 use crate::sender::stream::{Cause, SegNo, Stream, Transmission};

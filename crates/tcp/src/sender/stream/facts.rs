@@ -88,6 +88,7 @@ impl Stream {
     }
 
     /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
+    #[inline]
     pub(crate) fn measure_reordering(
         &mut self,
         ack: &Ack<'_>,
@@ -96,7 +97,8 @@ impl Stream {
         observer: &mut impl Observer,
     ) -> Option<Reordering> {
         let Reading { delivery, highest_before, .. } = read;
-        let found = self.late_by(ack, delivery, *highest_before);
+        let late = delivery.segments == 1 && *highest_before > Some(delivery.number);
+        let found = if late { self.late_by(ack, delivery, *highest_before) } else { None };
         let sample = found.map(|length| self.reordering(length, false, now, observer));
         if delivery.segments > 0 && self.board.highest_delivered() > *highest_before {
             self.highest_at = now;
@@ -104,17 +106,14 @@ impl Stream {
         sample
     }
 
+    /// How late the only segment delivered was, which is below the highest.
     fn late_by(
         &mut self,
         ack: &Ack<'_>,
         delivery: &Delivery,
         highest_before: Option<SegNo>,
     ) -> Option<u32> {
-        let highest = highest_before?;
-        if delivery.segments != 1 || highest <= delivery.number {
-            return None;
-        }
-        let length = (highest - delivery.number) as u32;
+        let length = (highest_before? - delivery.number) as u32;
         if delivery.retransmitted {
             self.retransmissions.set_length(delivery.number, length);
             if self.lengths == Lengths::Mean || ack.rtx {

@@ -1,0 +1,44 @@
+//! Counts of each direction of a capture's connections, a line each: for comparison with tshark.
+
+use std::path::Path;
+
+use unruffled_capture::{Analyzer, Limits, Source, read};
+
+fn main() -> Result<(), unruffled_capture::Error> {
+    for path in std::env::args().skip(1) {
+        let mut analyzer = Analyzer::new(Limits::default());
+        let start = std::time::Instant::now();
+        let damage = read(Source::open(Path::new(&path))?, |frame| analyzer.frame(frame))?;
+        let analysis = analyzer.finish();
+        let (frames, took) = (analysis.totals.frames, start.elapsed().as_secs_f64());
+        println!("{path}: {frames} frames, {:.0} per second", frames as f64 / took);
+        println!("{:?}", analysis.totals.skipped);
+        if let Some(damage) = damage {
+            println!("{damage}");
+        }
+        for direction in analysis.connections.iter().flat_map(|c| &c.directions) {
+            let (resent, here) = (&direction.retransmissions, &direction.reordering_here);
+            let told = direction.reordering_at_receiver.as_ref();
+            println!(
+                "{} -> {}: {:?}, {} segments, {} late here, {} late at the receiver, {} resent, {} \
+                 spurious, {} DSACKs, {} duplicates, {} duplicate ACKs, {} not captured, {} SYNs resent, {} keepalives, {} by time",
+                direction.from,
+                direction.to,
+                direction.place,
+                direction.segments,
+                here.reordered,
+                told.map_or(0, |told| told.reordered),
+                resent.total,
+                resent.spurious,
+                resent.dsacks,
+                resent.duplicates,
+                resent.duplicate_acks,
+                direction.losses.not_captured,
+                resent.syns,
+                resent.keepalives,
+                resent.judged_by_time,
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! From a frame to facts. What was not captured of a packet is taken from its own lengths.
+
+use std::net::SocketAddr;
+
+use etherparse::{IpNumber, LaxIpSlice, TcpOptionElement, TcpOptionReadError, TcpOptionsIterator};
+
+use crate::link::Link;
+use crate::packet::{Datagram, Packet, Segment, Transport, Unread};
+use crate::reader::Frame;
+
+/// Reads one frame. Checksums are not looked at: senders' captures hold packets whose checksum the
+/// network card fills in later.
+///
+/// # Errors
+/// The reason for which it says nothing here.
+pub fn decode(frame: &Frame<'_>) -> Result<Packet, Unread> {
+    let packet = plain(frame)?;
+    Ok(tunnelled(frame, &packet).unwrap_or(packet))
+}
+
+/// The port of GTP-U (3GPP TS 29.281, section 4.4.2).
+const GTP: u16 = 2152;
+
+/// The packet that a mobile network's tunnel carries within this one, if that is what it is.
+fn tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
+    let Transport::Udp(datagram) = &outer.transport else { return None };
+    // Version 1, protocol type GTP, a user's packet (section 5.1).
+    let &[flags, kind, ..] = &datagram.head;
+    if outer.to.port() != GTP || flags & 0xf0 != 0x30 || kind != 0xff || datagram.captured < 8 {
+        return None;
+    }
+    let bytes = frame.link.payload(frame.data).ok()?;
+    let before = (outer.length.checked_sub(datagram.len)?) as usize;
+    let tunnel = bytes.get(before..)?;
+    let mut inner = tunnel.get(8..)?;
+    if flags & 0x07 != 0 {
+        // Sequence number, N-PDU number, and the type of the next extension (section 5.2), whose
+        // length is told in units of four octets.
+        let mut next = *inner.get(3)?;
+        inner = inner.get(4..)?;
+        while next != 0 {
+            let length = usize::from(*inner.first()?) * 4;
+            next = *inner.get(length.checked_sub(1)?)?;
+            inner = inner.get(length..)?;
+        }
+    }
+    let length = frame.length.saturating_sub((frame.data.len() - inner.len()) as u32);
+    plain(&Frame { link: Link::Raw, length, data: inner, ..*frame }).ok()
+}
+
+fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
+    let bytes = frame.link.payload(frame.data)?;
+    if bytes.is_empty() {
+        return Err(Unread::Short);
+    }
+    let (ip, _) = LaxIpSlice::from_slice(bytes).map_err(|error| match error {
+        etherparse::err::ip::LaxHeaderSliceError::Len(_) => Unread::Short,
+        etherparse::err::ip::LaxHeaderSliceError::Content(_) => Unread::Malformed,
+    })?;
+    let carried = ip.payload();
+    if carried.fragmented {
+        return Err(Unread::Fragment);
+    }
+    let before_ip = frame.data.len() - bytes.len();
+    let present = frame.length.saturating_sub(before_ip as u32);
+    let (declared, id) = match &ip {
+        LaxIpSlice::Ipv4(v4) => {
+            (u32::from(v4.header().total_len()), Some(v4.header().identification()))
+        }
+        LaxIpSlice::Ipv6(v6) => match v6.header().payload_length() {
+            0 => (0, None),
+            payload => (40 + u32::from(payload), None),
+        },
+    };
+    // A sender's capture of segments yet to be cut may say 0, as jumbograms do.
+    let length = if declared == 0 { present } else { declared.min(present) };
+    // Both slices are of one buffer.
+    let offset = (carried.payload.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
+    let transport_len = length.saturating_sub(offset as u32);
+    let (from, to) = (ip.source_addr(), ip.destination_addr());
+    let (ports, transport) = match carried.ip_number {
+        IpNumber::TCP => {
+            let (ports, segment) = tcp(carried.payload, transport_len)?;
+            (ports, Transport::Tcp(segment))
+        }
+        IpNumber::UDP => {
+            let (ports, datagram) = udp(carried.payload, transport_len)?;
+            (ports, Transport::Udp(datagram))
+        }
+        _ => return Err(Unread::Protocol),
+    };
+    let (from, to) = (SocketAddr::new(from, ports.0), SocketAddr::new(to, ports.1));
+    Ok(Packet { at: frame.at, from, to, id, length, transport })
+}
+
+/// A TCP header (RFC 9293, section 3.1), of which options may have been cut off.
+fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), Unread> {
+    let &[a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1, ..] =
+        bytes.first_chunk::<20>().ok_or(Unread::Short)?;
+    let header = usize::from(offset >> 4) * 4;
+    if header < 20 || header as u32 > length {
+        return Err(Unread::Malformed);
+    }
+    let mut segment = Segment {
+        seq: u32::from_be_bytes([s0, s1, s2, s3]),
+        ack: (flags & 0x10 != 0).then(|| u32::from_be_bytes([a0, a1, a2, a3])),
+        len: length - header as u32,
+        syn: flags & 0x02 != 0,
+        fin: flags & 0x01 != 0,
+        rst: flags & 0x04 != 0,
+        window: u16::from_be_bytes([w0, w1]),
+        ..Segment::default()
+    };
+    read_options(&bytes[20..header.min(bytes.len())], &mut segment);
+    Ok(((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])), segment))
+}
+
+/// The options as far as they were captured and make sense.
+fn read_options(options: &[u8], segment: &mut Segment) {
+    let mut rest = TcpOptionsIterator::from_slice(options);
+    loop {
+        let before = rest.rest();
+        match rest.next() {
+            None => return,
+            Some(Ok(option)) => take_option(&option, segment),
+            Some(Err(TcpOptionReadError::UnknownId(_))) => {
+                let len = before.get(1).map_or(0, |&len| usize::from(len));
+                let Some(behind) = before.get(len..).filter(|_| len >= 2) else { return };
+                rest = TcpOptionsIterator::from_slice(behind);
+            }
+            Some(Err(_)) => return,
+        }
+    }
+}
+
+fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
+    match *option {
+        TcpOptionElement::MaximumSegmentSize(mss) if segment.syn => segment.mss = Some(mss),
+        TcpOptionElement::WindowScale(scale) if segment.syn => {
+            // No window is scaled by more (RFC 7323, section 2.3).
+            segment.window_scale = Some(scale.min(14));
+        }
+        TcpOptionElement::SelectiveAcknowledgementPermitted if segment.syn => {
+            segment.sack_permitted = true;
+        }
+        TcpOptionElement::SelectiveAcknowledgement(first, others) => {
+            let blocks = std::iter::once(first).chain(others.into_iter().flatten());
+            segment.sack_count = 0;
+            for (slot, block) in segment.sack.iter_mut().zip(blocks) {
+                *slot = block;
+                segment.sack_count += 1;
+            }
+        }
+        TcpOptionElement::Timestamp(value, echo) => segment.timestamps = Some((value, echo)),
+        _ => {}
+    }
+}
+
+/// A UDP header (RFC 768).
+fn udp(bytes: &[u8], length: u32) -> Result<((u16, u16), Datagram), Unread> {
+    let (header, payload) = bytes.split_at_checked(8).ok_or(Unread::Short)?;
+    let mut datagram = Datagram { len: length.saturating_sub(8), ..Datagram::default() };
+    for (slot, &octet) in datagram.head.iter_mut().zip(payload) {
+        *slot = octet;
+        datagram.captured += 1;
+    }
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    Ok(((port(0), port(2)), datagram))
+}

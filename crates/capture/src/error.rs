@@ -1,0 +1,33 @@
+//! What can be wrong with a capture: one line.
+
+/// Why a capture cannot be read, or not to its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It cannot be opened or read.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+    /// Nothing is in it.
+    #[error("empty: expected a capture (pcap or pcapng, also gzip)")]
+    Empty,
+    /// It is something else.
+    #[error("no capture: expected pcap or pcapng, also gzip")]
+    NoCapture,
+    /// It ends in the middle of something.
+    #[error("cut off after {packets} packets, {bytes} bytes")]
+    CutOff {
+        /// How many packets were read.
+        packets: u64,
+        /// Where the last of them ends.
+        bytes: u64,
+    },
+    /// Something in it makes no sense.
+    #[error("damaged after {packets} packets, {bytes} bytes: {what}")]
+    Damaged {
+        /// How many packets were read.
+        packets: u64,
+        /// Where the last of them ends.
+        bytes: u64,
+        /// What is wrong there.
+        what: String,
+    },
+}

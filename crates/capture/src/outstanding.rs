@@ -1,0 +1,195 @@
+//! The segments of one direction that are on their way, or were not long ago.
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant};
+
+/// What tells when a packet was sent relative to another of the same sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// When it passed here.
+    pub(crate) at: Instant,
+    /// Its timestamp's value.
+    pub(crate) stamp: Option<u32>,
+    /// Its IP identification.
+    pub(crate) id: Option<u16>,
+}
+
+/// Which copy of a segment the receiver got first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivered {
+    /// None that we know of.
+    Not,
+    /// The first that was sent.
+    Original,
+    /// A retransmission.
+    Again,
+}
+
+/// A stretch of the stream that was sent as one segment, or that has not passed here.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Its number in the order of first sending.
+    pub(crate) number: u64,
+    /// What passed first; of a stretch that has not passed, what overtook it.
+    pub(crate) first: Mark,
+    /// What passed last.
+    pub(crate) last: Mark,
+    /// How often it was sent as far as is known: 0 for a stretch that has not passed.
+    pub(crate) transmissions: u16,
+    /// How many of the retransmissions DSACKs have told of.
+    pub(crate) dsacked: u16,
+    /// How many proved spurious otherwise.
+    pub(crate) proved: u16,
+    /// Whether the original passed here.
+    pub(crate) original: bool,
+    pub(crate) delivered: Delivered,
+    /// The recovery that it was last sent again in.
+    pub(crate) episode: u64,
+}
+
+impl Entry {
+    /// How many of its retransmissions were spurious: both ways of telling tell of the same ones.
+    pub(crate) fn spurious(&self) -> u16 {
+        self.dsacked.max(self.proved).min(self.transmissions.saturating_sub(1))
+    }
+}
+
+/// Entries in the order of the stream, without gaps between them. The first `head` of them are
+/// acknowledged, and kept for what may yet be told of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outstanding {
+    entries: VecDeque<Entry>,
+    head: usize,
+}
+
+impl Outstanding {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<&Entry> {
+        self.entries.get(at)
+    }
+
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(at)
+    }
+
+    /// The first entry that is not acknowledged.
+    pub(crate) fn head(&self) -> usize {
+        self.head
+    }
+
+    /// The first entry that ends beyond `position`.
+    pub(crate) fn find(&self, position: u64) -> usize {
+        // The head is where almost everything happens.
+        match self.entries.get(self.head) {
+            Some(head) if head.start <= position && position < head.end => self.head,
+            _ => self.entries.partition_point(|entry| entry.end <= position),
+        }
+    }
+
+    /// Appends what follows the last entry.
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.entries.push_back(entry);
+    }
+
+    /// All that ends at `position` or before is acknowledged; says which entries are so newly.
+    pub(crate) fn acknowledge(&mut self, position: u64) -> std::ops::Range<usize> {
+        let before = self.head;
+        while self.entries.get(self.head).is_some_and(|entry| entry.end <= position) {
+            self.head += 1;
+        }
+        before..self.head
+    }
+
+    /// Cuts entry `at` so that one begins at `from` and ends at `to`; gives its place. Numbers are
+    /// dealt out by `size` octets.
+    pub(crate) fn cut(&mut self, at: usize, from: u64, to: u64, size: u64) -> usize {
+        let Some(whole) = self.entries.get(at).cloned() else { return at };
+        let (from, to) = (from.max(whole.start), to.min(whole.end));
+        let number = |position: u64| whole.number + (position - whole.start) / size.max(1);
+        let acknowledged = at < self.head;
+        let mut place = at;
+        if to < whole.end && from < to {
+            self.entries[at].end = to;
+            self.entries.insert(at + 1, Entry { start: to, number: number(to), ..whole.clone() });
+            self.head += usize::from(acknowledged);
+        }
+        if from > whole.start && from < to {
+            self.entries[at].end = from;
+            let rest = Entry { start: from, end: to, number: number(from), ..whole };
+            self.entries.insert(at + 1, rest);
+            self.head += usize::from(acknowledged);
+            place += 1;
+        }
+        place
+    }
+
+    /// Forgets what is acknowledged and older than `keep`, and the oldest beyond `most` entries.
+    pub(crate) fn trim(&mut self, now: Instant, keep: Duration, most: usize) {
+        while let Some(oldest) = self.entries.front() {
+            let done = self.head > 0 && now.since(oldest.last.at) > keep;
+            if !done && self.entries.len() <= most {
+                break;
+            }
+            self.entries.pop_front();
+            self.head = self.head.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(start: u64, end: u64, number: u64) -> Entry {
+        let mark = Mark { at: Instant::ZERO, stamp: None, id: None };
+        Entry {
+            start,
+            end,
+            number,
+            first: mark,
+            last: mark,
+            transmissions: 0,
+            dsacked: 0,
+            proved: 0,
+            original: false,
+            delivered: Delivered::Not,
+            episode: 0,
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_cut_where_a_segment_lies() {
+        let mut outstanding = Outstanding::default();
+        outstanding.push(entry(0, 1000, 0));
+        outstanding.push(entry(1000, 4000, 1));
+        outstanding.push(entry(4000, 5000, 4));
+        assert_eq!(outstanding.acknowledge(4000), 0..2);
+        let at = outstanding.cut(1, 2000, 3000, 1000);
+        let spans: Vec<_> =
+            outstanding.entries.iter().map(|e| (e.start, e.end, e.number)).collect();
+        assert_eq!(at, 2);
+        assert_eq!(spans[1..4], [(1000, 2000, 1), (2000, 3000, 2), (3000, 4000, 3)]);
+        assert_eq!(outstanding.head(), 4);
+        assert_eq!(outstanding.find(2999), 2);
+        assert_eq!(outstanding.find(3000), 3);
+        assert_eq!(outstanding.find(9000), 5);
+    }
+
+    #[test]
+    fn what_is_acknowledged_and_old_is_forgotten() {
+        let mut outstanding = Outstanding::default();
+        (0..10).for_each(|i| outstanding.push(entry(i, i + 1, i)));
+        outstanding.acknowledge(4);
+        let keep = Duration::from_secs(1);
+        outstanding.trim(Instant::from_millis(2000), keep, 100);
+        assert_eq!((outstanding.len(), outstanding.head()), (6, 0));
+        outstanding.trim(Instant::ZERO, keep, 2);
+        assert_eq!(outstanding.len(), 2);
+    }
+}

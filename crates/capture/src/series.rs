@@ -1,0 +1,127 @@
+//! A value over time in a bounded number of bins, which double their width as time goes on.
+
+use serde::Serialize;
+use unruffled_units::{Duration, Instant};
+
+/// At most so many bins.
+const BINS: usize = 256;
+
+/// The width to begin with.
+const FIRST_WIDTH_NS: u64 = 10_000_000;
+
+/// Values over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    origin: Option<Instant>,
+    width_ns: u64,
+    bins: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    count: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Self) {
+        if self.count == 0 {
+            *self = *other;
+        } else if other.count > 0 {
+            self.count += other.count;
+            self.sum += other.sum;
+            self.min = self.min.min(other.min);
+            self.max = self.max.max(other.max);
+        }
+    }
+}
+
+impl Series {
+    pub(crate) fn record(&mut self, at: Instant, value: f64) {
+        let origin = *self.origin.get_or_insert(at);
+        if self.width_ns == 0 {
+            self.width_ns = FIRST_WIDTH_NS;
+        }
+        let since = at.since(origin).as_nanos();
+        while since / self.width_ns >= BINS as u64 {
+            let halves = self.bins.chunks(2).map(|pair| {
+                let mut both = pair[0];
+                pair.iter().skip(1).for_each(|second| both.add(second));
+                both
+            });
+            self.bins = halves.collect();
+            // Time is a 64-bit count of nanoseconds, so this ends.
+            self.width_ns = self.width_ns.saturating_mul(2);
+        }
+        let bin = (since / self.width_ns) as usize;
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, Sum::default());
+        }
+        self.bins[bin].add(&Sum { count: 1, sum: value, min: value, max: value });
+    }
+
+    /// The bins in which anything was recorded, since `start`.
+    pub(crate) fn bins(&self, start: Instant) -> Vec<Bin> {
+        let origin = self.origin.unwrap_or(start).since(start);
+        let width = Duration::from_nanos(self.width_ns);
+        let filled = self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0);
+        let told = filled.map(|(i, bin)| Bin {
+            from_s: (origin + width * i as u64).as_secs_f64(),
+            to_s: (origin + width * (i as u64 + 1)).as_secs_f64(),
+            count: bin.count,
+            min: bin.min,
+            mean: bin.sum / bin.count as f64,
+            max: bin.max,
+        });
+        told.collect()
+    }
+}
+
+/// What was measured in a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    /// Its beginning, since the connection's.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// How many values there are.
+    pub count: u64,
+    /// The least.
+    pub min: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_time_fits_into_few_bins() {
+        let mut series = Series::default();
+        let start = Instant::from_millis(5);
+        for s in 0..100_000 {
+            series.record(start + Duration::from_secs(s), s as f64);
+        }
+        series.record(Instant::MAX, 0.0);
+        assert!(series.bins.len() <= BINS);
+        let bins = series.bins(start);
+        assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), 100_001);
+        assert!(bins.iter().all(|bin| bin.min <= bin.mean && bin.mean <= bin.max));
+    }
+
+    #[test]
+    fn a_bin_tells_the_least_the_mean_and_the_greatest() {
+        let mut series = Series::default();
+        for (ms, value) in [(0, 1.0), (1, 3.0), (25, 7.0)] {
+            series.record(Instant::from_millis(ms), value);
+        }
+        let bins = series.bins(Instant::ZERO);
+        assert_eq!((bins[0].min, bins[0].mean, bins[0].max), (1.0, 2.0, 3.0));
+        assert_eq!((bins[1].from_s, bins[1].to_s, bins[1].count), (0.02, 0.03, 1));
+    }
+}

@@ -1,0 +1,209 @@
+//! All that speak in a capture: at most so many at a time, the least recently heard going first.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::analysis::{Analysis, Gathered};
+use crate::connection::Talk;
+use crate::datagrams::Datagrams;
+use crate::decode::decode;
+use crate::packet::{Packet, Transport};
+use crate::reader::Frame;
+
+/// What an analysis may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections that are followed at a time.
+    pub connections: usize,
+    /// Segments that are remembered of one direction.
+    pub segments: usize,
+    /// Segments that are remembered of all.
+    pub all_segments: usize,
+    /// Connections that are told one by one: those with the most octets.
+    pub told: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 20_000, segments: 16_384, all_segments: 2_000_000, told: 1000 }
+    }
+}
+
+/// Follows the connections of a capture.
+#[derive(Debug)]
+pub struct Analyzer {
+    limits: Limits,
+    places: HashMap<Key, usize>,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// The most and the least recently heard.
+    newest: Option<usize>,
+    oldest: Option<usize>,
+    remembered: usize,
+    gathered: Gathered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    tcp: bool,
+    low: (u128, u16),
+    high: (u128, u16),
+}
+
+impl Key {
+    fn new(packet: &Packet) -> Self {
+        let end = |end: SocketAddr| match end.ip() {
+            IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), end.port()),
+            IpAddr::V6(v6) => (v6.to_bits(), end.port()),
+        };
+        let (from, to) = (end(packet.from), end(packet.to));
+        let tcp = matches!(packet.transport, Transport::Tcp(_));
+        Self { tcp, low: from.min(to), high: from.max(to) }
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: Key,
+    speakers: Option<Speakers>,
+    newer: Option<usize>,
+    older: Option<usize>,
+}
+
+/// Two who speak to each other.
+#[derive(Clone, Debug)]
+pub(crate) enum Speakers {
+    Tcp(Box<Talk>),
+    Udp(Box<Datagrams>),
+}
+
+impl Analyzer {
+    /// Nothing has been heard yet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            places: HashMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: None,
+            oldest: None,
+            remembered: 0,
+            gathered: Gathered::new(limits.told),
+        }
+    }
+
+    /// Takes in one frame.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        self.gathered.frame(frame);
+        match decode(frame) {
+            Ok(packet) => self.packet(&packet),
+            Err(reason) => self.gathered.skip(reason),
+        }
+    }
+
+    /// Takes in one packet.
+    pub fn packet(&mut self, packet: &Packet) {
+        self.gathered.packet(packet);
+        let key = Key::new(packet);
+        let mut at = self.places.get(&key).copied();
+        if let (Some(place), Transport::Tcp(segment)) = (at, &packet.transport)
+            && let Some(Speakers::Tcp(talk)) = &self.slots[place].speakers
+            && talk.is_over(packet, segment)
+        {
+            self.end(place);
+            at = None;
+        }
+        let place = match at {
+            Some(place) => {
+                self.unlink(place);
+                place
+            }
+            None => self.begin(key, packet),
+        };
+        self.link(place);
+        match (&mut self.slots[place].speakers, &packet.transport) {
+            (Some(Speakers::Tcp(talk)), Transport::Tcp(segment)) => {
+                let before = talk.remembered();
+                talk.packet(packet, segment, self.limits.segments);
+                self.remembered = self.remembered + talk.remembered() - before;
+            }
+            (Some(Speakers::Udp(datagrams)), Transport::Udp(datagram)) => {
+                datagrams.packet(packet, datagram);
+            }
+            _ => {}
+        }
+        while self.remembered > self.limits.all_segments && self.oldest != Some(place) {
+            let Some(oldest) = self.oldest else { break };
+            self.end(oldest);
+        }
+    }
+
+    /// The end of the capture.
+    pub fn finish(mut self) -> Analysis {
+        while let Some(oldest) = self.oldest {
+            self.end(oldest);
+        }
+        self.gathered.finish()
+    }
+
+    fn begin(&mut self, key: Key, packet: &Packet) -> usize {
+        if self.places.len() >= self.limits.connections.max(1)
+            && let Some(oldest) = self.oldest
+        {
+            self.gathered.evicted();
+            self.end(oldest);
+        }
+        let speakers = match &packet.transport {
+            Transport::Tcp(segment) => Speakers::Tcp(Box::new(Talk::new(packet, segment))),
+            Transport::Udp(_) => Speakers::Udp(Box::new(Datagrams::new(packet))),
+        };
+        let slot = Slot { key, speakers: Some(speakers), newer: None, older: None };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slots[place] = slot;
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.places.insert(key, place);
+        place
+    }
+
+    fn end(&mut self, place: usize) {
+        self.unlink(place);
+        self.places.remove(&self.slots[place].key);
+        self.free.push(place);
+        if let Some(speakers) = self.slots[place].speakers.take() {
+            if let Speakers::Tcp(talk) = &speakers {
+                self.remembered -= talk.remembered();
+            }
+            self.gathered.end(speakers);
+        }
+    }
+
+    /// Makes `place` the most recently heard.
+    fn link(&mut self, place: usize) {
+        let newest = self.newest.replace(place);
+        (self.slots[place].older, self.slots[place].newer) = (newest, None);
+        match newest {
+            Some(newest) => self.slots[newest].newer = Some(place),
+            None => self.oldest = Some(place),
+        }
+    }
+
+    /// Takes `place` out of the order.
+    fn unlink(&mut self, place: usize) {
+        let (newer, older) = (self.slots[place].newer.take(), self.slots[place].older.take());
+        match newer {
+            Some(newer) => self.slots[newer].older = older,
+            None => self.newest = older,
+        }
+        match older {
+            Some(older) => self.slots[older].newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+}

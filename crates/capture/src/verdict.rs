@@ -1,0 +1,296 @@
+//! What slowed a transfer, from what was seen of it.
+
+use serde::Serialize;
+
+use crate::analysis::{Direction, Place};
+
+/// Fewer segments than this say nothing.
+const FEW: u64 = 20;
+
+/// What slowed a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Packets that were overtaken were taken for lost.
+    Reordering,
+    /// Nothing was lost or overtaken, and yet sent again: acknowledgements came later than the
+    /// sender waited.
+    Impatience,
+    /// Packets were lost.
+    Loss,
+    /// The receiver offered no larger window.
+    ReceiverWindow,
+    /// The application gave nothing to send.
+    Application,
+    /// The path was full: packets queued.
+    Path,
+    /// The sender kept less in flight than the path and the receiver took.
+    SenderWindow,
+    /// Too little was sent, or seen of it.
+    Unknown,
+}
+
+/// How sure that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sureness {
+    /// The receiver or the packets themselves say so.
+    Certain,
+    /// What was seen fits nothing else as well.
+    Probable,
+    /// It is a guess.
+    Possible,
+}
+
+/// What slowed one direction of a connection, in words too.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What did.
+    pub cause: Cause,
+    /// How sure that is.
+    pub sureness: Sureness,
+    /// One or two sentences.
+    pub text: String,
+    /// What to do, a line each.
+    pub advice: Vec<String>,
+}
+
+/// Judges one direction.
+pub fn judge(direction: &Direction) -> Verdict {
+    if direction.segments < FEW {
+        let text = format!("{}: too little to judge.", segments(direction.segments));
+        return verdict(Cause::Unknown, Sureness::Certain, text);
+    }
+    let late = direction.reordering();
+    let resent = &direction.retransmissions;
+    let windows = &direction.windows;
+    if windows.needless_recoveries > 0 && resent.spurious * 2 >= resent.total {
+        return if late.reordered > 0 { reordering(direction) } else { impatience(direction) };
+    }
+    if let Some(loss) = loss(direction) {
+        return loss;
+    }
+    let Some(limits) = direction.limits else {
+        return near_receiver(direction);
+    };
+    if limits.timeout + limits.recovery > 0.5 && direction.losses.lost > 0 {
+        let share = percent(limits.timeout + limits.recovery);
+        let text = format!(
+            "Losses: {share} of the time went by in recovery or waiting for a timeout, after {} lost.",
+            segments(direction.losses.lost)
+        );
+        return verdict(Cause::Loss, Sureness::Probable, text);
+    }
+    let most = [limits.receiver, limits.application, limits.sender_or_path];
+    let most = most.into_iter().fold(0.0, f64::max);
+    if limits.receiver == most {
+        let window = windows.largest_window.unwrap_or(0);
+        let text = format!(
+            "The receiver's window: it was full for {} of the time, at {} at most.",
+            percent(limits.receiver),
+            octets(window)
+        );
+        let mut verdict = verdict(Cause::ReceiverWindow, Sureness::Certain, text);
+        verdict.advice.push(
+            "At the receiver: raise net.ipv4.tcp_rmem's third value, and leave SO_RCVBUF alone."
+                .to_owned(),
+        );
+        verdict
+    } else if limits.application == most {
+        let text = format!(
+            "The application: for {} of the time there was nothing to send.",
+            percent(limits.application)
+        );
+        verdict(Cause::Application, Sureness::Probable, text)
+    } else {
+        flowing(direction)
+    }
+}
+
+fn reordering(direction: &Direction) -> Verdict {
+    let (late, resent) = (direction.reordering(), &direction.retransmissions);
+    let windows = &direction.windows;
+    let told = resent.spurious_by_dsack
+        + resent.spurious_by_timestamps
+        + resent.spurious_by_acknowledgement
+        + resent.spurious_by_original;
+    let sureness = match told * 2 >= resent.spurious {
+        true => Sureness::Certain,
+        false => Sureness::Probable,
+    };
+    let by = late.late_time.as_ref().map_or(String::new(), |time| {
+        format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
+    });
+    let cuts = match windows.needless_cuts {
+        0 => String::new(),
+        cuts => format!(", and {cuts} times the window was cut for nothing"),
+    };
+    let text = format!(
+        "Reordering: {} of the packets came late{by}, and the sender took late ones for lost: {} of \
+         {} retransmissions were spurious, {} of {} recoveries needless{cuts}.",
+        percent(late.ratio),
+        resent.spurious,
+        resent.total,
+        windows.needless_recoveries,
+        windows.recoveries
+    );
+    let mut verdict = verdict(Cause::Reordering, sureness, text);
+    verdict.advice = patience(direction);
+    verdict
+}
+
+fn impatience(direction: &Direction) -> Verdict {
+    let resent = &direction.retransmissions;
+    let text = format!(
+        "Impatience: {} of {} retransmissions were spurious, though nothing came late: the round trip \
+         rose beyond the sender's timeout, or acknowledgements were lost.",
+        resent.spurious, resent.total
+    );
+    verdict(Cause::Impatience, Sureness::Probable, text)
+}
+
+/// What makes a Linux sender wait longer before it takes a packet for lost.
+fn patience(direction: &Direction) -> Vec<String> {
+    let late = direction.reordering();
+    let mut advice = Vec::new();
+    let rtt = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
+    if let (Some(rtt), Some(time)) = (rtt, &late.late_time) {
+        // RACK waits for at most one smoothed round trip longer (RFC 8985, section 6.2).
+        let line = if time.p99_ms < rtt {
+            "At the sender: net.ipv4.tcp_recovery = 1 (RACK, Linux's default) waits up to a round trip \
+             for late packets, which covers 99 % of these; the receiver must send DSACKs \
+             (net.ipv4.tcp_dsack = 1)."
+        } else {
+            "RACK (net.ipv4.tcp_recovery = 1) waits at most a round trip, less than many of these \
+             packets are late: settings alone do not help."
+        };
+        advice.push(line.to_owned());
+    }
+    if late.max_extent >= 300 {
+        advice.push(format!(
+            "At the sender: net.ipv4.tcp_max_reordering is 300 by default; packets were overtaken by \
+             up to {} others.",
+            late.max_extent
+        ));
+    }
+    advice.push(
+        "unruffled analyze CAPTURE --scenario path.toml, then unruffled compare path.toml, ranks \
+         senders on this path."
+            .to_owned(),
+    );
+    advice
+}
+
+/// Loss, if the sender does about what it can under so much of it: Mathis et al., "The macroscopic
+/// behavior of the TCP congestion avoidance algorithm" (1997), equation 3.
+fn loss(direction: &Direction) -> Option<Verdict> {
+    let losses = &direction.losses;
+    let rtt = direction.rtt.min_ms.filter(|&rtt| rtt > 0.0)?;
+    if losses.lost == 0 {
+        return None;
+    }
+    let recoveries = direction.windows.recoveries - direction.windows.needless_recoveries;
+    // A recovery is one event, however many segments it repairs.
+    let events = recoveries.max(1) as f64 / direction.segments as f64;
+    let bound_bps =
+        f64::from(direction.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
+    (direction.goodput_bps > bound_bps / 3.0 && direction.goodput_bps < bound_bps * 3.0).then(|| {
+        let text = format!(
+            "Loss: {} of the segments were lost, in {} events; with so much, a window that is halved \
+             at each gives about {} at this round trip of {}.",
+            percent(losses.ratio),
+            recoveries,
+            rate(bound_bps),
+            ms(rtt)
+        );
+        verdict(Cause::Loss, Sureness::Probable, text)
+    })
+}
+
+/// The sender is never seen to wait.
+fn flowing(direction: &Direction) -> Verdict {
+    let rtt = direction.rtt.samples.as_ref();
+    let queued = rtt.zip(direction.rtt.beyond_ms).filter(|(samples, least)| {
+        *least > 0.0 && samples.median_ms > 1.5 * least && samples.median_ms - least > 1.0
+    });
+    match queued {
+        Some((samples, least)) => {
+            let text = format!(
+                "The path: packets queued in it, so that the round trip rose from {} to {}; it carries \
+                 no more than {}.",
+                ms(least),
+                ms(samples.median_ms),
+                rate(direction.goodput_bps)
+            );
+            verdict(Cause::Path, Sureness::Probable, text)
+        }
+        None => {
+            let text = format!(
+                "The sender's own window, or a path without queues: up to {} were in flight.",
+                octets(direction.windows.largest_flight)
+            );
+            verdict(Cause::SenderWindow, Sureness::Possible, text)
+        }
+    }
+}
+
+/// At the receiver nobody sees what the sender waits for.
+fn near_receiver(direction: &Direction) -> Verdict {
+    let late = direction.reordering();
+    let text = match direction.place {
+        Place::Receiver => "Captured at the receiver, where the sender's waiting is not seen",
+        _ => "No round trip could be measured",
+    };
+    let lost = &direction.losses;
+    let text = format!(
+        "{text}; {} of the packets came late, {} of them were lost.",
+        percent(late.ratio),
+        percent(lost.ratio)
+    );
+    verdict(Cause::Unknown, Sureness::Possible, text)
+}
+
+fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
+    Verdict { cause, sureness, text, advice: Vec::new() }
+}
+
+fn segments(count: u64) -> String {
+    match count {
+        1 => "1 segment".to_owned(),
+        _ => format!("{count} segments"),
+    }
+}
+
+/// To two digits, as people read it.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "none".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.2} %"),
+        percent if percent < 10.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+fn ms(ms: f64) -> String {
+    match ms {
+        ms if ms < 1.0 => format!("{:.0} us", ms * 1000.0),
+        ms if ms < 100.0 => format!("{ms:.1} ms"),
+        ms => format!("{ms:.0} ms"),
+    }
+}
+
+fn rate(bps: f64) -> String {
+    match bps {
+        bps if bps < 1e6 => format!("{:.0} kb/s", bps / 1e3),
+        bps if bps < 1e8 => format!("{:.1} Mb/s", bps / 1e6),
+        bps => format!("{:.0} Mb/s", bps / 1e6),
+    }
+}
+
+fn octets(octets: u64) -> String {
+    match octets {
+        octets if octets < 10_000 => format!("{octets} B"),
+        octets if octets < 10_000_000 => format!("{} kB", octets / 1000),
+        octets => format!("{} MB", octets / 1_000_000),
+    }
+}

@@ -1,0 +1,143 @@
+//! Capture files: formats, compression, and what is left of damaged ones.
+
+use std::io::{Cursor, Read, Write};
+use std::time::Duration;
+
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, TsResolution};
+use unruffled_capture::{Analysis, Analyzer, Error, Limits, Source, read};
+
+const PACKETS: u64 = 50;
+
+/// A segment of 100 octets, of which the first 60 octets of the packet were captured.
+fn packet(number: u64) -> Vec<u8> {
+    let mut octets = Vec::new();
+    etherparse::PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ipv4([192, 0, 2, 1], [192, 0, 2, 2], 64)
+        .tcp(4000, 80, number as u32 * 100, 1000)
+        .ack(1)
+        .write(&mut octets, &[0; 100])
+        .unwrap();
+    octets.truncate(60);
+    octets
+}
+
+fn at(number: u64) -> Duration {
+    Duration::new(1_700_000_000, number as u32 * 1_000_000 + 5000)
+}
+
+fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
+    let header = PcapHeader {
+        ts_resolution,
+        endianness,
+        datalink: DataLink::ETHERNET,
+        ..PcapHeader::default()
+    };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+    for number in 0..PACKETS {
+        writer.write_packet(&PcapPacket::new_owned(at(number), 154, packet(number))).unwrap();
+    }
+    writer.into_writer()
+}
+
+fn pcapng(endianness: Endianness) -> Vec<u8> {
+    let mut writer = PcapNgWriter::with_endianness(Vec::new(), endianness).unwrap();
+    let interface = InterfaceDescriptionBlock {
+        linktype: DataLink::ETHERNET,
+        snaplen: 60,
+        options: vec![InterfaceDescriptionOption::IfTsResol(9)],
+    };
+    writer.write_pcapng_block(interface).unwrap();
+    for number in 0..PACKETS {
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: at(number),
+            original_len: 154,
+            data: packet(number).into(),
+            options: Vec::new(),
+        };
+        writer.write_pcapng_block(block).unwrap();
+    }
+    writer.into_inner()
+}
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(octets).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Gives an octet at a time, as a slow pipe does.
+struct Dripping(Cursor<Vec<u8>>);
+
+impl Read for Dripping {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let one = buffer.len().min(1);
+        self.0.read(&mut buffer[..one])
+    }
+}
+
+fn analysed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
+    let dripping = Dripping(Cursor::new(octets.to_vec()));
+    let source = Source::new(Box::new(dripping), None)?;
+    let mut analyzer = Analyzer::new(Limits::default());
+    let damage = read(source, |frame| analyzer.frame(frame))?;
+    Ok((analyzer.finish(), damage))
+}
+
+#[test]
+fn every_format_tells_the_same() {
+    let (big, little) = (Endianness::Big, Endianness::Little);
+    let expected = analysed(&pcap(TsResolution::NanoSecond, little)).unwrap();
+    assert_eq!(expected.1, None);
+    let direction = &expected.0.connections[0].directions[0];
+    assert_eq!((direction.segments, direction.stream_bytes), (PACKETS, PACKETS * 100));
+    assert_eq!(expected.0.totals.duration_s, 0.049);
+    for octets in [
+        pcap(TsResolution::MicroSecond, little),
+        pcap(TsResolution::NanoSecond, big),
+        pcapng(little),
+        pcapng(big),
+    ] {
+        assert_eq!(analysed(&octets).unwrap(), expected);
+        assert_eq!(analysed(&gzip(&octets)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_capture_that_is_cut_off_gives_what_is_there() {
+    let whole = pcap(TsResolution::MicroSecond, Endianness::Little);
+    // A header of 24 octets, and 16 before each packet of 60.
+    let (analysis, damage) = analysed(&whole[..24 + 76 * 20 + 30]).unwrap();
+    assert_eq!(analysis.totals.frames, 20);
+    assert_eq!(damage, Some(Error::CutOff { packets: 20, bytes: 24 + 76 * 20 }));
+    let compressed = gzip(&[&whole[..24], &whole[24..].repeat(200)].concat());
+    let (analysis, damage) = analysed(&compressed[..compressed.len() / 2]).unwrap();
+    assert!((1000..9000).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
+    let text = damage.unwrap().to_string();
+    assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
+}
+
+#[test]
+fn a_damaged_capture_gives_what_stands_before_the_damage() {
+    let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
+    octets[24 + 76 * 20 + 8..][..4].copy_from_slice(&[0xff; 4]);
+    let (analysis, damage) = analysed(&octets).unwrap();
+    assert_eq!(analysis.totals.frames, 20);
+    let text = damage.unwrap().to_string();
+    assert_eq!(text, "damaged after 20 packets, 1544 bytes: a block longer than 16 MiB");
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    assert_eq!(analysed(b""), Err(Error::Empty));
+    assert_eq!(analysed(&gzip(b"")), Err(Error::Empty));
+    assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
+    assert_eq!(analysed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
+    assert_eq!(analysed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+}

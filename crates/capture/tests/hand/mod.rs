@@ -1,0 +1,143 @@
+//! Packets made by hand.
+
+use std::net::SocketAddr;
+
+use unruffled_capture::{Analysis, Analyzer, Direction, Limits, Packet, Segment, Transport};
+use unruffled_units::Instant;
+
+/// Octets in a segment.
+pub(crate) const MSS: u32 = 1000;
+
+/// What a test lets pass, packet by packet.
+pub(crate) struct Hand {
+    analyzer: Analyzer,
+    timestamps: bool,
+    ids: bool,
+    id: [u16; 2],
+}
+
+impl Hand {
+    /// A connection whose handshake passes at once at the client's: the round trip is 50 ms.
+    pub(crate) fn at_sender(timestamps: bool) -> Self {
+        Self::opened(timestamps, [0, 50_000, 50_000])
+    }
+
+    /// The same at the server's, which gets what the client sends.
+    pub(crate) fn at_receiver(timestamps: bool) -> Self {
+        Self::opened(timestamps, [0, 0, 50_000])
+    }
+
+    /// The instants at which the SYN, its answer and the answer to that pass.
+    fn opened(timestamps: bool, at_us: [u64; 3]) -> Self {
+        let analyzer = Analyzer::new(Limits::default());
+        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2] };
+        let stamps = timestamps.then_some((1, 0));
+        let syn = Segment {
+            seq: u32::MAX,
+            syn: true,
+            mss: Some(MSS as u16 + if timestamps { 12 } else { 0 }),
+            window_scale: Some(7),
+            sack_permitted: true,
+            window: 65_535,
+            timestamps: stamps,
+            ..Segment::default()
+        };
+        hand.pass(0, at_us[0], syn);
+        hand.pass(1, at_us[1], Segment { seq: 999, ack: Some(0), ..syn });
+        let plain =
+            Segment { syn: false, mss: None, window_scale: None, sack_permitted: false, ..syn };
+        hand.pass(0, at_us[2], Segment { seq: 0, ack: Some(1000), ..plain });
+        hand
+    }
+
+    /// From now on, IP identifications count up unless a packet says its own.
+    pub(crate) fn with_ids(mut self) -> Self {
+        self.ids = true;
+        self
+    }
+
+    fn pass(&mut self, from: usize, at_us: u64, segment: Segment) {
+        self.id[from] = self.id[from].wrapping_add(1);
+        let id = self.ids.then_some(self.id[from]);
+        self.pass_with(from, at_us, segment, id);
+    }
+
+    fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>) {
+        let ends = ["192.0.2.1:40000", "198.51.100.1:80"];
+        let ends = ends.map(|end| end.parse::<SocketAddr>().unwrap());
+        self.analyzer.packet(&Packet {
+            at: Instant::from_nanos(1_000_000_000 + at_us * 1000),
+            from: ends[from],
+            to: ends[1 - from],
+            id,
+            length: 40 + segment.len,
+            transport: Transport::Tcp(segment),
+        });
+    }
+
+    /// Segment `number` of the client passes; its timestamp is `stamp`.
+    pub(crate) fn data(&mut self, at_ms: f64, number: u32, stamp: u32) -> &mut Self {
+        let segment = self.segment(number, stamp);
+        self.pass(0, (at_ms * 1000.0) as u64, segment);
+        self
+    }
+
+    /// `count` segments pass as one, from segment `number` on.
+    pub(crate) fn joined(&mut self, at_ms: f64, number: u32, count: u32) -> &mut Self {
+        let segment = Segment { len: count * MSS, ..self.segment(number, 0) };
+        self.pass(0, (at_ms * 1000.0) as u64, segment);
+        self
+    }
+
+    /// Segment `number` passes with an identification of its own.
+    pub(crate) fn data_with_id(&mut self, at_ms: f64, number: u32, id: u16) -> &mut Self {
+        let segment = self.segment(number, 0);
+        self.pass_with(0, (at_ms * 1000.0) as u64, segment, Some(id));
+        self
+    }
+
+    fn segment(&self, number: u32, stamp: u32) -> Segment {
+        Segment {
+            seq: number.wrapping_mul(MSS),
+            ack: Some(1000),
+            len: MSS,
+            window: 500,
+            timestamps: self.timestamps.then_some((stamp, 1)),
+            ..Segment::default()
+        }
+    }
+
+    /// The server acknowledges all before segment `number`, echoes `echo`, and has in addition the
+    /// segments from the first to before the second of each block.
+    pub(crate) fn ack(
+        &mut self,
+        at_ms: f64,
+        number: u32,
+        echo: u32,
+        blocks: &[(u32, u32)],
+    ) -> &mut Self {
+        let mut segment = Segment {
+            seq: 1000,
+            ack: Some(number.wrapping_mul(MSS)),
+            window: 500,
+            timestamps: self.timestamps.then_some((1, echo)),
+            ..Segment::default()
+        };
+        for (slot, &(from, to)) in segment.sack.iter_mut().zip(blocks) {
+            *slot = (from * MSS, to * MSS);
+            segment.sack_count += 1;
+        }
+        self.pass(1, (at_ms * 1000.0) as u64, segment);
+        self
+    }
+
+    /// What was found.
+    pub(crate) fn analysis(self) -> Analysis {
+        self.analyzer.finish()
+    }
+
+    /// What was found of the client's data.
+    pub(crate) fn found(self) -> Direction {
+        self.analysis().connections.remove(0).directions[0].clone()
+    }
+}

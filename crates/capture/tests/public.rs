@@ -1,0 +1,102 @@
+//! Public captures, against what tshark 4 says of them (`tcp.analysis.*`, one packet at a time).
+//!
+//! Where tshark and we differ, the difference is known packet by packet; docs/analyze.md tells it.
+
+use std::path::{Path, PathBuf};
+
+use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
+
+/// The folder of the captures, which is kept outside the tree for their licences.
+fn folder() -> Option<PathBuf> {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tree.ancestors().map(|above| above.join("shared/captures")).find(|folder| folder.is_dir())
+}
+
+fn analysed(name: &str) -> Option<Analysis> {
+    let Some(folder) = folder() else {
+        println!("no public captures beside the tree: {name} is not compared");
+        return None;
+    };
+    let mut analyzer = Analyzer::new(Limits::default());
+    let damage = read(Source::open(&folder.join(name)).unwrap(), |frame| analyzer.frame(frame));
+    assert_eq!(damage, Ok(None));
+    Some(analyzer.finish())
+}
+
+/// Late here, sent again, spurious, DSACKs, copies, SYNs sent again.
+fn counts(analysis: &Analysis) -> [u64; 6] {
+    let directions = analysis.connections.iter().flat_map(|connection| &connection.directions);
+    let mut sums = [0; 6];
+    for direction in directions {
+        let resent = &direction.retransmissions;
+        let counts = [
+            direction.reordering_here.reordered,
+            resent.total,
+            resent.spurious,
+            resent.dsacks,
+            resent.duplicates,
+            resent.syns,
+        ];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    sums
+}
+
+/// tshark: 8, 9 and 5 out of order, nothing sent again.
+#[test]
+fn captures_with_reordering_alone_agree_with_tshark() {
+    let captures = [
+        ("monero.pcap", 8),
+        ("rdp-proprietary-encryption.pcap", 9),
+        ("suricata_update-pdf.pcap", 5),
+    ];
+    for (name, late) in captures {
+        if let Some(analysis) = analysed(name) {
+            assert_eq!(counts(&analysis)[..3], [late, 0, 0], "{name}");
+        }
+    }
+}
+
+/// tshark: 3 fast retransmissions and 4 "out of order", which are sent again within 3 ms of those;
+/// at the sender nothing can be out of order. The DSACK is of a segment that was sent once.
+#[test]
+fn at_the_sender_all_that_is_out_of_order_was_sent_again() {
+    let Some(analysis) = analysed("tcptrace_dsack.dmp") else { return };
+    assert_eq!(counts(&analysis), [0, 7, 0, 1, 0, 0]);
+    assert_eq!(analysis.connections[0].directions[0].retransmissions.dsacks_unexplained, 1);
+}
+
+/// tshark: 41 sent again, of them 38 spurious, 9 out of order, 38 DSACKs. Packet 190 was joined from
+/// two segments: it counts as two here, and so do their acknowledgements before it.
+#[test]
+fn a_joined_retransmission_counts_as_its_segments() {
+    let Some(analysis) = analysed("weibo.pcap") else { return };
+    assert_eq!(counts(&analysis), [9, 42, 39, 38, 0, 0]);
+}
+
+/// tshark: 15 DSACKs, and 9 out of order.
+#[test]
+fn dsacks_agree_with_tshark() {
+    for (name, dsacks) in
+        [("1kxun.pcap", 15), ("suricata_tls-subjectaltname.pcap", 15), ("teams.pcap", 2)]
+    {
+        if let Some(analysis) = analysed(name) {
+            let counts = counts(&analysis);
+            println!("{name}: {counts:?}");
+            assert_eq!(counts[3], dsacks, "{name}");
+        }
+    }
+    if let Some(analysis) = analysed("1kxun.pcap") {
+        assert_eq!(counts(&analysis)[0], 9);
+    }
+}
+
+/// tshark: 22 sent again and 11 out of order, 4 DSACKs, within a mobile network's tunnel.
+#[test]
+fn a_tunnel_is_looked_into() {
+    let Some(analysis) = analysed("reasm_segv_anon.pcapng") else { return };
+    let counts = counts(&analysis);
+    println!("{counts:?}");
+    assert_eq!(analysis.totals.tcp_packets, 82);
+    assert_eq!((counts[0] + counts[1], counts[3]), (33, 4));
+}

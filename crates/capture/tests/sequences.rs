@@ -1,0 +1,211 @@
+//! What single packets tell: late or sent again, needed or spurious, at each place of the path.
+
+mod hand;
+
+use hand::Hand;
+use unruffled_capture::Place;
+
+/// Ten segments a millisecond apart, from segment 0 at 100 ms.
+fn ten(hand: &mut Hand) {
+    (0..10).for_each(|n| {
+        hand.data(100.0 + f64::from(n), n, 100 + n);
+    });
+}
+
+#[test]
+fn in_order_nothing_is_late_or_sent_again() {
+    let mut hand = Hand::at_sender(true);
+    ten(&mut hand);
+    (1..=10).for_each(|n| {
+        hand.ack(149.0 + f64::from(n), n, 99 + n, &[]);
+    });
+    let found = hand.found();
+    assert_eq!((found.segments, found.reordering_here.reordered), (10, 0));
+    assert_eq!(found.retransmissions, Default::default());
+    assert_eq!(found.losses.lost, 0);
+    assert_eq!(found.place, Place::Sender);
+    assert_eq!(found.stream_bytes, 10_000);
+    assert_eq!(found.rtt.beyond_ms, Some(50.0));
+}
+
+/// RFC 7323, section 4.1: a timestamp clock does not run backwards.
+#[test]
+fn at_the_receiver_an_older_timestamp_tells_a_late_packet() {
+    let mut hand = Hand::at_receiver(true);
+    hand.data(100.0, 0, 100).data(101.0, 2, 102).data(102.0, 3, 103);
+    // As late as a retransmission would be.
+    hand.data(180.0, 1, 101);
+    let found = hand.found();
+    assert_eq!((found.retransmissions.total, found.reordering_here.reordered), (0, 1));
+    let late = found.reordering_here.late_time.unwrap();
+    assert!((late.median_ms - 79.0).abs() < 0.8, "{late:?}");
+    assert_eq!(found.reordering_here.mean_extent, Some(2.0));
+    assert_eq!(found.retransmissions.judged_by_time, 0);
+}
+
+#[test]
+fn at_the_receiver_a_younger_timestamp_tells_a_retransmission() {
+    let mut hand = Hand::at_receiver(true);
+    hand.data(100.0, 0, 100).data(101.0, 2, 102).data(102.0, 3, 103);
+    // As soon as a late packet would be.
+    hand.data(104.0, 1, 104);
+    let found = hand.found();
+    assert_eq!((found.retransmissions.total, found.reordering_here.reordered), (1, 0));
+    assert_eq!((found.losses.lost, found.retransmissions.spurious), (1, 0));
+}
+
+#[test]
+fn identifications_tell_where_there_are_no_timestamps() {
+    let mut hand = Hand::at_receiver(false).with_ids();
+    (0..20).for_each(|n| {
+        hand.data_with_id(f64::from(n), n, 50 + n as u16);
+    });
+    hand.data_with_id(30.0, 21, 71).data_with_id(31.0, 22, 72).data_with_id(99.0, 20, 70);
+    hand.data_with_id(100.0, 24, 74).data_with_id(101.0, 25, 75).data_with_id(102.0, 23, 76);
+    let found = hand.found();
+    assert_eq!((found.reordering_here.reordered, found.retransmissions.total), (1, 1));
+    assert_eq!(found.retransmissions.judged_by_time, 0);
+}
+
+#[test]
+fn without_either_the_round_trip_decides() {
+    let mut hand = Hand::at_receiver(false);
+    hand.data(100.0, 0, 0).data(101.0, 2, 0).data(130.0, 1, 0);
+    hand.data(200.0, 4, 0).data(260.0, 3, 0);
+    let found = hand.found();
+    assert_eq!((found.reordering_here.reordered, found.retransmissions.total), (1, 1));
+    assert_eq!(found.retransmissions.judged_by_time, 2);
+}
+
+#[test]
+fn an_original_after_its_retransmission_makes_that_spurious() {
+    let mut hand = Hand::at_receiver(true);
+    hand.data(100.0, 0, 100).data(101.0, 2, 102).data(102.0, 3, 103);
+    hand.data(160.0, 1, 160).ack(160.0, 4, 160, &[]);
+    hand.data(181.0, 1, 101);
+    let found = hand.found();
+    assert_eq!((found.retransmissions.total, found.retransmissions.spurious), (1, 1));
+    assert_eq!(found.retransmissions.spurious_by_original, 1);
+    assert_eq!((found.losses.lost, found.reordering_here.reordered), (0, 1));
+    assert_eq!(found.reordering_here.late_time.unwrap().max_ms.round(), 80.0);
+}
+
+/// SACK tells at the sender in which order segments arrive, and when.
+#[test]
+fn at_the_sender_acknowledgements_tell_what_came_late() {
+    let mut hand = Hand::at_sender(true);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 100, &[]).ack(152.0, 1, 100, &[(2, 3)]).ack(153.0, 1, 100, &[(2, 4)]);
+    hand.ack(154.0, 4, 101, &[]).ack(156.0, 6, 105, &[]).ack(160.0, 10, 109, &[]);
+    let found = hand.found();
+    assert_eq!(found.reordering_here.reordered, 0);
+    let told = found.reordering_at_receiver.as_ref().unwrap();
+    assert_eq!((told.packets, told.reordered, told.max_extent), (10, 1, 2));
+    assert_eq!(told.late_time.as_ref().unwrap().max_ms.round(), 2.0);
+    assert_eq!(found.reordering().reordered, 1);
+}
+
+/// RFC 2883, section 4.1.
+#[test]
+fn a_dsack_makes_a_retransmission_spurious_once() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]).ack(152.0, 1, 0, &[(2, 5)]);
+    hand.data(153.0, 1, 0);
+    // The original comes at last, and then the copy, which is told twice.
+    hand.ack(160.0, 10, 0, &[]).ack(203.0, 10, 0, &[(1, 2)]).ack(204.0, 10, 0, &[(1, 2)]);
+    let found = hand.found();
+    let resent = found.retransmissions;
+    assert_eq!((resent.total, resent.spurious, resent.needed), (1, 1, 0));
+    assert_eq!(resent.dsacks, 2);
+    assert_eq!((found.windows.recoveries, found.windows.needless_recoveries), (1, 1));
+    assert_eq!(found.reordering_at_receiver.unwrap().reordered, 1);
+}
+
+#[test]
+fn an_acknowledgement_and_a_dsack_tell_of_one_retransmission() {
+    let mut hand = Hand::at_receiver(true);
+    hand.data(100.0, 0, 100).data(102.0, 2, 102).data(160.0, 1, 160).ack(160.0, 3, 160, &[]);
+    hand.data(400.0, 1, 400).ack(400.0, 3, 160, &[(1, 2)]);
+    let resent = hand.found().retransmissions;
+    assert_eq!((resent.total, resent.spurious, resent.needed), (2, 1, 1));
+}
+
+/// RFC 3522: the acknowledgement of a retransmission that was needed echoes its timestamp.
+#[test]
+fn an_echo_tells_which_copy_arrived() {
+    for (echo, spurious) in [(101, 1), (153, 0)] {
+        let mut hand = Hand::at_sender(true);
+        ten(&mut hand);
+        hand.ack(150.0, 1, 100, &[]).ack(152.0, 1, 100, &[(2, 5)]);
+        hand.data(153.0, 1, 153).ack(210.0, 10, echo, &[]);
+        let found = hand.found();
+        assert_eq!((found.retransmissions.total, found.retransmissions.spurious), (1, spurious));
+        assert_eq!(found.retransmissions.spurious_by_timestamps, spurious);
+        assert_eq!(found.reordering_at_receiver.unwrap().reordered, spurious);
+    }
+}
+
+#[test]
+fn what_is_sent_again_after_its_acknowledgement_is_spurious() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(160.0, 10, 0, &[]);
+    hand.data(161.0, 9, 0);
+    let resent = hand.found().retransmissions;
+    assert_eq!((resent.total, resent.spurious_by_acknowledgement), (1, 1));
+}
+
+#[test]
+fn a_timeout_is_told_by_the_silence_before_it() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(160.0, 9, 0, &[]);
+    hand.data(460.0, 9, 0).ack(510.0, 10, 0, &[]);
+    let found = hand.found();
+    assert_eq!((found.retransmissions.timeouts, found.losses.lost), (1, 1));
+    assert!(found.limits.unwrap().timeout > 0.5, "{:?}", found.limits);
+}
+
+#[test]
+fn a_joined_segment_counts_as_the_segments_that_it_becomes() {
+    let mut hand = Hand::at_sender(false);
+    hand.joined(100.0, 0, 40);
+    hand.ack(150.0, 3, 0, &[]).ack(151.0, 3, 0, &[(4, 5)]).ack(153.0, 5, 0, &[]);
+    hand.ack(154.0, 40, 0, &[]);
+    let found = hand.found();
+    assert_eq!((found.segments, found.stream_bytes), (40, 40_000));
+    let told = found.reordering_at_receiver.unwrap();
+    assert_eq!((told.packets, told.reordered), (40, 1));
+}
+
+#[test]
+fn what_the_capture_lacks_is_neither_late_nor_lost() {
+    let mut hand = Hand::at_sender(true);
+    (0..10).filter(|n| n % 3 != 1).for_each(|n| {
+        hand.data(100.0 + f64::from(n), n, 100 + n);
+    });
+    (1..=10).for_each(|n| {
+        hand.ack(149.0 + f64::from(n), n, 99 + n, &[]);
+    });
+    let found = hand.found();
+    assert_eq!((found.losses.not_captured, found.losses.lost), (3, 0));
+    assert_eq!(found.reordering_here.reordered, 0);
+}
+
+#[test]
+fn sequence_numbers_may_wrap() {
+    let mut hand = Hand::at_sender(true);
+    // 5 million segments of 1000 octets are more than 2^32.
+    for n in 0..5_000_000_u32 {
+        let at = 100.0 + f64::from(n) * 0.01;
+        hand.data(at, n, n / 100);
+        if n % 1000 == 999 {
+            hand.ack(at, n + 1, n / 100, &[]);
+        }
+    }
+    let found = hand.found();
+    assert_eq!((found.segments, found.stream_bytes), (5_000_000, 5_000_000_000));
+    assert_eq!((found.retransmissions.total, found.losses.strange), (0, 0));
+    assert_eq!(found.reordering_here.reordered, 0);
+}

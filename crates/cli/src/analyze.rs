@@ -1,0 +1,100 @@
+//! `unruffled analyze`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
+use unruffled_lab::{Error, analysis, fit};
+
+use crate::output;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A capture: pcap or pcapng, also compressed with gzip; - is standard input
+    capture: PathBuf,
+    /// Print one JSON object in place of the text
+    #[arg(long)]
+    json: bool,
+    /// Write the path of a transfer as a scenario, for `unruffled compare`
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Which transfer that is: its number in the table
+    #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    transfer: u32,
+    /// The sender that was captured, as far as it is known: it is run over the fitted path
+    #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario")]
+    sender: String,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok(text) => crate::print(&text),
+        Err(error) => crate::refuse(error),
+    }
+}
+
+fn execute(arguments: &Arguments) -> Result<String, Error> {
+    let name = arguments.capture.display().to_string();
+    let (found, damage) = analyze(&arguments.capture)
+        .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
+    if let Some(damage) = &damage {
+        crate::tell(&format!("unruffled: {name}: {damage}").replace(char::is_control, " "));
+    }
+    if let Some(path) = &arguments.scenario {
+        output::check_beside(&arguments.capture, "the capture", &[("the scenario", Some(path))])?;
+        let transfers = analysis::transfers(&found);
+        let chosen = transfers.get(arguments.transfer as usize - 1);
+        let unfit = |reason: String| Error::Unfit { name: name.clone(), reason };
+        let chosen = chosen.ok_or_else(|| {
+            unfit(format!("no transfer {}: it has {}", arguments.transfer, transfers.len()))
+        })?;
+        let fit = fit::fit(&name, chosen.direction, &arguments.sender).map_err(unfit)?;
+        output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;
+        let distance = fit.distance.map_or(String::new(), |distance| {
+            format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
+        });
+        crate::tell(&format!(
+            "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
+             {:.2} % were captured{distance}",
+            path.display(),
+            fit.sender,
+            fit.simulated_bps / 1e6,
+            fit.observed_bps / 1e6,
+            fit.late.1 * 100.0,
+            fit.late.0 * 100.0,
+        ));
+    }
+    Ok(if arguments.json {
+        analysis::json(&name, &found, damage.as_deref())
+    } else {
+        analysis::render(&name, &found, output::terminal().0)
+    })
+}
+
+/// What is in the capture, and what kept the rest of it from being read.
+fn analyze(path: &Path) -> Result<(Analysis, Option<String>), unruffled_capture::Error> {
+    let source = Source::open(path)?;
+    let progress = source.progress();
+    let bar = match progress.length() {
+        Some(length) => ProgressBar::new(length),
+        None => ProgressBar::no_length(),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {bytes}, {eta}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message("reading");
+    let mut analyzer = Analyzer::new(Limits::default());
+    let mut frames: u64 = 0;
+    let damage = read(source, |frame| {
+        analyzer.frame(frame);
+        frames += 1;
+        if frames.is_multiple_of(65_536) {
+            bar.set_position(progress.read());
+        }
+    });
+    bar.finish_and_clear();
+    Ok((analyzer.finish(), damage?.map(|damage| damage.to_string())))
+}

@@ -1,0 +1,179 @@
+//! A capture's analysis as text: a table of transfers, and what slowed each.
+
+use comfy_table::{Attribute, Cell};
+use serde::Serialize;
+use unruffled_capture::{Analysis, Connection, Direction, Place, Verdict, judge};
+
+use crate::table::{lines, plain};
+
+/// Transfers that are listed; the others are in the JSON.
+const LISTED: usize = 12;
+
+/// One direction of a connection that carried data, and what slowed it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Transfer<'a> {
+    /// Which connection, by its place in the analysis.
+    pub connection: usize,
+    /// The direction.
+    #[serde(skip)]
+    pub direction: &'a Direction,
+    /// What slowed it.
+    pub verdict: Verdict,
+}
+
+/// The transfers of a capture, the largest first.
+pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
+    let both = |(at, connection): (usize, &'_ Connection)| {
+        [(at, 0), (at, 1)].map(|which| (which, connection.packets))
+    };
+    let mut found: Vec<(usize, usize)> =
+        analysis.connections.iter().enumerate().flat_map(both).map(|(which, _)| which).collect();
+    let direction = |(at, way): (usize, usize)| &analysis.connections[at].directions[way];
+    found.retain(|&which| direction(which).segments > 0);
+    found.sort_by_key(|&which| std::cmp::Reverse(direction(which).payload_bytes));
+    let transfer = |which: (usize, usize)| {
+        let direction = direction(which);
+        Transfer { connection: which.0, direction, verdict: judge(direction) }
+    };
+    found.into_iter().map(transfer).collect()
+}
+
+/// One JSON object: what was found, with what slowed each transfer.
+pub fn json(name: &str, analysis: &Analysis, damage: Option<&str>) -> String {
+    #[derive(Serialize)]
+    struct Told<'a> {
+        capture: &'a str,
+        damage: Option<&'a str>,
+        #[serde(flatten)]
+        analysis: &'a Analysis,
+        verdicts: Vec<Judged<'a>>,
+    }
+    #[derive(Serialize)]
+    struct Judged<'a> {
+        connection: usize,
+        from: std::net::SocketAddr,
+        to: std::net::SocketAddr,
+        #[serde(flatten)]
+        verdict: &'a Verdict,
+    }
+    let transfers = transfers(analysis);
+    let verdicts = transfers.iter().map(|transfer| Judged {
+        connection: transfer.connection,
+        from: transfer.direction.from,
+        to: transfer.direction.to,
+        verdict: &transfer.verdict,
+    });
+    let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect() };
+    serde_json::to_string(&told).unwrap_or_default() + "\n"
+}
+
+/// A table of the largest transfers, and what slowed each, for `width` columns.
+pub fn render(name: &str, analysis: &Analysis, width: usize) -> String {
+    let totals = &analysis.totals;
+    let mut text = format!(
+        "{name}: {} packets in {:.1} s, {} TCP connections, {} pairs over UDP\n",
+        totals.frames, totals.duration_s, totals.tcp_connections, totals.udp_pairs
+    );
+    let skipped = &totals.skipped;
+    let unread = skipped.unknown_link
+        + skipped.not_ip
+        + skipped.short
+        + skipped.fragments
+        + skipped.other_protocols
+        + skipped.malformed;
+    if unread > 0 {
+        text += &format!("{unread} packets are neither TCP nor UDP, or not whole enough to tell\n");
+    }
+    let transfers = transfers(analysis);
+    if transfers.is_empty() {
+        text += "no TCP connection carried data\n";
+        return text + udp(analysis).as_str();
+    }
+    let mut table = plain();
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let heads =
+        ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "needless"];
+    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
+        table.add_row(row(i + 1, transfer.direction));
+    }
+    text += "\n";
+    text += &lines(table);
+    text += "\nlate, lost: shares of the segments; by: median; needless: recoveries for nothing\n";
+    for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
+        let direction = transfer.direction;
+        let place = match direction.place {
+            Place::Sender => "captured at the sender",
+            Place::Receiver => "captured at the receiver",
+            Place::Between => "captured between them",
+            Place::Unknown => "captured somewhere",
+        };
+        text += &format!("\n{} {} to {}, {place}\n", i + 1, direction.from, direction.to);
+        for line in std::iter::once(&transfer.verdict.text).chain(&transfer.verdict.advice) {
+            text += &wrapped(line, width);
+        }
+    }
+    if transfers.len() > LISTED {
+        text += &format!("\nand {} smaller transfers (--json has all)\n", transfers.len() - LISTED);
+    }
+    text + udp(analysis).as_str()
+}
+
+/// What can be said of UDP.
+fn udp(analysis: &Analysis) -> String {
+    let quic: Vec<_> = analysis.udp.iter().filter(|pair| pair.quic_version.is_some()).collect();
+    let mut text = String::new();
+    for pair in quic.iter().take(LISTED) {
+        let version = pair.quic_version.as_deref().unwrap_or_default();
+        let rtt = pair.handshake_rtt_ms.map_or("none seen".to_owned(), |ms| format!("{ms:.1} ms"));
+        text += &format!(
+            "\nQUIC {version}, {} to {}: {} and {} bytes, handshake {rtt}\n",
+            pair.client, pair.server, pair.payload_bytes[0], pair.payload_bytes[1]
+        );
+    }
+    if !quic.is_empty() {
+        text += "  Its packet numbers are encrypted: nobody outside sees reordering or loss.\n";
+    }
+    text
+}
+
+fn row(index: usize, direction: &Direction) -> Vec<String> {
+    let none = || "–".to_owned();
+    let late = direction.reordering();
+    let number = |value: Option<f64>, decimals: usize| match value {
+        Some(value) => format!("{value:.decimals$}"),
+        None => none(),
+    };
+    let share = |part: f64| match part {
+        0.0 => "0".to_owned(),
+        part => format!("{:.2} %", part * 100.0),
+    };
+    vec![
+        index.to_string(),
+        format!("{:.2}", direction.stream_bytes as f64 / 1e6),
+        format!("{:.2}", direction.goodput_bps / 1e6),
+        number(direction.rtt.min_ms.or(direction.rtt.beyond_ms), 1),
+        share(late.ratio),
+        number(late.late_time.as_ref().map(|time| time.median_ms), 1),
+        share(direction.losses.ratio),
+        direction.retransmissions.total.to_string(),
+        direction.retransmissions.spurious.to_string(),
+        format!("{} of {}", direction.windows.needless_recoveries, direction.windows.recoveries),
+    ]
+}
+
+/// `text` in lines of at most `width` columns, indented by two.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut line = String::from(" ");
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > width.max(20) && line.len() > 1 {
+            lines += &line;
+            lines.push('\n');
+            line = String::from(" ");
+        }
+        line.push(' ');
+        line += word;
+    }
+    lines + line.as_str() + "\n"
+}
