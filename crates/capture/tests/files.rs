@@ -40,13 +40,16 @@ fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
     };
     let mut writer = PcapWriter::with_header(Vec::new(), header).expect("memory takes it");
     for number in 0..PACKETS {
-        writer.write_packet(&PcapPacket::new_owned(at(number), 154, packet(number))).expect("memory takes it");
+        writer
+            .write_packet(&PcapPacket::new_owned(at(number), 154, packet(number)))
+            .expect("memory takes it");
     }
     writer.into_writer()
 }
 
 fn pcapng(endianness: Endianness) -> Vec<u8> {
-    let mut writer = PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory takes it");
+    let mut writer =
+        PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory takes it");
     let interface = InterfaceDescriptionBlock {
         linktype: DataLink::ETHERNET,
         snaplen: 60,

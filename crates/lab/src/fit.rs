@@ -7,7 +7,6 @@ use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
 use crate::capture::Capture;
-use crate::error::Error;
 use crate::run;
 use crate::scenario::Scenario;
 
