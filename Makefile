@@ -15,33 +15,52 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo demo-race build test test-tools lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+# The congestion control for the kernel is built where clang and what libbpf takes are there. Asked
+# anew each time, since the tools may have been fetched meanwhile.
+BPF_READY = for tool in clang make pkg-config; do command -v $$tool >/dev/null || exit 1; done; \
+    pkg-config --exists libelf zlib
+FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
-demo: build
+.PHONY: demo demo-race build bpf-tools test test-tools lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+
+demo: bpf-tools build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
 	@echo "The report: file://$(CURDIR)/unruffled-rr-3.html"
 	@$(MAKE) --no-print-directory demo-race
 
 # Real packets need Linux, root (for namespaces and TUN) and ip.
-RACE := race half-late --kernel cubic --variants rack,tcp-pr-sack,linux-reordering+cubic --duration 15s
+RACE := race half-late --variants rack,tcp-pr-sack,linux-reordering+cubic --duration 15s
+# The last row is the kernel's own TCP with the congestion control of `unruffled attach`.
+KERNELS = cubic$(if $(FEATURES),$(comma)unruffled)
+comma := ,
 demo-race:
 	@if [ "$$(uname)" != Linux ]; then \
 	    echo; echo "A race of real packets against the kernel's TCP needs Linux."; \
 	elif ! command -v ip >/dev/null || ! unshare --net --pid --fork true 2>/dev/null || \
 	    ! [ -w /dev/net/tun ]; then \
 	    echo; echo "For a race of real packets against this kernel's TCP, as root and with iproute2:"; \
-	    echo "    sudo $(TARGET)/release/unruffled $(RACE)"; \
+	    echo "    sudo $(TARGET)/release/unruffled $(RACE) --kernel $(KERNELS)"; \
 	else \
 	    echo; echo "And with real packets, against this machine's kernel (a minute):"; \
-	    $(TARGET)/release/unruffled $(RACE) --report unruffled-race-half-late.html && \
+	    $(TARGET)/release/unruffled $(RACE) --kernel $(KERNELS) --report unruffled-race-half-late.html && \
 	    echo "The report: file://$(CURDIR)/unruffled-race-half-late.html"; \
 	fi
 
 build:
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked $(FEATURES)
 
-test: test-tools
-	$(CARGO) test --workspace --locked --no-fail-fast
+# clang compiles BPF programs; the rest is what libbpf is built with.
+bpf-tools:
+	@if $(BPF_READY); then exit 0; fi; \
+	if [ "$$(uname)" = Linux ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "missing: what the kernel's congestion control is built with: installing"; \
+	    if $(APT) update -qq && $(APT) install -qq -y --no-install-recommends clang llvm make pkg-config \
+	        libelf-dev zlib1g-dev; then exit 0; fi; \
+	fi; \
+	echo "missing: clang, pkg-config, libelf or zlib: built without unruffled attach, detach, run, status"
+
+test: test-tools bpf-tools
+	$(CARGO) test --workspace --locked --no-fail-fast $(FEATURES)
 
 # tshark reads the captures that tests make; ip (iproute2) sets up the namespaces of tests with real
 # packets. Without them, or without root, those tests skip themselves and say so.
@@ -60,7 +79,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(DRILL)/Cargo.toml --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	$(CARGO) clippy --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin \
 	    --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -79,7 +98,7 @@ hostile:
 	$(CARGO) bench --profile quick --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
 
 claims:
-	$(CARGO) test --release --locked -p unruffled-race --test claims -- --ignored --nocapture
+	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture
 
 validation:
 	$(CARGO) run --release --locked -p unruffled-race --example validate

@@ -10,6 +10,7 @@ use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run};
 use unruffled_tcp::Variant;
 
+use crate::gallery::Paths;
 use crate::output::{self, Results};
 
 #[derive(Args)]
@@ -19,18 +20,20 @@ pub(crate) struct Arguments {
     scenario: String,
     /// Senders to compare, in place of the scenario's (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    variants: Vec<String>,
+    pub(crate) variants: Vec<String>,
     /// How many seeds to run, in place of the scenario's
     #[arg(long, value_name = "N")]
-    seeds: Option<String>,
+    pub(crate) seeds: Option<String>,
     /// Simulated time, in place of the scenario's, such as "100 s"
     #[arg(long, value_name = "TIME")]
-    duration: Option<String>,
+    pub(crate) duration: Option<String>,
     /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
-    results: Results,
+    pub(crate) paths: Paths,
+    #[command(flatten)]
+    pub(crate) results: Results,
     /// Write the packets at the first variant's sender, first seed, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
@@ -42,7 +45,33 @@ pub(crate) struct Arguments {
     jobs: Option<u16>,
 }
 
+impl Arguments {
+    /// The keys that flags replace, and which flag gave which key.
+    pub(crate) fn overrides(&self) -> (Vec<String>, Vec<(&'static str, &'static str)>) {
+        let mut overrides = self.set.clone();
+        overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
+        overrides.extend(self.duration.as_ref().map(|t| format!("duration={t}")));
+        let flags = [
+            ("seeds", "--seeds", self.seeds.is_some()),
+            ("duration", "--duration", self.duration.is_some()),
+        ];
+        let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
+        (overrides, given.collect())
+    }
+
+    /// The threads to run on.
+    pub(crate) fn pool(&self) -> Result<rayon::ThreadPool, Error> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs.map_or(0, usize::from))
+            .build()
+            .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))
+    }
+}
+
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    if arguments.paths.several() {
+        return crate::gallery::main(arguments);
+    }
     match execute(arguments) {
         Ok((text, report)) => {
             let printed = crate::print(&text);
@@ -55,16 +84,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 /// What to print, and what became of the report.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
-    let mut overrides = arguments.set.clone();
-    overrides.extend(arguments.seeds.as_ref().map(|n| format!("seeds={n}")));
-    overrides.extend(arguments.duration.as_ref().map(|t| format!("duration={t}")));
-    let flags: Vec<_> = [
-        ("seeds", "--seeds", arguments.seeds.is_some()),
-        ("duration", "--duration", arguments.duration.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(key, flag, given)| given.then_some((key, flag)))
-    .collect();
+    let (overrides, flags) = arguments.overrides();
     let scenario = Scenario::load(&arguments.scenario, &overrides)
         .map_err(|error| crate::blame(error, &flags))?;
     let variants = match arguments.variants.as_slice() {
@@ -85,10 +105,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         ],
     )?;
 
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(arguments.jobs.map_or(0, usize::from))
-        .build()
-        .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
+    let pool = arguments.pool()?;
     if let (Some(path), Some(variant)) = (&arguments.pcap, variants.first()) {
         capture(&scenario, variant, path)?;
     }

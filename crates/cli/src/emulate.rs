@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use unruffled_lab::Scenario;
-use unruffled_net::{Application, Error, Hop, LaneReport, Pair, Report, Side, TOLERABLE};
+use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
 
 /// How often the commands are looked after.
 const TICK: Duration = Duration::from_millis(10);
@@ -73,7 +73,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         // These signals can be caught; if one were not, it would end us, and the rest with us.
         let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
     }
-    let hops: Vec<Hop> = scenario.links(arguments.seed).map(Hop::from).collect();
+    let hops: Vec<SeededLink> = scenario.links(arguments.seed).map(SeededLink::from).collect();
     let pair = Pair::new(arguments.mtu)?;
 
     let mut right = None;

@@ -5,6 +5,9 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod gallery;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
@@ -38,6 +41,18 @@ enum Command {
     /// Send over a scenario's path with real packets: the kernel's senders against ours
     #[cfg(target_os = "linux")]
     Race(race::Arguments),
+    /// Load the congestion control `unruffled` into this kernel; it stays until `detach`
+    #[cfg(target_os = "linux")]
+    Attach(kernel::AttachArguments),
+    /// Undo all that `attach` did; connections that live go on
+    #[cfg(target_os = "linux")]
+    Detach,
+    /// Run a program whose connections have the congestion control `unruffled`
+    #[cfg(target_os = "linux")]
+    Run(kernel::RunArguments),
+    /// Show how the connections under the congestion control `unruffled` stand
+    #[cfg(target_os = "linux")]
+    Status(kernel::StatusArguments),
     /// Redo the figures and tables of the papers, and hold what the papers claim against the results
     Reproduce(reproduce::Arguments),
     /// See, take out or remove the results that `reproduce` keeps
@@ -55,7 +70,7 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A line on standard error; nobody to tell if that is gone.
+/// Prints a line on standard error; there is no other place to complain if that is gone.
 fn tell(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
@@ -90,7 +105,7 @@ fn main() -> ExitCode {
             return refuse(format!("{what}{usage}"));
         }
         Err(error) => {
-            // Help or version; nobody to tell if standard output is gone.
+            // Help or version; there is nothing to do if standard output is gone.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -102,6 +117,14 @@ fn main() -> ExitCode {
         Command::Emulate(arguments) => emulate::main(&arguments),
         #[cfg(target_os = "linux")]
         Command::Race(arguments) => race::main(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Attach(arguments) => kernel::attach(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Detach => kernel::detach(),
+        #[cfg(target_os = "linux")]
+        Command::Run(arguments) => kernel::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Status(arguments) => kernel::status(&arguments),
         Command::Reproduce(arguments) => reproduce::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),

@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
     /// paper's table
     #[arg(default_value = "half-late")]
     scenario: String,
-    /// Congestion controls of the kernel to run, or none [default: what it has of cubic, reno, bbr]
+    /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:
+    /// what it has of cubic, reno, bbr]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     kernel: Vec<String>,
     /// Our senders to run, in place of the scenario's, or none (see `unruffled variants`)
@@ -52,7 +53,7 @@ pub(crate) struct Arguments {
     pcap: Option<PathBuf>,
 }
 
-/// What a transfer lasts if nobody says.
+/// What a transfer lasts by default.
 const USUAL: Length = Length::Time(Duration::from_secs(30));
 
 /// Linux sends no smaller segments (TCP_MIN_MSS).
@@ -185,10 +186,10 @@ fn competitors(
     arguments: &Arguments,
     scenario: &Scenario,
 ) -> Result<Vec<Competitor>, Box<dyn std::error::Error>> {
-    let nobody = |names: &[String]| names.len() == 1 && names[0] == "none";
+    let none = |names: &[String]| names.len() == 1 && names[0] == "none";
     let mut competitors = match arguments.kernel.as_slice() {
         [] => Competitor::usual_kernels(),
-        names if nobody(names) => Vec::new(),
+        names if none(names) => Vec::new(),
         names => Competitor::kernels(names)?,
     };
     let variants = match arguments.variants.as_slice() {
@@ -202,7 +203,7 @@ fn competitors(
             variants.retain(|variant| !variant.is_for_simulation_only());
             variants
         }
-        names if nobody(names) => Vec::new(),
+        names if none(names) => Vec::new(),
         names => compare::variants(scenario, names, "--variants")?,
     };
     if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
@@ -210,6 +211,8 @@ fn competitors(
         return Err(format!("--variants: {name}: for simulation only: expected others").into());
     }
     competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+    // The last row: the kernel's own TCP, with what all others show to be needed.
+    competitors.sort_by_key(Competitor::is_loaded);
     if !scenario.is_single() && !arguments.together {
         let name = &scenario.name;
         return Err(format!("race: {name} has [[traffic]]: expected --together").into());

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::experiment::Experiment;
-use unruffled_lab::reproduce::{self, ClaimOutcome, Holds, Outcome, Plan, Progress};
+use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
 use unruffled_lab::store::Store;
 use unruffled_lab::{Error, report};
 
@@ -184,13 +184,13 @@ fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-fn name(outcome: &Outcome<'_>, claim: &str) -> String {
+fn name(outcome: &FigureOutcome<'_>, claim: &str) -> String {
     format!("{}: {claim}", outcome.experiment.id)
 }
 
 /// Those of `wanted` that do not hold, with what was measured. Where not `all` experiments were asked
 /// for, those of the others do not count.
-fn lost(wanted: &BTreeSet<String>, outcomes: &[Outcome<'_>], all: bool) -> Vec<String> {
+fn lost(wanted: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) -> Vec<String> {
     let mut lost = Vec::new();
     let mut there = BTreeSet::new();
     for outcome in outcomes {
@@ -214,7 +214,7 @@ fn lost(wanted: &BTreeSet<String>, outcomes: &[Outcome<'_>], all: bool) -> Vec<S
 
 fn write(
     arguments: &Arguments,
-    outcomes: &[Outcome<'_>],
+    outcomes: &[FigureOutcome<'_>],
     report_path: Option<&Path>,
 ) -> Result<(), Error> {
     let text = |path: &Path, text: &str| {

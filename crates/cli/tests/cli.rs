@@ -1,53 +1,20 @@
 //! The command as people and programs meet it: what it prints where, its exit status, its files.
 
+mod command;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use command::{files, prints, refusal, unruffled, write};
 
 /// Senders that make a short comparison.
 const SHORT: [&str; 6] = ["--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for the test")
-}
-
-/// `unruffled` with `arguments`, at home in `folder`.
-fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("unruffled").expect("was built");
-    command.current_dir(folder).args(arguments);
-    command
-}
-
-/// What a good command prints on standard output.
-fn prints(folder: &TempDir, arguments: &[&str]) -> String {
-    let output = unruffled(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).expect("prints UTF-8")
-}
-
-/// A wrong command prints nothing on standard output and one line on standard error: gives that.
-fn refusal(folder: &TempDir, arguments: &[&str]) -> String {
-    let output = unruffled(folder, arguments).output().expect("runs");
-    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
-    assert!(output.stdout.is_empty(), "{arguments:?} prints on standard output");
-    assert_eq!(line.matches('\n').count(), 1, "{arguments:?}: {line}");
-    assert!(line.ends_with('\n'), "{arguments:?}: {line}");
-    line
-}
-
-fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
-    fs::write(folder.path().join(name), text).expect("can be written");
-}
-
-fn files(folder: &TempDir) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("can be read");
-    let name = |e: fs::DirEntry| e.file_name().into_string().expect("UTF-8");
-    let mut names: Vec<String> = entries.map(|e| name(e.expect("can be read"))).collect();
-    names.sort();
-    names
 }
 
 /// A scenario file of one hop.
@@ -296,7 +263,7 @@ fn bench_says_how_many_packets_a_second_it_simulates() {
 
 /// What tshark prints of `file`: `fields` of the packets that `filter` lets through.
 fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
-    let mut tshark = Command::new("tshark");
+    let mut tshark = assert_cmd::Command::new("tshark");
     tshark.args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
     tshark.arg("-r").arg(file).args(["-Y", filter, "-T", "fields"]);
     tshark.args(fields.iter().flat_map(|field| ["-e", field]));

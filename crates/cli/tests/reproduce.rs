@@ -1,12 +1,15 @@
 //! `unruffled reproduce` and `unruffled store` as people and programs meet them.
 
+mod command;
+
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use command::{files, prints, refusal, unruffled, write};
 
 /// Enough runs that a kill finds some done and some not: 3 points, 2 lines, 4 seeds.
 const EXPERIMENT: &str = r#"
@@ -53,40 +56,6 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "mine.toml", EXPERIMENT);
     folder
-}
-
-fn write(folder: &TempDir, name: &str, text: &str) {
-    fs::write(folder.path().join(name), text).expect("can be written");
-}
-
-/// `unruffled` with `arguments`, at home in `folder`, its cache there, too.
-fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("unruffled").expect("was built");
-    command.current_dir(folder).args(arguments);
-    command.env("XDG_CACHE_HOME", folder.path().join("cache")).env("HOME", folder.path());
-    command
-}
-
-fn prints(folder: &TempDir, arguments: &[&str]) -> String {
-    let output = unruffled(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).expect("prints UTF-8")
-}
-
-fn refusal(folder: &TempDir, arguments: &[&str]) -> String {
-    let output = unruffled(folder, arguments).output().expect("runs");
-    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
-    assert!(output.stdout.is_empty(), "{arguments:?} prints on standard output");
-    assert_eq!(line.matches('\n').count(), 1, "{arguments:?}: {line}");
-    line
-}
-
-fn files(folder: &TempDir) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("can be read");
-    let name = |e: fs::DirEntry| e.file_name().into_string().expect("UTF-8");
-    let mut names: Vec<String> = entries.map(|e| name(e.expect("can be read"))).collect();
-    names.sort();
-    names
 }
 
 const QUICK: [&str; 4] = ["reproduce", "mine.toml", "--quick", "--no-report"];

@@ -4,9 +4,12 @@
 //! verdict. docs/experiments.md lists the functions.
 
 mod engine;
+mod functions;
 mod samples;
 pub mod tolerance;
+mod values;
 mod verdict;
 
-pub(crate) use engine::{Claims, Found, Judged, is_taken};
+pub(crate) use engine::{Claims, Found, Judged};
+pub(crate) use functions::is_taken;
 pub(crate) use samples::short;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use unruffled_measure::{Recorder, RunRecord};
 use unruffled_path::ConfigError;
-use unruffled_tcp::Variant;
+use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
 use crate::record::{Comparison, Medium, Row, Trace, VariantRuns};
@@ -20,7 +20,10 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
         if variants.iter().any(|earlier| earlier.name() == name) {
             return Err(Error::Twice { place: place.to_owned(), name: name.to_owned() });
         }
-        let refused = |reason| Error::Variant { place: place.to_owned(), reason };
+        let refused = |reason: VariantError| {
+            let reason = reason.to_string();
+            Error::Variant { place: place.to_owned(), reason }
+        };
         let mut variant = Variant::parse(name).map_err(refused)?;
         scenario.parametrise(&mut variant)?;
         variants.push(variant);
@@ -34,7 +37,7 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
     let Some(sack) = Variant::named("sack") else { return Ok(f64::NAN) };
-    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.goodput_bps)
+    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.flow.goodput_bps)
 }
 
 /// How many runs [`compare`] makes.

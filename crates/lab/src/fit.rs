@@ -45,7 +45,7 @@ pub struct Fit {
 /// # Errors
 /// A line that says what the capture lacks, or that there is no such sender.
 pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, String> {
-    let variant = Variant::parse(sender)?;
+    let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
     let path = measured(direction)?;
     // Losses may be the queue's own: they are put on the path only where that fits better.
     let losses: &[f64] =

@@ -1,11 +1,14 @@
 //! What a run leaves behind: one row of numbers, and what the plots draw.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
 
-/// One run: one variant, one seed. The field names are those of `--json` and `--csv`, and stable.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+use crate::metric::METRICS;
+
+/// One run: one variant, one seed. JSON and CSV have the run and then
+/// [`METRICS`](crate::metric::METRICS).
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The scenario's name.
     pub scenario: String,
@@ -13,71 +16,43 @@ pub struct Row {
     pub variant: String,
     /// The seed of every random number of the run.
     pub seed: u64,
-    /// Measured time: the run without its warm-up, in seconds.
-    pub duration_s: f64,
-    /// Segments that reached the receiving application in order, once each.
-    pub delivered_segments: u64,
-    /// Payload delivered in order over the measured time, in bits per second.
-    pub goodput_bps: f64,
-    /// Data segments sent, retransmissions included.
-    pub sent_segments: u64,
-    /// Retransmissions of any cause.
-    pub retransmits: u64,
-    /// Times that loss detection entered recovery (not timeouts).
-    pub fast_retransmits: u64,
-    /// Those of which every retransmission proved needless.
-    pub false_fast_retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Those of which every retransmission proved needless.
-    pub false_timeouts: u64,
-    /// Mean over time of the duplicate threshold; none for senders that work in time alone.
-    pub dupthresh_mean: Option<f64>,
+    /// What was counted of its flow, or of its flows together.
+    pub flow: FlowRecord,
     /// Data segments that the path dropped, as a share of those sent.
     pub loss_rate: f64,
     /// Data segments that arrived behind a later one, as a share of those that arrived.
     pub out_of_order_rate: f64,
-    /// Holes that closed by late arrival, as the sender measured them.
-    pub reordering_events: u64,
-    /// Mean over time of the congestion window, in segments; none where nobody can see it.
-    pub cwnd_mean: Option<f64>,
-    /// Tail loss probes sent.
-    pub loss_probes: u64,
-    /// The FA ratio at the end of the run (RR-TCP only).
-    pub fa_ratio: Option<f64>,
-    /// Segments that the receiver reported by DSACK as having come before.
-    pub dsacks: u64,
 }
 
 impl Row {
     /// The row of a run of `scenario` in which `flow` was counted.
-    pub fn of(scenario: &str, variant: &str, seed: u64, flow: &FlowRecord) -> Self {
+    pub fn of(scenario: &str, variant: &str, seed: u64, mut flow: FlowRecord) -> Self {
+        flow.cwnd_mean.get_or_insert(0.0);
         Self {
             scenario: scenario.to_owned(),
             variant: variant.to_owned(),
             seed,
-            duration_s: flow.duration_s,
-            delivered_segments: flow.delivered_segments,
-            goodput_bps: flow.goodput_bps,
-            sent_segments: flow.sent_segments,
-            retransmits: flow.retransmits,
-            fast_retransmits: flow.fast_retransmits,
-            false_fast_retransmits: flow.false_fast_retransmits,
-            timeouts: flow.timeouts,
-            false_timeouts: flow.false_timeouts,
-            dupthresh_mean: flow.dupthresh_mean,
             loss_rate: share(flow.dropped_segments, flow.sent_segments),
             out_of_order_rate: share(flow.out_of_order_segments, flow.arrived_segments),
-            reordering_events: flow.reordering_events,
-            cwnd_mean: Some(flow.cwnd_mean.unwrap_or(0.0)),
-            loss_probes: flow.loss_probes,
-            fa_ratio: flow.fa_ratio,
-            dsacks: flow.dsacks,
+            flow,
         }
     }
 }
 
-/// A time in which something befalls the path.
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_struct("Row", 3 + METRICS.len())?;
+        row.serialize_field("scenario", &self.scenario)?;
+        row.serialize_field("variant", &self.variant)?;
+        row.serialize_field("seed", &self.seed)?;
+        for metric in &METRICS {
+            row.serialize_field(metric.name, &metric.of(self))?;
+        }
+        row.end()
+    }
+}
+
+/// A time in which an impairment is at work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     /// What, in a few words.
@@ -130,7 +105,7 @@ pub struct Comparison {
     pub scenario_toml: String,
     /// `(what, value)`: the path in words, for the report's head.
     pub facts: Vec<(String, String)>,
-    /// Times in which the path is another than at its best, if it is not the same all along.
+    /// Times in which impairments are at work, where they are so for a time only.
     pub episodes: Vec<Episode>,
     /// Goodput of `sack` over the same path without impairments, in bits per second.
     pub undisturbed_bps: f64,

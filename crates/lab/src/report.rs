@@ -5,6 +5,7 @@
 
 mod axis;
 mod figure;
+mod gallery;
 mod goodput;
 mod markdown;
 mod numbers;
@@ -27,6 +28,7 @@ use crate::groups::{Grid, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 pub use figure::figure_file;
+pub use gallery::gallery;
 pub use markdown::markdown;
 pub use reproduction::reproduction;
 use series::Quantity;
@@ -34,12 +36,13 @@ pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The templates; their names make the engine escape for HTML.
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("base.html", include_str!("report/base.html")),
     ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
     ("reproduction.html", include_str!("report/reproduction.html")),
     ("sweep.html", include_str!("report/sweep.html")),
+    ("gallery.html", include_str!("report/gallery.html")),
 ];
 const STYLE: &str = include_str!("report/style.css");
 

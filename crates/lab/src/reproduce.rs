@@ -9,5 +9,5 @@ pub(crate) mod tiny;
 
 pub(crate) use curve::Curve;
 pub use plan::{Missing, Plan, Progress};
-pub use results::{ClaimOutcome, Holds, LineOutcome, Outcome, json, list, table};
+pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
 pub(crate) use results::{Count, summary};

@@ -2,7 +2,6 @@
 
 use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord, Series};
 use unruffled_path::ConfigError;
-use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 
@@ -63,13 +62,10 @@ fn finish<M: Monitor>(
     let end = if complete { meter.finished(0) } else { end };
     let (mut flows, series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {
-        flow.fa_ratio = fa_ratio(&simulation, FlowId(number));
+        let sender = simulation.connection(FlowId(number), End::Sender);
+        flow.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
     }
     (flows, series, monitor)
-}
-
-fn fa_ratio(simulation: &Simulation, flow: FlowId) -> Option<f64> {
-    simulation.connection(flow, End::Sender)?.fa_ratio()
 }
 
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
@@ -77,5 +73,5 @@ fn fa_ratio(simulation: &Simulation, flow: FlowId) -> Option<f64> {
 pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> Row {
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
-    Row::of(&scenario.name, variant.name(), seed, &FlowRecord::sum(&flows))
+    Row::of(&scenario.name, variant.name(), seed, FlowRecord::sum(&flows))
 }

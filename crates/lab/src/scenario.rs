@@ -3,31 +3,43 @@
 mod keys;
 mod links;
 mod network;
+mod tcp;
 mod traffic;
+mod words;
 
 use std::path::Path;
 
 use unruffled_measure::Quantity;
-use unruffled_path::{Impairment, LinkConfig, Times};
+use unruffled_path::LinkConfig;
 pub use unruffled_sim::{App, Arrivals};
-use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
-use unruffled_units::{Duration, Instant};
+use unruffled_tcp::{Config, Variant};
+use unruffled_units::Duration;
 
 use crate::error::{Error, Place};
-use crate::record::Episode;
 use keys::Keys;
 pub use network::{NetLink, Network};
+use tcp::Ends;
 pub use traffic::{Traffic, Way};
 
 /// The scenarios that ship with the program: name and TOML.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("rr-3", include_str!("../scenarios/rr-3.toml")),
     ("dcr-4", include_str!("../scenarios/dcr-4.toml")),
+    ("dcr-t20", include_str!("../scenarios/dcr-t20.toml")),
+    ("ad-10", include_str!("../scenarios/ad-10.toml")),
+    ("pr-10", include_str!("../scenarios/pr-10.toml")),
     ("burst", include_str!("../scenarios/burst.toml")),
     ("in-order", include_str!("../scenarios/in-order.toml")),
     ("half-late", include_str!("../scenarios/half-late.toml")),
     ("few-late", include_str!("../scenarios/few-late.toml")),
-    ("dcr-t20", include_str!("../scenarios/dcr-t20.toml")),
+    ("spray", include_str!("../scenarios/spray.toml")),
+    ("bonded", include_str!("../scenarios/bonded.toml")),
+    ("satellite", include_str!("../scenarios/satellite.toml")),
+    ("radio", include_str!("../scenarios/radio.toml")),
+    ("wi-fi", include_str!("../scenarios/wi-fi.toml")),
+    ("switch", include_str!("../scenarios/switch.toml")),
+    ("vpn", include_str!("../scenarios/vpn.toml")),
+    ("route", include_str!("../scenarios/route.toml")),
 ];
 
 /// A hop of the path.
@@ -150,78 +162,21 @@ impl Scenario {
         let variants = k.list("variants")?;
         let variants = k.required("variants", variants, "[\"sack\", \"rr-ta\"]")?;
 
-        let defaults = Config::default();
-        let mss = k.bytes("tcp.mss")?.unwrap_or(u64::from(defaults.mss));
-        if !(1..=65_495).contains(&mss) {
-            return Err(k.wrong("tcp.mss", "expected 1 B to 65495 B"));
-        }
-        let header = k.bytes("tcp.header")?.unwrap_or(40);
-        if header > 10_000 {
-            return Err(k.wrong("tcp.header", "expected at most 10000 B"));
-        }
-        let window = k.count("tcp.window", 1, 700_000)?.unwrap_or(2_000);
-        let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
-        let initial_window = initial_window.map_or(defaults.initial_window, |n| n as u32);
-        let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
-        let byte_counting = k.count("tcp.byte_counting", 1, 1_000_000)?;
-        let byte_counting = byte_counting.map_or(defaults.byte_counting, |n| n as u32);
-        let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.min_rto);
-        let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.max_rto);
-        if max_rto < min_rto {
-            return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
-        }
-        let delayed_ack = match k.switch("tcp.delayed_ack") {
-            Ok(Some(true)) => Some(Duration::from_millis(100)),
-            Ok(_) => None,
-            Err(_) => k.duration("tcp.delayed_ack")?,
-        };
-        let pipe = match k.string("tcp.pipe")?.as_deref() {
-            None | Some("rfc6675") => Pipe::SetPipe,
-            Some("counted") => Pipe::Counted,
-            Some(other) => {
-                let message = format!("expected rfc6675 or counted, found {other:?}");
-                return Err(k.wrong("tcp.pipe", message));
-            }
-        };
-        let fast_recovery = match k.string("tcp.fast_recovery")?.as_deref() {
-            None | Some("rfc5681") => FastRecovery::Rfc5681,
-            Some("ns-2") => FastRecovery::Ns2,
-            Some(other) => {
-                let message = format!("expected rfc5681 or ns-2, found {other:?}");
-                return Err(k.wrong("tcp.fast_recovery", message));
-            }
-        };
-        let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
+        let Ends { sender, receiver, header } = tcp::read(k)?;
         let bytes = k.bytes("flow.bytes")?;
         let (network, hops) = network::read(k)?;
         let traffic = traffic::read(k, &network, bytes)?;
         let recording = recording(k)?;
         let parameters = parameters(k)?;
         k.finish(&format!(
-            "name, title, source, duration, warmup, seeds, variants, tcp.(mss, header, window, \
-             initial_window, max_cwnd, byte_counting, min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps), flow.bytes, \
+            "name, title, source, duration, warmup, seeds, variants, tcp.({}), flow.bytes, \
              path.hops, topology.(kind, hops), link.NAME.({}), {}, record.(series, interval, \
              deliveries), variant.NAME.PARAMETER",
+            tcp::KEYS,
             links::KEYS,
             traffic::KEYS,
         ))?;
 
-        let sender = Config {
-            mss: mss as u32,
-            initial_window,
-            max_cwnd,
-            byte_counting,
-            min_rto,
-            max_rto,
-            delayed_ack,
-            receive_buffer: window * mss,
-            timestamps,
-            pipe,
-            fast_recovery,
-            isn: 1_000_000,
-            ..defaults
-        };
-        let receiver = Config { isn: 2_000_000, ..sender.clone() };
         Ok(Self {
             name,
             title,
@@ -232,7 +187,7 @@ impl Scenario {
             variants,
             sender,
             receiver,
-            header: header as u32,
+            header,
             hops,
             network,
             traffic,
@@ -249,10 +204,10 @@ impl Scenario {
     pub fn parametrise(&self, variant: &mut Variant) -> Result<(), Error> {
         for name in [variant.row().name.to_owned(), variant.name().to_owned()] {
             for a in self.parameters.iter().filter(|a| a.variant == name) {
-                variant.set(&a.parameter, &a.value).map_err(|message| Error::Key {
+                variant.set(&a.parameter, &a.value).map_err(|reason| Error::Key {
                     place: a.place.clone(),
                     key: format!("variant.{}.{}", a.variant, a.parameter),
-                    message,
+                    message: reason.to_string(),
                 })?;
             }
         }
@@ -280,42 +235,6 @@ impl Scenario {
         hops.for_each(|hop| hop.link.impairments.clear());
         network.links.iter_mut().for_each(|link| link.link.impairments.clear());
         scenario
-    }
-
-    /// The times in which impairments are at work, where they are so for a time only.
-    pub fn episodes(&self) -> Vec<Episode> {
-        let end = Instant::ZERO + self.duration;
-        let links = self.network.links.iter().map(|link| &link.link);
-        let links = links.chain(self.network.access.iter().map(|hop| &hop.link));
-        let impairments = links.flat_map(|link| &link.impairments);
-        impairments
-            .flat_map(|impairment| {
-                let (what, spans) = match impairment {
-                    Impairment::During { from, until, impairment } => {
-                        (links::befalls(impairment), vec![(*from, *until)])
-                    }
-                    Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
-                        let span = |&begun: &Instant| (begun, begun + *length);
-                        let within = times.iter().filter(|&&begun| begun < end);
-                        ("blackout".to_owned(), within.map(span).collect())
-                    }
-                    _ => (String::new(), Vec::new()),
-                };
-                spans.into_iter().map(move |(from, until)| Episode {
-                    what: what.clone(),
-                    from_s: from.as_secs_f64(),
-                    until_s: until.min(end).as_secs_f64(),
-                })
-            })
-            .collect()
-    }
-
-    /// Each link in words, for people.
-    pub fn path_in_words(&self) -> Vec<(String, String)> {
-        let words = |name: &str, link| (format!("link {name}"), links::in_words(link));
-        let links = self.network.links.iter().map(|link| words(&link.name, &link.link));
-        let access = self.network.access.iter().map(|hop| words(&hop.name, &hop.link));
-        links.chain(access).collect()
     }
 
     /// The octets of the one transfer that the scenario is about; none if it goes on for ever, or
@@ -379,28 +298,6 @@ impl Scenario {
         }
         self
     }
-
-    /// The path and the ends of a simulation in words, for people.
-    pub fn facts(&self) -> Vec<(String, String)> {
-        let mut facts = self.path_in_words();
-        let tcp = &self.sender;
-        facts.push((
-            "segments".to_owned(),
-            format!("{} B of payload, {} B on the wire", tcp.mss, tcp.mss + self.header),
-        ));
-        let window = tcp.receive_buffer / u64::from(tcp.mss);
-        facts.push(("receiver's window".to_owned(), format!("{window} segments")));
-        facts.push(("initial window".to_owned(), format!("{} segments", tcp.initial_window)));
-        facts.push(("least RTO".to_owned(), tcp.min_rto.to_string()));
-        let acks = tcp.delayed_ack.map_or("at once".to_owned(), |d| format!("delayed up to {d}"));
-        facts.push(("acknowledgements".to_owned(), acks));
-        let time = match self.warmup {
-            Duration::ZERO => self.duration.to_string(),
-            warmup => format!("{}, the first {warmup} not measured", self.duration),
-        };
-        facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
-        facts
-    }
 }
 
 /// What is kept of a run: the keys below `record`.
@@ -419,18 +316,22 @@ fn recording(k: &mut Keys) -> Result<Recording, Error> {
     Ok(Recording { series, interval, deliveries })
 }
 
-/// The keys `variant.NAME.PARAMETER`, each checked even if nobody runs that sender.
+/// The keys `variant.NAME.PARAMETER`, each checked even if that sender does not run.
 fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
     let mut assignments = Vec::new();
     for name in k.tables("variant") {
         let mut variant = None;
         for (key, parameter) in k.leaves(&format!("variant.{name}")) {
             if variant.is_none() {
-                variant = Some(Variant::parse(&name).map_err(|reason| k.wrong(&key, reason))?);
+                variant = Some(
+                    Variant::parse(&name).map_err(|reason| k.wrong(&key, reason.to_string()))?,
+                );
             }
             let value = k.string(&key)?.unwrap_or_default();
             if let Some(variant) = &mut variant {
-                variant.set(&parameter, &value).map_err(|reason| k.wrong(&key, reason))?;
+                variant
+                    .set(&parameter, &value)
+                    .map_err(|reason| k.wrong(&key, reason.to_string()))?;
             }
             let place = k.place(&key);
             assignments.push(Assignment { place, variant: name.clone(), parameter, value });

@@ -1,5 +1,6 @@
 //! What the seeds of one variant say together: the numbers that the table and the report share.
 
+use crate::metric::{self, Metric, Unit};
 use crate::record::{Comparison, Medium, Row, VariantRuns};
 use crate::statistics::Estimate;
 
@@ -14,41 +15,38 @@ pub struct Summary<'a> {
     pub goodput_bps: Estimate,
     /// Goodput over the goodput of the undisturbed path; 1 is all of it.
     pub share: Estimate,
-    /// Retransmissions of any cause.
-    pub retransmits: Estimate,
-    /// Segments reported by DSACK.
-    pub dsacks: Estimate,
-    /// Holes that closed by late arrival, as the sender saw them.
-    pub reordering_events: Estimate,
-    /// Times that loss detection entered recovery.
-    pub fast_retransmits: Estimate,
-    /// Those of which every retransmission proved needless.
-    pub false_fast_retransmits: Estimate,
-    /// Retransmission timeouts.
-    pub timeouts: Estimate,
-    /// Mean over time of the duplicate threshold; none for senders that work in time alone.
-    pub dupthresh: Option<Estimate>,
+    rows: &'a [Row],
 }
 
 impl<'a> Summary<'a> {
     fn of(runs: &'a VariantRuns, undisturbed_bps: f64) -> Self {
-        let mean = |field: fn(&Row) -> f64| Estimate::of(runs.rows.iter().map(field));
-        let dupthresh: Vec<f64> = runs.rows.iter().filter_map(|row| row.dupthresh_mean).collect();
+        let goodputs = || runs.rows.iter().map(|row| row.flow.goodput_bps);
         Self {
             variant: &runs.name,
             runs: runs.rows.len(),
-            goodput_bps: mean(|row| row.goodput_bps),
-            share: Estimate::of(runs.rows.iter().map(|row| row.goodput_bps / undisturbed_bps)),
-            retransmits: mean(|row| row.retransmits as f64),
-            dsacks: mean(|row| row.dsacks as f64),
-            reordering_events: mean(|row| row.reordering_events as f64),
-            fast_retransmits: mean(|row| row.fast_retransmits as f64),
-            false_fast_retransmits: mean(|row| row.false_fast_retransmits as f64),
-            timeouts: mean(|row| row.timeouts as f64),
-            dupthresh: (!dupthresh.is_empty()).then(|| Estimate::of(dupthresh)),
+            goodput_bps: Estimate::of(goodputs()),
+            share: Estimate::of(goodputs().map(|bps| bps / undisturbed_bps)),
+            rows: &runs.rows,
         }
     }
+
+    /// The mean of a metric; none if no run has it.
+    pub fn estimate(&self, metric: &Metric) -> Option<Estimate> {
+        let values: Vec<f64> = self.rows.iter().filter_map(|row| metric.of(row).number()).collect();
+        (!values.is_empty() || !metric.is_optional()).then(|| Estimate::of(values))
+    }
 }
+
+/// The metrics whose means are told after goodput and share.
+pub(crate) const MEANS: [Metric; 7] = [
+    metric::RETRANSMITS,
+    metric::DSACKS,
+    metric::REORDERING_EVENTS,
+    metric::FAST_RETRANSMITS,
+    metric::SPURIOUS_FAST_RETRANSMITS,
+    metric::TIMEOUTS,
+    metric::DUPTHRESH,
+];
 
 /// One summary per variant, in the order of the comparison.
 pub fn summaries(comparison: &Comparison) -> Vec<Summary<'_>> {
@@ -68,54 +66,43 @@ pub struct Column {
     pub short: &'static str,
     /// For a page.
     pub long: &'static str,
-    value: Value,
+    content: Content,
 }
 
 /// What a column shows of a summary.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+enum Content {
     Name,
-    Goodput,
+    /// The share of the undisturbed path's goodput.
     Share,
-    /// Counts per run.
-    Count(fn(&Summary<'_>) -> f64),
-    Dupthresh,
+    Mean(Metric),
 }
 
-const fn column(short: &'static str, long: &'static str, value: Value) -> Column {
-    Column { short, long, value }
+const fn mean(metric: Metric) -> Column {
+    Column { short: metric.short, long: metric.heading, content: Content::Mean(metric) }
 }
 
-const VARIANT: Column = column("variant", "Variant", Value::Name);
-const GOODPUT: Column = column("Mb/s", "Goodput, Mb/s", Value::Goodput);
-const SHARE: Column = column("share %", "Share,\u{a0}%", Value::Share);
-const FAST: Column =
-    column("fast rtx", "Fast retransmits", Value::Count(|s| s.fast_retransmits.mean));
-const FALSE: Column =
-    column("false", "of\u{a0}these false", Value::Count(|s| s.false_fast_retransmits.mean));
-const TIMEOUTS: Column = column("timeouts", "Timeouts", Value::Count(|s| s.timeouts.mean));
+const VARIANT: Column = Column { short: "variant", long: "Variant", content: Content::Name };
+const GOODPUT: Column = mean(metric::GOODPUT);
+const SHARE: Column = Column { short: "share %", long: "Share,\u{a0}%", content: Content::Share };
+const FAST: Column = mean(metric::FAST_RETRANSMITS);
+const SPURIOUS: Column = mean(metric::SPURIOUS_FAST_RETRANSMITS);
+const TIMEOUTS: Column = mean(metric::TIMEOUTS);
 
 /// The columns of a simulation.
-const SIMULATION: &[Column] = &[
-    VARIANT,
-    GOODPUT,
-    SHARE,
-    FAST,
-    FALSE,
-    TIMEOUTS,
-    column("dupthresh", "Mean dupthresh", Value::Dupthresh),
-];
+const SIMULATION: &[Column] =
+    &[VARIANT, GOODPUT, SHARE, FAST, SPURIOUS, TIMEOUTS, mean(metric::DUPTHRESH)];
 
 /// The columns of real packets: what a kernel counts, too.
 const WIRE: &[Column] = &[
     VARIANT,
     GOODPUT,
     SHARE,
-    column("rtx", "Retransmissions", Value::Count(|s| s.retransmits.mean)),
-    column("DSACK", "DSACKs", Value::Count(|s| s.dsacks.mean)),
-    column("reord", "Reorderings seen", Value::Count(|s| s.reordering_events.mean)),
+    mean(metric::RETRANSMITS),
+    mean(metric::DSACKS),
+    mean(metric::REORDERING_EVENTS),
     Column { short: "fast", ..FAST },
-    FALSE,
+    Column { short: "spur.", ..SPURIOUS },
     Column { short: "RTO", ..TIMEOUTS },
 ];
 
@@ -134,26 +121,28 @@ impl Column {
     /// The column's cells, one for each summary; all have as many decimals.
     fn cells(&self, summaries: &[Summary<'_>]) -> Vec<String> {
         let each = |cell: &dyn Fn(&Summary<'_>) -> String| summaries.iter().map(cell).collect();
-        match self.value {
-            Value::Name => each(&|s| s.variant.to_owned()),
-            Value::Goodput => {
-                let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
-                each(&|s| match number(s.goodput_bps.mean / 1e6, decimals) {
+        let metric = match self.content {
+            Content::Name => return each(&|s| s.variant.to_owned()),
+            Content::Share => return each(&|s| number(s.share.mean * 100.0, 1)),
+            Content::Mean(metric) => metric,
+        };
+        let mean = |s: &Summary<'_>| s.estimate(&metric).map_or(f64::NAN, |e| e.mean);
+        match metric.unit {
+            Unit::BitsPerSecond => {
+                let decimals = goodput_decimals(summaries.iter().map(mean));
+                let half = |s: &Summary<'_>| s.estimate(&metric).map_or(0.0, |e| e.half_width);
+                each(&|s| match number(mean(s) / 1e6, decimals) {
                     mean if s.runs < 2 => mean,
-                    mean => {
-                        format!("{mean} ± {}", number(s.goodput_bps.half_width / 1e6, decimals))
-                    }
+                    mean => format!("{mean} ± {}", number(half(s) / 1e6, decimals)),
                 })
             }
-            Value::Share => each(&|s| number(s.share.mean * 100.0, 1)),
-            Value::Count(count) => {
+            Unit::Share => each(&|s| number(mean(s) * 100.0, 1)),
+            Unit::Times => {
                 let broken = |v: f64| v.is_finite() && v.fract() != 0.0;
-                let decimals = usize::from(summaries.iter().any(|s| broken(count(s))));
-                each(&|s| number(count(s), decimals))
+                let decimals = usize::from(summaries.iter().any(|s| broken(mean(s))));
+                each(&|s| number(mean(s), decimals))
             }
-            Value::Dupthresh => {
-                each(&|s| s.dupthresh.map_or_else(|| NONE.to_owned(), |d| number(d.mean, 1)))
-            }
+            Unit::Segments | Unit::Seconds => each(&|s| number(mean(s), 1)),
         }
     }
 }
@@ -182,7 +171,7 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
     let mut rows = comparison.variants.iter().flat_map(|v| &v.rows);
-    let seconds = rows.next().map_or(0.0, |row| row.duration_s);
+    let seconds = rows.next().map_or(0.0, |row| row.flow.duration_s);
     let seconds = number(seconds, usize::from(seconds.fract() != 0.0));
     match runs {
         1 => format!("1 seed, {seconds} s"),

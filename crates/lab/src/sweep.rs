@@ -51,15 +51,15 @@ pub struct Curve {
     pub variant: String,
     /// Mean goodput at each point, in bits per second.
     pub goodput_bps: Vec<f64>,
-    /// How much less the least of them is than the greatest, as a share of that.
+    /// The difference between the largest and the smallest of them, as a share of the largest.
     pub spread: f64,
 }
 
 impl Curve {
     fn new(variant: &str, goodput_bps: Vec<f64>) -> Self {
-        let most = goodput_bps.iter().copied().fold(f64::NAN, f64::max);
-        let least = goodput_bps.iter().copied().fold(f64::NAN, f64::min);
-        let spread = (most - least) / most;
+        let highest = goodput_bps.iter().copied().fold(f64::NAN, f64::max);
+        let lowest = goodput_bps.iter().copied().fold(f64::NAN, f64::min);
+        let spread = (highest - lowest) / highest;
         Self { variant: variant.to_owned(), goodput_bps, spread }
     }
 }

@@ -2,13 +2,16 @@
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
 use crate::groups::{Grid, busy_links, flow_groups};
+use crate::metric::GOODPUT;
 use crate::record::{Comparison, Medium, Row, VariantRuns};
 use crate::statistics::Estimate;
-use crate::summary::{Summary, best, cells, columns, effort, goodput_decimals, number, summaries};
+use crate::summary::{
+    MEANS, Summary, best, cells, columns, effort, goodput_decimals, number, summaries,
+};
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -88,7 +91,8 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The runs as CSV: a header with the field names of [`Row`], then one line per run.
+/// The runs as CSV: a header with the names of the run and of
+/// [`METRICS`](crate::metric::METRICS), then one line per run.
 pub fn csv(comparison: &Comparison) -> String {
     rows_csv(&comparison.variants)
 }
@@ -111,7 +115,7 @@ pub fn json(comparison: &Comparison) -> String {
         undisturbed_bps: comparison.undisturbed_bps,
         notes: &comparison.notes,
         rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
-        variants: summaries(comparison).iter().map(Means::of).collect(),
+        variants: summaries(comparison).into_iter().map(Means).collect(),
         flows: counted(comparison, |record| &record.flows),
         links: counted(comparison, |record| &record.links),
     };
@@ -119,7 +123,7 @@ pub fn json(comparison: &Comparison) -> String {
     text + "\n"
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Document<'a> {
     scenario: &'a str,
     undisturbed_bps: f64,
@@ -134,7 +138,7 @@ struct Document<'a> {
 }
 
 /// What was counted of one flow or link in one run.
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Counted<'a, T> {
     variant: &'a str,
     seed: u64,
@@ -157,24 +161,8 @@ fn counted<'a, T>(
     all
 }
 
-/// A [`Summary`] as `--json` prints it.
-#[derive(Serialize)]
-struct Means<'a> {
-    variant: &'a str,
-    runs: usize,
-    goodput_bps: Interval,
-    share_of_undisturbed: Interval,
-    retransmits: Interval,
-    dsacks: Interval,
-    reordering_events: Interval,
-    fast_retransmits: Interval,
-    false_fast_retransmits: Interval,
-    timeouts: Interval,
-    dupthresh_mean: Option<Interval>,
-}
-
 /// A mean and the half-width of its 95 % confidence interval.
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Interval {
     mean: f64,
     ci95: f64,
@@ -186,21 +174,22 @@ impl From<Estimate> for Interval {
     }
 }
 
-impl<'a> Means<'a> {
-    fn of(summary: &Summary<'a>) -> Self {
-        Self {
-            variant: summary.variant,
-            runs: summary.runs,
-            goodput_bps: summary.goodput_bps.into(),
-            share_of_undisturbed: summary.share.into(),
-            retransmits: summary.retransmits.into(),
-            dsacks: summary.dsacks.into(),
-            reordering_events: summary.reordering_events.into(),
-            fast_retransmits: summary.fast_retransmits.into(),
-            false_fast_retransmits: summary.false_fast_retransmits.into(),
-            timeouts: summary.timeouts.into(),
-            dupthresh_mean: summary.dupthresh.map(Interval::from),
+/// A [`Summary`] as `--json` prints it.
+struct Means<'a>(Summary<'a>);
+
+impl Serialize for Means<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(summary) = self;
+        let interval = |estimate: Estimate| Interval::from(estimate);
+        let mut means = serializer.serialize_map(None)?;
+        means.serialize_entry("variant", summary.variant)?;
+        means.serialize_entry("runs", &summary.runs)?;
+        means.serialize_entry(GOODPUT.name, &interval(summary.goodput_bps))?;
+        means.serialize_entry("share_of_undisturbed", &interval(summary.share))?;
+        for metric in &MEANS {
+            means.serialize_entry(metric.name, &summary.estimate(metric).map(interval))?;
         }
+        means.end()
     }
 }
 
@@ -233,9 +222,9 @@ mod tests {
         for variant in &mut comparison.variants {
             variant.name = format!("{}-with-a-long-flavour", variant.name);
             for row in &mut variant.rows {
-                row.goodput_bps *= 3000.0;
-                row.fast_retransmits *= 1000;
-                row.false_fast_retransmits *= 1000;
+                row.flow.goodput_bps *= 3000.0;
+                row.flow.fast_retransmits *= 1000;
+                row.flow.false_fast_retransmits *= 1000;
             }
         }
         let table = render(&comparison, 80, false);

@@ -88,7 +88,7 @@ impl Point {
         let variant = Variant::named(self.variant()).expect("is in the table");
         let rate = |seed| {
             let (row, ()) = run(&scenario, &variant, seed, ()).expect("a loaded scenario runs");
-            row.delivered_segments as f64 / row.duration_s
+            row.flow.delivered_segments as f64 / row.flow.duration_s
         };
         // Without random numbers the seed changes nothing.
         let seeds = if self.delayed + self.loss == 0.0 { 1 } else { SEEDS };

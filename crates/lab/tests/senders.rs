@@ -4,7 +4,6 @@
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
 use unruffled_lab::run::run;
-use unruffled_tcp::variant::{Acks, Conduct};
 use unruffled_tcp::{ROWS, Variant};
 
 /// Mean goodput over three seeds, in bits per second, of each of the senders.
@@ -14,7 +13,7 @@ fn goodputs(overrides: &[&str], names: &[&str]) -> Vec<f64> {
     let goodput = |name: &&str| {
         let variant = Variant::named(name).expect("is in the table");
         let seeds = 1..=3;
-        seeds.map(|seed| run(&scenario, &variant, seed, ()).expect("runs").0.goodput_bps).sum()
+        seeds.map(|seed| run(&scenario, &variant, seed, ()).expect("runs").0.flow.goodput_bps).sum()
     };
     names.par_iter().map(goodput).map(|sum: f64| sum / 3.0).collect()
 }
@@ -25,7 +24,7 @@ fn where_packets_are_shuffled_each_beats_the_standard() {
     let apart = ["sack", "quic"];
     let names: Vec<&str> = ROWS
         .iter()
-        .filter(|r| r.acks == Acks::Sack || r.conduct != Conduct::Parts)
+        .filter(|r| r.takes_sack() || !r.is_composed())
         .map(|r| r.name)
         .filter(|name| !apart.contains(name))
         .collect();
@@ -40,7 +39,7 @@ fn where_packets_are_shuffled_each_beats_the_standard() {
 #[test]
 fn where_packets_are_lost_each_is_within_five_percent_of_the_standard() {
     // TCP-PR is apart, with its own response to losses: docs/senders.md has its figures.
-    let with_sack = ROWS.iter().filter(|r| r.acks == Acks::Sack && r.conduct == Conduct::Parts);
+    let with_sack = ROWS.iter().filter(|r| r.takes_sack() && r.is_composed());
     let names: Vec<&str> = with_sack.map(|r| r.name).collect();
     assert!(names.len() > 15, "senders are missing: {names:?}");
     let path = ["delayed.fraction=0%", "link.bottleneck.loss.fraction=0.5%"];

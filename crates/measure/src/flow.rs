@@ -7,7 +7,8 @@ use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
 use crate::{End, FlowRecord};
 
-/// What is counted of one source, from the end of the warm-up on.
+/// What is counted of one source, from the end of the warm-up on. Use it where there is one source
+/// and no simulation; a [`Meter`](crate::Meter) has one for each source of a run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowMeter {
     from: Instant,
@@ -79,11 +80,11 @@ impl FlowMeter {
                 }
             }
             (End::Sender, Event::Reordered { .. }) => counts.reordering_events += 1,
-            (End::Sender, Event::Needless { .. }) => counts.dsacks += 1,
+            (End::Sender, Event::SpuriousRetransmission { .. }) => counts.dsacks += 1,
             (End::Sender, Event::FastRetransmit) => counts.fast_retransmits += 1,
             (End::Sender, Event::Timeout) => counts.timeouts += 1,
             (End::Sender, Event::LossProbe) => counts.loss_probes += 1,
-            (End::Sender, Event::FalseReduction { cause }) => match cause {
+            (End::Sender, Event::SpuriousReduction { cause }) => match cause {
                 Cause::Timeout => counts.false_timeouts += 1,
                 _ => counts.false_fast_retransmits += 1,
             },

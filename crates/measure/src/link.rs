@@ -6,7 +6,8 @@ use unruffled_units::{Duration, Instant, Rate};
 use crate::curves::Curve;
 use crate::{Crossing, LinkId, LinkRecord, Monitor, Plan, Quantity, Series, share};
 
-/// Counts each direction of each link that the plan names.
+/// Counts each direction of each link that the plan names: a monitor to put beside a
+/// [`Meter`](crate::Meter), as a pair.
 #[derive(Clone, Debug)]
 pub struct LinkMeters {
     links: Vec<LinkMeter>,

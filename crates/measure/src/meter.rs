@@ -7,7 +7,7 @@ use unruffled_units::{Duration, Instant, Rate};
 use crate::curves::Curves;
 use crate::{End, FlowId, FlowMeter, FlowRecord, Monitor, Passage, Quantity, Series};
 
-/// A source of traffic, as it appears in the record.
+/// A source of traffic, as it appears in the record; one for each in [`Plan::sources`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// The name of its `[[traffic]]`.
@@ -22,7 +22,8 @@ pub struct Source {
     pub start: Instant,
 }
 
-/// What a run is to be measured of.
+/// What a run is to be measured of; tells a [`Meter`] and [`LinkMeters`](crate::LinkMeters) what to
+/// count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Nothing before the first instant is measured, nor after the second.
@@ -39,7 +40,27 @@ pub struct Plan {
     pub deliveries: bool,
 }
 
-/// Counts each source's flows.
+/// Counts each source's flows: the monitor of a run whose [`FlowRecord`]s are wanted.
+///
+/// ```
+/// use unruffled_measure::{FlowId, Meter, Monitor, Passage, Plan, Source};
+/// use unruffled_units::Instant;
+///
+/// let (start, end) = (Instant::ZERO, Instant::from_millis(1_000));
+/// let source = Source {
+///     group: "voice".to_owned(),
+///     number: 1,
+///     sender: "udp".to_owned(),
+///     mss: 200,
+///     start,
+/// };
+/// let plan = Plan { measured: (start, end), sources: vec![source], ..Plan::default() };
+/// let mut meter = Meter::new(plan);
+/// meter.opened(FlowId(0), 0, start);
+/// meter.datagram(FlowId(0), Passage::Out, start, 200);
+/// let (records, _) = meter.records(end);
+/// assert_eq!(records[0].sent_segments, 1);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Meter {
     plan: Plan,

@@ -5,15 +5,15 @@ use unruffled_tcp::{Event, Segment};
 use unruffled_units::Instant;
 
 /// A flow that is there now. A number is used again once its flow has ended:
-/// [`Monitor::opened`] tells of each new one.
+/// [`Monitor::opened`] tells of each new one, so keep what is counted by source, not by flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowId(pub u32);
 
-/// One direction of a link, by the order of their adding.
+/// One direction of a link, by the order of their adding; names links in routes and to monitors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkId(pub u32);
 
-/// The two ends of a flow.
+/// The two ends of a flow: says in a [`Monitor`] where something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The one that has data to send.
@@ -37,7 +37,7 @@ impl End {
     }
 }
 
-/// Which way a segment passes an end.
+/// Which way a segment passes an end: says in [`Monitor::segment`] whether it was sent or came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It leaves this end.
@@ -46,7 +46,7 @@ pub enum Passage {
     In,
 }
 
-/// A packet that was offered to a link.
+/// A packet that was offered to a link, as [`Monitor::crossed`] is told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing<'a> {
     /// Whose packet it is.
@@ -62,7 +62,26 @@ pub struct Crossing<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// Counts, draws or prints; every method does nothing unless it is written.
+/// Is told what happens in a run: implement it to count, draw or print. Every method does nothing
+/// unless it is written; `()` ignores all, a pair tells both of its halves.
+///
+/// ```
+/// use unruffled_measure::{FlowId, Monitor};
+/// use unruffled_path::DropCause;
+/// use unruffled_tcp::Segment;
+/// use unruffled_units::Instant;
+///
+/// /// Counts drops.
+/// #[derive(Default)]
+/// struct Drops(u64);
+///
+/// impl Monitor for Drops {
+///     fn dropped(&mut self, _: FlowId, _: Instant, _: DropCause, _: &Segment) {
+///         self.0 += 1;
+///     }
+/// }
+/// # assert_eq!(Drops::default().0, 0);
+/// ```
 pub trait Monitor {
     /// A new flow has the number `flow`; `source` is whose it is, as given by whoever added it.
     fn opened(&mut self, _flow: FlowId, _source: u32, _now: Instant) {}

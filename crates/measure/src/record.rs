@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One run: one scenario, one variant, one seed. Field names are stable: results are kept by them.
+/// One run: one scenario, one variant, one seed; what stores keep and claims are judged by. Field
+/// names are stable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// One for each source of traffic, in the order of the scenario.
@@ -15,6 +16,15 @@ pub struct RunRecord {
 
 /// What was counted of one source of traffic over the measured time. A source that opens one
 /// connection after the other (web) has one record for all of them.
+///
+/// [`sum`](Self::sum) adds up those of a group:
+///
+/// ```
+/// use unruffled_measure::FlowRecord;
+///
+/// let flow = |timeouts| FlowRecord { timeouts, ..FlowRecord::default() };
+/// assert_eq!(FlowRecord::sum(&[&flow(2), &flow(3)]).timeouts, 5);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
     /// The name of its `[[traffic]]`.
@@ -76,7 +86,8 @@ pub struct FlowRecord {
     pub resent_delivery_mean_s: Option<f64>,
 }
 
-/// What was counted of one direction of a link over the measured time.
+/// What was counted of one direction of a link over the measured time; [`RunRecord::link`] finds it
+/// by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Its name, with `-reverse` behind it for the direction of acknowledgements.
@@ -97,7 +108,7 @@ pub struct LinkRecord {
     pub queue_mean: f64,
 }
 
-/// What a time series shows.
+/// What a time series shows; scenarios ask for it by [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
@@ -134,7 +145,8 @@ impl Quantity {
     }
 }
 
-/// A quantity over time.
+/// A quantity over time, of the run's first measured instant to its last; [`RunRecord::series`] has
+/// those that the scenario asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The link's name, or the traffic's name with the number of the source: `bulk-3`.

@@ -6,30 +6,31 @@ use unruffled_units::{Duration, Instant};
 
 use crate::{End, FlowId, Monitor};
 
-/// What a data segment was when the sender sent it, and what it turned out to be.
+/// What a data segment was when the sender sent it, and what it turned out to be; decides how the
+/// time–sequence plot marks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendKind {
     /// First transmission.
     New,
-    /// Retransmission that was needed, or was never shown to be needless.
+    /// Retransmission that was needed, or was never shown to be spurious.
     Retransmit,
-    /// Retransmission that a DSACK showed to be needless.
-    FalseRetransmit,
+    /// Retransmission that a DSACK showed to be spurious.
+    SpuriousRetransmit,
 }
 
-/// One data segment leaving the sender.
+/// One data segment leaving the sender: a point of the time–sequence plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// Seconds since the start of the run.
     pub time_s: f64,
     /// Segment number: stream offset over segment size.
     pub segment: f64,
-    /// First transmission, retransmission, or a needless one.
+    /// First transmission, retransmission, or a spurious one.
     pub kind: SendKind,
 }
 
-/// The time series of one run, for the plots. Times are in seconds since the start of the run.
+/// The time series of one run, for the plots; [`Recorder::into_trace`] gives it. Times are in seconds since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// `(time, cwnd in segments)`, thinned to what a plot can show.
@@ -57,7 +58,8 @@ const SENT: usize = 5_000;
 /// Bins of the histogram of reordering lengths.
 const LENGTHS: usize = 257;
 
-/// A monitor that fills a [`Trace`] of one source.
+/// A monitor that fills a [`Trace`] of one source; put it beside a [`Meter`](crate::Meter) where plots
+/// are wanted.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: Trace,
@@ -140,12 +142,12 @@ impl Monitor for Recorder {
                 let kind = if cause.is_some() { SendKind::Retransmit } else { SendKind::New };
                 self.trace.sent.push(Sent { time_s, segment: offset as f64 / self.mss, kind });
             }
-            Event::Needless { offset, .. } => {
+            Event::SpuriousRetransmission { offset, .. } => {
                 // The copy that the DSACK reports is the last one sent before it.
                 let segment = offset as f64 / self.mss;
                 let same = |s: &&mut Sent| s.segment == segment && s.kind == SendKind::Retransmit;
                 if let Some(sent) = self.trace.sent.iter_mut().rev().find(same) {
-                    sent.kind = SendKind::FalseRetransmit;
+                    sent.kind = SendKind::SpuriousRetransmit;
                 }
             }
             Event::Reordered { length, .. } => {

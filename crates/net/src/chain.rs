@@ -15,14 +15,14 @@ use unruffled_units::Instant;
 
 /// A link of the path, and the seed of all that is random on it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hop {
+pub struct SeededLink {
     /// The link; both directions have the same rate, delay and queue.
     pub link: LinkConfig,
     /// Its seed; the two directions draw from different streams of it.
     pub seed: u64,
 }
 
-impl From<(&LinkConfig, u64)> for Hop {
+impl From<(&LinkConfig, u64)> for SeededLink {
     fn from((link, seed): (&LinkConfig, u64)) -> Self {
         Self { link: link.clone(), seed }
     }
@@ -79,7 +79,7 @@ struct Waiting<P> {
 #[derive(Clone, Copy, Debug)]
 enum Next {
     /// It comes to this hop; the number of hops stands for the far end.
-    Hop(usize),
+    SeededLink(usize),
     /// This hop damaged it, and may send it again.
     Again(usize, Ticket),
 }
@@ -98,8 +98,8 @@ impl<P: Clone> Chain<P> {
     ///
     /// # Errors
     /// A link's configuration that makes no sense.
-    pub fn new(hops: &[Hop], direction: Direction) -> Result<Self, ConfigError> {
-        let link = |hop: &Hop| {
+    pub fn new(hops: &[SeededLink], direction: Direction) -> Result<Self, ConfigError> {
+        let link = |hop: &SeededLink| {
             let shuffles = !hop.link.impairments.is_empty();
             Link::new(&hop.link, direction, hop.seed).map(|link| ChainedLink { link, shuffles })
         };
@@ -138,7 +138,7 @@ impl<P: Clone> Chain<P> {
                     }
                     continue;
                 }
-                Next::Hop(next) => next,
+                Next::SeededLink(next) => next,
             };
             if next == self.hops.len() {
                 let Crossing { number, packet, .. } = first.packet;
@@ -166,7 +166,7 @@ impl<P: Clone> Chain<P> {
             }
             next += 1;
         }
-        self.wait(packet, Next::Hop(next), at);
+        self.wait(packet, Next::SeededLink(next), at);
     }
 
     /// What became of the packet at `hop`.
@@ -180,7 +180,7 @@ impl<P: Clone> Chain<P> {
             Verdict::Deliver(arrival) => arrival,
         };
         self.counts.delayed += u64::from(outcome.detoured);
-        let next = Next::Hop(hop + 1);
+        let next = Next::SeededLink(hop + 1);
         if outcome.duplicate {
             self.counts.duplicated += 1;
             self.wait(packet.clone(), next, arrival);
@@ -227,9 +227,12 @@ mod tests {
     }
 
     /// 1 ms for every 1000 octets, then 10 ms.
-    fn hop(impairments: Vec<Impairment>) -> Hop {
+    fn hop(impairments: Vec<Impairment>) -> SeededLink {
         let (rate, delay) = (Rate::from_bps(8e6), Duration::from_millis(10));
-        Hop { link: LinkConfig { rate, delay, queue: Some(3), red: None, impairments }, seed: 1 }
+        SeededLink {
+            link: LinkConfig { rate, delay, queue: Some(3), red: None, impairments },
+            seed: 1,
+        }
     }
 
     fn every_second_late() -> Impairment {
@@ -277,7 +280,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_cross_the_links_backwards_and_are_spared_what_befalls_data() {
-        let slow = Hop {
+        let slow = SeededLink {
             link: LinkConfig { rate: Rate::from_bps(8e5), ..hop(vec![]).link },
             ..hop(vec![])
         };

@@ -9,7 +9,7 @@ use unruffled_path::Direction;
 
 use crate::lane::{Lane, LaneReport};
 use crate::pair::Device;
-use crate::{Chain, Error, Hop, Lateness, Tap};
+use crate::{Chain, Error, Lateness, SeededLink, Tap};
 
 /// Carries packets between two ends until it is stopped or dropped.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Emulator {
     pub(crate) fn start(
         left: &Arc<Device>,
         right: &Arc<Device>,
-        hops: &[Hop],
+        hops: &[SeededLink],
         tap: Option<&Tap>,
     ) -> Result<Self, Error> {
         let stop = Arc::new(AtomicBool::new(false));

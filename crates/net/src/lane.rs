@@ -142,7 +142,7 @@ impl Lane {
                 }
                 Err(error) => {
                     if error.kind() != ErrorKind::WouldBlock {
-                        // Somebody removed the device: poll no longer waits for it.
+                        // The device has been removed: poll no longer waits for it.
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }
                     return read;
@@ -157,7 +157,7 @@ impl Lane {
         if let Some((tap, direction)) = &self.tap
             && *direction == way
         {
-            // Nobody looks any more.
+            // The reader is gone.
             let _ = tap.send(Passed { at, direction: way, packet: packet.into() });
         }
     }

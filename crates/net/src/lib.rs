@@ -26,7 +26,7 @@ mod statistics;
 mod tap;
 
 pub use application::Application;
-pub use chain::{Chain, Counts, Hop};
+pub use chain::{Chain, Counts, SeededLink};
 pub use emulator::{Emulator, Report};
 pub use error::Error;
 pub use lane::LaneReport;

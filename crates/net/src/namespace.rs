@@ -171,7 +171,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Nobody else may reap it, so the id is still its own.
+        // Only this process may reap it, so the id is still its own.
         let _ = self.keeper.kill();
         // It cannot be reaped before everything else that ran in the namespace was; if the caller
         // has yet to do that, waiting would be for ever.

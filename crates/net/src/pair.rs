@@ -1,4 +1,4 @@
-//! Two namespaces that can only talk to each other, over a path that somebody has to emulate.
+//! Two namespaces that can only talk to each other, over a path that is emulated between them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::has_ipv6;
-use crate::{Emulator, Error, Hop, Namespace, Tap};
+use crate::{Emulator, Error, Namespace, SeededLink, Tap};
 
 /// The device in either namespace.
 const DEVICE: &str = "path0";
@@ -16,7 +16,7 @@ const DEVICE: &str = "path0";
 /// the emulator may be busy with others, since only the emulated queue is to drop any.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// The least MTU with which a device has IPv6.
+/// The minimum MTU with which a device has IPv6.
 const IPV6_MIN_MTU: u16 = 1280;
 
 /// One end of the path.
@@ -66,7 +66,7 @@ impl Pair {
     ///
     /// # Errors
     /// A link's configuration that makes no sense, or no threads are to be had.
-    pub fn emulate(&self, hops: &[Hop], tap: Option<&Tap>) -> Result<Emulator, Error> {
+    pub fn emulate(&self, hops: &[SeededLink], tap: Option<&Tap>) -> Result<Emulator, Error> {
         Emulator::start(&self.left.device, &self.right.device, hops, tap)
     }
 

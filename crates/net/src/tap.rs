@@ -1,4 +1,4 @@
-//! Somebody who is shown what crosses the path.
+//! Copies of the packets that cross the path, for whoever records them.
 
 use std::sync::mpsc::Sender;
 
@@ -16,5 +16,5 @@ pub struct Passed {
     pub packet: Box<[u8]>,
 }
 
-/// Where copies go. The emulator does not wait for whoever reads them, nor stop if nobody does.
+/// Where copies go. The emulator waits for no reader, and goes on without one.
 pub type Tap = Sender<Passed>;

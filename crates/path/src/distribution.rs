@@ -10,6 +10,21 @@ use unruffled_units::Duration;
 use crate::ConfigError;
 
 /// How a random span of time is distributed; draws below zero count as zero.
+///
+/// Use it for extra delays and pauses; [`sampler`](Self::sampler) prepares it for drawing.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use rand_xoshiro::Xoshiro256PlusPlus;
+/// use unruffled_path::Distribution;
+/// use unruffled_units::Duration;
+///
+/// let ms = Duration::from_millis;
+/// let sampler = Distribution::Uniform { low: ms(10), high: ms(20) }.sampler()?;
+/// let span = sampler.draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
+/// assert!((ms(10)..=ms(20)).contains(&span));
+/// # Ok::<(), unruffled_path::ConfigError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Always the same.
@@ -48,7 +63,8 @@ pub enum Distribution {
     },
 }
 
-/// A [`Distribution`] prepared for cheap drawing.
+/// A [`Distribution`] prepared for cheap drawing: make it once with
+/// [`Distribution::sampler`], then [`draw`](Self::draw) as often as needed.
 #[derive(Clone, Debug)]
 pub struct Sampler(Prepared);
 

@@ -5,6 +5,17 @@ use core::fmt;
 use thiserror::Error;
 
 /// A configuration value out of its range; prints as one line that names the field.
+///
+/// What reads configurations from files can name its own key with [`field`](Self::field) and
+/// [`expected`](Self::expected).
+///
+/// ```
+/// use unruffled_path::Red;
+///
+/// let error = Red { max_p: 2.0, ..Red::default() }.check().unwrap_err();
+/// assert_eq!(error.field(), "max_p");
+/// assert_eq!(error.to_string(), "max_p must be greater than 0 and at most 1, not 2");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field} must be {expected}, not {found}")]
 pub struct ConfigError {

@@ -1,5 +1,7 @@
-//! What may befall packets after the bottleneck: delay, loss, another path, duplication, damage.
+//! Impairments: what may happen to packets after the bottleneck, such as delay, loss, another path,
+//! duplication or damage.
 
+mod effect;
 mod stage;
 
 use std::sync::Arc;
@@ -9,9 +11,24 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use stage::{Crossing, Fate, Stage};
 
 use crate::{ConfigError, Direction, Distribution};
-use stage::Effect;
+use effect::Effect;
 
-/// Something that befalls packets on their way. Fractions are from 0 to 1.
+/// Something that happens to packets on their way. Fractions are from 0 to 1.
+///
+/// A [`LinkConfig`](crate::LinkConfig) has a list of them; each draws from random numbers of its own.
+///
+/// ```
+/// use unruffled_path::{Applies, Distribution, Impairment};
+/// use unruffled_units::Duration;
+///
+/// let ms = Duration::from_millis;
+/// let delay = Distribution::Normal { mean: ms(25), deviation: ms(8) };
+/// let late = Impairment::Delay { fraction: 0.1, delay, applies: Applies::Data };
+/// assert!(late.check().is_ok());
+/// let wrong = Impairment::Loss { fraction: 1.5, applies: Applies::Both };
+/// let error = wrong.check().unwrap_err();
+/// assert_eq!(error.to_string(), "fraction must be between 0 and 1, not 1.5");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Impairment {
     /// A share of the packets takes extra time after the link; the others pass them.
@@ -108,7 +125,7 @@ pub enum Impairment {
     },
 }
 
-/// When something happens again and again.
+/// When a blackout begins, again and again; see [`Impairment::Blackout`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Times {
     /// At these instants.
@@ -117,7 +134,10 @@ pub enum Times {
     Every(Duration),
 }
 
-/// Which packets an impairment touches.
+/// Which packets an impairment touches, by the direction in which they travel within their flow.
+///
+/// `Data` stands for the packets of the sender and `Acks` for those of the receiver, whichever way a
+/// link is crossed; use `Both` where the medium does not care.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Applies {
     /// Those that travel forward in their flow.

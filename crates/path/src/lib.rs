@@ -1,4 +1,4 @@
-//! What packets cross: a rate, a queue, a propagation delay, and whatever else befalls them.
+//! What packets cross: a rate, a queue, a propagation delay and impairments.
 //!
 //! A packet's size and the time go into a [`Link`], and an [`Outcome`] comes out: dropped, or
 //! delivered at some instant. There is no clock, no I/O and no knowledge of TCP here, so the same
@@ -11,13 +11,13 @@
 //! 2. the transmitter sends it once the packets before it have left, at the link's rate;
 //! 3. if the link repairs its errors, the transmission may be damaged: then the packet goes back to
 //!    2 some time later, and to the head of the queue, while those behind it go on;
-//! 4. every other impairment says what befalls it: loss, be it of single packets, in bursts or in
+//! 4. every other impairment says what happens to it: loss, be it of single packets, in bursts or in
 //!    blackouts; extra delay; duplication;
 //! 5. it arrives after the propagation delay plus all extra delays.
 //!
-//! Extra delay comes after the bottleneck: a packet that takes a longer path holds up nobody.
+//! Extra delay comes after the bottleneck: a packet that takes a longer path does not hold up the others.
 //!
-//! Three instants of a packet count. What befalls it only for a time (`During`) goes by when it comes
+//! Three instants of a packet count. Impairments for a time (`During`) go by when it comes
 //! to the link, or may be sent again; a redrawn delay by when its transmission begins; bursts and
 //! blackouts by when that ends.
 

@@ -12,6 +12,8 @@ use crate::{Applies, ConfigError, DropCause, Impairment, Outcome, Verdict};
 
 /// Which way a packet travels within its own flow. With flows both ways, a link carries packets of
 /// either direction.
+///
+/// It tells data from acknowledgements, which impairments may treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the end that sends data.
@@ -21,6 +23,21 @@ pub enum Direction {
 }
 
 /// What a link is made of. The default lets everything through at once.
+///
+/// Start from the default and name what differs:
+///
+/// ```
+/// use unruffled_path::LinkConfig;
+/// use unruffled_units::{Duration, Rate};
+///
+/// let config = LinkConfig {
+///     rate: Rate::from_bps(10e6),
+///     delay: Duration::from_millis(50),
+///     queue: Some(100),
+///     ..LinkConfig::default()
+/// };
+/// # assert!(config.impairments.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// How fast packets are sent; `None`: infinitely fast.
@@ -32,7 +49,7 @@ pub struct LinkConfig {
     /// Drops packets at random before the queue is full; its `queue` counts those that wait only, as
     /// [`Red`] says.
     pub red: Option<Red>,
-    /// What befalls packets after the bottleneck; the order matters only to the random streams.
+    /// What happens to packets after the bottleneck; the order matters only to the random streams.
     pub impairments: Vec<Impairment>,
 }
 
@@ -40,6 +57,25 @@ pub struct LinkConfig {
 ///
 /// Offer it packets in the order of time, and it says at once what becomes of each; unless it damages
 /// one and sends it again, which it does at [`resume`](Self::resume).
+///
+/// ```
+/// use unruffled_path::{Direction, DropCause, Link, LinkConfig, Verdict};
+/// use unruffled_units::{Duration, Instant, Rate};
+///
+/// // 1 ms for 1000 octets, 10 ms on the way, room for one packet besides that in service.
+/// let config = LinkConfig {
+///     rate: Rate::from_bps(8e6),
+///     delay: Duration::from_millis(10),
+///     queue: Some(2),
+///     ..LinkConfig::default()
+/// };
+/// let mut link = Link::new(&config, Direction::Forward, 1)?;
+/// let mut offer = || link.offer(1000, Direction::Forward, Instant::ZERO).verdict;
+/// assert_eq!(offer(), Verdict::Deliver(Instant::from_millis(11)));
+/// assert_eq!(offer(), Verdict::Deliver(Instant::from_millis(12)));
+/// assert_eq!(offer(), Verdict::Drop(DropCause::Queue));
+/// # Ok::<(), unruffled_path::ConfigError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Link {
     discipline: Discipline,
@@ -118,8 +154,8 @@ impl Link {
         })
     }
 
-    /// The same link, of which nobody asks for the [`backlog`](Self::backlog): it keeps no account of
-    /// what no queue bounds.
+    /// The same link without a [`backlog`](Self::backlog): it keeps no account of what no queue
+    /// bounds. Use it where queues are not measured.
     #[must_use]
     pub fn unwatched(self) -> Self {
         let counted = self.discipline.counts();
@@ -136,7 +172,7 @@ impl Link {
         }
     }
 
-    /// The same for a drop-tail queue of `limit` packets behind which nothing befalls them.
+    /// The same for a drop-tail queue of `limit` packets without impairments behind it.
     #[inline]
     fn offer_plainly(&mut self, bytes: u32, now: Instant, limit: usize) -> Outcome {
         if self.transmitter.is_full(limit, now) {

@@ -4,7 +4,9 @@ use unruffled_units::{Duration, Instant};
 
 use crate::Ticket;
 
-/// What becomes of a packet that was offered to a link.
+/// What becomes of a packet that was offered to a link, as [`Link::offer`](crate::Link::offer) and
+/// [`Link::resume`](crate::Link::resume) tell it. Whoever carries packets needs the verdict and the
+/// duplicate; the rest is for measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether and when it arrives.
@@ -22,7 +24,7 @@ pub struct Outcome {
     pub departed: Instant,
 }
 
-/// Whether and when a packet arrives.
+/// Whether and when a packet arrives; match on it to schedule the arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It never arrives.
@@ -39,7 +41,7 @@ pub enum Verdict {
     },
 }
 
-/// Where a packet was dropped.
+/// Where a packet was dropped. It tells congestion from losses on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// The queue did not admit it, so it took no bandwidth.

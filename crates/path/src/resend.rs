@@ -24,13 +24,16 @@ pub(crate) struct Resend {
     attempts: Option<u32>,
     /// Not yet sent again, in the order in which they become ready: that of their transmissions.
     held: VecDeque<(Ticket, Packet)>,
-    /// What became of those sent again that nobody asked for yet.
+    /// What became of those sent again, until it is asked for.
     resolved: Vec<(Ticket, Outcome)>,
     /// The ticket of the packet held last.
     last: Ticket,
 }
 
 /// Stands for a packet that a link holds; no two that it holds have the same.
+///
+/// It comes with [`Verdict::Held`](crate::Verdict::Held); pass it to
+/// [`Link::resume`](crate::Link::resume) when the time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(u32);
 

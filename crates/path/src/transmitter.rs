@@ -52,8 +52,7 @@ impl Transmitter {
         }
     }
 
-    /// The same, of which nobody asks for the backlog, nor, unless it is `counted`, for the
-    /// occupancy.
+    /// The same without an account of the backlog and, unless it is `counted`, of the occupancy.
     pub(crate) fn unwatched(self, counted: bool) -> Self {
         Self { account: if counted { Account::Lazy } else { Account::None }, ..self }
     }

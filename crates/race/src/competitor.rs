@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use unruffled_kernel::NAME;
 use unruffled_tcp::Variant;
 
 use crate::Error;
 
-/// The congestion controls that are asked for if nobody says which.
+/// The congestion controls that take part by default.
 const USUAL: [&str; 3] = ["cubic", "reno", "bbr"];
 
 /// A sender.
@@ -21,11 +22,13 @@ pub enum Competitor {
 impl Competitor {
     /// The kernel under each of these congestion controls.
     ///
+    /// `unruffled` need not be there yet: it is loaded for the race.
+    ///
     /// # Errors
     /// The kernel lacks one.
     pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
         let available = available();
-        let known = |name: &&String| available.iter().any(|a| a == *name);
+        let known = |name: &&String| *name == NAME || available.iter().any(|a| a == *name);
         if let Some(missing) = names.iter().find(|name| !known(name)) {
             let available = available.join(", ");
             return Err(Error::NoCongestionControl { name: missing.clone(), available });
@@ -46,6 +49,11 @@ impl Competitor {
             Self::Kernel(control) => format!("kernel-{control}"),
             Self::Ours(variant) => variant.name().to_owned(),
         }
+    }
+
+    /// Whether it is the congestion control of `unruffled attach`.
+    pub fn is_loaded(&self) -> bool {
+        matches!(self, Self::Kernel(control) if control == NAME)
     }
 
     /// One line on what it is.

@@ -3,44 +3,21 @@
 use std::io::Write;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
 
 use unruffled_lab::Scenario;
 use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::record::{Comparison, Medium, Row, Trace, VariantRuns};
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
-use unruffled_net::{Hop, Lateness, Pair, Report, TOLERABLE};
+use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
 use unruffled_units as units;
 
 use crate::competitor::release;
-use crate::entrant::Entrant;
+use crate::entrant::{Entrant, Task};
 use crate::guest::mtu;
+use crate::length::Length;
 use crate::payload::Payload;
 use crate::{Competitor, Error, Recording};
-
-/// How much is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// What can be sent in this time, the handshake included.
-    Time(Duration),
-    /// So many octets; their time is measured, the handshake included.
-    Bytes(u64),
-}
-
-impl Length {
-    /// How long it takes, or would take over an ideal path.
-    pub(crate) fn expected(self, scenario: &Scenario) -> units::Duration {
-        match self {
-            Self::Time(time) => units::Duration::from_nanos(time.as_nanos() as u64),
-            Self::Bytes(octets) => {
-                let rates = scenario.hops.iter().filter_map(|hop| hop.link.rate);
-                let slowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
-                units::Duration::from_secs_f64(octets as f64 * 8.0 / slowest)
-            }
-        }
-    }
-}
 
 /// What is sent, by whom, over which path.
 #[derive(Clone, Debug)]
@@ -90,6 +67,10 @@ impl Course<'_> {
         mut recording: Option<&mut Recording<W>>,
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
+        let needed = self.competitors.iter().any(Competitor::is_loaded);
+        let _registered = (needed && !unruffled_kernel::is_registered())
+            .then(unruffled_kernel::Registered::new)
+            .transpose()?;
         let undisturbed = Scenario {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()
@@ -146,11 +127,12 @@ impl Course<'_> {
         recording: Option<(&mut Recording<W>, String)>,
     ) -> Result<(Vec<Ran>, Report), Error> {
         let pair = Pair::new(mtu(self.scenario))?;
-        let hops: Vec<Hop> = self.scenario.links(seed).map(Hop::from).collect();
+        let hops: Vec<SeededLink> = self.scenario.links(seed).map(SeededLink::from).collect();
+        let task = Task { scenario: self.scenario, length: self.length, reverse: self.reverse };
         let entrants = who
             .iter()
             .zip(0..)
-            .map(|(&i, n)| Entrant::new(self, &self.competitors[i], &pair, n))
+            .map(|(&i, n)| Entrant::new(task, &self.competitors[i], &pair, n))
             .collect::<Result<Vec<_>, _>>()?;
         thread::scope(|scope| {
             let (tap, packets) = channel();
@@ -194,7 +176,7 @@ impl Course<'_> {
         let receiver = if self.reverse { "our stack".to_owned() } else { kernel };
         facts.push(fact("receiver", receiver));
         facts.push(fact("initial window of ours", self.scenario.sender.initial_window.to_string()));
-        facts.push(fact("least RTO of ours", self.scenario.sender.min_rto.to_string()));
+        facts.push(fact("minimum RTO of ours", self.scenario.sender.min_rto.to_string()));
         let what = match self.length {
             Length::Time(time) => format!("as much as goes in {} s", time.as_secs_f64()),
             Length::Bytes(octets) => format!("{octets} B"),
@@ -235,7 +217,7 @@ fn timeliness(lateness: &Lateness) -> String {
 
 /// How those who ran at once shared what was delivered.
 fn shares(runs: &[VariantRuns]) -> Option<String> {
-    let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.goodput_bps)).mean;
+    let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.flow.goodput_bps)).mean;
     let all: f64 = runs.iter().map(mean).sum();
     let share = |v: &VariantRuns| format!("{} {:.1} %", v.name, 100.0 * mean(v) / all);
     let shares = runs.iter().map(share).collect::<Vec<_>>().join(", ");

@@ -8,14 +8,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
+use unruffled_lab::Scenario;
 use unruffled_net::{Namespace, Pair, Statistics};
 use unruffled_tcp::Variant;
 use unruffled_wire::driver::Driver;
 use unruffled_wire::stream;
 
-use crate::course::{Course, Length};
 use crate::guest::Role;
-use crate::outcome::{Account, Outcome, Watch};
+use crate::length::Length;
+use crate::outcome::{Account, Transferred, Watch};
 use crate::transfer::{PATIENCE, Received, receive, send};
 use crate::{Competitor, Error, guest};
 
@@ -25,9 +26,20 @@ const PORT: u16 = 5001;
 /// How long a connection may take to come about.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// Its transfer is about to begin.
+/// What every entrant of a heat is to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    /// The path, and settings of our senders.
+    pub(crate) scenario: &'a Scenario,
+    /// How much is sent.
+    pub(crate) length: Length,
+    /// Our stack receives, in place of a kernel.
+    pub(crate) reverse: bool,
+}
+
+/// A competitor whose transfer is about to begin.
 pub(crate) struct Entrant<'a> {
-    course: &'a Course<'a>,
+    task: Task<'a>,
     competitor: &'a Competitor,
     sender: Sender<'a>,
     receiver: Receiver,
@@ -67,18 +79,22 @@ impl<'a> Entrant<'a> {
     /// The `n`th of those who run at once. The kernel counts network by network, so a second kernel
     /// gets a network of its own.
     pub(crate) fn new(
-        course: &'a Course<'a>,
+        task: Task<'a>,
         competitor: &'a Competitor,
         pair: &'a Pair,
         n: u8,
     ) -> Result<Self, Error> {
-        let scenario = course.scenario;
+        let scenario = task.scenario;
         let sender = match competitor {
             Competitor::Kernel(control) => {
                 let guest = (n > 0)
                     .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
                     .transpose()?;
                 let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                if competitor.is_loaded() {
+                    // As `attach --default` does in a network.
+                    network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
+                }
                 Sender::Kernel { network, control }
             }
             Competitor::Ours(variant) => {
@@ -86,7 +102,7 @@ impl<'a> Entrant<'a> {
             }
         };
         let port = PORT + u16::from(n);
-        let (receiver, to) = if course.reverse {
+        let (receiver, to) = if task.reverse {
             let sack = Variant::named("sack").expect("the table has it");
             let (driver, own) = guest::stack(&pair.right, n, scenario, &sack, Role::Receiver)?;
             let to = SocketAddr::new(IpAddr::V4(own), port);
@@ -101,12 +117,12 @@ impl<'a> Entrant<'a> {
                 .run(|| TcpListener::bind(to).map_err(Error::system("a listener of the kernel")))?;
             (Receiver::Kernel(listener), to)
         };
-        Ok(Self { course, competitor, sender, receiver, to })
+        Ok(Self { task, competitor, sender, receiver, to })
     }
 
     /// The transfer. It fails if no connection comes about, or if one breaks.
-    pub(crate) fn run(self, seed: u64) -> io::Result<Outcome> {
-        let Course { scenario, length, .. } = *self.course;
+    pub(crate) fn run(self, seed: u64) -> io::Result<Transferred> {
+        let Task { scenario, length, .. } = self.task;
         let start = Instant::now();
         let (received, account) = match &self.sender {
             Sender::Kernel { network, control } => {
@@ -144,7 +160,7 @@ impl<'a> Entrant<'a> {
             Length::Bytes(_) => received.last,
         };
         let seconds = seconds.as_secs_f64();
-        Ok(Outcome { received, account, name: self.competitor.name(), seed, seconds })
+        Ok(Transferred { received, account, name: self.competitor.name(), seed, seconds })
     }
 
     /// Sends from `stream` to the receiver until that has enough.
@@ -154,7 +170,7 @@ impl<'a> Entrant<'a> {
         seed: u64,
         start: Instant,
     ) -> io::Result<Received> {
-        let (length, stop) = (self.course.length, AtomicBool::new(false));
+        let (length, stop) = (self.task.length, AtomicBool::new(false));
         thread::scope(|scope| {
             let sender = scope.spawn(|| send(stream, seed, length, &stop));
             let received = self.receive(start);
@@ -173,7 +189,7 @@ impl<'a> Entrant<'a> {
     }
 
     fn receive(&self, start: Instant) -> io::Result<Received> {
-        let length = self.course.length;
+        let length = self.task.length;
         match &self.receiver {
             Receiver::Kernel(listener) => {
                 let (stream, _) = listener.accept()?;

@@ -6,6 +6,9 @@ pub enum Error {
     /// No emulated path is to be had.
     #[error(transparent)]
     Net(#[from] unruffled_net::Error),
+    /// The congestion control that is loaded for a race.
+    #[error("--kernel unruffled: {0}")]
+    Kernel(#[from] unruffled_kernel::Error),
     /// The kernel has no such congestion control.
     #[error("--kernel {name}: not in this kernel: expected names among {available}")]
     NoCongestionControl {

@@ -22,13 +22,15 @@ mod entrant;
 mod error;
 mod field;
 mod guest;
+mod length;
 mod outcome;
 mod payload;
 mod recording;
 mod transfer;
 
 pub use competitor::Competitor;
-pub use course::{Course, Finished, Length};
+pub use course::{Course, Finished};
 pub use error::Error;
 pub use field::field;
+pub use length::Length;
 pub use recording::Recording;

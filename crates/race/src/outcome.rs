@@ -47,7 +47,7 @@ pub(crate) enum Account {
 
 /// A transfer that took place.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Transferred {
     pub(crate) received: Received,
     pub(crate) account: Account,
     /// What the row is of.
@@ -57,7 +57,7 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
 }
 
-impl Outcome {
+impl Transferred {
     /// The row and the trace; what the path did to packets is not in them yet.
     pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
         let Self { received, account, name, seed, seconds } = self;
@@ -66,12 +66,11 @@ impl Outcome {
             let delivered = Event::Delivered { len: received.octets };
             meter.event(End::Receiver, end, &delivered);
             let record = meter.record(end, Instant::ZERO, scenario.sender.mss);
-            Row::of(&scenario.name, &name, seed, &record)
+            Row::of(&scenario.name, &name, seed, record)
         };
         let (row, mut trace) = match account {
             Account::Kernel(statistics) => {
                 let mut row = finish(&mut FlowMeter::default());
-                row.cwnd_mean = None;
                 counters::fill(&mut row, &statistics);
                 (row, Trace::default())
             }

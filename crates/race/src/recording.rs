@@ -35,7 +35,7 @@ impl<W: Write> Recording<W> {
         Ok(Self { writer: PcapNgWriter::new(output)?, interfaces: 0, failed: None })
     }
 
-    /// Writes all packets of a heat, until nobody sends any more.
+    /// Writes all packets of a heat, until the senders are gone.
     pub(crate) fn heat(&mut self, name: &str, packets: &Receiver<Passed>) {
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Result, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::course::Length;
+use crate::length::Length;
 use crate::payload::{Digest, Payload};
 
 /// How long a read or write may wait before the end looks around.

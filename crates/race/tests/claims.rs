@@ -1,4 +1,4 @@
-//! What races must show, against this machine's kernel: `make claims`, as root, some seven minutes on
+//! What races must show, against this machine's kernel: `make claims`, as root, some twenty-five minutes on
 //! a machine that does nothing else. Not among the ordinary tests, since real time decides.
 #![cfg(target_os = "linux")]
 
@@ -15,10 +15,22 @@ fn race(
     variants: &[&str],
     set: impl FnOnce(&mut Course<'_>),
 ) -> Vec<(String, f64)> {
-    let scenario = Scenario::load(scenario, &[]).expect("is built in");
+    race_over(scenario, &[], &[kernel], variants, set)
+}
+
+/// The same with keys of the scenario replaced, and several of the kernel's.
+fn race_over(
+    scenario: &str,
+    changes: &[&str],
+    kernels: &[&str],
+    variants: &[&str],
+    set: impl FnOnce(&mut Course<'_>),
+) -> Vec<(String, f64)> {
+    let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let scenario = Scenario::load(scenario, &strings(changes)).expect("is built in");
     let names: Vec<String> = variants.iter().map(|&name| name.to_owned()).collect();
     let ours = compare::variants(&scenario, &names, "test").expect("variants");
-    let mut all = Competitor::kernels(&[kernel.to_owned()]).expect("the kernel has it");
+    let mut all = Competitor::kernels(&strings(kernels)).expect("the kernel has it");
     all.extend(ours.into_iter().map(|v| Competitor::Ours(Box::new(v))));
     let mut course = Course {
         scenario: &scenario,
@@ -81,4 +93,53 @@ fn with_the_same_congestion_control_a_path_is_shared() {
         let share = results[1].1 / (results[0].1 + results[1].1);
         assert!((0.4..=0.6).contains(&share), "{ours} takes {share:.2} beside {kernel}");
     }
+}
+
+/// What CUBIC and `unruffled attach` make of a path, three seeds.
+fn kernels(scenario: &str, changes: &[&str]) -> (f64, f64) {
+    let results =
+        race_over(scenario, changes, &["cubic", "unruffled"], &[], |course| course.seeds = 3);
+    (results[0].1, results[1].1)
+}
+
+#[test]
+#[ignore = "seven minutes of real time"]
+fn the_kernel_unruffled_keeps_its_speed() {
+    let (cubic, unruffled) = kernels("in-order", &[]);
+    assert!((unruffled / cubic - 1.0).abs() <= 0.01, "in order: {unruffled:.2}, CUBIC {cubic:.2}");
+    let (_, unruffled) = kernels("half-late", &[]);
+    assert!(unruffled >= 8.5, "half-late: {unruffled:.2}");
+    let (_, unruffled) = kernels("few-late", &[]);
+    assert!(unruffled >= 9.0, "few-late: {unruffled:.2}");
+}
+
+#[test]
+#[ignore = "four minutes of real time"]
+fn the_kernel_unruffled_keeps_its_speed_on_faster_paths() {
+    for [rate, queue] in [["40Mbit/s", "70"], ["100Mbit/s", "170"]] {
+        let path = [
+            &format!("bottleneck.rate={rate}"),
+            "bottleneck.delay=10ms",
+            &format!("bottleneck.queue={queue}"),
+        ];
+        let late = [&path[..], &["alternate.extra=40ms"]].concat();
+        let in_order = race_over("in-order", &path, &["cubic"], &[], |_| ())[0].1;
+        let unruffled = race_over("half-late", &late, &["unruffled"], &[], |c| c.seeds = 3)[0].1;
+        assert!(
+            unruffled >= 0.9 * in_order,
+            "{rate}: {unruffled:.2}, CUBIC in order {in_order:.2}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "five minutes of real time"]
+fn the_kernel_unruffled_takes_no_more_than_its_share() {
+    let results = race_over("in-order", &[], &["cubic", "unruffled"], &[], |course| {
+        course.together = true;
+        course.seeds = 5;
+        course.length = Length::Time(Duration::from_secs(60));
+    });
+    let share = results[1].1 / (results[0].1 + results[1].1);
+    assert!((0.45..=0.55).contains(&share), "{share:.3}");
 }

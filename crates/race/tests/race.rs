@@ -69,11 +69,14 @@ fn kernel_and_ours_send_the_same_octets_over_the_same_path() {
     let names: Vec<_> = finished.comparison.variants.iter().map(|v| v.name.as_str()).collect();
     assert_eq!(names, ["kernel-reno", "kernel-cubic", "rack", "sack"]);
     for row in rows(&finished) {
-        assert_eq!(row.delivered_segments, 2_000_000_u64.div_ceil(1460), "{row:?}");
-        assert!(row.retransmits > 0 && row.sent_segments > row.delivered_segments, "{row:?}");
-        assert!(row.fast_retransmits + row.timeouts > 0, "{row:?}");
+        assert_eq!(row.flow.delivered_segments, 2_000_000_u64.div_ceil(1460), "{row:?}");
+        assert!(
+            row.flow.retransmits > 0 && row.flow.sent_segments > row.flow.delivered_segments,
+            "{row:?}"
+        );
+        assert!(row.flow.fast_retransmits + row.flow.timeouts > 0, "{row:?}");
         assert!((0.001..0.03).contains(&row.loss_rate), "{row:?}");
-        assert!(row.duration_s > 0.3 && row.goodput_bps < 50e6, "{row:?}");
+        assert!(row.flow.duration_s > 0.3 && row.flow.goodput_bps < 50e6, "{row:?}");
     }
 }
 
@@ -88,12 +91,12 @@ fn reordering_is_counted_by_both_kinds_of_sender() {
     let competitors = [kernels(&["cubic"]), ours(&scenario, &["rr-ta"])].concat();
     let Some(finished) = run(&course(&scenario, &competitors)) else { return };
     for row in rows(&finished) {
-        assert!(row.reordering_events > 0, "{row:?}");
+        assert!(row.flow.reordering_events > 0, "{row:?}");
         assert!((0.05..0.12).contains(&row.out_of_order_rate), "{row:?}");
         assert_eq!(row.loss_rate, 0.0, "{row:?}");
     }
     // Late packets that were resent were resent for nothing, and the receiver says so.
-    let dsacks: u64 = rows(&finished).iter().map(|row| row.dsacks).sum();
+    let dsacks: u64 = rows(&finished).iter().map(|row| row.flow.dsacks).sum();
     assert!(dsacks > 0);
 }
 
@@ -105,8 +108,8 @@ fn a_race_against_time_ends_with_it() {
     let course = Course { length, ..course(&scenario, &competitors) };
     let Some(finished) = run(&course) else { return };
     for (row, variant) in rows(&finished).iter().zip(&finished.comparison.variants) {
-        assert_eq!(row.duration_s, 1.5);
-        assert!(row.goodput_bps > 10e6 && row.goodput_bps < 50e6, "{row:?}");
+        assert_eq!(row.flow.duration_s, 1.5);
+        assert!(row.flow.goodput_bps > 10e6 && row.flow.goodput_bps < 50e6, "{row:?}");
         assert_eq!(variant.trace.delivered.len(), 3, "half seconds");
     }
     assert!(!finished.comparison.variants[1].trace.cwnd.is_empty(), "ours tells its window");
@@ -119,7 +122,10 @@ fn the_kernel_sends_to_our_stack() {
     let course = Course { reverse: true, ..course(&scenario, &competitors) };
     let Some(finished) = run(&course) else { return };
     for row in rows(&finished) {
-        assert!(row.retransmits > 0 && row.fast_retransmits > 0, "SACK is there: {row:?}");
+        assert!(
+            row.flow.retransmits > 0 && row.flow.fast_retransmits > 0,
+            "SACK is there: {row:?}"
+        );
     }
     assert!(finished.comparison.notes[0].contains("our stack"));
 }
@@ -131,10 +137,10 @@ fn those_who_run_together_share_the_path() {
     let length = Length::Time(Duration::from_secs(3));
     let course = Course { together: true, length, ..course(&scenario, &competitors) };
     let Some(finished) = run(&course) else { return };
-    let all: f64 = rows(&finished).iter().map(|row| row.goodput_bps).sum();
+    let all: f64 = rows(&finished).iter().map(|row| row.flow.goodput_bps).sum();
     assert!((25e6..50e6).contains(&all), "{all}");
     // Each kernel sender has counters of its own.
-    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.sent_segments).collect();
+    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.flow.sent_segments).collect();
     assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
     let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
     assert!(shares.is_some_and(|s| s.contains("kernel-cubic") && s.contains("sack")), "{shares:?}");

@@ -6,10 +6,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_path::{ConfigError, Distribution, Sampler};
 use unruffled_units::Duration;
 
-/// The least time between two requests.
+/// The minimum time between two requests.
 const SHORTEST: Duration = Duration::from_micros(1);
 
-/// An application at the sending end.
+/// An application at the sending end: what a [`SourceConfig`](crate::SourceConfig) sends. Use `Bulk`
+/// for a transfer, the others for traffic that comes and goes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// One transfer.
@@ -39,7 +40,7 @@ pub enum App {
         /// The time from one request to the next.
         every: Distribution,
     },
-    /// Packets at a constant rate, without TCP: nobody acknowledges or resends them.
+    /// Packets at a constant rate, without TCP: none is acknowledged or sent again.
     Datagrams {
         /// Octets of payload of each.
         size: u32,
@@ -48,7 +49,7 @@ pub enum App {
     },
 }
 
-/// How much a transfer sends.
+/// How much a transfer sends: octets where an experiment gives them, segments where it counts packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Always so many octets.

@@ -3,7 +3,19 @@
 use rand::{Rng, RngExt as _};
 use unruffled_units::{Duration, Instant};
 
-/// When sources start.
+/// When the sources of a group start.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use rand_xoshiro::Xoshiro256PlusPlus;
+/// use unruffled_sim::Arrivals;
+/// use unruffled_units::{Duration, Instant};
+///
+/// let gap = Duration::from_millis(100);
+/// let arrivals = Arrivals::Staggered { first: Instant::ZERO, gap };
+/// let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+/// assert_eq!(arrivals.start(3, &mut rng), Instant::from_millis(300));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// All at once.

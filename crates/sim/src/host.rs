@@ -8,7 +8,8 @@ use crate::End;
 use crate::app::{App, Running};
 use crate::route::{Chooser, Route};
 
-/// Where traffic comes from, and where it goes.
+/// Where traffic comes from, and where it goes; [`Simulation::add_source`](crate::Simulation::add_source)
+/// takes it. [`Simulation`](crate::Simulation) has an example.
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
     /// Who sends.

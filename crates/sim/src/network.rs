@@ -57,8 +57,9 @@ struct Blueprint {
     carries: Option<Applies>,
 }
 
+/// A link at work, and the packets on it.
 #[derive(Debug)]
-struct Hop {
+struct LinkState {
     link: Link,
     /// Packets between this link's entry and its far end that keep their order.
     line: VecDeque<(Instant, u32)>,
@@ -109,11 +110,11 @@ pub(crate) struct Network {
     blueprints: Vec<Blueprint>,
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
-    hops: Vec<Hop>,
+    hops: Vec<LinkState>,
     paths: Vec<Vec<Step>>,
     packets: Vec<Packet>,
     free: Vec<u32>,
-    /// Somebody is to be told of crossings.
+    /// A monitor is told of crossings.
     watched: bool,
 }
 
@@ -158,7 +159,7 @@ impl Network {
         PathId(self.paths.len() as u32 - 1)
     }
 
-    /// From now on packets may be sent, and nothing be added. `watched`: somebody is to be told of
+    /// From now on packets may be sent, and nothing be added. `watched`: a monitor is told of
     /// crossings.
     pub(crate) fn seal(&mut self, watched: bool) {
         self.watched = watched;
@@ -168,7 +169,7 @@ impl Network {
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.unwatched() };
-            self.hops.push(Hop { link, line: VecDeque::new(), held: Vec::new() });
+            self.hops.push(LinkState { link, line: VecDeque::new(), held: Vec::new() });
         }
         for path in &mut self.paths {
             for i in 1..path.len() {

@@ -8,7 +8,8 @@ use unruffled_measure::LinkId;
 
 use crate::network::PathId;
 
-/// The paths that a source's packets may take.
+/// The paths that a source's packets may take. `Route::from(links)` is a single one; several, with
+/// weights, let packets overtake each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     /// The links of each path, in order, with its weight: a share of the packets proportional to it
@@ -21,7 +22,8 @@ pub struct Route {
     pub seed: u64,
 }
 
-/// How packets are spread over paths.
+/// How packets are spread over the paths of a [`Route`]: use `RoundRobin` for two paths in turn,
+/// `Random` for a lottery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// In turn, as evenly as the weights allow.

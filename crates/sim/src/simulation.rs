@@ -18,6 +18,40 @@ const CHUNK: u64 = 16;
 ///
 /// Links and sources are added first, then it runs. The flow of a source that opens one connection
 /// has the source's number; the further connections of others have numbers above all of these.
+///
+/// ```
+/// use unruffled_path::{Direction, LinkConfig};
+/// use unruffled_sim::{App, End, Route, Simulation, SourceConfig};
+/// use unruffled_tcp::{Config, Variant};
+/// use unruffled_units::{Duration, Instant, Rate};
+///
+/// let mut simulation = Simulation::new();
+/// let link = LinkConfig {
+///     rate: Rate::from_bps(8e6),
+///     delay: Duration::from_millis(20),
+///     queue: Some(50),
+///     ..LinkConfig::default()
+/// };
+/// let forward = simulation.add_link(&link, Direction::Forward, 1)?;
+/// let reverse = simulation.add_link(&link, Direction::Reverse, 1)?;
+/// let flow = simulation.add_source(SourceConfig {
+///     variant: Variant::named("rr-ta").expect("is in the table"),
+///     sender: Config::default(),
+///     receiver: Config::default(),
+///     header: 40,
+///     start: Instant::ZERO,
+///     stop: None,
+///     app: App::Bulk { bytes: Some(100_000) },
+///     seed: 1,
+///     forward: Route::from(vec![forward]),
+///     reverse: Route::from(vec![reverse]),
+/// })?;
+/// // The monitor `()` ignores what happens; a `Meter` of the crate measure counts it.
+/// simulation.run(Instant::from_millis(10_000), &mut ());
+/// let receiver = simulation.connection(flow, End::Receiver).expect("is still there");
+/// assert!(receiver.received() >= 100_000);
+/// # Ok::<(), unruffled_path::ConfigError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Simulation {
     world: World,

@@ -4,11 +4,22 @@ use std::collections::VecDeque;
 
 use unruffled_measure::LinkId;
 
-/// A node, by the order of their adding.
+/// A node, by the order of their adding; [`Topology::add_node`] gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// Who is joined to whom.
+/// Which nodes are joined by which links. Use it to find the [`Route`](crate::Route) of a source.
+///
+/// ```
+/// use unruffled_sim::{LinkId, Topology};
+///
+/// let mut topology = Topology::new();
+/// let [a, b, c] = [(); 3].map(|()| topology.add_node());
+/// topology.join(a, b, LinkId(0));
+/// topology.join(b, c, LinkId(1));
+/// assert_eq!(topology.shortest(a, c), Some(vec![LinkId(0), LinkId(1)]));
+/// assert_eq!(topology.shortest(c, a), None);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     /// For each node, where its links lead.

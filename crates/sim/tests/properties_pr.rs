@@ -42,15 +42,15 @@ impl Monitor for Witness {
                     self.widest = self.widest.max(cwnd);
                     self.mxrtt = patience;
                     self.outstanding.retain(|&offset, _| offset >= una);
-                    for (_, least) in self.outstanding.values_mut() {
-                        *least = (*least).min(patience);
+                    for (_, minimum) in self.outstanding.values_mut() {
+                        *minimum = (*minimum).min(patience);
                     }
                 }
             }
             Event::Sent { offset, cause, .. } if end == End::Sender => {
                 let before = self.outstanding.insert(offset, (now, self.mxrtt));
-                if let (true, Some(_), Some((sent, Some(least)))) = (self.tcp_pr, cause, before) {
-                    assert!(now > sent + least, "{offset} again after {}", now.since(sent));
+                if let (true, Some(_), Some((sent, Some(minimum)))) = (self.tcp_pr, cause, before) {
+                    assert!(now > sent + minimum, "{offset} again after {}", now.since(sent));
                 }
             }
             _ => {}

@@ -1,6 +1,6 @@
 //! Sudden delays: every five seconds another flow throws a second's worth of segments at once into
 //! the queue that a transfer goes through. Nothing is lost or reordered, so that every timeout of the
-//! transfer is needless.
+//! transfer is spurious.
 
 use unruffled_path::{Direction, LinkConfig};
 use unruffled_sim::{App, End, FlowId, Monitor, Simulation, SourceConfig};
@@ -26,14 +26,14 @@ impl Monitor for Counts {
         match event {
             Event::Delivered { len } => self.delivered += len,
             Event::Timeout => self.timeouts += 1,
-            Event::FalseReduction { cause: Cause::Timeout } => self.false_timeouts += 1,
+            Event::SpuriousReduction { cause: Cause::Timeout } => self.false_timeouts += 1,
             Event::Sent { cause: Some(_), .. } => self.resent += 1,
             _ => {}
         }
     }
 }
 
-/// One transfer by `name` at 4 Mb/s and 100 ms, its window 50, its least RTO 200 ms.
+/// One transfer by `name` at 4 Mb/s and 100 ms, its window 50, its minimum RTO 200 ms.
 fn run(name: &str) -> Counts {
     let mut simulation = Simulation::new();
     let link = LinkConfig {
@@ -83,7 +83,7 @@ fn run(name: &str) -> Counts {
 }
 
 #[test]
-fn the_parts_find_the_timeouts_needless_and_resend_little() {
+fn the_parts_find_the_timeouts_spurious_and_resend_little() {
     for base in ["sack", "newreno", "rr-ta"] {
         let plain = run(base);
         assert!(plain.timeouts >= 11, "{base}: one for each burst: {plain:?}");

@@ -4,7 +4,7 @@ use unruffled_units::Duration;
 
 use crate::sender::{FastRecovery, Pipe};
 
-/// The version of IP that carries the segments.
+/// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
     /// RFC 791.
@@ -31,7 +31,8 @@ impl IpVersion {
     }
 }
 
-/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4).
+/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4). Use it for
+/// [`Config::keep_alive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before the first probe.
@@ -44,6 +45,14 @@ pub struct KeepAlive {
 
 /// Settings of one end of a connection, beside its variant. The defaults are what a simulation
 /// wants: `mss` is payload, nothing is ever given up. For packets take [`Config::wire`].
+///
+/// ```
+/// use unruffled_tcp::{Config, IpVersion};
+///
+/// let simulated = Config { max_cwnd: Some(50), ..Config::default() };
+/// let real = Config { nagle: false, ..Config::wire(IpVersion::V6) };
+/// assert!(!simulated.timestamps && real.timestamps);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Largest payload of a segment, in octets (SMSS); with `count_options`, what the MSS option
@@ -78,9 +87,9 @@ pub struct Config {
     /// 3465's limit L): 1 counts acknowledgements (RFC 5681, equations 2 and 3), and then a
     /// receiver that delays them halves the growth.
     pub byte_counting: u32,
-    /// Least retransmission timeout (RFC 6298, 2.4: 1 s).
+    /// Minimum retransmission timeout (RFC 6298, 2.4: 1 s).
     pub min_rto: Duration,
-    /// Greatest retransmission timeout (RFC 6298, 2.5: at least 60 s).
+    /// Maximum retransmission timeout (RFC 6298, 2.5: at least 60 s).
     pub max_rto: Duration,
     /// How long an acknowledgement may wait for a second segment; none sends each at once.
     pub delayed_ack: Option<Duration>,

@@ -22,19 +22,19 @@ mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::control::Window;
-use crate::detect::RackState;
 use crate::observer::{Event, Ignored, Observer};
+use crate::parts::Variable;
+use crate::parts::control::Window;
 use crate::receiver::Receiver;
 use crate::segment::Segment;
-use crate::sender::{Phase, Sender};
+use crate::sender::Sender;
 use crate::{Config, SeqNr, Variant};
 use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
 use handshake::Handshake;
 use idle::Idle;
 use path_mtu::TIMESTAMPS;
-use timers::{Timer, Timers};
+use timers::{ConnectionTimer, ConnectionTimers};
 use timestamps::Clock;
 
 pub use passive::syn_ack;
@@ -80,30 +80,30 @@ pub struct Connection {
     config: Config,
     state: State,
     error: Option<Error>,
-    /// It began by waiting for a SYN.
-    passive: bool,
     sender: Sender,
     receiver: Receiver,
-    /// Initial sequence numbers: ours, and the peer's once known.
-    isn: SeqNr,
-    peer_isn: SeqNr,
-    /// This end can take SACK blocks; both can.
-    sack_offered: bool,
+    numbers: InitialNumbers,
+    /// Both ends can take SACK blocks.
     sack: bool,
     clock: Clock,
     peer_window: PeerWindow,
-    /// Window field of the last acknowledgement: one that changes it is no duplicate.
-    last_window: u16,
     /// Largest segment by the peer's and the path's bounds, counted as [`Config::mss`] is.
     max_segment: u32,
     handshake: Handshake,
-    timers: Timers,
+    timers: ConnectionTimers,
     idle: Idle,
     challenges: ChallengeLimit,
     unreachable: Option<Unreachable>,
     /// A reset that is to leave before all else.
     reset: Option<Segment>,
-    wants_rtx_bit: bool,
+}
+
+/// Initial sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct InitialNumbers {
+    ours: SeqNr,
+    /// The peer's, once known.
+    theirs: SeqNr,
 }
 
 impl Connection {
@@ -125,24 +125,19 @@ impl Connection {
         Self {
             state,
             error: None,
-            passive: state == State::Listen,
-            sender: Sender::new(&config, variant),
+            sender: Sender::new(&config, variant.recipe()),
             receiver: Receiver::of(&config),
-            isn: SeqNr(config.isn),
-            peer_isn: SeqNr(0),
-            sack_offered: sack,
+            numbers: InitialNumbers { ours: SeqNr(config.isn), theirs: SeqNr(0) },
             sack,
             clock: Clock::new(&config),
             peer_window: PeerWindow::default(),
-            last_window: 0,
             max_segment: config.mss,
-            handshake: Handshake::default(),
-            timers: Timers::new(),
+            handshake: Handshake::new(state == State::Listen, sack),
+            timers: ConnectionTimers::new(),
             idle: Idle::default(),
             challenges: ChallengeLimit::new(config.challenge_acks),
             unreachable: None,
             reset: None,
-            wants_rtx_bit: variant.row().flavour == crate::variant::Flavour::Rtx,
             config,
         }
     }
@@ -166,22 +161,22 @@ impl Connection {
 
     /// Segments believed to be in the network.
     pub fn pipe(&self) -> u32 {
-        self.sender.pipe()
+        self.sender.stream.pipe()
     }
 
     /// Whether a loss or a timeout is being recovered from.
     pub fn recovering(&self) -> bool {
-        self.sender.phase() != Phase::Open
+        self.sender.recovering()
     }
 
     /// Octets sent and not acknowledged.
     pub fn in_flight(&self) -> u64 {
-        self.sender.nxt() - self.sender.una()
+        self.sender.stream.nxt() - self.sender.stream.una()
     }
 
     /// Octets of the stream that the peer has acknowledged; the FIN counts as one.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una()
+        self.sender.stream.una()
     }
 
     /// Octets of the peer's stream that have arrived in order; the FIN counts as one.
@@ -204,14 +199,33 @@ impl Connection {
         self.sender.dupthresh()
     }
 
-    /// RR-TCP's FA ratio.
-    pub fn fa_ratio(&self) -> Option<f64> {
-        self.sender.fa_ratio()
+    /// The variables of the sender's algorithms at `now`, by name: the FA ratio, the reordering
+    /// window, and whatever else they have beside the window and the round-trip times.
+    ///
+    /// ```
+    /// use unruffled_tcp::{Config, Connection, Variant};
+    /// use unruffled_units::Instant;
+    ///
+    /// let variant = Variant::named("rr-ta").expect("a sender");
+    /// let connection = Connection::connect(Config::default(), &variant);
+    /// let shown = connection.variables(Instant::ZERO);
+    /// assert!(shown.iter().any(|v| v.name == "fa_ratio" && v.value == 0.9));
+    /// ```
+    pub fn variables(&self, now: Instant) -> Vec<Variable> {
+        let mut variables = Vec::new();
+        self.sender.variables(now, &mut |variable| variables.push(variable));
+        variables
     }
 
-    /// RACK's variables.
-    pub fn rack(&self) -> Option<RackState> {
-        self.sender.rack()
+    /// The variable called `name`, if the sender has one.
+    pub fn variable(&self, name: &str, now: Instant) -> Option<f64> {
+        let mut found = None;
+        self.sender.variables(now, &mut |variable| {
+            if variable.name == name {
+                found = Some(variable.value);
+            }
+        });
+        found
     }
 
     /// The largest payload that a segment may have now: options that all segments carry are
@@ -221,13 +235,13 @@ impl Connection {
     }
 
     /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
-    /// 6691): what arrives with more is several that somebody has joined.
+    /// 6691): what arrives with more is several that were joined on the way.
     pub fn max_arriving_payload(&self) -> u32 {
         let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
         self.config.mss.saturating_sub(options).max(1)
     }
 
-    // Timers.
+    // ConnectionTimers.
 
     /// When [`Connection::handle_timeout`] is to be called, unless something happens before.
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -246,21 +260,21 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        if self.timers.expired(Timer::TimeWait, now) {
+        if self.timers.expired(ConnectionTimer::TimeWait, now) {
             self.close();
             return;
         }
-        if self.timers.expired(Timer::GiveUp, now) {
+        if self.timers.expired(ConnectionTimer::GiveUp, now) {
             self.give_up();
             return;
         }
-        if self.timers.expired(Timer::Handshake, now) {
+        if self.timers.expired(ConnectionTimer::Handshake, now) {
             self.on_handshake_timer();
         }
-        if self.timers.expired(Timer::Persist, now) {
+        if self.timers.expired(ConnectionTimer::Persist, now) {
             self.on_persist_timer();
         }
-        if self.timers.expired(Timer::KeepAlive, now) {
+        if self.timers.expired(ConnectionTimer::KeepAlive, now) {
             self.on_keep_alive_timer(now);
         }
         if self.state == State::Closed {

@@ -2,7 +2,7 @@
 //!
 //! No sockets, no clock, no threads, no logging: `now` is always an argument, segments are values,
 //! and what happens inside is told to an [`Observer`]. The simulator and the wire run this same
-//! code. A sender is made of parts (loss detection, response to needless retransmissions, timer,
+//! code. A sender is made of parts (loss detection, response to spurious retransmissions, timer,
 //! limited transmit, congestion control); a [`Variant`] is a row in a table that names them.
 //!
 //! A [`Connection`] is one end. Its documentation says in which order it is called; here two of them
@@ -64,17 +64,15 @@
 
 mod config;
 mod connection;
-pub mod control;
-pub mod detect;
 mod fenwick;
 mod isn;
 pub mod observer;
 mod parameter;
+mod parts;
 mod receiver;
 mod segment;
 mod sender;
 mod seq;
-mod timers;
 pub mod variant;
 
 pub use config::{Config, IpVersion, KeepAlive};
@@ -83,8 +81,9 @@ pub use connection::{
 };
 pub use isn::{initial_sequence_number, timestamp_offset};
 pub use observer::{Event, Ignored, Observer};
-pub use parameter::{Parameter, Unit};
+pub use parameter::{Parameter, ParameterError, Unit};
+pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Cause, FastRecovery, LimitedTransmit, Pipe};
+pub use sender::{Cause, FastRecovery, Pipe};
 pub use seq::SeqNr;
-pub use variant::{ROWS, Row, Variant};
+pub use variant::{ROWS, Row, Variant, VariantError};

@@ -1,4 +1,4 @@
-//! What happened inside a connection, told to whoever wants to count, draw or print it. The engine
+//! What happened inside a connection, told to an [`Observer`]. The engine
 //! itself counts nothing for reports.
 
 use unruffled_units::{Duration, Instant};
@@ -6,7 +6,8 @@ use unruffled_units::{Duration, Instant};
 use crate::connection::Unreachable;
 pub use crate::sender::Cause;
 
-/// One thing that happened. Offsets are in octets of the stream, windows in segments.
+/// One thing that happened. Offsets are in octets of the stream, windows in segments. Match on it in an
+/// [`Observer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A data segment left; `cause` says why again, if it is a retransmission.
@@ -49,15 +50,15 @@ pub enum Event {
     Timeout,
     /// A tail loss probe went out.
     LossProbe,
-    /// A retransmission proved needless.
-    Needless {
+    /// A retransmission proved spurious.
+    SpuriousRetransmission {
         /// Stream offset of its first octet.
         offset: u64,
         /// Octets of payload.
         len: u32,
     },
-    /// Every retransmission under one reduction of the window proved needless.
-    FalseReduction {
+    /// Every retransmission under one reduction of the window proved spurious.
+    SpuriousReduction {
         /// What the reduction had been made for.
         cause: Cause,
     },
@@ -114,7 +115,7 @@ pub enum Event {
     },
 }
 
-/// Why an arriving segment, or a message about one, was dropped.
+/// Why an arriving segment, or a message about one, was dropped. Use it to count drops by their cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
     /// There is no connection any more, or none yet that this could belong to.
@@ -144,13 +145,14 @@ pub enum Ignored {
     StaleUnreachable,
 }
 
-/// Somebody who is told.
+/// Receives what happens in a connection. A closure of an instant and an event is one, and `()` ignores
+/// all events.
 pub trait Observer {
     /// `event` happened at `now`.
     fn on_event(&mut self, now: Instant, event: &Event);
 }
 
-/// Nobody.
+/// Ignores all events.
 impl Observer for () {
     fn on_event(&mut self, _now: Instant, _event: &Event) {}
 }

@@ -1,9 +1,11 @@
-//! What can be set of a sender: named numbers with a unit, a range, a default and a source, and
-//! choices between named readings of a source.
+//! Tunable parameters: named numbers with a unit, a range, a default and a source, and choices
+//! between named readings of a source. A part reads its own once, into typed [`Settings`].
+
+use core::fmt;
 
 use unruffled_units::{Duration, parse_duration, parse_fraction};
 
-/// What a parameter is measured in.
+/// What a parameter or a [`Variable`](crate::Variable) is measured in. Use it to print values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share, written "90 %"; kept as 0…1.
@@ -20,16 +22,18 @@ pub enum Unit {
     Choice(&'static [&'static str]),
 }
 
-/// One thing that can be set.
+/// One tunable parameter of a sender. Use it to list or check what [`Variant::set`] takes.
+///
+/// [`Variant::set`]: crate::Variant::set
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
     /// What it is measured in.
     pub unit: Unit,
-    /// What it is when nobody sets it.
+    /// Its value unless it is set.
     pub default: f64,
-    /// Least and greatest value.
+    /// Minimum and maximum.
     pub range: (f64, f64),
     /// What it does, in one line.
     pub about: &'static str,
@@ -60,9 +64,9 @@ impl Parameter {
     /// Reads a value in the parameter's unit.
     ///
     /// # Errors
-    /// One line that says what was expected.
-    pub fn parse(&self, text: &str) -> Result<f64, String> {
-        let wrong = || format!("expected {}, found {text:?}", self.expected());
+    /// What was expected, where it is not of the unit or out of range.
+    pub fn parse(&self, text: &str) -> Result<f64, ParameterError> {
+        let wrong = || ParameterError { expected: self.expected(), found: text.to_owned() };
         let value = match self.unit {
             Unit::Fraction => parse_fraction(text).ok(),
             Unit::Time => parse_duration(text).ok().map(Duration::as_secs_f64),
@@ -92,50 +96,128 @@ impl Parameter {
     }
 }
 
-/// The values of a sender's parameters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Values<'a> {
-    pub(crate) parameters: &'a [Parameter],
-    pub(crate) values: &'a [f64],
+/// Why a text is no value of a parameter. Displays as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterError {
+    expected: String,
+    found: String,
 }
 
-impl Values<'_> {
-    /// The value of `name`, if the sender has such a parameter.
-    pub(crate) fn find(&self, name: &str) -> Option<f64> {
-        self.parameters.iter().position(|p| p.name == name).map(|at| self.values[at])
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found {:?}", self.expected, self.found)
     }
+}
 
-    /// The value of `name`, which the sender's row must declare.
-    pub(crate) fn get(&self, name: &str) -> f64 {
-        let value = self.find(name);
-        debug_assert!(value.is_some(), "no parameter {name}");
-        value.unwrap_or_default()
+impl std::error::Error for ParameterError {}
+
+/// The parameters of one part as typed values.
+pub(crate) trait Settings: Copy + Send + Sync + 'static {
+    /// Tunable parameters.
+    const PARAMETERS: &'static [Parameter];
+    /// Their names where another part of the same sender has one of the same name.
+    const QUALIFIED: &'static [&'static str];
+
+    /// Reads one value for each of [`Self::PARAMETERS`], in their order.
+    fn read(values: &[f64]) -> Self;
+}
+
+/// A type that a parameter's value is read into.
+pub(crate) trait Setting {
+    /// Reads a value that is within the parameter's range.
+    fn from_value(value: f64) -> Self;
+}
+
+impl Setting for f64 {
+    fn from_value(value: f64) -> Self {
+        value
     }
+}
 
-    /// The name that is chosen for `name`, a [`Unit::Choice`].
-    pub(crate) fn choice(&self, name: &str) -> &'static str {
-        let choice = self.find_choice(name);
-        debug_assert!(choice.is_some(), "no choice {name}");
-        choice.unwrap_or_default()
+impl Setting for u32 {
+    fn from_value(value: f64) -> Self {
+        value as Self
     }
+}
 
-    /// The name that is chosen for `name`, if the sender has such a choice.
-    pub(crate) fn find_choice(&self, name: &str) -> Option<&'static str> {
-        let at = self.parameters.iter().position(|p| p.name == name)?;
-        match self.parameters[at].unit {
-            Unit::Choice(names) => names.get(self.values[at] as usize).copied(),
-            _ => None,
+impl Setting for Duration {
+    fn from_value(value: f64) -> Self {
+        Self::from_secs_f64(value)
+    }
+}
+
+/// Whether two names are the same, for [`settings!`] to ask while it compiles.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+/// Declares a part's parameters and the struct that they are read into: a field for each, of its
+/// name. A field without a parameter, or one of another name, does not compile.
+macro_rules! settings {
+    ($(#[$doc:meta])* $part:literal $name:ident {
+        $($field:ident: $type:ty = $parameter:expr),* $(,)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: $type),*
         }
-    }
 
-    pub(crate) fn segments(&self, name: &str) -> u32 {
-        self.get(name) as u32
-    }
+        impl $crate::parameter::Settings for $name {
+            const PARAMETERS: &'static [$crate::parameter::Parameter] = &[$({
+                const PARAMETER: $crate::parameter::Parameter = $parameter;
+                assert!(
+                    $crate::parameter::same(PARAMETER.name, stringify!($field)),
+                    "a parameter has the name of its field"
+                );
+                PARAMETER
+            }),*];
+            const QUALIFIED: &'static [&'static str] =
+                &[$(concat!($part, "-", stringify!($field))),*];
 
-    pub(crate) fn time(&self, name: &str) -> Duration {
-        Duration::from_secs_f64(self.get(name))
-    }
+            fn read(values: &[f64]) -> Self {
+                let mut values = values.iter().copied();
+                $(let $field = <$type as $crate::parameter::Setting>::from_value(
+                    values.next().expect("a value for each parameter"),
+                );)*
+                Self { $($field),* }
+            }
+        }
+    };
 }
+
+/// Declares an enum that a [`Unit::Choice`] is read into: a variant for each name. The first is the
+/// default.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $name {
+            $($(#[$variant_doc])* $variant),*
+        }
+
+        impl $name {
+            /// What people write, in order.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($text),*];
+        }
+
+        impl $crate::parameter::Setting for $name {
+            fn from_value(value: f64) -> Self {
+                const ALL: &[$name] = &[$($name::$variant),*];
+                ALL[value as usize]
+            }
+        }
+    };
+}
+
+pub(crate) use {choice, settings};
 
 #[cfg(test)]
 mod tests {
@@ -152,7 +234,8 @@ mod tests {
             source: "",
         };
         assert_eq!(history.parse("40s"), Ok(40.0));
-        assert_eq!(history.parse("-1 s"), Err("expected 1 s to 1000 s, found \"-1 s\"".to_owned()));
+        let wrong = history.parse("-1 s").expect_err("negative");
+        assert_eq!(wrong.to_string(), "expected 1 s to 1000 s, found \"-1 s\"");
         assert_eq!(history.parse("2000 s").ok(), None);
     }
 
@@ -162,12 +245,48 @@ mod tests {
         assert_eq!((order.default, order.parse("before")), (0.0, Ok(0.0)));
         assert_eq!((order.parse(" after "), order.show(1.0)), (Ok(1.0), "after".to_owned()));
         for wrong in ["1", "After", ""] {
-            assert_eq!(
-                order.parse(wrong),
-                Err(format!("expected before or after, found {wrong:?}"))
-            );
+            let error = order.parse(wrong).expect_err("no choice").to_string();
+            assert_eq!(error, format!("expected before or after, found {wrong:?}"));
         }
-        let chosen = |at| Values { parameters: &[order], values: &[at] }.choice("order");
-        assert_eq!((chosen(0.0), chosen(1.0)), ("before", "after"));
+    }
+
+    choice! {
+        /// An order.
+        Order { Before = "before", After = "after" }
+    }
+
+    settings! {
+        /// One of each type.
+        "part" All {
+            share: f64 = SHARE,
+            count: u32 = Parameter { name: "count", unit: Unit::Segments, ..SHARE },
+            history: Duration = Parameter { name: "history", unit: Unit::Time, ..SHARE },
+            order: Order = Parameter::choice("order", Order::NAMES, "", ""),
+        }
+    }
+
+    const SHARE: Parameter = Parameter {
+        name: "share",
+        unit: Unit::Fraction,
+        default: 0.5,
+        range: (0.0, 1.0),
+        about: "",
+        source: "",
+    };
+
+    #[test]
+    fn settings_are_read_in_the_order_of_their_parameters() {
+        let names: Vec<&str> = All::PARAMETERS.iter().map(|p| p.name).collect();
+        assert_eq!(names, ["share", "count", "history", "order"]);
+        assert_eq!(All::QUALIFIED[1], "part-count");
+        let all = All::read(&[0.25, 7.0, 1.5, 1.0]);
+        assert_eq!((all.share, all.count, all.order), (0.25, 7, Order::After));
+        assert_eq!(all.history, Duration::from_millis(1500));
+    }
+
+    #[test]
+    fn a_name_is_the_same_only_as_itself() {
+        assert!(same("gain", "gain"));
+        assert!(!same("gain", "gains") && !same("gains", "gain") && !same("gain", "rain"));
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::SeqNr;
 
-/// Header flags. ECN's two are absent: the engine neither sets nor reads them.
+/// Header flags. ECN's two are absent: the engine neither sets nor reads them. Use it to build or read
+/// a [`Segment`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Synchronise sequence numbers.
@@ -18,7 +19,7 @@ pub struct Flags {
     pub psh: bool,
 }
 
-/// The timestamps option (RFC 7323, section 3).
+/// The timestamps option (RFC 7323, section 3). Use it where packets are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// TSval: the sender's clock, in its ticks.
@@ -27,7 +28,8 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A block of the SACK option (RFC 2018, section 3): the first number covered and the first not.
+/// A block of the SACK option (RFC 2018, section 3): the first number covered and the first not. Use
+/// it to fill [`SackBlocks`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First sequence number of the block.
@@ -37,6 +39,14 @@ pub struct SackBlock {
 }
 
 /// At most four SACK blocks, in the order of the option.
+///
+/// ```
+/// use unruffled_tcp::{SackBlocks, SeqNr};
+///
+/// let mut blocks = SackBlocks::default();
+/// blocks.push(SeqNr(2000), SeqNr(3000));
+/// assert_eq!(blocks.as_slice().len(), 1);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
@@ -66,7 +76,8 @@ impl SackBlocks {
     }
 }
 
-/// One segment. The payload's octets travel beside it; here stands only how many there are.
+/// One segment. The payload's octets travel beside it; here stands only how many there are. A driver
+/// makes one of each packet that arrives, and a packet of each that a connection gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Number of the first octet of payload, or of the SYN or FIN.

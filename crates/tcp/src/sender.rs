@@ -1,76 +1,26 @@
-//! The sending half of a connection: reads acknowledgements, decides what to send next.
+//! The sending half of a connection: a stream, and the machine that decides what to send of it.
 //!
-//! One acknowledgement passes through here in this order: the scoreboard turns it into a delivery;
-//! from that come round-trip times, reordering lengths and needless retransmissions; the detector
-//! learns from them; then recovery starts, goes on or ends, and the window grows.
+//! [`Stream`] is what every sender has. What it makes of acknowledgements and timers is the matter of
+//! a machine: the one composed of [parts](crate::parts), or TCP-PR's, which replaces them all.
 
-mod counted_pipe;
-mod eifel;
-mod f_rto;
-mod facts;
-mod fast_recovery;
-mod flow_control;
-mod limited_transmit;
-mod min_rtt;
-mod ncr;
-mod path_mtu;
-mod probe;
-mod prr;
-mod recovery;
-mod response;
-mod restart;
-mod retransmissions;
-mod rto;
-mod scoreboard;
+mod composed;
+mod machine;
+mod stream;
 pub(crate) mod tcp_pr;
-mod time_order;
-mod timers;
-mod transmit;
-mod waiting;
-pub(crate) mod wb_rto;
 
 use unruffled_units::{Duration, Instant};
 
-pub use counted_pipe::Pipe;
-pub use fast_recovery::FastRecovery;
-pub use limited_transmit::LimitedTransmit;
-pub(crate) use recovery::RESTORE;
-pub use retransmissions::Cause;
-pub(crate) use transmit::Transmission;
+pub(crate) use composed::{Acks, Composition, Phase, Reduction};
+pub use composed::{FastRecovery, Pipe};
+pub use stream::Cause;
+pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;
-use crate::control::{CongestionControl, Flow, Window};
-use crate::detect::fixed::Fixed;
-use crate::detect::{AckFacts, LossDetector, RackState, View};
-use crate::observer::{Event, Observer};
-use crate::timers::Timers;
-use crate::variant::{Acks, Flavour, Reduction, Undo, Variant};
-use counted_pipe::CountedPipe;
-use eifel::Eifel;
-use f_rto::FRto;
-use flow_control::FlowControl;
-use limited_transmit::IdleWatch;
-use min_rtt::MinRtt;
-use ncr::Ncr;
-use probe::Probe;
-use prr::Prr;
-use response::Before;
-use retransmissions::Retransmissions;
-use rto::Rto;
-use scoreboard::{Scoreboard, SegNo};
-use tcp_pr::TcpPr;
-
-/// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
-/// acknowledgement ends the phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Nothing is held for lost; there may be holes.
-    Open,
-    /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
-    Recovery { point: u64, partial: bool },
-    /// After a retransmission timeout.
-    Loss { point: u64 },
-}
+use crate::observer::Observer;
+use crate::parts::Variable;
+use crate::parts::control::Window;
+use machine::Machine;
+use stream::{Stream, WindowProbe};
 
 /// An acknowledgement, in stream offsets.
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +31,6 @@ pub(crate) struct Ack<'a> {
     pub(crate) blocks: &'a [(u64, u64)],
     /// What was received twice.
     pub(crate) dsack: Option<(u64, u64)>,
-    /// The first octet beyond the peer's window.
-    pub(crate) window_end: u64,
     /// It repeats the last acknowledgement and carries nothing else.
     pub(crate) repeated: bool,
     /// It does so while data is outstanding (RFC 5681, section 2).
@@ -93,364 +41,150 @@ pub(crate) struct Ack<'a> {
     pub(crate) echo: Option<Instant>,
 }
 
-/// The fixed parts of a sender.
-#[derive(Clone, Copy, Debug)]
-struct Parts {
-    acks: Acks,
-    undo: Undo,
-    limited_transmit: LimitedTransmit,
-    reduction: Reduction,
-    pipe: Pipe,
-    fast_recovery: FastRecovery,
-    flavour: Flavour,
-    enhanced_sampling: bool,
-    grows_while_waiting: bool,
-    probes: bool,
-    initial_window: u32,
-    restart_window: bool,
-    segments_per_ack: u32,
+/// What a sender is made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Recipe {
+    /// Parts.
+    Composed(Composition),
+    /// TCP-PR, which takes no parts.
+    TcpPr(tcp_pr::Settings),
+}
+
+impl Recipe {
+    /// The parts in words, in the order of the questions they answer.
+    pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Composed(parts) => parts.about(),
+            Self::TcpPr(settings) => settings.about(),
+        }
+    }
 }
 
 /// The sending half.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    parts: Parts,
-    mss: u32,
-    max_cwnd: f64,
-    byte_counting: u32,
-    board: Scoreboard,
-    /// SND.UNA and SND.NXT as stream offsets.
-    una: u64,
-    nxt: u64,
-    /// First octet beyond the peer's window.
-    window_end: u64,
-    flow_control: FlowControl,
-    /// First octet that the application has not written yet.
-    written: u64,
-    /// The application has written its last: a FIN follows, which takes one octet of the stream.
-    finished: bool,
-    window: Window,
-    control: Box<dyn CongestionControl>,
-    detector: Box<dyn LossDetector>,
-    rto: Rto,
-    min_rtt: MinRtt,
-    latest_rtt: Option<Duration>,
-    phase: Phase,
-    retransmissions: Retransmissions,
-    idle: IdleWatch,
-    prr: Prr,
-    /// Segments that PRR lets go now.
-    prr_budget: u32,
-    probe: Probe,
-    /// Duplicate acknowledgements since the last new one, for peers without SACK.
-    dupacks: u32,
-    counted_pipe: CountedPipe,
-    /// SND.NXT when the last loss was detected (RFC 6582).
-    recover: Option<u64>,
-    /// When a segment left last.
-    last_sent: Option<Instant>,
-    /// Fast retransmit's first segment goes out whatever the pipe holds.
-    fast_retransmit_due: bool,
-    /// HighRxt of RFC 6675: the highest segment resent by loss detection.
-    high_rxt: SegNo,
-    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
-    rescued_to: u64,
-    /// When the highest delivered segment was delivered.
-    highest_at: Instant,
-    eifel: Eifel,
-    f_rto: FRto,
-    /// What stood before a needless timeout whose round-trip time is still to be learnt from.
-    adapt: Option<Before>,
-    timers: Timers,
-    /// The window that new data may fill while a hole waits, if the window itself grows meanwhile.
-    held_window: Option<f64>,
-    /// The time limit of the last rule applied, for observers.
-    patience: Option<Duration>,
-    /// TCP-NCR's state, for the senders that use it.
-    ncr: Option<Ncr>,
-    /// TCP-PR's machine, for the senders that live by it.
-    tcp_pr: Option<Box<TcpPr>>,
+    pub(crate) stream: Stream,
+    machine: Machine,
 }
 
 impl Sender {
-    pub(crate) fn new(config: &Config, variant: &Variant) -> Self {
-        let row = variant.row();
-        let rtt_percentile = variant.values().find("rtt_percentile");
-        Self {
-            parts: Parts {
-                acks: row.acks,
-                undo: variant.undo(),
-                limited_transmit: variant.limited_transmit(),
-                reduction: row.reduction,
-                pipe: config.pipe,
-                fast_recovery: config.fast_recovery,
-                flavour: row.flavour,
-                enhanced_sampling: rtt_percentile.is_some(),
-                grows_while_waiting: row.grows_while_waiting,
-                probes: row.probes,
-                initial_window: config.initial_window,
-                restart_window: config.restart_window,
-                segments_per_ack: config.segments_per_ack.max(1),
-            },
-            mss: config.mss,
-            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
-            byte_counting: config.byte_counting,
-            board: Scoreboard::new(),
-            una: 0,
-            nxt: 0,
-            window_end: 0,
-            flow_control: FlowControl::new(config.nagle),
-            written: 0,
-            finished: false,
-            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
-            control: variant.congestion_control(),
-            detector: variant.detector(),
-            rto: Rto::new(config.min_rto, config.max_rto, rtt_percentile)
-                .doubtful_after(config.fast_recovery.doubts_rtt_after())
-                .with_wb(variant.wb_rto(config)),
-            min_rtt: MinRtt::default(),
-            latest_rtt: None,
-            phase: Phase::Open,
-            retransmissions: Retransmissions::default(),
-            idle: IdleWatch::default(),
-            prr: Prr::default(),
-            prr_budget: 0,
-            probe: Probe::default(),
-            dupacks: 0,
-            counted_pipe: CountedPipe::default(),
-            recover: None,
-            last_sent: None,
-            fast_retransmit_due: false,
-            high_rxt: 0,
-            rescued_to: 0,
-            highest_at: Instant::ZERO,
-            eifel: Eifel::new(variant.eifel()),
-            f_rto: FRto::new(variant.f_rto()),
-            adapt: None,
-            timers: Timers::new(),
-            held_window: None,
-            patience: None,
-            ncr: Ncr::new(variant.limited_transmit()),
-            tcp_pr: variant.tcp_pr(config).map(Box::new),
-        }
+    pub(crate) fn new(config: &Config, recipe: &Recipe) -> Self {
+        let (selective, lengths) = match recipe {
+            Recipe::Composed(composition) => (composition.acks == Acks::Sack, composition.lengths),
+            Recipe::TcpPr(settings) => (settings.selective, Lengths::Mean),
+        };
+        let stream = Stream::new(config, selective, lengths);
+        Self { stream, machine: Machine::new(config, recipe) }
     }
 
-    /// The peer turned out not to know SACK: recover as NewReno does. What works by SACK blocks alone
-    /// gives way to RFC 5681: loss detection in time or by distance (RFC 8985, section 4), the tail
-    /// loss probe (section 7) and the proportional reduction.
+    /// The peer turned out not to know SACK.
     pub(crate) fn without_sack(&mut self, now: Instant) {
-        if self.parts.acks != Acks::Sack {
-            return;
-        }
-        self.parts.acks = Acks::NewReno;
-        let rule = self.detector.rule(&self.view(now));
-        if rule.overdue.is_some() || rule.distance.is_some() {
-            self.detector = Box::new(Fixed::standard());
-            self.parts.probes = false;
-            self.parts.reduction = Reduction::AtOnce;
-        }
-    }
-
-    /// The application writes `octets` more.
-    pub(crate) fn write(&mut self, octets: u64) {
-        self.written = self.written.saturating_add(octets);
-    }
-
-    /// The application writes no more: a FIN follows the last octet.
-    pub(crate) fn finish(&mut self) {
-        self.finished = true;
-    }
-
-    /// Whether the application writes no more.
-    pub(crate) fn finished(&self) -> bool {
-        self.finished
+        self.machine.without_sack(&self.stream, now);
+        self.stream.without_sack();
     }
 
     /// A round trip was timed outside the stream (by the handshake).
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
-        self.rto.sample(rtt, 1.0);
-        self.min_rtt.sample(rtt, now);
-        self.probe.on_rtt_sample();
-        if let Some(pr) = &mut self.tcp_pr {
-            pr.on_handshake(rtt);
-        }
+        self.stream.min_rtt.sample(rtt, now);
+        self.machine.on_handshake(rtt);
     }
 
-    pub(crate) fn una(&self) -> u64 {
-        self.una
+    /// A SYN, or the answer to one, was sent again before the connection stood: "the initial window
+    /// (…) MUST be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3
+    /// seconds" (RFC 6298, 5.7).
+    pub(crate) fn after_lost_syn(&mut self) {
+        self.machine.after_lost_syn();
     }
 
-    pub(crate) fn nxt(&self) -> u64 {
-        self.nxt
-    }
-
-    /// All that was written has been acknowledged, and the FIN if there is one.
-    pub(crate) fn done(&self) -> bool {
-        self.una == self.written + u64::from(self.finished)
+    /// The handshake's timer expired.
+    pub(crate) fn back_off(&mut self) {
+        self.machine.back_off();
     }
 
     pub(crate) fn window(&self) -> Window {
-        self.window
+        self.machine.window()
     }
 
-    pub(crate) fn pipe(&self) -> u32 {
-        self.board.pipe()
-    }
-
-    pub(crate) fn phase(&self) -> Phase {
-        self.phase
+    /// Whether a loss or a timeout is being recovered from.
+    pub(crate) fn recovering(&self) -> bool {
+        self.machine.phase() != Phase::Open
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.tcp_pr.as_ref().map_or(self.rto.srtt(), |pr| pr.srtt())
+        self.machine.srtt()
     }
 
     /// None for TCP-PR, whose timer knows none.
     pub(crate) fn rttvar(&self) -> Option<Duration> {
-        if self.tcp_pr.is_some() { None } else { self.rto.rttvar() }
+        self.machine.rttvar()
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.tcp_pr_wait().unwrap_or_else(|| self.rto.current())
-    }
-
-    pub(crate) fn back_off(&mut self) {
-        self.rto.back_off();
+        self.machine.rto()
     }
 
     pub(crate) fn dupthresh(&self) -> Option<u32> {
-        self.detector.dupthresh()
+        self.machine.dupthresh()
     }
 
-    pub(crate) fn fa_ratio(&self) -> Option<f64> {
-        self.detector.fa_ratio()
-    }
-
-    pub(crate) fn rack(&self) -> Option<RackState> {
-        self.detector.rack()
+    /// Shows the algorithms' variables.
+    pub(crate) fn variables(&self, now: Instant, show: &mut dyn FnMut(Variable)) {
+        self.machine.variables(&self.stream, now, show);
     }
 
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
-        if self.tcp_pr.is_some() {
-            return self.on_ack_by_tcp_pr(ack, now, observer);
-        }
-        let advanced = ack.una > self.una;
-        let flight_before = self.board.outstanding();
-        let highest_before = self.board.highest_delivered();
-        let delivery = self.read_into_scoreboard(ack, now);
-        self.una = ack.una;
-        self.window_end = ack.window_end;
-        let arrived = self.count_dupacks(ack, &delivery, advanced);
-        self.measure_rtt(&delivery, advanced, flight_before, now);
-        self.measure_rtt_by_timestamp(ack, &delivery, advanced, flight_before, now);
-        self.measure_reordering(ack, &delivery, highest_before, now, observer);
-        if delivery.segments > 0 && self.board.highest_delivered() > highest_before {
-            self.highest_at = now;
-        }
-        let facts = AckFacts {
-            delivered: delivery.segments,
-            sacked: delivery.sacked,
-            advanced,
-            dsack: ack.dsack.is_some(),
-            reordered: delivery.reordered,
-            latest_sent: delivery.latest_sent,
-        };
-        let view = self.view(now);
-        self.detector.on_ack(&facts, &view);
-        if arrived > 0 {
-            let flow = self.flow(now);
-            self.control.on_delivered(arrived, &flow);
-        }
-        if let Some((left, right)) = ack.dsack {
-            self.on_dsack(left, right, ack.rtx, highest_before, now, observer);
-        }
-        self.retransmissions.expire(now, self.rto.base() * 2);
-
-        let phase_before = self.phase;
-        self.counted_pipe.on_ack(advanced);
-        let reversed = self.detect_spurious(ack, &delivery, advanced, now, observer);
-        if advanced {
-            self.on_progress(now, observer);
-        }
-        self.on_ack_by_ncr(ack, advanced, flight_before);
-        if self.parts.probes {
-            self.on_ack_of_probe(ack, now);
-        }
-        let newly_lost = self.detect_losses(ack, &delivery, now, observer);
-        // The window grows on new acknowledgements outside fast recovery, and only while it is what
-        // limits the sender (RFC 5681, section 3.1; RFC 7661).
-        let window_was_full = flight_before >= self.window.cwnd as u32;
-        if advanced && !reversed && self.grows_after(phase_before) {
-            if window_was_full {
-                self.grow(delivery.passed, now);
-            } else {
-                let flow = self.flow(now);
-                self.control.on_limited(&flow);
-            }
-        }
-        self.grow_while_waiting(delivery.sacked, advanced, window_was_full, now);
-        if matches!(self.phase, Phase::Recovery { .. }) {
-            self.proportional_rate_reduction(&delivery, advanced && !newly_lost);
-        }
-        self.watch_idle(ack, &delivery, advanced, now);
-        self.rearm_after_ack(advanced, now);
-        self.tell_state(self.detector.dupthresh(), self.patience, now, observer);
+        self.machine.on_ack(&mut self.stream, ack, now, observer);
     }
 
-    /// The window was full, and `acked` segments were acknowledged.
-    fn grow(&mut self, acked: u32, now: Instant) {
-        // After a timeout an acknowledgement can cover what left the network long ago (RFC 3465,
-        // section 2.3).
-        let most = if self.phase == Phase::Open { self.byte_counting } else { 1 };
-        let (counted, flow) = (acked.min(most), self.flow(now));
-        self.control.grow(&mut self.window, acked, counted, &flow);
-        self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
-    }
-
-    /// Tells how the sender stands after an acknowledgement.
+    /// The next segment that may leave at `now`, if any.
     #[inline]
-    fn tell_state(
-        &self,
-        dupthresh: Option<u32>,
-        patience: Option<Duration>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let Window { cwnd, ssthresh } = self.window;
-        let (una, srtt) = (self.una, self.srtt());
-        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
-        observer.on_event(now, &event);
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        self.machine.poll(&mut self.stream, now)
     }
 
-    /// Segments in flight, without what limited transmit sent beyond cwnd.
-    fn flight(&self) -> f64 {
-        f64::from(self.board.outstanding()).min(self.window.cwnd)
+    /// When to call [`Sender::on_timers`] at the latest.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.machine.next_timer()
     }
 
-    fn flow(&self, now: Instant) -> Flow {
-        let flight = match self.ncr.and_then(|ncr| ncr.flight_prev()) {
-            // RFC 4653, section 3.4: ssthresh = cwnd = (FlightSizePrev / 2).
-            Some(flight_prev) => flight_prev,
-            None => self.flight(),
-        };
-        Flow { now, flight, srtt: self.rto.srtt(), min_rtt: self.min_rtt.get() }
+    /// Timers may be due.
+    pub(crate) fn on_timers(&mut self, now: Instant, observer: &mut impl Observer) {
+        self.machine.on_timers(&mut self.stream, now, observer);
     }
 
-    fn view(&self, now: Instant) -> View {
-        View {
-            now,
-            cwnd: self.window.cwnd,
-            slow_start: self.window.slow_start(),
-            flight: self.board.outstanding(),
-            sacked: self.board.sacked(),
-            srtt: self.rto.srtt(),
-            latest_rtt: self.latest_rtt,
-            min_rtt: self.min_rtt.get(),
-            rto: self.rto.base(),
-            recovering: self.phase != Phase::Open,
-            una: self.una,
-            nxt: self.nxt,
+    /// Asks for the peer's window, where that holds back what there is.
+    pub(crate) fn probe_window(&mut self, now: Instant) -> Option<Transmission> {
+        match self.stream.probe_window(now)? {
+            WindowProbe::Within(len) => Some(self.machine.send_new(&mut self.stream, len, now)),
+            WindowProbe::Beyond(octet) => Some(octet),
         }
+    }
+
+    /// `acked` is acknowledged: when that is a window probe's octet, the peer has taken it.
+    pub(crate) fn settle_probe(&mut self, acked: u64) {
+        if let Some(sent) = self.stream.settle_probe(acked) {
+            self.machine.on_probe_taken(&self.stream, sent);
+        }
+    }
+
+    /// From now on segments have at most `mss` octets. That the larger ones were dropped says
+    /// nothing of congestion: the window stays, in octets, but is filled again by slow start.
+    pub(crate) fn lower_mss(&mut self, mss: u32, now: Instant) {
+        let ratio = self.stream.lower_mss(mss);
+        self.machine.on_smaller_segments(ratio);
+        if let Some(numbers) = self.stream.split() {
+            self.machine.on_split(&mut self.stream, &numbers, now);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn composed(&mut self) -> &mut composed::Composed {
+        self.machine.composed()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn phase(&self) -> Phase {
+        self.machine.phase()
     }
 }

@@ -3,6 +3,13 @@
 use core::fmt;
 
 /// A 32-bit sequence number. Comparison is by signed distance, so there is no total order.
+///
+/// ```
+/// use unruffled_tcp::SeqNr;
+///
+/// assert_eq!(SeqNr(u32::MAX).add(2), SeqNr(1));
+/// assert_eq!(SeqNr(1).distance(SeqNr(u32::MAX)), 2);
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct SeqNr(pub u32);
 

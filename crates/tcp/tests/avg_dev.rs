@@ -4,15 +4,15 @@ mod trace;
 
 use trace::{Setup, Trace};
 
-/// A window of 20, halved by the false fast retransmit of segment 1, which was late by 9: the mean of
+/// A window of 20, halved by the spurious fast retransmit of segment 1, which was late by 9: the mean of
 /// 5 − 1 and 15 − 1.
-fn false_fast_retransmit(setup: Setup) -> Trace {
+fn spurious_fast_retransmit(setup: Setup) -> Trace {
     let mut t = setup.fixed_window(20).start();
     t.sends("1-20").dupthresh(3);
     t.at(100).ack("C0 S2-5").sees("fast-retransmit").cwnd(10.0).sends("R1");
     t.at(101).ack("C5").sees("").sends("");
     t.at(102).ack("C15").sees("").sends("21-25").dupthresh(3);
-    t.at(200).ack("C15 D1").sees("needless 1, reordered 9, false-fast-retransmit, recovered");
+    t.at(200).ack("C15 D1").sees("spurious 1, reordered 9, spurious-fast-retransmit, recovered");
     t.sends("").ssthresh(20.0).cwnd(10.0);
     t
 }
@@ -31,7 +31,7 @@ fn back_to_twenty(t: &mut Trace) {
 /// duplicates release a segment each, and then every second one.
 #[test]
 fn the_duplicate_above_the_threshold_makes_the_loss() {
-    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    let mut t = spurious_fast_retransmit(Trace::of("avg-dev"));
     t.dupthresh(9);
     back_to_twenty(&mut t);
     let released = ["46", "47", "", "48", "", "49", "", "50", ""];
@@ -44,7 +44,7 @@ fn the_duplicate_above_the_threshold_makes_the_loss() {
 /// Section IV-D: "when dupthresh duplicate ACKs have received".
 #[test]
 fn or_so_many_duplicates_if_so_chosen() {
-    let mut t = false_fast_retransmit(Trace::of("avg-dev").set("trigger", "at"));
+    let mut t = spurious_fast_retransmit(Trace::of("avg-dev").set("trigger", "at"));
     back_to_twenty(&mut t);
     t.at(300).ack("C25 S27-34").sees("").and_so_on();
     t.at(300).ack("C25 S27-35").sees("fast-retransmit").sends("R26");
@@ -66,13 +66,13 @@ fn a_late_segment_that_was_not_resent_is_no_sample() {
 /// The second event, (1) to (4): avg 0.3·15 + 0.7·9 = 10.8, mdev 0.3·|15 − 9| = 1.8, ⌊10.8 + 0.54⌋.
 #[test]
 fn average_and_deviation_follow_the_lengths() {
-    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    let mut t = spurious_fast_retransmit(Trace::of("avg-dev"));
     back_to_twenty(&mut t);
     t.at(300).ack("C25 S27-36").sees("fast-retransmit").cwnd(10.0).sends("R26");
     t.at(301).ack("C36").sees("").and_so_on();
     t.at(301).ack("C45").sees("recovered").and_so_on();
     // 36 − 26 as the original came, and 45 − 26 with the DSACK: 14.5, rounded up.
-    t.at(400).ack("C45 D26").sees("needless 26, reordered 15, false-fast-retransmit");
+    t.at(400).ack("C45 D26").sees("spurious 26, reordered 15, spurious-fast-retransmit");
     t.dupthresh(11);
 }
 
@@ -80,7 +80,7 @@ fn average_and_deviation_follow_the_lengths() {
 /// timeout, 9, bounds what follows. A second timeout for the same data changes nothing.
 #[test]
 fn a_timeout_halves_the_average() {
-    let mut t = false_fast_retransmit(Trace::of("avg-dev"));
+    let mut t = spurious_fast_retransmit(Trace::of("avg-dev"));
     back_to_twenty(&mut t);
     t.dupthresh(9).at(1215).timer().sees("timeout").dupthresh(4).sends("T26");
     t.at(3215).timer().sees("timeout").dupthresh(4).sends("T26");
@@ -95,7 +95,7 @@ fn a_recovery_must_fit_into_the_timeout() {
         [("always", 350, 4), ("lapsing", 350, 9), ("always", 10, 9), ("lapsing", 10, 9)]
     {
         let sender = Trace::of("avg-dev").set("bound", bound);
-        let mut t = false_fast_retransmit(sender.min_rto(min_rto));
+        let mut t = spurious_fast_retransmit(sender.min_rto(min_rto));
         t.dupthresh(dupthresh);
         let rto = t.connection().rto().as_millis_f64();
         let ratio = rto / t.connection().srtt().expect("measured").as_millis_f64();

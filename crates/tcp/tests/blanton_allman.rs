@@ -1,19 +1,19 @@
-//! Blanton and Allman's senders as packet traces: what a false fast retransmit does to the duplicate
+//! Blanton and Allman's senders as packet traces: what a spurious fast retransmit does to the duplicate
 //! threshold, and what bounds it (as told in AVG-DEV, sections II and IV-D, and RR-TCP, section 5.5).
 
 mod trace;
 
 use trace::Trace;
 
-/// A window of 20, halved by the false fast retransmit of segment 1, which was late by 9: the mean of
+/// A window of 20, halved by the spurious fast retransmit of segment 1, which was late by 9: the mean of
 /// 5 − 1 and 15 − 1.
-fn false_fast_retransmit(variant: &str) -> Trace {
+fn spurious_fast_retransmit(variant: &str) -> Trace {
     let mut t = Trace::of(variant).fixed_window(20).start();
     t.sends("1-20").dupthresh(3);
     t.at(100).ack("C0 S2-5").sees("fast-retransmit").cwnd(10.0).sends("R1");
     t.at(101).ack("C5").sees("").sends("");
     t.at(102).ack("C15").sees("").sends("21-25").dupthresh(3);
-    t.at(200).ack("C15 D1").sees("needless 1, reordered 9, false-fast-retransmit, recovered");
+    t.at(200).ack("C15 D1").sees("spurious 1, reordered 9, spurious-fast-retransmit, recovered");
     t.sends("").ssthresh(20.0).cwnd(10.0);
     t
 }
@@ -31,7 +31,7 @@ fn back_to_twenty(t: &mut Trace) {
 #[test]
 fn each_rule_moves_the_threshold_in_its_own_way() {
     for (variant, dupthresh) in [("ba-inc", 4), ("ba-inc-n", 12), ("ba-avg", 6), ("ba-ewma", 4)] {
-        let mut t = false_fast_retransmit(variant);
+        let mut t = spurious_fast_retransmit(variant);
         back_to_twenty(&mut t);
         t.dupthresh(dupthresh);
         for k in 1..dupthresh {
@@ -44,7 +44,7 @@ fn each_rule_moves_the_threshold_in_its_own_way() {
 /// "The upper bound of dupthresh is set to 0.9 cwnd" (AVG-DEV, section II), as it is now.
 #[test]
 fn nine_tenths_of_the_window_bound_the_threshold() {
-    let mut t = false_fast_retransmit("ba-inc-n");
+    let mut t = spurious_fast_retransmit("ba-inc-n");
     // 12, but 0.9·10 at the first acknowledgement, 0.9·11 at the next, until 0.9·14 is more than 12.
     t.dupthresh(9);
     for (n, dupthresh) in [(16, 9), (17, 9), (18, 10), (19, 11), (20, 12), (21, 12)] {
@@ -56,7 +56,7 @@ fn nine_tenths_of_the_window_bound_the_threshold() {
 /// ACKs received afterwards" (AVG-DEV, section IV-D).
 #[test]
 fn duplicates_release_two_segments_and_then_every_second_one() {
-    let mut t = false_fast_retransmit("ba-inc-n");
+    let mut t = spurious_fast_retransmit("ba-inc-n");
     back_to_twenty(&mut t);
     let released = ["46", "47", "", "48", "", "49", "", "50", "", "51", ""];
     for (last, released) in (27..).zip(released) {
@@ -69,14 +69,14 @@ fn duplicates_release_two_segments_and_then_every_second_one() {
 #[test]
 fn a_timeout_resets_the_threshold() {
     for variant in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
-        let mut t = false_fast_retransmit(variant);
+        let mut t = spurious_fast_retransmit(variant);
         back_to_twenty(&mut t);
         t.at(1215).timer().sees("timeout").dupthresh(3).sends("T26");
         t.at(1315).ack("C45").sees("recovered").dupthresh(3).and_so_on();
     }
 }
 
-/// Two recoveries overlap, and both prove false: the window before the first comes back, and it
+/// Two recoveries overlap, and both prove spurious: the window before the first comes back, and it
 /// bounds the threshold, not the window of 10 before the second.
 #[test]
 fn overlapping_recoveries_have_one_window_to_come_back_to() {
@@ -88,10 +88,10 @@ fn overlapping_recoveries_have_one_window_to_come_back_to() {
     t.at(150).ack("C20 S22-24").sees("fast-retransmit").cwnd(5.0).sends("R21");
     t.at(153).ack("C24").sees("").sends("");
     // Late by (3 + 23)/2 = 13: 3 + 13 = 16 is below 0.9·20. In force is 0.9·5.
-    t.at(200).ack("C24 D1").sees("needless 1, reordered 13, false-fast-retransmit");
+    t.at(200).ack("C24 D1").sees("spurious 1, reordered 13, spurious-fast-retransmit");
     t.ssthresh(5.0).dupthresh(4);
     // 16 + 3 = 19, bounded by 0.9·20.
-    t.at(250).ack("C24 D21").sees("needless 21, reordered 3, false-fast-retransmit, recovered");
+    t.at(250).ack("C24 D21").sees("spurious 21, reordered 3, spurious-fast-retransmit, recovered");
     t.ssthresh(20.0).cwnd(5.0).dupthresh(4);
     for n in 25..=39 {
         t.at(226 + n).ack(&format!("C{n}")).sees("").and_so_on();
@@ -107,6 +107,6 @@ fn the_delay_moves_no_threshold() {
     t.at(100).ack("C0 S2-5").sees("").sends("21-23");
     t.at(150).timer().sees("fast-retransmit").cwnd(10.0).sends("R1");
     t.at(151).ack("C5").sees("").and_so_on();
-    t.at(250).ack("C5 D1").sees("needless 1, reordered 4, false-fast-retransmit, recovered");
+    t.at(250).ack("C5 D1").sees("spurious 1, reordered 4, spurious-fast-retransmit, recovered");
     t.ssthresh(20.0).cwnd(10.0).dupthresh(3);
 }

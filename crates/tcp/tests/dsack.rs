@@ -1,4 +1,4 @@
-//! The way back from a false fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section 5.2), which
+//! The way back from a spurious fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section 5.2), which
 //! believes a DSACK under the conditions of RFC 3708, section 3.
 
 mod trace;
@@ -6,7 +6,7 @@ mod trace;
 use trace::Trace;
 
 /// Segment 1 of ten is late, and is resent: plays up to the acknowledgement of the original.
-fn false_fast_retransmit(variant: &str) -> Trace {
+fn spurious_fast_retransmit(variant: &str) -> Trace {
     let mut t = Trace::of(variant).window(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").ssthresh(5.0).cwnd(5.0).sends("R1");
@@ -17,8 +17,8 @@ fn false_fast_retransmit(variant: &str) -> Trace {
 /// ssthresh becomes the old cwnd, and slow start leads there: no burst.
 #[test]
 fn the_window_comes_back_by_slow_start() {
-    let mut t = false_fast_retransmit("dsack-r");
-    t.at(200).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit, recovered");
+    let mut t = spurious_fast_retransmit("dsack-r");
+    t.at(200).ack("C4 D1").sees("spurious 1, reordered 3, spurious-fast-retransmit, recovered");
     t.ssthresh(10.0).cwnd(5.0).sends("").pipe(6);
     t.at(201).ack("C5").cwnd(6.0).sends("11");
     t.at(202).ack("C6").cwnd(7.0).sends("12 13");
@@ -36,24 +36,24 @@ fn the_window_comes_back_at_once_if_so_chosen() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").cwnd(5.0).sends("R1");
     t.at(103).ack("C4").sees("").sends("");
-    t.at(200).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit, recovered");
+    t.at(200).ack("C4 D1").sees("spurious 1, reordered 3, spurious-fast-retransmit, recovered");
     t.ssthresh(f64::INFINITY).cwnd(10.0).sends("11-14");
 }
 
 /// `sack` makes no use of DSACK.
 #[test]
 fn without_the_response_the_window_stays_down() {
-    let mut t = false_fast_retransmit("sack");
+    let mut t = spurious_fast_retransmit("sack");
     t.at(200).ack("C4 D1").ssthresh(5.0).cwnd(5.0);
 }
 
 /// The restoration comes after recovery has ended, too.
 #[test]
 fn a_dsack_after_recovery_restores_as_well() {
-    let mut t = false_fast_retransmit("dsack-r");
+    let mut t = spurious_fast_retransmit("dsack-r");
     t.at(104).ack("C10").sees("recovered").cwnd(5.0).sends("11-15");
     // The lengths are 4 − 1 and 10 − 1, their mean is 6.
-    t.at(200).ack("C10 D1").sees("needless 1, reordered 6, false-fast-retransmit");
+    t.at(200).ack("C10 D1").sees("spurious 1, reordered 6, spurious-fast-retransmit");
     t.ssthresh(10.0).cwnd(5.0);
     t.at(204).ack("C11").cwnd(6.0).sends("16 17");
 }
@@ -73,39 +73,39 @@ fn a_window_that_has_grown_beyond_the_old_one_stays() {
     let cwnd = 2.9 + 1.0 / 2.9;
     t.at(500).ack("C7").cwnd(cwnd).sends("9 10");
     // The window was 2 before. (3 + 6)/2, rounded up.
-    t.at(501).ack("C7 D1").sees("needless 1, reordered 5, false-fast-retransmit");
+    t.at(501).ack("C7 D1").sees("spurious 1, reordered 5, spurious-fast-retransmit");
     t.ssthresh(cwnd).cwnd(cwnd);
 }
 
 /// A later genuine reduction cancels the restoration.
 #[test]
 fn a_later_loss_cancels_the_restoration() {
-    let mut t = false_fast_retransmit("dsack-r");
+    let mut t = spurious_fast_retransmit("dsack-r");
     t.at(104).ack("C10").sees("recovered").sends("11-15");
     t.at(150).ack("C10 S12-14").sees("fast-retransmit").ssthresh(2.5).sends("R11");
     // (3 + 13)/2.
-    t.at(200).ack("C10 D1 S12-14").sees("needless 1, reordered 8, false-fast-retransmit");
+    t.at(200).ack("C10 D1 S12-14").sees("spurious 1, reordered 8, spurious-fast-retransmit");
     t.ssthresh(2.5).cwnd(2.5);
     t.at(250).ack("C15").sees("recovered").ssthresh(2.5).cwnd(2.5);
 }
 
-/// When the later reduction proves false as well, the window before both comes back.
+/// When the later reduction proves spurious as well, the window before both comes back.
 #[test]
 fn two_false_reductions_restore_the_first_window() {
-    let mut t = false_fast_retransmit("dsack-r");
+    let mut t = spurious_fast_retransmit("dsack-r");
     t.at(104).ack("C10").sees("recovered").sends("11-15");
     t.at(150).ack("C10 S12-14").sees("fast-retransmit").ssthresh(2.5).sends("R11");
     t.at(200).ack("C10 D1 S12-14").ssthresh(2.5).sends("");
     t.at(210).ack("C15").sees("recovered").and_so_on();
     // C15 closed two holes, 11 and 15, so there is no length.
-    t.at(250).ack("C15 D11").sees("needless 11, false-fast-retransmit");
+    t.at(250).ack("C15 D11").sees("spurious 11, spurious-fast-retransmit");
     t.ssthresh(10.0).cwnd(2.5);
 }
 
 /// RFC 3708, section 3: a DSACK of a segment that was never retransmitted is the network's doing.
 #[test]
 fn the_networks_duplicate_changes_nothing() {
-    let mut t = false_fast_retransmit("dsack-r");
+    let mut t = spurious_fast_retransmit("dsack-r");
     t.at(110).ack("C4 D2").sees("").ssthresh(5.0);
     t.at(111).ack("C5 D5").sees("").ssthresh(5.0);
 }
@@ -117,9 +117,9 @@ fn a_duplicate_is_counted_once() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5 11-13").ssthresh(5.0);
     t.at(110).ack("C10").sees("recovered").and_so_on();
-    t.at(200).ack("C10 D1").sees("needless 1").ssthresh(5.0);
+    t.at(200).ack("C10 D1").sees("spurious 1").ssthresh(5.0);
     t.at(201).ack("C10 D1").sees("").ssthresh(5.0);
-    t.at(202).ack("C10 D5").sees("needless 5, false-fast-retransmit").ssthresh(10.0);
+    t.at(202).ack("C10 D5").sees("spurious 5, spurious-fast-retransmit").ssthresh(10.0);
 }
 
 /// Linux merges duplicates that arrive together, joined by offload or before an acknowledgement
@@ -130,7 +130,7 @@ fn a_block_over_several_segments_reports_each_of_them() {
     t.sends("1-10");
     t.at(100).ack("C0 S4-10").sees("fast-retransmit").ssthresh(5.0).sends("R1-3 11 12");
     t.at(110).ack("C10").sees("recovered").and_so_on();
-    t.at(200).ack("C10 D1-3").sees("needless 1, needless 2, needless 3, false-fast-retransmit");
+    t.at(200).ack("C10 D1-3").sees("spurious 1, spurious 2, spurious 3, spurious-fast-retransmit");
     t.ssthresh(10.0);
 }
 
@@ -141,8 +141,8 @@ fn a_block_reports_only_what_is_new_of_it() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5 11-13");
     t.at(110).ack("C10").sees("recovered").and_so_on();
-    t.at(200).ack("C10 D1-4").sees("needless 1").ssthresh(5.0);
-    t.at(201).ack("C10 D1-5").sees("needless 5, false-fast-retransmit").ssthresh(10.0);
+    t.at(200).ack("C10 D1-4").sees("spurious 1").ssthresh(5.0);
+    t.at(201).ack("C10 D1-5").sees("spurious 5, spurious-fast-retransmit").ssthresh(10.0);
 }
 
 /// Every retransmission of the episode must be reported.
@@ -152,7 +152,7 @@ fn a_reduction_with_one_needed_retransmission_stays() {
     t.sends("1-10");
     t.at(100).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5 11-13");
     t.at(110).ack("C4 S6-10").sees("").and_so_on();
-    t.at(200).ack("C4 D1 S6-10").sees("needless 1, reordered 9").ssthresh(5.0);
+    t.at(200).ack("C4 D1 S6-10").sees("spurious 1, reordered 9").ssthresh(5.0);
     // R5 was needed.
     t.at(300).ack("C10").sees("recovered").ssthresh(5.0).cwnd(5.0);
 }
@@ -167,7 +167,7 @@ fn a_segment_resent_twice_bars_the_restoration() {
     // Which copy's acknowledgement was whose cannot be told: there is no length, either.
     t.at(1105).ack("C4").sees("").and_so_on();
     t.at(1110).ack("C10").sees("recovered");
-    t.at(1200).ack("C10 D1").sees("needless 1").ssthresh(2.5);
+    t.at(1200).ack("C10 D1").sees("spurious 1").ssthresh(2.5);
     t.at(1210).ack("C10 D1").sees("").ssthresh(2.5);
 }
 
@@ -180,19 +180,19 @@ fn a_duplicate_inside_a_sack_block_is_believed() {
     t.at(100).ack("C0 S2-4 S6-10").sees("fast-retransmit").sends("R1 R5 11-13");
     t.at(110).ack("C0 S2-10").sees("").and_so_on();
     // Both copies of 5 have arrived, of 1 none. 10 − 5, twice.
-    t.at(200).ack("C0 D5 S2-10").sees("needless 5, reordered 5").ssthresh(5.0).and_so_on();
+    t.at(200).ack("C0 D5 S2-10").sees("spurious 5, reordered 5").ssthresh(5.0).and_so_on();
     t.at(201).ack("C10").sees("recovered").and_so_on();
-    t.at(202).ack("C10 D1").sees("needless 1, reordered 9, false-fast-retransmit");
+    t.at(202).ack("C10 D1").sees("spurious 1, reordered 9, spurious-fast-retransmit");
     t.ssthresh(10.0);
 }
 
-/// A timeout that proves false gives the window back the same way.
+/// A timeout that proves spurious gives the window back the same way.
 #[test]
 fn a_false_timeout_is_taken_back() {
     let mut t = Trace::of("dsack-r").window(10).writes(20).start();
     t.sends("1-10");
     t.at(1000).timer().sees("timeout").ssthresh(5.0).cwnd(1.0).sends("T1");
     t.at(1001).ack("C10").sees("recovered").cwnd(2.0).sends("11 12");
-    t.at(1100).ack("C10 D1").sees("needless 1, false-timeout").ssthresh(10.0);
+    t.at(1100).ack("C10 D1").sees("spurious 1, spurious-timeout").ssthresh(10.0);
     t.at(1101).ack("C11").cwnd(3.0).sends("13 14");
 }

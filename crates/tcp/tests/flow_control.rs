@@ -75,7 +75,7 @@ fn a_peer_that_never_has_room_for_a_segment_gets_smaller_ones() {
 /// Section 3.8.6.1: the first probe after a timeout, then ever more seldom; never given up.
 #[test]
 fn a_closed_window_is_probed_for_ever() {
-    let config = Config { give_up: Some(ms(100_000)), ..config() };
+    let config = Config { give_up: Some(ms(120_000)), ..config() };
     let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
     t.writes(2000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("").timer_at(1000);
     let mut now = 0;

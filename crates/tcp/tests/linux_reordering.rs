@@ -15,7 +15,7 @@ fn after_a_reordering_of_three() -> Trace {
     // The original; ⌈4·5/10⌉ = 2 have gone already.
     t.at(110).ack("C4").sees("").sends("");
     // tcp_undo_cwnd_reduction: max(cwnd, prior_cwnd) = 10 at once, of which 5 to 11 are out.
-    t.at(200).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit, recovered");
+    t.at(200).ack("C4 D1").sees("spurious 1, reordered 3, spurious-fast-retransmit, recovered");
     t.cwnd(10.0).dupthresh(4).sends("12-14");
     t
 }

@@ -42,15 +42,15 @@ impl Dice {
 
 #[derive(Default)]
 struct Watch {
-    /// Needless retransmissions told of, and retransmissions made.
-    needless: u64,
+    /// Spurious retransmissions told of, and retransmissions made.
+    spurious: u64,
     resent: u64,
 }
 
 impl Observer for Watch {
     fn on_event(&mut self, _now: Instant, event: &Event) {
         match *event {
-            Event::Needless { .. } => self.needless += 1,
+            Event::SpuriousRetransmission { .. } => self.spurious += 1,
             Event::Sent { cause: Some(_), .. } => self.resent += 1,
             Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } => {
                 assert!(cwnd.is_finite() && cwnd >= 0.5, "cwnd {cwnd}");
@@ -129,7 +129,7 @@ fn run(name: &str, lies: &Lies) -> Watch {
             wire.insert((now + Duration::from_millis(50 + late), order), (data, segment));
         }
         if sender.acknowledged() >= SEGMENTS * u64::from(MSS) || sender.error().is_some() {
-            assert!(watch.needless <= watch.resent, "told of more than was resent");
+            assert!(watch.spurious <= watch.resent, "told of more than was resent");
             return watch;
         }
         let arrival = wire.first_key_value().map(|(&(at, _), _)| at);
@@ -192,6 +192,6 @@ fn a_dsack_for_what_was_never_resent_gives_nothing_back() {
     let lies = Lies { dsack: 255, sack: 0, beyond: 0, optimistic: 0, lost: 0, late: 0, seed: 1 };
     for row in ROWS {
         let watch = run(row.name, &lies);
-        assert_eq!((watch.resent, watch.needless), (0, 0), "{}", row.name);
+        assert_eq!((watch.resent, watch.spurious), (0, 0), "{}", row.name);
     }
 }

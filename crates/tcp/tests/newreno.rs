@@ -87,10 +87,10 @@ fn renos_recovery_in_ns2_happens_once_a_window() {
     t.at(111).ack("C15").sees("fast-retransmit").sends("R16");
 }
 
-/// RFC 6582, section 3.2, step 2: what was resent needlessly makes duplicates that start nothing
+/// RFC 6582, section 3.2, step 2: what was resent spuriously makes duplicates that start nothing
 /// before more than `recover` is acknowledged.
 #[test]
-fn duplicates_of_needless_retransmissions_start_nothing() {
+fn duplicates_of_spurious_retransmissions_start_nothing() {
     let mut t = Trace::of("newreno").window(10).start();
     t.sends("1-10");
     t.at(100).ack("C1").sends("11 12");
@@ -157,7 +157,7 @@ fn a_spurious_timeout_forbids_no_fast_retransmit() {
     t.sends("1-8");
     t.at(1000).timer().sees("timeout").sends("T1");
     t.at(1001).ack("C1").sends("9 10");
-    t.at(1002).ack("C2").sees("false-timeout, recovered").and_so_on();
+    t.at(1002).ack("C2").sees("spurious-timeout, recovered").and_so_on();
     t.at(1003).ack("C2").and_so_on();
     t.at(1004).ack("C2").and_so_on();
     t.at(1005).ack("C2").sees("fast-retransmit").sends("R3");

@@ -55,7 +55,7 @@ fn a_loss_that_was_none_costs_half_the_window_every_time() {
     t.at(81).ack("C4").sees("").sends("");
     t.at(82).ack("C10").sees("recovered").cwnd(5.0).ssthresh(5.0).sends("11-15");
     // The mean of 4 − 1 and 10 − 1, since the two acknowledgements cannot be told apart.
-    t.at(160).ack("C10 D1").sees("needless 1, reordered 6, false-fast-retransmit");
+    t.at(160).ack("C10 D1").sees("spurious 1, reordered 6, spurious-fast-retransmit");
     t.cwnd(5.0).ssthresh(5.0).dupthresh(3).sends("");
     // And again with the next three.
     t.at(161).ack("C10 S12-14").sees("fast-retransmit").sends("R11").ssthresh(2.5);

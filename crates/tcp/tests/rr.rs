@@ -73,7 +73,7 @@ fn a_retransmitted_segment_has_the_mean_of_both_lengths() {
     t.at(101).ack("C5").sees("").dupthresh(3).and_so_on();
     t.at(101).ack("C9").sees("").and_so_on();
     // 9 − 1. (4 + 8)/2 = 6, and one beyond it.
-    t.at(200).ack("C9 D1").sees("needless 1, reordered 6, false-fast-retransmit, recovered");
+    t.at(200).ack("C9 D1").sees("spurious 1, reordered 6, spurious-fast-retransmit, recovered");
     t.dupthresh(7).and_so_on();
 }
 
@@ -97,7 +97,7 @@ fn with_the_bit_the_original_alone_is_measured() {
     t.at(100).ack("C0 S2-5").sees("fast-retransmit").sends("R1");
     t.at(101).ack("C5").sees("reordered 4").dupthresh(5).and_so_on();
     t.at(101).ack("C9").and_so_on();
-    t.at(200).ack("C9 D1 rtx").sees("needless 1, false-fast-retransmit, recovered").dupthresh(5);
+    t.at(200).ack("C9 D1 rtx").sees("spurious 1, spurious-fast-retransmit, recovered").dupthresh(5);
 
     // The retransmission comes first, and the original 8 late.
     let mut t = Trace::of("rr-fa-rtx").fixed_window(20).start();
@@ -105,7 +105,7 @@ fn with_the_bit_the_original_alone_is_measured() {
     t.at(100).ack("C0 S2-5").sees("fast-retransmit").sends("R1");
     t.at(200).ack("C5 rtx").sees("").dupthresh(3).and_so_on();
     t.at(201).ack("C9").and_so_on();
-    t.at(202).ack("C9 D1").sees("needless 1, reordered 8, false-fast-retransmit, recovered");
+    t.at(202).ack("C9 D1").sees("spurious 1, reordered 8, spurious-fast-retransmit, recovered");
     t.dupthresh(9);
 }
 
@@ -159,13 +159,13 @@ fn a_sample_lives_for_eighty_seconds() {
     t.at(81_000).ack("C12").dupthresh(3);
 }
 
-/// Plays a false fast retransmit of segment 1 at 100 ms, found out at 300 ms.
-fn false_fast_retransmit(variant: &str, window: u32) -> Trace {
+/// Plays a spurious fast retransmit of segment 1 at 100 ms, found out at 300 ms.
+fn spurious_fast_retransmit(variant: &str, window: u32) -> Trace {
     let mut t = Trace::of(variant).fixed_window(window).start();
     t.and_so_on();
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").and_so_on();
     t.at(100).ack("C4").sees("").and_so_on();
-    t.at(300).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit, recovered");
+    t.at(300).ack("C4 D1").sees("spurious 1, reordered 3, spurious-fast-retransmit, recovered");
     t.and_so_on();
     t
 }
@@ -173,9 +173,9 @@ fn false_fast_retransmit(variant: &str, window: u32) -> Trace {
 /// Section 4.3: "Upon every false fast retransmit, increase the FA ratio by S"; S = 0.01. Only
 /// `rr-ta` does.
 #[test]
-fn a_false_fast_retransmit_raises_the_fa_ratio() {
-    false_fast_retransmit("rr-ta", 20).fa_ratio(0.91);
-    false_fast_retransmit("rr-fa", 20).fa_ratio(0.9);
+fn a_spurious_fast_retransmit_raises_the_fa_ratio() {
+    spurious_fast_retransmit("rr-ta", 20).fa_ratio(0.91);
+    spurious_fast_retransmit("rr-fa", 20).fa_ratio(0.9);
 }
 
 /// Section 4.3: "Upon every timeout, decrease the FA ratio by S·C(timeout)/C(FFR)".
@@ -183,7 +183,7 @@ fn a_false_fast_retransmit_raises_the_fa_ratio() {
 fn a_timeout_lowers_the_fa_ratio_by_its_cost() {
     let mut t = Trace::of("rr-ta").fixed_window(32).start();
     t.sends("1-32").fa_ratio(0.9);
-    // W = 32, T = 1 s, R = 100 ms, k = 1: C_TO = 32·(10 + 5 − 1 − 2) + 1 = 385. No false fast
+    // W = 32, T = 1 s, R = 100 ms, k = 1: C_TO = 32·(10 + 5 − 1 − 2) + 1 = 385. No spurious fast
     // retransmit has been timed, D = R: C_FFR = 1·(32 − 1 + 1)/2 = 16.
     t.at(1000).timer().sees("timeout").fa_ratio(0.9 - 0.01 * 385.0 / 16.0).sends("T1");
 
@@ -193,10 +193,10 @@ fn a_timeout_lowers_the_fa_ratio_by_its_cost() {
     t.at(1000).timer().sees("timeout").fa_ratio(0.9).sends("T1");
 }
 
-/// The same with D from a false fast retransmit, and with interpolation between whole rounds.
+/// The same with D from a spurious fast retransmit, and with interpolation between whole rounds.
 #[test]
 fn the_cost_of_a_timeout_counts_in_false_fast_retransmits() {
-    let mut t = false_fast_retransmit("rr-ta", 32);
+    let mut t = spurious_fast_retransmit("rr-ta", 32);
     // The false one lasted 200 ms. Enhanced sampling has timed both of its copies, at 100 and at
     // 200 ms, the latter with all but four of 32 and what has been sent since in flight.
     let r = t.connection().srtt().unwrap().as_millis_f64();
@@ -224,7 +224,7 @@ fn the_fa_ratio_keeps_to_its_bounds() {
     }
     t.fa_ratio(0.0).dupthresh(3);
 
-    // A dozen false fast retransmits: 0.91, 0.92 … 0.99, and no more.
+    // A dozen spurious fast retransmits: 0.91, 0.92 … 0.99, and no more.
     let mut t = Trace::of("rr-ta").set("restore", "at-once").fixed_window(60).start();
     t.and_so_on();
     let mut first = 1;
@@ -235,7 +235,7 @@ fn the_fa_ratio_keeps_to_its_bounds() {
         t.and_so_on().at(now).ack(&format!("C{last}")).sees("").and_so_on();
         t.at(now + 10).ack(&format!("C{last} D{first}"));
         t.sees(&format!(
-            "needless {first}, reordered {}, false-fast-retransmit, recovered",
+            "spurious {first}, reordered {}, spurious-fast-retransmit, recovered",
             last - first
         ));
         t.and_so_on().fa_ratio((0.9 + 0.01 * k as f64).min(0.99));
@@ -319,7 +319,7 @@ fn an_idle_period_that_ends_in_a_timeout_does_not_count() {
         t.at(400).ack(&format!("C30 S32-{}", 31 + k)).and_so_on();
     }
     t.at(1300).timer().sees("timeout").and_so_on();
-    let after_timeout = t.connection().fa_ratio().unwrap();
+    let after_timeout = t.variable("fa_ratio");
     assert!(after_timeout < 0.9);
     t.at(1400).ack("C50").fa_ratio(after_timeout);
 }

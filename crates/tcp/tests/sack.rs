@@ -198,7 +198,7 @@ fn after_a_timeout_there_is_no_fast_retransmit_before_the_recovery_point() {
     t.at(1400).ack("C10 S12-14").sees("fast-retransmit").ssthresh(2.0).sends("R11");
 }
 
-/// Section 5.1: nor is anything held for lost by counting until then, not even what was sent since.
+/// Section 5.1: nor is anything deemed lost by counting until then, not even what was sent since.
 #[test]
 fn after_a_timeout_nothing_is_counted_before_the_recovery_point() {
     let mut t = Trace::of("sack").window(10).start();
@@ -223,7 +223,7 @@ fn a_timeout_in_recovery_starts_over() {
     t.at(101).ack("C0 S2-7").sends("11").cwnd(5.0);
     // R1 is lost. RFC 5681: ssthresh = 5/2.
     t.at(1100).timer().sees("timeout").ssthresh(2.5).cwnd(1.0).sends("T1");
-    // 8, 9, 10 and 11 are held for lost, too.
+    // 8, 9, 10 and 11 are deemed lost, too.
     t.at(1200).ack("C7").sees("").cwnd(2.0).sends("T8 T9");
     t.at(1300).ack("C10").sees("").cwnd(3.0).sends("T11 12 13");
     t.at(1400).ack("C11").sees("recovered");

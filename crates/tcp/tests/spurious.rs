@@ -1,6 +1,6 @@
 //! Traces of senders with the parts `eifel`, `f-rto`, `cubic` and of `westwood` and `wb-medium`,
 //! through the public interface. Segments have 1000 octets and are named by their numbers from 0;
-//! the handshake takes 100 ms, so data leaves first at 100 ms; the least RTO is 200 ms.
+//! the handshake takes 100 ms, so data leaves first at 100 ms; the minimum RTO is 200 ms.
 
 use unruffled_tcp::{
     Cause, Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
@@ -49,7 +49,7 @@ impl Trace {
 
     fn of(name: &str) -> Self {
         let variant = Variant::parse(name).expect("makes sense");
-        Self::new(&variant, variant.row().acks == unruffled_tcp::variant::Acks::Sack, 1)
+        Self::new(&variant, variant.row().takes_sack(), 1)
     }
 
     fn gets(&mut self, segment: &Segment) {
@@ -111,10 +111,10 @@ impl Trace {
         (window.cwnd, window.ssthresh)
     }
 
-    /// The reductions found needless so far.
+    /// The reductions found spurious so far.
     fn found(&self) -> Vec<Cause> {
         let cause = |e: &Event| match e {
-            Event::FalseReduction { cause } => Some(*cause),
+            Event::SpuriousReduction { cause } => Some(*cause),
             _ => None,
         };
         self.events.iter().filter_map(cause).collect()
@@ -133,7 +133,7 @@ fn three_duplicates(t: &mut Trace) {
 }
 
 #[test]
-fn eifel_takes_back_a_false_fast_retransmit_once() {
+fn eifel_takes_back_a_spurious_fast_retransmit_once() {
     let mut t = Trace::of("sack+eifel");
     three_duplicates(&mut t);
     // The original of 0 arrives and fills the hole. FlightSize 4…11 = 8 and four acknowledged
@@ -144,7 +144,7 @@ fn eifel_takes_back_a_false_fast_retransmit_once() {
     assert!(!t.connection.recovering());
     // The DSACK for the retransmission says nothing new.
     t.ack(305, 5, &[(0, 0)], 200);
-    assert!(t.events.contains(&Event::Needless { offset: 0, len: MSS }));
+    assert!(t.events.contains(&Event::SpuriousRetransmission { offset: 0, len: MSS }));
     assert_eq!(t.found(), [Cause::FastRetransmit]);
 }
 

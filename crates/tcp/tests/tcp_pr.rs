@@ -63,7 +63,7 @@ fn a_false_drop_is_reported_and_not_undone() {
     t.at(310).ack("C0 S2-8").cwnd(2.5).sends("R1 9 10");
     // The original, 320 ms late; the sample is that of the retransmission and too small to count.
     t.at(320).ack("C8").sees("recovered").cwnd(2.9).sends("11");
-    t.at(410).ack("C8 D1").sees("needless 1, reordered 7, false-fast-retransmit");
+    t.at(410).ack("C8 D1").sees("spurious 1, reordered 7, spurious-fast-retransmit");
     t.cwnd(2.9).ssthresh(2.0);
 }
 

@@ -79,11 +79,11 @@ fn further_holes_of_a_recovery_do_not_wait() {
 
 /// No use of DSACK: a fast retransmit that was false costs half the window.
 #[test]
-fn a_false_fast_retransmit_costs_half_the_window() {
+fn a_spurious_fast_retransmit_costs_half_the_window() {
     let mut t = ten();
     t.at(100).ack("C0 S2-4").sends("11 12");
     t.at(150).timer().sees("fast-retransmit").cwnd(5.0).sends("R1");
     t.at(151).ack("C4").sees("").and_so_on();
-    t.at(250).ack("C4 D1").sees("needless 1, reordered 3, false-fast-retransmit");
+    t.at(250).ack("C4 D1").sees("spurious 1, reordered 3, spurious-fast-retransmit");
     t.ssthresh(5.0).cwnd(5.0);
 }

@@ -24,7 +24,7 @@ fn several_samples_per_round_trip_share_the_gain() {
     t.at(140).ack("C2").srtt(101.25 + 38.75 / 24.0);
 }
 
-/// (5.1), (5.2) and (5.3), and the least timeout of (2.4).
+/// (5.1), (5.2) and (5.3), and the minimum timeout of (2.4).
 #[test]
 fn the_timer_starts_restarts_and_stops() {
     let mut t = Trace::of("sack").window(10).writes(2).start();

@@ -1,7 +1,7 @@
 //! Time, rates, sizes and fractions as plain values, and the notation that people write them in.
 //!
-//! Everything here is a number with a unit. Nothing here reads a clock: an [`Instant`] is what
-//! somebody else says the time is, in the simulator as on the wire.
+//! Everything here is a number with a unit. Nothing here reads a clock: an [`Instant`] is passed in
+//! by whoever has one, in the simulator as on the wire.
 
 mod notation;
 mod rate;

@@ -8,6 +8,12 @@ use thiserror::Error;
 use crate::{Duration, Rate};
 
 /// Why a text is not the quantity that was expected; prints as one line.
+///
+/// ```
+/// let error = unruffled_units::parse_duration("50").unwrap_err();
+/// let line = "expected a time such as \"50 ms\", found \"50\": the unit is missing";
+/// assert_eq!(error.to_string(), line);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected}, found {found:?}: {problem}")]
 pub struct ParseError {

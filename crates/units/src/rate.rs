@@ -4,7 +4,16 @@ use core::fmt;
 
 use crate::Duration;
 
-/// A bit rate; finite and greater than zero.
+/// A bit rate; finite and greater than zero. Use it for links, and for what a sender is paced by.
+///
+/// ```
+/// use unruffled_units::{Duration, Rate, parse_rate};
+///
+/// let rate = parse_rate("8 Mbit/s")?;
+/// assert_eq!(Some(rate), Rate::from_bps(8e6));
+/// assert_eq!(rate.time_for(1000), Duration::from_millis(1));
+/// # Ok::<(), unruffled_units::ParseError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(f64);
 

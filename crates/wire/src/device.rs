@@ -115,7 +115,7 @@ impl Link for Tun {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
-        let len = self.device.recv(buffer)?;
+        let len = rustix::io::read(&self.device, &mut *buffer)?;
         if !self.offload {
             return Ok((0..len, Checksums::Verify));
         }
@@ -128,7 +128,7 @@ impl Link for Tun {
 
     fn send(&mut self, packet: &[u8], offload: Option<Offload>) -> io::Result<()> {
         if !self.offload {
-            return self.device.send(packet).map(drop);
+            return Ok(rustix::io::write(&self.device, packet).map(drop)?);
         }
         let mut header = [0; VIRTIO_NET_HDR_LEN];
         if let Some(offload) = offload {
@@ -148,6 +148,7 @@ impl Link for Tun {
             }
             .encode(&mut header)?;
         }
-        self.device.send_vectored(&[IoSlice::new(&header), IoSlice::new(packet)]).map(drop)
+        let parts = [IoSlice::new(&header), IoSlice::new(packet)];
+        Ok(rustix::io::writev(&self.device, &parts).map(drop)?)
     }
 }

@@ -103,6 +103,7 @@ pub mod buffer;
 pub mod codec;
 pub mod device;
 pub mod driver;
+mod halves;
 mod held;
 mod options;
 pub mod stack;

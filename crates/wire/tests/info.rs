@@ -108,7 +108,7 @@ fn loss_and_reordering_are_counted_as_those_hear_who_watch() {
                 heard[0] += 1;
                 heard[1] += u64::from(*len);
             }
-            Event::Needless { .. } => heard[2] += 1,
+            Event::SpuriousRetransmission { .. } => heard[2] += 1,
             Event::Reordered { .. } => heard[3] += 1,
             Event::FastRetransmit => heard[4] += 1,
             Event::Timeout => heard[5] += 1,

@@ -45,12 +45,12 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> Result<(), Errno> {
 
 /// The new descriptor, and the peer's address with the family of the listener.
 pub(crate) fn accept(fd: c_int) -> Result<(c_int, SocketAddr, bool), Errno> {
-    let (listener, wait, v6) = {
+    let (listener, wait, v6, wishes) = {
         let mut host = host();
         host.listen()?;
         let descriptor = host.descriptor(fd)?;
         let Kind::Listener(id) = descriptor.kind else { return Err(libc::EINVAL) };
-        (id, !descriptor.nonblocking, descriptor.v6)
+        (id, !descriptor.nonblocking, descriptor.v6, descriptor.wishes)
     };
     let id = until(wait, None, |host| {
         match host.stack().poll_accept(listener, Waker::noop()).map_err(errno) {
@@ -61,7 +61,8 @@ pub(crate) fn accept(fd: c_int) -> Result<(c_int, SocketAddr, bool), Errno> {
     let id = id.unwrap_or(Err(libc::EAGAIN))?;
     let mut host = host();
     let accepted = host.install(Kind::Connection(id), v6)?;
-    host.descriptor(accepted)?.connected = true;
+    let descriptor = host.descriptor(accepted)?;
+    (descriptor.connected, descriptor.wishes) = (true, wishes);
     let ends = host.stack().ends(id).ok_or(libc::ECONNABORTED)?;
     Ok((accepted, ends.remote, v6))
 }
@@ -80,6 +81,7 @@ pub(crate) fn connect(fd: c_int, remote: Option<SocketAddr>) -> Result<(), Errno
         let now = host.instant();
         let id = host.stack().connect(remote, bound, now).map_err(errno)?;
         host.descriptor(fd)?.kind = Kind::Connection(id);
+        host.grant(fd)?;
         host.transmit();
         (id, wait)
     };
@@ -220,12 +222,7 @@ pub(crate) fn close(fd: c_int) -> Result<(), Errno> {
     match descriptor.kind {
         Kind::Fresh | Kind::Waiting(..) => {}
         Kind::Listener(id) => host.stack().close_listener(id),
-        Kind::Connection(id) => {
-            if descriptor.resets {
-                host.stack().abort(id);
-            }
-            host.stack().release(id);
-        }
+        Kind::Connection(id) => host.stack().release(id),
     }
     host.transmit();
     Ok(())

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 
 use unruffled_wire::stack::{ConnectionId, ListenerId};
 
+use crate::wishes::Wishes;
+
 /// What a descriptor is at the moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
@@ -37,11 +39,8 @@ pub(crate) struct Descriptor {
     pub(crate) told: bool,
     /// shutdown(SHUT_RD).
     pub(crate) deaf: bool,
-    /// SO_LINGER with time 0: close() resets.
-    pub(crate) resets: bool,
-    /// What getsockopt() says of the buffers: twice what was set, as Linux.
-    pub(crate) receive_buffer: u32,
-    pub(crate) send_buffer: u32,
+    /// What setsockopt() has set; an accepted socket begins with its listener's.
+    pub(crate) wishes: Wishes,
     /// What MSG_PEEK has looked at and nobody has read.
     pub(crate) peeked: Vec<u8>,
 }
@@ -57,9 +56,7 @@ impl Descriptor {
             connected: false,
             told: false,
             deaf: false,
-            resets: false,
-            receive_buffer: 0,
-            send_buffer: 0,
+            wishes: Wishes::default(),
             peeked: Vec::new(),
         }
     }

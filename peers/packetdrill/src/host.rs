@@ -11,7 +11,7 @@ use std::thread::ThreadId;
 use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 use unruffled_wire::codec::Checksums;
-use unruffled_wire::stack::{ConnectionId, Stack, StackConfig, StackError};
+use unruffled_wire::stack::{ConnectionId, Options, Stack, StackConfig, StackError};
 
 use crate::descriptor::{Descriptor, Kind};
 use crate::packet;
@@ -119,8 +119,44 @@ impl Host {
             if let Some(descriptor) = self.descriptors.get_mut(&fd) {
                 descriptor.kind = Kind::Listener(id);
             }
+            self.grant(fd)?;
         }
         Ok(())
+    }
+
+    /// What has been set of a socket holds from now on, if the stack knows it already.
+    ///
+    /// # Errors
+    /// When there is no such socket any more.
+    pub(crate) fn grant(&mut self, fd: c_int) -> Result<(), Errno> {
+        let (kind, wishes, now) = {
+            let descriptor = self.descriptor(fd)?;
+            (descriptor.kind, descriptor.wishes, self.instant())
+        };
+        let wish = |options: &mut Options| wishes.apply(options);
+        match kind {
+            Kind::Fresh | Kind::Waiting(..) => Ok(()),
+            Kind::Listener(id) => self.stack().set_listener_options(id, wish).map_err(errno),
+            Kind::Connection(id) => self.stack().set_options(id, now, wish).map_err(errno),
+        }
+    }
+
+    /// The options of a socket as they are now.
+    pub(crate) fn options(&mut self, fd: c_int) -> Result<Options, Errno> {
+        let (kind, wishes) = {
+            let descriptor = self.descriptor(fd)?;
+            (descriptor.kind, descriptor.wishes)
+        };
+        let known = match kind {
+            Kind::Fresh | Kind::Waiting(..) => None,
+            Kind::Listener(id) => self.stack().listener_options(id).ok(),
+            Kind::Connection(id) => self.stack().options(id).ok(),
+        };
+        Ok(known.unwrap_or_else(|| {
+            let mut options = self.settings.options();
+            wishes.apply(&mut options);
+            options
+        }))
     }
 
     /// A packet arrives.

@@ -74,19 +74,6 @@ unsafe extern "C" fn read(data: Data, fd: c_int, at: *mut u8, len: usize) -> isi
     unsafe { recv(data, fd, at, len, 0) }
 }
 
-unsafe extern "C" fn recvfrom(
-    data: Data,
-    fd: c_int,
-    at: *mut u8,
-    len: usize,
-    flags: c_int,
-    _from: *mut u8,
-    _from_len: *mut u32,
-) -> isize {
-    // SAFETY: see `memory`.
-    unsafe { recv(data, fd, at, len, flags) }
-}
-
 /// # Safety
 /// That of [`pieces`].
 unsafe fn scatter(fd: c_int, at: *const libc::iovec, count: usize, flags: c_int) -> isize {
@@ -126,19 +113,6 @@ unsafe extern "C" fn send(_: Data, fd: c_int, at: *const u8, len: usize, flags: 
 unsafe extern "C" fn write(data: Data, fd: c_int, at: *const u8, len: usize) -> isize {
     // SAFETY: see `memory`.
     unsafe { send(data, fd, at, len, 0) }
-}
-
-unsafe extern "C" fn sendto(
-    data: Data,
-    fd: c_int,
-    at: *const u8,
-    len: usize,
-    flags: c_int,
-    _to: *const u8,
-    _to_len: u32,
-) -> isize {
-    // SAFETY: see `memory`.
-    unsafe { send(data, fd, at, len, flags) }
 }
 
 unsafe extern "C" fn writev(_: Data, fd: c_int, at: *const libc::iovec, count: c_int) -> isize {
@@ -279,12 +253,13 @@ pub unsafe extern "C" fn packetdrill_interface_init(
         read as _,
         readv as _,
         recv as _,
-        recvfrom as _,
+        // recvfrom() and sendto() have the peer's address behind the same arguments.
+        recv as _,
         recvmsg as _,
         write as _,
         writev as _,
         send as _,
-        sendto as _,
+        send as _,
         sendmsg as _,
         fcntl as _,
         ioctl as _,

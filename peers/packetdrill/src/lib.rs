@@ -24,3 +24,4 @@ mod packet;
 mod preload;
 mod settings;
 mod tcp_info;
+mod wishes;

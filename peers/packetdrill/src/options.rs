@@ -2,9 +2,6 @@
 
 use std::os::raw::c_int;
 
-use unruffled_tcp::KeepAlive;
-use unruffled_units::Duration;
-
 use crate::clock::host;
 use crate::host::{Errno, Host, errno};
 use crate::tcp_info;
@@ -47,10 +44,14 @@ pub(crate) fn get(fd: c_int, level: c_int, name: c_int, out: &mut [u8]) -> Resul
                 put(out, errno(error.into()) as u32);
             }
         }
-        (libc::SOL_SOCKET, libc::SO_RCVBUF) => put(out, host.descriptor(fd)?.receive_buffer),
-        (libc::SOL_SOCKET, libc::SO_SNDBUF) => put(out, host.descriptor(fd)?.send_buffer),
         (libc::IPPROTO_TCP, TCP_CC_INFO) | (libc::SOL_SOCKET, SO_MEMINFO) => {}
-        _ => return Err(libc::ENOPROTOOPT),
+        _ => {
+            let options = host.options(fd)?;
+            let words = host.descriptor(fd)?.wishes.get(level, name, &options);
+            let [first, second] = words.ok_or(libc::ENOPROTOOPT)?;
+            put(out, first);
+            put(out.get_mut(4..).unwrap_or_default(), second);
+        }
     }
     Ok(())
 }
@@ -65,39 +66,10 @@ pub(crate) fn set(fd: c_int, level: c_int, name: c_int, value: &[u8]) -> Result<
     host.descriptor(fd)?;
     match (level, name) {
         (libc::SOL_SOCKET, libc::SO_REUSEADDR) => {}
-        (libc::SOL_SOCKET, libc::SO_LINGER) => {
-            host.descriptor(fd)?.resets = word(0) != 0 && word(4) == 0;
-        }
-        (libc::SOL_SOCKET, libc::SO_RCVBUF) => {
-            host.descriptor(fd)?.receive_buffer = word(0).saturating_mul(2);
-            host.settings.connection.receive_buffer = u64::from(word(0).max(1));
-            late(host, "SO_RCVBUF");
-        }
-        (libc::SOL_SOCKET, libc::SO_SNDBUF) => {
-            host.descriptor(fd)?.send_buffer = word(0).saturating_mul(2);
-            host.settings.send_buffer = word(0).max(1) as usize;
-            late(host, "SO_SNDBUF");
-        }
-        (libc::IPPROTO_TCP, libc::TCP_NODELAY) => {
-            host.settings.connection.nagle = word(0) == 0;
-            late(host, "TCP_NODELAY");
-        }
         (libc::IPPROTO_TCP, libc::TCP_MAXSEG) => {
             let mss = u16::try_from(word(0)).map_err(|_| libc::EINVAL)?;
             host.settings.mtu = mss.saturating_add(host.settings.headers());
             late(host, "TCP_MAXSEG");
-        }
-        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
-            let timeout = Duration::from_millis(u64::from(word(0)));
-            host.settings.connection.give_up = Some(timeout);
-            late(host, "TCP_USER_TIMEOUT");
-        }
-        (libc::SOL_SOCKET, libc::SO_KEEPALIVE) => {
-            // RFC 9293, section 3.8.4: two hours; the rest is Linux's.
-            let (idle, interval) = (Duration::from_secs(7200), Duration::from_secs(75));
-            host.settings.connection.keep_alive =
-                (word(0) != 0).then_some(KeepAlive { idle, interval, count: 9 });
-            late(host, "SO_KEEPALIVE");
         }
         (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => {
             let wanted = String::from_utf8_lossy(value);
@@ -107,8 +79,16 @@ pub(crate) fn set(fd: c_int, level: c_int, name: c_int, value: &[u8]) -> Result<
             late(host, "TCP_CONGESTION");
         }
         _ => {
-            eprintln!("unruffled: setsockopt({level}, {name}): not supported");
-            return Err(libc::ENOPROTOOPT);
+            if !host.descriptor(fd)?.wishes.set(level, name, word(0), word(4)) {
+                eprintln!("unruffled: setsockopt({level}, {name}): not supported");
+                return Err(libc::ENOPROTOOPT);
+            }
+            if (level, name) == (libc::SOL_SOCKET, libc::SO_RCVBUF) && !host.is_made() {
+                // All connections have one window scale, as one socket's buffer has in Linux.
+                host.settings.connection.receive_buffer = u64::from(word(0).max(1));
+            }
+            host.grant(fd)?;
+            host.transmit();
         }
     }
     Ok(())

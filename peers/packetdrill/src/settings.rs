@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use unruffled_tcp::{Config, IpVersion, Variant};
 use unruffled_units::Duration;
+use unruffled_wire::stack::Options;
 
 /// Settings of the stack, which socket options change until it is made.
 #[derive(Clone, Debug)]
@@ -83,6 +84,18 @@ impl Settings {
             _ => return Err("another key; src/settings.rs lists them"),
         }
         Ok(())
+    }
+
+    /// What a socket's options are before any is set.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            nodelay: !self.connection.nagle,
+            keepalive: self.connection.keep_alive,
+            user_timeout: self.connection.give_up,
+            send_buffer: None,
+            receive_buffer: None,
+            linger: None,
+        }
     }
 
     /// Octets of the IP and TCP headers between the link's MTU and our MSS.

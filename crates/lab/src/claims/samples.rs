@@ -4,6 +4,23 @@ use std::rc::Rc;
 
 use crate::statistics::Estimate;
 
+/// Why samples cannot be held against each other, or say nothing of a trend; prints as one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Mismatch {
+    /// They are of different points.
+    #[error("{0} and {1} have different points")]
+    Points(Rc<str>, Rc<str>),
+    /// They are of different seeds.
+    #[error("{0} and {1} have different seeds")]
+    Seeds(Rc<str>, Rc<str>),
+    /// There are none.
+    #[error("no points to compare")]
+    Empty,
+    /// There is one point where several are needed.
+    #[error("{0} has one point: expected several")]
+    Single(Rc<str>),
+}
+
 /// One number for each point and seed. A number alone is one point without a place, with one seed:
 /// it goes with any other samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,13 +62,17 @@ impl Samples {
         other: &Self,
         label: String,
         f: impl Fn(f64, f64) -> f64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Mismatch> {
+        let labels = || (Rc::clone(&self.label), Rc::clone(&other.label));
         let x = match (self.x.len(), other.x.len()) {
             (1, 1) => vec![self.x[0].or(other.x[0])],
             (_, 1) => self.x.clone(),
             (1, _) => other.x.clone(),
             _ if self.x == other.x => self.x.clone(),
-            _ => return Err(format!("{} and {} have different points", self.label, other.label)),
+            _ => {
+                let (one, another) = labels();
+                return Err(Mismatch::Points(one, another));
+            }
         };
         let at = |of: &Self, i: usize| if of.x.len() == 1 { 0 } else { i };
         let mut values = Vec::with_capacity(x.len());
@@ -61,7 +82,8 @@ impl Samples {
                 (n, 1) | (1, n) => n,
                 (n, m) if n == m => n,
                 _ => {
-                    return Err(format!("{} and {} have different seeds", self.label, other.label));
+                    let (one, another) = labels();
+                    return Err(Mismatch::Seeds(one, another));
                 }
             };
             let pick = |of: &[f64], seed: usize| if of.len() == 1 { of[0] } else { of[seed] };

@@ -2,6 +2,44 @@
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 
+/// What a function of an expression gives: a value, or why there is none.
+pub(crate) type Evaluated<T> = Result<T, Box<EvalAltResult>>;
+
+/// Why an expression gives nothing; prints as one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ExpressionError {
+    /// It cannot be read.
+    #[error("expected an expression: {0}")]
+    Syntax(String),
+    /// It cannot be computed.
+    #[error("{0}")]
+    Evaluation(String),
+    /// Its value is of another kind.
+    #[error("expected {expected}, found {found}")]
+    Kind {
+        /// What it is to give.
+        expected: &'static str,
+        /// What it gives.
+        found: &'static str,
+    },
+    /// A `${` without its end.
+    #[error("expected a }} after ${{ in {0:?}")]
+    Open(String),
+}
+
+impl From<Box<EvalAltResult>> for ExpressionError {
+    fn from(error: Box<EvalAltResult>) -> Self {
+        Self::Evaluation(plain(&error))
+    }
+}
+
+/// A function of one real number.
+pub(crate) type Function = fn(f64) -> f64;
+
+/// Functions of one real number, by their names in expressions.
+pub(crate) const OF_REALS: [(&str, Function); 3] =
+    [("ln", f64::ln), ("log", f64::log10), ("sqrt", f64::sqrt)];
+
 /// Steps that an expression may take: enough for any formula, and an end for a loop without one.
 const STEPS: u64 = 1_000_000;
 
@@ -16,11 +54,8 @@ pub(crate) fn engine() -> Engine {
     // 1 / 2 is a half, also where both are written without a point.
     engine.set_fast_operators(false);
     engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
-    // The functions of real numbers, of whole ones too.
-    type Function = fn(f64) -> f64;
-    let functions: [(&str, Function); 3] =
-        [("ln", f64::ln), ("log", f64::log10), ("sqrt", f64::sqrt)];
-    for (name, f) in functions {
+    // Rhai has them of real numbers; whole ones count as real.
+    for (name, f) in OF_REALS {
         engine.register_fn(name, move |a: i64| f(a as f64));
     }
     for name in ["ceil", "ceiling", "floor", "round"] {
@@ -31,15 +66,20 @@ pub(crate) fn engine() -> Engine {
 }
 
 /// Reads an expression.
-pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, String> {
+pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ExpressionError> {
     let compiled = engine.compile(text.replace('\'', "\""));
-    compiled.map_err(|e| format!("expected an expression: {e}"))
+    compiled.map_err(|e| ExpressionError::Syntax(e.to_string()))
 }
 
 /// The number that the expression gives.
-pub(crate) fn number(engine: &Engine, scope: &mut Scope<'_>, ast: &AST) -> Result<f64, String> {
-    let value = engine.eval_ast_with_scope::<Dynamic>(scope, ast).map_err(|e| plain(&e))?;
-    as_number(&value).ok_or_else(|| format!("expected a number, found {}", value.type_name()))
+pub(crate) fn number(
+    engine: &Engine,
+    scope: &mut Scope<'_>,
+    ast: &AST,
+) -> Result<f64, ExpressionError> {
+    let value = engine.eval_ast_with_scope::<Dynamic>(scope, ast)?;
+    let found = value.type_name();
+    as_number(&value).ok_or(ExpressionError::Kind { expected: "a number", found })
 }
 
 /// A number of either kind.
@@ -63,14 +103,14 @@ pub(crate) fn interpolate(
     engine: &Engine,
     scope: &mut Scope<'_>,
     text: &str,
-) -> Result<String, String> {
+) -> Result<String, ExpressionError> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let end = closing(after).ok_or_else(|| format!("expected a }} after ${{ in {text:?}"))?;
+        let end = closing(after).ok_or_else(|| ExpressionError::Open(text.to_owned()))?;
         let (expression, after) = (&after[..end], &after[end + 1..]);
         let ast = compile(engine, expression)?;
-        let value = engine.eval_ast_with_scope::<Dynamic>(scope, &ast).map_err(|e| plain(&e))?;
+        let value = engine.eval_ast_with_scope::<Dynamic>(scope, &ast)?;
         out += before;
         out += &as_number(&value).map_or_else(|| value.to_string(), digits);
         rest = after;
@@ -106,7 +146,7 @@ mod tests {
     fn text(template: &str, x: f64) -> Result<String, String> {
         let mut scope = Scope::new();
         scope.push("x", x);
-        interpolate(&engine(), &mut scope, template)
+        interpolate(&engine(), &mut scope, template).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use rhai::Engine;
 use unruffled_tcp::Variant;
 
+use super::expression::ExpressionError;
 use super::{Base, Experiment, Formula, Line, Point, Setting, expression};
 use crate::Scenario;
 use crate::error::{Error, Place};
@@ -42,7 +43,8 @@ impl Experiment {
         // run must be what is read from that.
         let scenario = Scenario::parse(&self.source.file, &scenario.toml, &[])?;
         let name = line.variant.as_deref().unwrap_or(USUAL_VARIANT);
-        let mut variant = Variant::parse(name).map_err(|e| self.wrong(&line.span, e))?;
+        let mut variant =
+            Variant::parse(name).map_err(|e| self.wrong(&line.span, e.to_string()))?;
         scenario.parametrise(&mut variant).map_err(|error| self.blame(error, line))?;
         Ok((scenario, variant))
     }
@@ -55,7 +57,7 @@ impl Experiment {
         point: &Point,
     ) -> Result<f64, Error> {
         expression::number(engine, &mut point.scope(), &formula.ast)
-            .map_err(|message| self.wrong(&formula.span, message))
+            .map_err(|error| self.wrong(&formula.span, error.to_string()))
     }
 
     /// `KEY=VALUE` as the scenario takes it.
@@ -66,7 +68,7 @@ impl Experiment {
         point: &Point,
     ) -> Result<String, Error> {
         let value = computed(engine, &setting.value, point)
-            .map_err(|message| self.wrong(&setting.span, message))?;
+            .map_err(|error| self.wrong(&setting.span, error.to_string()))?;
         Ok(format!("{}={value}", setting.key))
     }
 
@@ -95,7 +97,11 @@ impl Experiment {
 }
 
 /// The value as TOML, every `${…}` in its texts computed.
-fn computed(engine: &Engine, value: &toml::Value, point: &Point) -> Result<toml::Value, String> {
+fn computed(
+    engine: &Engine,
+    value: &toml::Value,
+    point: &Point,
+) -> Result<toml::Value, ExpressionError> {
     Ok(match value {
         toml::Value::String(text) => {
             let text = expression::interpolate(engine, &mut point.scope(), text)?;

@@ -1,5 +1,7 @@
 //! A made-up comparison with plausible numbers, for the tests of tables and reports.
 
+use unruffled_measure::FlowRecord;
+
 use crate::record::{Comparison, Medium, Row, SendKind, Sent, Trace, VariantRuns};
 use crate::sweep::{Paper, Point, Sweep};
 
@@ -47,7 +49,7 @@ pub(crate) fn sweep() -> Sweep {
     }
 }
 
-/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, the false ones among them.
+/// Name, mean goodput in Mb/s, mean dupthresh, fast retransmits per run, the spurious ones among them.
 type Shape = (&'static str, f64, Option<f64>, u64, u64);
 
 const SHAPES: [Shape; 7] = [
@@ -61,33 +63,29 @@ const SHAPES: [Shape; 7] = [
 ];
 
 fn runs(index: u64, shape: Shape) -> VariantRuns {
-    let (name, mbps, dupthresh, fast, falsely) = shape;
+    let (name, mbps, dupthresh, fast, spuriously) = shape;
     let row = |seed: u64| {
         let mut random = Random(index * 1000 + seed);
         let goodput_bps = (mbps + 0.06 * (random.next() - 0.5)) * 1e6;
         let delivered_segments = (goodput_bps * 1000.0 / 8.0 / 1448.0) as u64;
-        Row {
-            scenario: "fake".to_owned(),
-            variant: name.to_owned(),
-            seed,
+        let flow = FlowRecord {
             duration_s: 1000.0,
             delivered_segments,
             goodput_bps,
             sent_segments: delivered_segments + fast,
             retransmits: fast + 12,
             fast_retransmits: fast + (random.next() * 20.0) as u64,
-            false_fast_retransmits: falsely + (random.next() * 9.0) as u64,
+            false_fast_retransmits: spuriously + (random.next() * 9.0) as u64,
             timeouts: (random.next() * 4.0) as u64,
-            false_timeouts: 0,
             dupthresh_mean: dupthresh.map(|d| d + 0.2 * random.next() * f64::from(d > 3.0)),
-            loss_rate: 0.001,
-            out_of_order_rate: 0.1,
             reordering_events: 60_000,
             cwnd_mean: Some(mbps * 8.0),
             loss_probes: 3,
             fa_ratio: dupthresh.map(|_| 0.9),
-            dsacks: falsely,
-        }
+            dsacks: spuriously,
+            ..FlowRecord::default()
+        };
+        Row { loss_rate: 0.001, out_of_order_rate: 0.1, ..Row::of("fake", name, seed, flow) }
     };
     VariantRuns {
         name: name.to_owned(),
@@ -98,7 +96,7 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
     }
 }
 
-fn trace(index: u64, (name, mbps, dupthresh, _, falsely): Shape) -> Trace {
+fn trace(index: u64, (name, mbps, dupthresh, _, spuriously): Shape) -> Trace {
     let mut random = Random(index + 77);
     let mut trace = Trace::default();
     let (mut cwnd, mut threshold) = (2.0, 3.0);
@@ -126,9 +124,9 @@ fn trace(index: u64, (name, mbps, dupthresh, _, falsely): Shape) -> Trace {
             trace.acked.push((time_s, f64::max(acked, segment - 1.4 * f64::from(burst))));
             acked = trace.acked.last().map_or(0.0, |a| a.1);
         }
-        if random.next() < 0.15 + falsely as f64 / 12_000.0 {
-            let needless = random.next() < 0.2 + falsely as f64 / 12_000.0;
-            let kind = if needless { SendKind::FalseRetransmit } else { SendKind::Retransmit };
+        if random.next() < 0.15 + spuriously as f64 / 12_000.0 {
+            let spurious = random.next() < 0.2 + spuriously as f64 / 12_000.0;
+            let kind = if spurious { SendKind::SpuriousRetransmit } else { SendKind::Retransmit };
             let back = (random.next() * f64::from(burst)).floor() + 1.0;
             trace.sent.push(Sent { time_s: begins + 0.08, segment: segment - back, kind });
         }

@@ -6,10 +6,10 @@ use super::figure;
 use super::numbers::{self, Table};
 use super::reproduction::{by_paper, command, effort, overview, paragraphs, size, title};
 use crate::claims::tolerance;
-use crate::reproduce::{Holds, Outcome};
+use crate::reproduce::{FigureOutcome, Holds};
 
 /// The document; pictures are in `folder`, as ID.svg.
-pub fn markdown(outcomes: &[Outcome<'_>], folder: &str) -> String {
+pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
     let mut text = String::from("# The papers’ evaluations, redone\n\n");
     let quick = if outcomes.iter().any(|o| o.experiment.quick) { " --quick" } else { "" };
     let _ = writeln!(
@@ -32,7 +32,7 @@ pub fn markdown(outcomes: &[Outcome<'_>], folder: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn of_figure(text: &mut String, outcome: &Outcome<'_>, folder: &str) {
+fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
     let e = outcome.experiment;
     let heading = format!("{}, {}: {}", e.id, e.figure, e.title);
     let _ = writeln!(text, "### {}\n", escaped(&heading));

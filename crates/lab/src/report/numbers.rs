@@ -3,7 +3,7 @@
 use super::axis::label;
 use crate::claims::short;
 use crate::experiment::{Line, Point};
-use crate::reproduce::Outcome;
+use crate::reproduce::FigureOutcome;
 
 /// A table ready to show.
 pub(super) struct Table {
@@ -14,12 +14,12 @@ pub(super) struct Table {
 
 /// Sweeps have a table for each measure, with a column for each point; what is not swept has one
 /// with a column for each measure, and the paper's numbers beside ours.
-pub(super) fn tables(outcome: &Outcome<'_>) -> Vec<Table> {
+pub(super) fn tables(outcome: &FigureOutcome<'_>) -> Vec<Table> {
     if outcome.experiment.is_swept() { by_point(outcome) } else { by_measure(outcome) }
 }
 
 /// The mean and its interval.
-fn cell(outcome: &Outcome<'_>, line: usize, measure: usize, point: usize) -> String {
+fn cell(outcome: &FigureOutcome<'_>, line: usize, measure: usize, point: usize) -> String {
     let estimate = outcome.lines[line].estimate(measure, point);
     if !estimate.mean.is_finite() {
         return String::new();
@@ -48,7 +48,7 @@ fn name(point: &Point) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn by_point(outcome: &Outcome<'_>) -> Vec<Table> {
+fn by_point(outcome: &FigureOutcome<'_>) -> Vec<Table> {
     let experiment = outcome.experiment;
     let points = &experiment.sweep.points;
     let swept = experiment.sweep.label.clone().unwrap_or_default();
@@ -81,7 +81,7 @@ fn by_point(outcome: &Outcome<'_>) -> Vec<Table> {
     experiment.measures.iter().enumerate().map(table).collect()
 }
 
-fn by_measure(outcome: &Outcome<'_>) -> Vec<Table> {
+fn by_measure(outcome: &FigureOutcome<'_>) -> Vec<Table> {
     let experiment = outcome.experiment;
     let mut heads = vec![String::new()];
     let mut columns = Vec::new();

@@ -37,9 +37,9 @@ pub(super) const TEXT: Ink = ink("text", 0x1B1F23, 0xE6E8EA);
 pub(super) const MUTED: Ink = ink("muted", 0x5B636B, 0xA4ABB3);
 /// Grid lines and rules.
 pub(super) const GRID: Ink = ink("grid", 0xE3E6E9, 0x2D3237);
-/// Times in which something befalls the path.
+/// Times in which an impairment is at work.
 pub(super) const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
-/// Needless retransmissions.
+/// Spurious retransmissions.
 pub(super) const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
 const VARIANTS: [Ink; 8] = [

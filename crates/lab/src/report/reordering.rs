@@ -58,7 +58,7 @@ fn longest(comparison: &Comparison) -> usize {
     comparison.variants.iter().map(longest).max().unwrap_or(0).max(1)
 }
 
-/// 1, 2, 5, 10, 20, …: the least that needs no more than [`BARS`] bars.
+/// 1, 2, 5, 10, 20, …: the smallest that needs no more than [`BARS`] bars.
 fn bin_width(longest: usize) -> usize {
     let mut widths = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
     widths.find(|width| longest.div_ceil(*width) <= BARS).unwrap_or(longest)

@@ -4,7 +4,7 @@ use minijinja::{Value, context};
 
 use super::{STYLE, figure, numbers, page, palette};
 use crate::claims::tolerance;
-use crate::reproduce::{ClaimOutcome, Count, Holds, Outcome, summary};
+use crate::reproduce::{ClaimOutcome, Count, FigureOutcome, Holds, summary};
 
 const MORE_STYLE: &str = include_str!("reproduction.css");
 
@@ -20,16 +20,16 @@ const PAPERS: [(&str, &str); 5] = [
     ("wb-rto", "WB-RTO: Why TCP Timers (still) Don’t Work Well (Psaras, Tsaoussidis)"),
 ];
 
-/// A paper's title; a name of somebody's own as it is.
+/// A paper's title; any other name as it is.
 pub(super) fn title(paper: &str) -> &str {
     PAPERS.iter().find(|(name, _)| *name == paper).map_or(paper, |(_, title)| title)
 }
 
 /// The outcomes by paper, in their order.
 pub(super) fn by_paper<'o, 'a>(
-    outcomes: &'o [Outcome<'a>],
-) -> Vec<(&'a str, Vec<&'o Outcome<'a>>)> {
-    let mut papers: Vec<(&str, Vec<&Outcome<'_>>)> = Vec::new();
+    outcomes: &'o [FigureOutcome<'a>],
+) -> Vec<(&'a str, Vec<&'o FigureOutcome<'a>>)> {
+    let mut papers: Vec<(&str, Vec<&FigureOutcome<'_>>)> = Vec::new();
     for outcome in outcomes {
         let paper = outcome.experiment.paper.as_str();
         match papers.iter_mut().find(|(name, _)| *name == paper) {
@@ -41,7 +41,7 @@ pub(super) fn by_paper<'o, 'a>(
 }
 
 /// The overview's heads and lines: a paper each, then all.
-pub(super) fn overview(outcomes: &[Outcome<'_>]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+pub(super) fn overview(outcomes: &[FigureOutcome<'_>]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let line = |name: &str, figures: usize, count: Count| {
         let tested = count.hold + count.fail;
         let share = if tested == 0 {
@@ -69,12 +69,12 @@ pub(super) fn overview(outcomes: &[Outcome<'_>]) -> (Vec<&'static str>, Vec<Vec<
     (heads.to_vec(), lines)
 }
 
-fn count<'o, 'a: 'o>(outcomes: impl IntoIterator<Item = &'o Outcome<'a>>) -> Count {
+fn count<'o, 'a: 'o>(outcomes: impl IntoIterator<Item = &'o FigureOutcome<'a>>) -> Count {
     Count::of(outcomes.into_iter().flat_map(|o| &o.claims))
 }
 
 /// How the runs were made.
-pub(super) fn effort(outcomes: &[Outcome<'_>]) -> String {
+pub(super) fn effort(outcomes: &[FigureOutcome<'_>]) -> String {
     let quick = outcomes.iter().any(|o| o.experiment.quick);
     let how = match quick {
         true => "Quick run: fewer seeds and points, shorter runs",
@@ -84,7 +84,7 @@ pub(super) fn effort(outcomes: &[Outcome<'_>]) -> String {
 }
 
 /// The seeds and points of one figure.
-pub(super) fn size(outcome: &Outcome<'_>) -> String {
+pub(super) fn size(outcome: &FigureOutcome<'_>) -> String {
     let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let experiment = outcome.experiment;
     let mut parts = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn size(outcome: &Outcome<'_>) -> String {
 }
 
 /// What to type to redo one figure.
-pub(super) fn command(outcome: &Outcome<'_>) -> String {
+pub(super) fn command(outcome: &FigureOutcome<'_>) -> String {
     let quick = if outcome.experiment.quick { " --quick" } else { "" };
     format!("unruffled reproduce {}{quick}", outcome.experiment.name_or_file())
 }
@@ -127,7 +127,7 @@ pub(super) fn paragraphs(text: &str) -> Vec<String> {
     paragraphs.filter(|p| !p.is_empty()).collect()
 }
 
-fn of_figure(outcome: &Outcome<'_>) -> Value {
+fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
     let experiment = outcome.experiment;
     let panels: Vec<_> = figure::panels(outcome)
         .into_iter()
@@ -156,7 +156,7 @@ fn of_figure(outcome: &Outcome<'_>) -> Value {
 }
 
 /// The page. The same outcomes give the same bytes.
-pub fn reproduction(outcomes: &[Outcome<'_>]) -> String {
+pub fn reproduction(outcomes: &[FigureOutcome<'_>]) -> String {
     let papers: Vec<Value> = by_paper(outcomes)
         .into_iter()
         .map(|(name, list)| {

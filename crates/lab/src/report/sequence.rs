@@ -38,8 +38,8 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
             y_label: "segment number",
         };
         let count = |kind| trace.sent.iter().filter(|s| s.kind == kind).count();
-        let (needed, needless) = (count(SendKind::Retransmit), count(SendKind::FalseRetransmit));
-        let note = format!("{} retransmitted, {needless} needlessly", needed + needless);
+        let (needed, spurious) = (count(SendKind::Retransmit), count(SendKind::SpuriousRetransmit));
+        let note = format!("{} retransmitted, {spurious} spuriously", needed + spurious);
         let label = format!("Segments sent by {} over time: {note}", variant.name);
         let svg = plot::svg(TALL, &label, |area| draw(area, &axes, &trace, i));
         Some(Panel::new(i, variant, &note, svg))
@@ -95,14 +95,14 @@ fn draw(area: &Area<'_>, axes: &Axes<'_>, trace: &Trace, variant: usize) -> Draw
     };
     let new = marks(SendKind::New, 4);
     let needed = marks(SendKind::Retransmit, 5);
-    let needless = marks(SendKind::FalseRetransmit, 5);
+    let spurious = marks(SendKind::SpuriousRetransmit, 5);
 
     let (colour, ink) = (palette::variant(variant).colour(), TEXT.colour());
     chart.draw_series(new.into_iter().map(|at| Circle::new(at, 3, colour.filled())))?;
     chart.draw_series(needed.into_iter().map(|at| TriangleMarker::new(at, 9, ink.filled())))?;
-    let halos = needless.iter().map(|&at| Cross::new(at, 9, PAPER.colour().stroke_width(9)));
+    let halos = spurious.iter().map(|&at| Cross::new(at, 9, PAPER.colour().stroke_width(9)));
     chart.draw_series(halos)?;
-    let crosses = needless.iter().map(|&at| Cross::new(at, 7, ALERT.colour().stroke_width(4)));
+    let crosses = spurious.iter().map(|&at| Cross::new(at, 7, ALERT.colour().stroke_width(4)));
     chart.draw_series(crosses).map(drop)
 }
 

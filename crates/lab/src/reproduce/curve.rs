@@ -1,8 +1,8 @@
 //! Time series in expressions.
 
-use rhai::{Array, Dynamic, Engine, EvalAltResult};
+use rhai::{Array, Dynamic, Engine};
 
-use crate::experiment::expression::as_number;
+use crate::experiment::expression::{Evaluated, as_number};
 
 /// A quantity over time, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,12 +79,11 @@ impl Curve {
 /// The functions of curves.
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Curve>("time series");
-    type Outcome<T> = Result<T, Box<EvalAltResult>>;
-    fn number(value: &Dynamic) -> Outcome<f64> {
+    fn number(value: &Dynamic) -> Evaluated<f64> {
         as_number(value)
             .ok_or_else(|| format!("expected a number, found {}", value.type_name()).into())
     }
-    engine.register_fn("between", |c: Curve, from: Dynamic, until: Dynamic| -> Outcome<Curve> {
+    engine.register_fn("between", |c: Curve, from: Dynamic, until: Dynamic| -> Evaluated<Curve> {
         Ok(c.between(number(&from)?, number(&until)?))
     });
     engine.register_fn("mean", |c: Curve| c.mean());
@@ -92,31 +91,31 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("max", |c: Curve| c.values().fold(f64::NAN, f64::max));
     engine.register_fn("last", |c: Curve| c.points.last().map_or(f64::NAN, |p| p.1));
     engine.register_fn("points", |c: Curve| c.points.len() as i64);
-    engine.register_fn("share_above", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("share_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.share(|value| value > v))
     });
-    engine.register_fn("share_below", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("share_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.share(|value| value < v))
     });
-    engine.register_fn("first_above", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("first_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.first(|value| value > v))
     });
-    engine.register_fn("first_below", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("first_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.first(|value| value < v))
     });
-    engine.register_fn("stays_above", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("stays_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.settled(|value| value > v))
     });
-    engine.register_fn("stays_below", |c: Curve, v: Dynamic| -> Outcome<f64> {
+    engine.register_fn("stays_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.settled(|value| value < v))
     });
-    engine.register_fn("smooth", |c: Curve, span: Dynamic| -> Outcome<Curve> {
+    engine.register_fn("smooth", |c: Curve, span: Dynamic| -> Evaluated<Curve> {
         let span = number(&span)?;
         if span > 0.0 { Ok(c.smooth(span)) } else { Err("expected more than 0 s".into()) }
     });

@@ -9,9 +9,8 @@ use serde_json::{Map, Value};
 use unruffled_measure::{Quantity, RunRecord, jain};
 
 use super::curve::{self, Curve};
-use crate::experiment::{Point, expression};
-
-type Outcome<T> = Result<T, Box<EvalAltResult>>;
+use crate::experiment::Point;
+use crate::experiment::expression::{self, Evaluated, ExpressionError};
 
 /// A run's record as expressions see it.
 #[derive(Debug, Default)]
@@ -69,23 +68,23 @@ impl Meter {
     }
 
     /// The number that the expression gives of the run.
-    pub(super) fn number(&self, ast: &AST, point: &Point) -> Result<f64, String> {
+    pub(super) fn number(&self, ast: &AST, point: &Point) -> Result<f64, ExpressionError> {
         expression::number(&self.engine, &mut point.scope(), ast)
     }
 
     /// The time series that the expression gives of the run.
-    pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<Curve, String> {
-        let value = self.engine.eval_ast_with_scope::<Dynamic>(&mut point.scope(), ast);
-        let value = value.map_err(|e| expression::plain(&e))?;
+    pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<Curve, ExpressionError> {
+        let value = self.engine.eval_ast_with_scope::<Dynamic>(&mut point.scope(), ast)?;
         let found = value.type_name();
-        value.try_cast().ok_or_else(|| format!("expected a time series, found {found}"))
+        let expected = "a time series";
+        value.try_cast().ok_or(ExpressionError::Kind { expected, found })
     }
 }
 
 impl Run {
     /// The values of `field` of the flows of a group: of the line's own if none is named, of all if
     /// the line has none.
-    fn values(&self, field: &str, group: Option<&str>) -> Outcome<Vec<f64>> {
+    fn values(&self, field: &str, group: Option<&str>) -> Evaluated<Vec<f64>> {
         let group = group.or(self.group.as_deref());
         let mut values = Vec::new();
         for (flow, fields) in self.record.flows.iter().zip(&self.flows) {
@@ -108,7 +107,7 @@ impl Run {
         }
     }
 
-    fn series(&self, subject: &str, quantity: &str) -> Outcome<Curve> {
+    fn series(&self, subject: &str, quantity: &str) -> Evaluated<Curve> {
         let wanted = Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
             let names = Quantity::ALL.map(Quantity::name).join(", ");
             format!("no quantity {quantity:?}: expected one of {names}")
@@ -130,7 +129,7 @@ impl Run {
 }
 
 /// A field as a number; what a sender does not have is no number.
-fn value(fields: &Map<String, Value>, name: &str) -> Outcome<f64> {
+fn value(fields: &Map<String, Value>, name: &str) -> Evaluated<f64> {
     match fields.get(name) {
         Some(Value::Null) => Ok(f64::NAN),
         Some(Value::Number(number)) => Ok(number.as_f64().unwrap_or(f64::NAN)),
@@ -170,11 +169,11 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     ];
     for (name, f) in of_goodput {
         let at = Rc::clone(run);
-        engine.register_fn(name, move || -> Outcome<f64> {
+        engine.register_fn(name, move || -> Evaluated<f64> {
             Ok(f(&at.borrow().values(GOODPUT, None)?))
         });
         let at = Rc::clone(run);
-        engine.register_fn(name, move |group: &str| -> Outcome<f64> {
+        engine.register_fn(name, move |group: &str| -> Evaluated<f64> {
             Ok(f(&at.borrow().values(GOODPUT, Some(group))?))
         });
     }
@@ -187,35 +186,35 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     ];
     for (name, f) in of_field {
         let at = Rc::clone(run);
-        engine.register_fn(name, move |field: &str| -> Outcome<f64> {
+        engine.register_fn(name, move |field: &str| -> Evaluated<f64> {
             Ok(f(&at.borrow().values(field, None)?))
         });
         let at = Rc::clone(run);
-        engine.register_fn(name, move |field: &str, group: &str| -> Outcome<f64> {
+        engine.register_fn(name, move |field: &str, group: &str| -> Evaluated<f64> {
             Ok(f(&at.borrow().values(field, Some(group))?))
         });
     }
     let list =
         |values: Vec<f64>| -> Array { values.into_iter().map(Dynamic::from_float).collect() };
     let at = Rc::clone(run);
-    engine.register_fn("per_flow", move |field: &str| -> Outcome<Array> {
+    engine.register_fn("per_flow", move |field: &str| -> Evaluated<Array> {
         Ok(list(at.borrow().values(field, None)?))
     });
     let at = Rc::clone(run);
-    engine.register_fn("per_flow", move |field: &str, group: &str| -> Outcome<Array> {
+    engine.register_fn("per_flow", move |field: &str, group: &str| -> Evaluated<Array> {
         Ok(list(at.borrow().values(field, Some(group))?))
     });
     let at = Rc::clone(run);
-    engine.register_fn("flows", move || -> Outcome<f64> {
+    engine.register_fn("flows", move || -> Evaluated<f64> {
         Ok(at.borrow().values(GOODPUT, None)?.len() as f64)
     });
     let at = Rc::clone(run);
-    engine.register_fn("flows", move |group: &str| -> Outcome<f64> {
+    engine.register_fn("flows", move |group: &str| -> Evaluated<f64> {
         Ok(at.borrow().values(GOODPUT, Some(group))?.len() as f64)
     });
     // Mean goodput over the mean of the flows of all named groups.
     let at = Rc::clone(run);
-    engine.register_fn("normalised", move |group: &str, among: Array| -> Outcome<f64> {
+    engine.register_fn("normalised", move |group: &str, among: Array| -> Evaluated<f64> {
         let run = at.borrow();
         let mut all = Vec::new();
         for name in among {
@@ -226,7 +225,7 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
         }
         Ok(mean(&run.values(GOODPUT, Some(group))?) / mean(&all))
     });
-    let numbers = |list: Array| -> Outcome<Vec<f64>> {
+    let numbers = |list: Array| -> Evaluated<Vec<f64>> {
         let number = |value: Dynamic| {
             let found = value.type_name();
             let wrong = || format!("expected a list of numbers, found {found}").into();
@@ -243,9 +242,9 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
         ("cov", variation),
     ];
     for (name, f) in of_list {
-        engine.register_fn(name, move |list: Array| -> Outcome<f64> { Ok(f(&numbers(list)?)) });
+        engine.register_fn(name, move |list: Array| -> Evaluated<f64> { Ok(f(&numbers(list)?)) });
     }
-    engine.register_fn("count_below", move |list: Array, limit: Dynamic| -> Outcome<f64> {
+    engine.register_fn("count_below", move |list: Array, limit: Dynamic| -> Evaluated<f64> {
         let limit = expression::as_number(&limit).unwrap_or(f64::NAN);
         Ok(numbers(list)?.into_iter().filter(|v| *v < limit).count() as f64)
     });
@@ -253,7 +252,7 @@ fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
 
 fn of_links(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     let at = Rc::clone(run);
-    engine.register_fn("link", move |name: &str, field: &str| -> Outcome<f64> {
+    engine.register_fn("link", move |name: &str, field: &str| -> Evaluated<f64> {
         let run = at.borrow();
         match run.record.links.iter().position(|link| link.name == name) {
             Some(i) => value(&run.links[i], field),
@@ -267,12 +266,12 @@ fn of_links(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
 
 fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     let at = Rc::clone(run);
-    engine.register_fn("series", move |subject: &str, quantity: &str| -> Outcome<Curve> {
+    engine.register_fn("series", move |subject: &str, quantity: &str| -> Evaluated<Curve> {
         at.borrow().series(subject, quantity)
     });
     // The sum over the sources of a group, `bulk-1` and so on, at the times that all have.
     let at = Rc::clone(run);
-    engine.register_fn("group_series", move |group: &str, quantity: &str| -> Outcome<Curve> {
+    engine.register_fn("group_series", move |group: &str, quantity: &str| -> Evaluated<Curve> {
         let run = at.borrow();
         let numbered = |s: &str| {
             let number = s.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
@@ -328,8 +327,9 @@ mod tests {
     }
 
     fn number(meter: &Meter, text: &str) -> Result<f64, String> {
-        let ast = expression::compile(&meter.engine, text)?;
-        meter.number(&ast, &Point { x: 2.0, variables: vec![("p".to_owned(), 5.0)] })
+        let point = Point { x: 2.0, variables: vec![("p".to_owned(), 5.0)] };
+        let ast = expression::compile(&meter.engine, text);
+        ast.and_then(|ast| meter.number(&ast, &point)).map_err(|error| error.to_string())
     }
 
     #[test]

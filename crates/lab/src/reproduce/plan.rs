@@ -11,8 +11,9 @@ use unruffled_tcp::Variant;
 use crate::claims::{Claims, Found, Judged};
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::experiment::expression::ExpressionError;
 use crate::reproduce::measure::Meter;
-use crate::reproduce::results::{ClaimOutcome, Holds, LineOutcome, Outcome};
+use crate::reproduce::results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome};
 use crate::run::record;
 use crate::store::{self, Key, Run, Store};
 use crate::{Scenario, experiment};
@@ -115,7 +116,7 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// A store that fails, or an expression that makes no sense.
-    pub fn outcomes(&self, store: &Mutex<Store>) -> Result<Vec<Outcome<'a>>, Error> {
+    pub fn outcomes(&self, store: &Mutex<Store>) -> Result<Vec<FigureOutcome<'a>>, Error> {
         self.experiments.iter().map(|planned| planned.outcome(store)).collect()
     }
 }
@@ -211,7 +212,7 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
 }
 
 impl<'a> Planned<'a> {
-    fn outcome(&self, store: &Mutex<Store>) -> Result<Outcome<'a>, Error> {
+    fn outcome(&self, store: &Mutex<Store>) -> Result<FigureOutcome<'a>, Error> {
         let experiment = self.experiment;
         let meter = Meter::new();
         let mut lines = Vec::with_capacity(experiment.lines.len());
@@ -226,7 +227,7 @@ impl<'a> Planned<'a> {
                 let Some(cell) = &self.cells[curve.line][panel.at] else { continue };
                 let group = experiment.lines[curve.line].group.as_deref();
                 meter.turn_to(self.fetch(store, cell, 0)?, group);
-                let wrong = |message: String| experiment.wrong(&curve.span, message);
+                let wrong = |e: ExpressionError| experiment.wrong(&curve.span, e.to_string());
                 let drawn = meter.curve(&curve.ast, point).map_err(wrong)?;
                 of_panel.push((curve.name.clone(), drawn));
             }
@@ -255,7 +256,7 @@ impl<'a> Planned<'a> {
         });
         let claims = judged.collect::<Result<_, Error>>()?;
         let cell = self.cells.iter().flatten().flatten().next();
-        Ok(Outcome {
+        Ok(FigureOutcome {
             experiment,
             lines,
             curves,
@@ -292,8 +293,8 @@ impl<'a> Planned<'a> {
                 }
                 for (m, measure) in experiment.measures.iter().enumerate() {
                     let value = if measure.is_of(line) {
-                        let wrong = |message: String| {
-                            let message = format!("{message} (line {:?})", line.name);
+                        let wrong = |error: ExpressionError| {
+                            let message = format!("{error} (line {:?})", line.name);
                             experiment.wrong(&measure.span, message)
                         };
                         meter.number(&measure.ast, point).map_err(wrong)?

@@ -10,7 +10,7 @@ use crate::table;
 
 /// What became of an experiment.
 #[derive(Clone, Debug)]
-pub struct Outcome<'a> {
+pub struct FigureOutcome<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// One for each of its lines.
@@ -48,7 +48,7 @@ pub enum Holds {
     Yes,
     /// It does not.
     No,
-    /// Nobody knows.
+    /// It is not known.
     NotTested,
 }
 
@@ -112,12 +112,12 @@ fn deviation(values: &[f64]) -> Option<f64> {
 struct Document<'a> {
     quick: bool,
     model: &'a str,
-    rows: Vec<Row<'a>>,
+    rows: Vec<MeasuredRow<'a>>,
     claims: Vec<Claimed<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct MeasuredRow<'a> {
     id: &'a str,
     x: Option<f64>,
     line: &'a str,
@@ -145,7 +145,7 @@ struct Claimed<'a> {
 }
 
 /// Rows and claims as one JSON object. Numbers that do not exist are `null`. Ends with a line feed.
-pub fn json(outcomes: &[Outcome<'_>]) -> String {
+pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
     let mut rows = Vec::new();
     let mut claims = Vec::new();
     for outcome in outcomes {
@@ -158,7 +158,7 @@ pub fn json(outcomes: &[Outcome<'_>]) -> String {
                         continue;
                     }
                     let values = &found.values[m][p];
-                    rows.push(Row {
+                    rows.push(MeasuredRow {
                         id: &experiment.id,
                         x: experiment.is_swept().then_some(point.x),
                         line: &line.name,
@@ -208,7 +208,7 @@ pub fn list(experiments: &[Experiment]) -> String {
 }
 
 /// The results for a terminal: a line for each experiment, then what does not hold.
-pub fn table(outcomes: &[Outcome<'_>], width: usize, colour: bool) -> String {
+pub fn table(outcomes: &[FigureOutcome<'_>], width: usize, colour: bool) -> String {
     let mut table = table::plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     if colour {
@@ -265,9 +265,9 @@ pub(crate) fn summary(count: Count) -> String {
 
 /// The claims that fail, those of other readings left out.
 pub(crate) fn failing<'o, 'a>(
-    outcomes: &'o [Outcome<'a>],
-) -> impl Iterator<Item = (&'o Outcome<'a>, &'o ClaimOutcome)> {
-    let claims = |outcome: &'o Outcome<'a>| outcome.claims.iter().map(move |c| (outcome, c));
+    outcomes: &'o [FigureOutcome<'a>],
+) -> impl Iterator<Item = (&'o FigureOutcome<'a>, &'o ClaimOutcome)> {
+    let claims = |outcome: &'o FigureOutcome<'a>| outcome.claims.iter().map(move |c| (outcome, c));
     let counts = |claim: &ClaimOutcome| claim.other_reading.is_none();
     outcomes.iter().flat_map(claims).filter(move |(_, c)| c.holds == Holds::No && counts(c))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::{Outcome, Plan};
+use super::{FigureOutcome, Plan};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::store::Store;
@@ -107,7 +107,7 @@ pub(crate) fn experiment(quick: bool) -> Experiment {
 }
 
 /// What the runs of `experiments` give.
-pub(crate) fn outcomes(experiments: &[Experiment]) -> Result<Vec<Outcome<'_>>, Error> {
+pub(crate) fn outcomes(experiments: &[Experiment]) -> Result<Vec<FigureOutcome<'_>>, Error> {
     let store = Mutex::new(Store::in_memory()?);
     let plan = Plan::new(experiments)?;
     plan.missing(&store)?.run(&store, &())?;

@@ -57,6 +57,11 @@ impl Keys {
             };
             let place = Place::Line(self.file.clone(), line(name.span().start));
             match value.get_ref() {
+                // A link may have a table of which all is left to its defaults.
+                DeValue::Table(inner) if inner.is_empty() && prefix.starts_with("link.") => {
+                    let value = Value::Table(toml::Table::new());
+                    self.entries.push(Entry { key, value, place, read: false });
+                }
                 DeValue::Table(inner) => self.flatten(&key, inner, line)?,
                 DeValue::Array(items) if GROUPS.contains(&key.as_str()) => {
                     for item in items {
@@ -161,7 +166,11 @@ impl Keys {
                 let Value::Table(inner) = inner else { return String::new() };
                 table = inner;
             }
-            table.insert(last.to_owned(), entry.value.clone());
+            match &entry.value {
+                // Keys below it may have come first.
+                Value::Table(_) if table.contains_key(last) => {}
+                value => drop(table.insert(last.to_owned(), value.clone())),
+            }
         }
         toml::to_string(&root).unwrap_or_default()
     }
@@ -207,6 +216,16 @@ impl Keys {
     pub(crate) fn has(&self, prefix: &str) -> bool {
         let start = format!("{prefix}.");
         self.entries.iter().any(|e| e.key == prefix || e.key.starts_with(&start))
+    }
+
+    /// Whether the file has the table, were it empty; what reads its keys comes next.
+    pub(crate) fn enter(&mut self, table: &str) -> bool {
+        let there = self.has(table);
+        let empty = |e: &&mut Entry| e.key == table && e.value.is_table();
+        if let Some(entry) = self.entries.iter_mut().find(empty) {
+            entry.read = true;
+        }
+        there
     }
 
     fn get(&mut self, key: &str) -> Option<Value> {
@@ -256,12 +275,12 @@ impl Keys {
         })
     }
 
-    /// A whole number from `least` to `most`.
-    pub(crate) fn count(&mut self, key: &str, least: u64, most: u64) -> Result<Option<u64>, Error> {
+    /// A whole number from `min` to `max`.
+    pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
         self.read(key, |text| {
-            let count = text.parse().ok().filter(|n| (least..=most).contains(n));
+            let count = text.parse().ok().filter(|n| (min..=max).contains(n));
             count.ok_or_else(|| {
-                format!("expected a whole number from {least} to {most}, found {text:?}")
+                format!("expected a whole number from {min} to {max}, found {text:?}")
             })
         })
     }
@@ -316,7 +335,7 @@ impl Keys {
         value.ok_or_else(|| self.wrong(key, format!("missing: expected a value such as {such_as}")))
     }
 
-    /// Complains of the first key that nobody has read.
+    /// Refuses the first key that has not been read.
     pub(crate) fn finish(&self, known: &str) -> Result<(), Error> {
         match self.entries.iter().find(|e| !e.read) {
             Some(entry) => {

@@ -60,7 +60,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
     let mut impairments = Vec::new();
     for kind in KINDS {
         let at = format!("{at}.{kind}");
-        if k.has(&at) {
+        if k.enter(&at) {
             let impairment = impairment(k, kind, &at)?;
             impairments.push(for_a_time(k, &at, impairment)?);
         }
@@ -70,7 +70,7 @@ fn link(k: &mut Keys, at: &str) -> Result<LinkConfig, Error> {
 
 /// The settings of a RED queue in front of a link of `rate`, if the file has the table.
 fn red(k: &mut Keys, at: &str, rate: Option<Rate>) -> Result<Option<Red>, Error> {
-    if !k.has(at) {
+    if !k.enter(at) {
         return Ok(None);
     }
     if rate.is_none() {

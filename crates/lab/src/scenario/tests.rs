@@ -329,3 +329,29 @@ epsilon = 25
     let message = error(&one_way, &[]);
     assert!(message.contains("found none from d to s"), "{message}");
 }
+
+/// A path with a table of the bottleneck of which all is left to its defaults.
+fn with_empty(table: &str) -> String {
+    format!(
+        "duration = \"10 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"bottleneck\"]\n\
+         [link.bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[link.bottleneck.{table}]\n"
+    )
+}
+
+#[test]
+fn a_table_of_a_link_that_is_empty_is_there_all_the_same() {
+    let scenario = Scenario::parse("my.toml", &with_empty("red"), &[]).expect("all has defaults");
+    assert_eq!(scenario.hops[0].link.red, Some(Red::default()));
+    let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
+    assert_eq!(scenario, again);
+    let overrides = ["link.bottleneck.red.min=3".to_owned()];
+    let set = Scenario::parse("my.toml", &with_empty("red"), &overrides).expect("is a setting");
+    assert_eq!(set.hops[0].link.red, Some(Red { min: 3.0, ..Red::default() }));
+    assert_eq!(Scenario::parse("my.toml", &set.toml, &[]).expect("its own TOML"), set);
+
+    let missing = error(&with_empty("loss"), &[]);
+    let wanted = "link.bottleneck.loss.fraction: missing: expected a value such as \"10 %\"";
+    assert!(missing.contains(wanted), "{missing}");
+    let unknown = error(&with_empty("rde"), &[]);
+    assert!(unknown.starts_with("my.toml:8: link.bottleneck.rde: unknown key"), "{unknown}");
+}

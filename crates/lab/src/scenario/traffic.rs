@@ -147,7 +147,7 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
     let sender = match k.string(&key("sender"))?.as_deref() {
         None | Some("$variant") => None,
         Some(name) => {
-            Variant::parse(name).map_err(|reason| k.wrong(&key("sender"), reason))?;
+            Variant::parse(name).map_err(|reason| k.wrong(&key("sender"), reason.to_string()))?;
             Some(name.to_owned())
         }
     };

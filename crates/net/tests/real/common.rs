@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use unruffled_net::{Error, Hop, Pair, Side};
+use unruffled_net::{Error, Pair, SeededLink, Side};
 use unruffled_path::{Impairment, LinkConfig};
 use unruffled_units::Rate;
 
@@ -20,7 +20,7 @@ pub(crate) fn pair() -> Option<Pair> {
 }
 
 /// A link of `delay` ms that takes `service` ms for 1000 octets, if any.
-pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>) -> Hop {
+pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>) -> SeededLink {
     let link = LinkConfig {
         rate: service.and_then(|ms| Rate::from_bps(8e6 / ms)),
         delay: unruffled_units::Duration::from_millis(delay),
@@ -28,7 +28,7 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
         red: None,
         impairments,
     };
-    Hop { link, seed: 7 }
+    SeededLink { link, seed: 7 }
 }
 
 /// Does `work` at one end. Sockets made there stay there.

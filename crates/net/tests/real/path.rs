@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use unruffled_net::{Hop, Report};
+use unruffled_net::{Report, SeededLink};
 use unruffled_path::{Applies, Direction, Distribution, Impairment, Link, LinkConfig};
 
 use crate::common::{Arrival, at, hop, pair, send};
@@ -58,7 +58,7 @@ fn a_burst_comes_out_at_the_rate_of_the_link() {
 fn a_full_queue_drops_its_tail() {
     let Some(pair) = pair() else { return };
     let slow = hop(Some(20.0), 1, vec![]);
-    let slow = Hop { link: LinkConfig { queue: Some(10), ..slow.link }, ..slow };
+    let slow = SeededLink { link: LinkConfig { queue: Some(10), ..slow.link }, ..slow };
     let emulator = pair.emulate(&[slow], None).expect("starts");
     let arrivals = send(&pair, 40, ms(0));
     // Ten find room. On a busy machine the burst may last until one or two of them have left.

@@ -16,6 +16,8 @@ pub(super) struct PeerWindow {
     /// SND.WL1 and SND.WL2, as stream offsets.
     wl1: u64,
     wl2: u64,
+    /// The field of the last acknowledgement: one that changes it is no duplicate.
+    pub(super) last_field: u16,
 }
 
 impl PeerWindow {
@@ -34,13 +36,13 @@ impl Connection {
     /// The stream offset that the segment acknowledges, if that can be true: no more than what was
     /// sent, and not longer ago than the peer's greatest window.
     fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
-        let una = self.sender.una();
-        let ahead = i64::from(segment.ack.distance(self.isn.add(1).at(una)));
+        let una = self.sender.stream.una();
+        let ahead = i64::from(segment.ack.distance(self.numbers.ours.add(1).at(una)));
         if ahead >= 0 {
-            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.max_ack())
+            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.stream.max_ack())
         } else {
             let behind = ahead.unsigned_abs();
-            (behind <= self.sender.max_window()).then(|| una.saturating_sub(behind))
+            (behind <= self.sender.stream.max_window()).then(|| una.saturating_sub(behind))
         }
     }
 
@@ -55,19 +57,20 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::UnacceptableAck);
         };
-        let origin = self.isn.add(1);
+        let origin = self.numbers.ours.add(1);
         self.sender.settle_probe(acked);
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         if acked >= una && self.peer_window.is_current(offset, acked) {
             self.peer_window.take(offset, acked);
-            self.sender.set_window(acked, u64::from(segment.window) << self.peer_window.scale);
+            self.sender
+                .stream
+                .set_window(acked, u64::from(segment.window) << self.peer_window.scale);
         }
-        let window_end = self.sender.window_end();
-        if acked > una || (self.sender.window_closed() && acked == una) {
+        if acked > una || (self.sender.stream.window_closed() && acked == una) {
             self.answered(now);
         }
-        let unchanged = segment.window == self.last_window;
-        self.last_window = segment.window;
+        let unchanged = segment.window == self.peer_window.last_field;
+        self.peer_window.last_field = segment.window;
         if nxt == una && segment.len > 0 && segment.sack.is_empty() {
             // Nothing is on its way, and this tells of nothing that was.
             return Ok(());
@@ -100,14 +103,13 @@ impl Connection {
             una: acked.max(una),
             blocks,
             dsack,
-            window_end,
             repeated,
             duplicate: repeated && nxt > una,
             rtx: segment.rtx,
             echo: self.clock.echoed(segment, now),
         };
         self.sender.on_ack(&ack, now, observer);
-        if self.sender.finished() && self.sender.done() {
+        if self.sender.stream.finished() && self.sender.stream.done() {
             self.on_fin_acknowledged(now);
         }
         Ok(())

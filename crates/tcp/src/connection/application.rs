@@ -10,14 +10,14 @@ impl Connection {
     /// The application writes `octets` more. After [`Connection::finish`], or when the connection
     /// has ended, that does nothing.
     pub fn write(&mut self, octets: u64) {
-        if self.state != State::Closed && !self.sender.finished() {
-            self.sender.write(octets.min(LONGEST - self.sender.written()));
+        if self.state != State::Closed && !self.sender.stream.finished() {
+            self.sender.stream.write(octets.min(LONGEST - self.sender.stream.written()));
         }
     }
 
     /// Octets written that were never sent.
     pub fn unsent(&self) -> u64 {
-        self.sender.written().saturating_sub(self.sender.nxt())
+        self.sender.stream.written().saturating_sub(self.sender.stream.nxt())
     }
 
     /// The application has taken `octets` of what is [`Connection::readable`]. The peer is told when
@@ -58,12 +58,12 @@ impl Connection {
 
     /// The stream offset below which everything is acknowledged: the send buffer may drop it.
     pub fn unacknowledged_from(&self) -> u64 {
-        self.sender.una().min(self.sender.written())
+        self.sender.stream.una().min(self.sender.stream.written())
     }
 
     /// The stream offset of the payload of a segment that this end sends, by its sequence number.
     pub fn send_offset(&self, seq: SeqNr) -> u64 {
-        seq.unwrap(self.isn.add(1), self.sender.una()).unwrap_or(0)
+        seq.unwrap(self.numbers.ours.add(1), self.sender.stream.una()).unwrap_or(0)
     }
 
     /// The stream offset at which the payload of an arriving segment belongs, by its sequence
@@ -73,7 +73,7 @@ impl Connection {
         if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;
         }
-        seq.unwrap(self.peer_isn.add(1), self.receiver.next())
+        seq.unwrap(self.numbers.theirs.add(1), self.receiver.next())
             .filter(|&offset| offset < self.receiver.window().edge())
     }
 }

@@ -43,12 +43,12 @@ impl Connection {
         observer: &mut impl Observer,
     ) -> Result<(), Ignored> {
         let flags = segment.flags;
-        if flags.syn && !flags.rst && segment.seq == self.peer_isn {
+        if flags.syn && !flags.rst && segment.seq == self.numbers.theirs {
             return self.on_repeated_syn(segment, now);
         }
         let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
         // Numbers before the stream's first octet are old ones.
-        let offset = segment.seq.unwrap(self.peer_isn.add(1), next);
+        let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
         if let Some(reason) = self.clock.refuses(segment, now) {
             if reason == Ignored::OldTimestamp {
                 self.answer_unacceptable(segment, offset, now, observer);
@@ -74,7 +74,7 @@ impl Connection {
             return self.on_reset(offset == next, now);
         }
         if flags.syn {
-            if self.state == State::SynReceived && self.passive {
+            if self.state == State::SynReceived && self.handshake.passive() {
                 self.back_to_listen();
             } else {
                 self.challenge(now);
@@ -85,7 +85,7 @@ impl Connection {
             return Err(Ignored::NoAck);
         }
         if self.state == State::SynReceived {
-            if segment.ack != self.isn.add(1) {
+            if segment.ack != self.numbers.ours.add(1) {
                 // <SEQ=SEG.ACK><CTL=RST>
                 self.reset = super::reset_for(segment);
                 return Err(Ignored::UnacceptableAck);
@@ -150,7 +150,7 @@ impl Connection {
             return Err(Ignored::Reset);
         }
         match self.state {
-            State::SynReceived if self.passive => self.back_to_listen(),
+            State::SynReceived if self.handshake.passive() => self.back_to_listen(),
             State::SynReceived => self.fail(Error::Refused),
             State::Closing | State::LastAck | State::TimeWait => self.close(),
             _ => self.fail(Error::Reset),
@@ -176,7 +176,7 @@ impl Connection {
     /// The reset by which this end tears the connection down.
     pub(super) fn reset_segment(&self) -> Segment {
         Segment {
-            seq: self.isn.add(1).at(self.sender.nxt()),
+            seq: self.numbers.ours.add(1).at(self.sender.stream.nxt()),
             flags: Flags { rst: true, ..Flags::default() },
             ..Segment::default()
         }

@@ -3,8 +3,8 @@
 
 use unruffled_units::Instant;
 
-use super::timers::Timer;
-use super::{Connection, Error, State, Timers};
+use super::timers::ConnectionTimer;
+use super::{Connection, ConnectionTimers, Error, State};
 use crate::segment::Segment;
 
 impl Connection {
@@ -14,7 +14,7 @@ impl Connection {
         if self.state == State::Closed {
             return;
         }
-        self.sender.finish();
+        self.sender.stream.finish();
         self.state = match self.state {
             State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,
@@ -46,12 +46,12 @@ impl Connection {
     /// Both ends know that both have finished; the peer may not have our last acknowledgement.
     pub(super) fn wait_out(&mut self, now: Instant) {
         self.state = State::TimeWait;
-        self.timers = Timers::new();
+        self.timers = ConnectionTimers::new();
         self.restart_time_wait(now);
     }
 
     pub(super) fn restart_time_wait(&mut self, now: Instant) {
-        self.timers.set(Timer::TimeWait, now + self.config.msl * 2);
+        self.timers.set(ConnectionTimer::TimeWait, now + self.config.msl * 2);
     }
 
     /// Whether a SYN may begin a new connection in place of this one, which is in TIME-WAIT: it is
@@ -61,7 +61,7 @@ impl Connection {
         if self.state != State::TimeWait || !flags.syn || flags.ack || flags.rst {
             return false;
         }
-        let beyond = segment.seq.distance(self.peer_isn.add(1).at(self.receiver.next())) > 0;
+        let beyond = segment.seq.distance(self.numbers.theirs.add(1).at(self.receiver.next())) > 0;
         self.clock.is_newer(segment.timestamps).map_or(beyond, |newer| newer || beyond)
     }
 
@@ -72,6 +72,6 @@ impl Connection {
 
     pub(super) fn close(&mut self) {
         self.state = State::Closed;
-        self.timers = Timers::new();
+        self.timers = ConnectionTimers::new();
     }
 }

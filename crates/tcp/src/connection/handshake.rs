@@ -3,8 +3,8 @@
 
 use unruffled_units::Instant;
 
-use super::path_mtu::LEAST_MSS;
-use super::timers::Timer;
+use super::path_mtu::MIN_MSS;
+use super::timers::ConnectionTimer;
 use super::{Connection, Error, State, ignore, reset_for};
 use crate::SeqNr;
 use crate::observer::{Ignored, Observer};
@@ -21,9 +21,27 @@ pub(super) struct Handshake {
     scale_offered: Option<u8>,
     /// The largest segment that it named.
     peer_mss: Option<u16>,
+    /// This end began by waiting for a SYN.
+    passive: bool,
+    /// This end can take SACK blocks.
+    sack_offered: bool,
 }
 
 impl Handshake {
+    pub(super) fn new(passive: bool, sack_offered: bool) -> Self {
+        Self { passive, sack_offered, ..Self::default() }
+    }
+
+    /// Whether this end began by waiting for a SYN.
+    pub(super) fn passive(&self) -> bool {
+        self.passive
+    }
+
+    /// Whether this end can take SACK blocks.
+    pub(super) fn sack_offered(&self) -> bool {
+        self.sack_offered
+    }
+
     /// A SYN or SYN-ACK is to leave.
     pub(super) fn demand(&mut self) {
         self.due = true;
@@ -79,7 +97,7 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let flags = segment.flags;
-        let acceptable = flags.ack && segment.ack == self.isn.add(1);
+        let acceptable = flags.ack && segment.ack == self.numbers.ours.add(1);
         if flags.ack && !acceptable {
             self.reset = reset_for(segment);
             ignore(Ignored::UnacceptableAck, now, observer);
@@ -105,8 +123,8 @@ impl Connection {
     }
 
     pub(super) fn read_syn(&mut self, segment: &Segment, now: Instant) {
-        self.peer_isn = segment.seq;
-        self.sack = self.sack_offered && segment.sack_permitted;
+        self.numbers.theirs = segment.seq;
+        self.sack = self.handshake.sack_offered() && segment.sack_permitted;
         self.handshake.scale_offered = segment.window_scale;
         if segment.window_scale.is_none() {
             // Not even before the handshake is done (RFC 7323, section 2.2).
@@ -116,8 +134,8 @@ impl Connection {
         self.clock.agree(segment.timestamps, now);
         // The window of a SYN is never scaled.
         self.peer_window.scale = 0;
-        self.last_window = segment.window;
-        self.sender.set_window(0, u64::from(segment.window));
+        self.peer_window.last_field = segment.window;
+        self.sender.stream.set_window(0, u64::from(segment.window));
     }
 
     /// A SYN from the peer's first number came again, or for the first time after both connected.
@@ -130,7 +148,7 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::Syn);
         }
-        if segment.flags.ack && segment.ack == self.isn.add(1) {
+        if segment.flags.ack && segment.ack == self.numbers.ours.add(1) {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
             self.establish(segment, now);
         } else {
@@ -142,7 +160,8 @@ impl Connection {
     /// The peer has acknowledged our SYN: what both have offered comes into force. The application
     /// may have finished in the meantime.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
-        self.state = if self.sender.finished() { State::FinWait1 } else { State::Established };
+        self.state =
+            if self.sender.stream.finished() { State::FinWait1 } else { State::Established };
         if let Some(first) = self.handshake.first.filter(|_| !self.handshake.resent) {
             self.sender.sample_rtt(now.since(first), now);
             self.receiver.on_handshake(now.since(first));
@@ -151,7 +170,7 @@ impl Connection {
             self.sender.after_lost_syn();
         }
         self.handshake.due = false;
-        self.timers.stop(Timer::Handshake);
+        self.timers.stop(ConnectionTimer::Handshake);
         self.answered(now);
         if !self.sack {
             self.sender.without_sack(now);
@@ -162,16 +181,16 @@ impl Connection {
         }
         let peer_mss = self.handshake.peer_mss.map(u32::from);
         if let Some(mss) = peer_mss.or(self.config.peer_mss) {
-            self.max_segment = self.max_segment.min(mss.max(LEAST_MSS));
+            self.max_segment = self.max_segment.min(mss.max(MIN_MSS));
         }
-        self.sender.set_mss(self.payload(0));
+        self.sender.stream.set_mss(self.payload(0));
         let window = if segment.flags.syn {
             u64::from(segment.window)
         } else {
             u64::from(segment.window) << self.peer_window.scale
         };
         self.peer_window.take(0, 0);
-        self.sender.set_window(0, window);
+        self.sender.stream.set_window(0, window);
         self.start_keep_alive(now);
     }
 
@@ -189,10 +208,10 @@ impl Connection {
     /// The passive end forgets an attempt that came to nothing (RFC 9293, section 3.10.7.4).
     pub(super) fn back_to_listen(&mut self) {
         self.state = State::Listen;
-        self.sack = self.sack_offered;
-        self.handshake = Handshake::default();
-        self.timers.stop(Timer::Handshake);
-        self.timers.stop(Timer::GiveUp);
+        self.sack = self.handshake.sack_offered();
+        self.handshake = Handshake::new(self.handshake.passive, self.handshake.sack_offered);
+        self.timers.stop(ConnectionTimer::Handshake);
+        self.timers.stop(ConnectionTimer::GiveUp);
         self.clock = super::Clock::new(&self.config);
         // Nothing has arrived: what was agreed on is forgotten, the scale among it.
         self.receiver = super::Receiver::of(&self.config);
@@ -201,13 +220,13 @@ impl Connection {
     /// The SYN, or the SYN-ACK.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         self.handshake.first.get_or_insert(now);
-        self.timers.set(Timer::Handshake, now + self.sender.rto());
+        self.timers.set(ConnectionTimer::Handshake, now + self.sender.rto());
         self.expect_answer(now);
         let answering = self.state == State::SynReceived;
         let offers_scale = !answering || self.handshake.scale_offered.is_some();
         Segment {
-            seq: self.isn,
-            ack: if answering { self.peer_isn.add(1) } else { SeqNr(0) },
+            seq: self.numbers.ours,
+            ack: if answering { self.numbers.theirs.add(1) } else { SeqNr(0) },
             flags: Flags { syn: true, ack: answering, ..Flags::default() },
             window: self.receiver.window().syn_field(),
             mss: Some(self.config.mss.min(u32::from(u16::MAX)) as u16),

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::timers::Timer;
+use super::timers::ConnectionTimer;
 use super::{Connection, State};
 
 /// The state of probing.
@@ -16,8 +16,6 @@ pub(super) struct Idle {
     pub(super) keep_alive_due: bool,
     /// When the peer was last heard.
     heard: Instant,
-    /// The user timeout, where it was set while the connection lasted.
-    pub(super) patience: Option<Duration>,
     /// Keep-alives without an answer.
     unanswered: u32,
 }
@@ -33,9 +31,9 @@ impl Connection {
     /// Something that calls for an answer leaves.
     pub(super) fn expect_answer(&mut self, now: Instant) {
         if let Some(patience) = self.config.give_up
-            && !self.timers.runs(Timer::GiveUp)
+            && !self.timers.runs(ConnectionTimer::GiveUp)
         {
-            self.timers.set(Timer::GiveUp, now + patience);
+            self.timers.set(ConnectionTimer::GiveUp, now + patience);
         }
     }
 
@@ -43,32 +41,33 @@ impl Connection {
     /// as long as it likes.
     pub(super) fn answered(&mut self, now: Instant) {
         if let Some(patience) = self.config.give_up
-            && self.timers.runs(Timer::GiveUp)
+            && self.timers.runs(ConnectionTimer::GiveUp)
         {
-            self.timers.set(Timer::GiveUp, now + patience);
+            self.timers.set(ConnectionTimer::GiveUp, now + patience);
         }
     }
 
     /// Stops waiting for an answer once there is nothing to be answered.
     pub(super) fn rest(&mut self) {
-        if !self.sender.outstanding() && !self.timers.runs(Timer::Persist) {
-            self.timers.stop(Timer::GiveUp);
+        if !self.sender.stream.outstanding() && !self.timers.runs(ConnectionTimer::Persist) {
+            self.timers.stop(ConnectionTimer::GiveUp);
         }
     }
 
     /// Nothing more may leave now: when that is for want of a window, it must be asked for, since
     /// the segment that opens it can get lost.
     pub(super) fn watch_window(&mut self, now: Instant) {
-        if !self.sender.blocked_by_window() {
-            if self.timers.runs(Timer::Persist) {
-                self.timers.stop(Timer::Persist);
+        if !self.sender.stream.blocked_by_window() {
+            if self.timers.runs(ConnectionTimer::Persist) {
+                self.timers.stop(ConnectionTimer::Persist);
                 self.idle.backoff = 0;
             }
-        } else if !self.timers.runs(Timer::Persist) {
+        } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
             // A peer that answers must be asked before it is given up for not answering.
-            let patience = self.idle.patience.map_or(wait, |patience| patience / 2);
-            self.timers.set(Timer::Persist, now + wait.min(self.config.max_rto).min(patience));
+            let patience = self.config.give_up.map_or(wait, |patience| patience / 2);
+            self.timers
+                .set(ConnectionTimer::Persist, now + wait.min(self.config.max_rto).min(patience));
             self.expect_answer(now);
         }
     }
@@ -81,7 +80,7 @@ impl Connection {
     pub(super) fn start_keep_alive(&mut self, now: Instant) {
         self.idle.heard = now;
         if let Some(keep_alive) = self.config.keep_alive {
-            self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
+            self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         }
     }
 
@@ -101,16 +100,16 @@ impl Connection {
         }
         let due = self.idle.heard + keep_alive.idle;
         if due > now {
-            self.timers.set(Timer::KeepAlive, due);
-        } else if self.sender.outstanding() || self.timers.runs(Timer::Persist) {
+            self.timers.set(ConnectionTimer::KeepAlive, due);
+        } else if self.sender.stream.outstanding() || self.timers.runs(ConnectionTimer::Persist) {
             // What is on its way asks as well.
-            self.timers.set(Timer::KeepAlive, now + keep_alive.idle);
+            self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         } else if self.idle.unanswered >= keep_alive.count {
             self.give_up();
         } else {
             self.idle.unanswered += 1;
             self.idle.keep_alive_due = true;
-            self.timers.set(Timer::KeepAlive, now + keep_alive.interval);
+            self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.interval);
         }
     }
 }

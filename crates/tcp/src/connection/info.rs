@@ -14,7 +14,7 @@ impl Connection {
 
     /// Octets of the stream that were sent at least once; the FIN counts as one.
     pub fn sent(&self) -> u64 {
-        self.sender.nxt()
+        self.sender.stream.nxt()
     }
 
     /// The MSS option of the peer's SYN, if it had one.
@@ -34,6 +34,6 @@ impl Connection {
 
     /// Octets beyond SND.UNA that the peer has room for (SND.WND of RFC 9293).
     pub fn send_window(&self) -> u64 {
-        self.sender.window_end().saturating_sub(self.sender.una())
+        self.sender.stream.window_end().saturating_sub(self.sender.stream.una())
     }
 }

@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::timers::Timer;
+use super::timers::ConnectionTimer;
 use super::{Connection, State};
 use crate::KeepAlive;
 
@@ -11,32 +11,34 @@ impl Connection {
     /// [`Config::nagle`](crate::Config::nagle) from now on.
     pub fn set_nagle(&mut self, nagle: bool) {
         self.config.nagle = nagle;
-        self.sender.set_nagle(nagle);
+        self.sender.stream.set_nagle(nagle);
     }
 
     /// [`Config::give_up`](crate::Config::give_up) from now on. What waits for an answer already
     /// has waited since it began to.
     pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
         let before = std::mem::replace(&mut self.config.give_up, patience);
-        self.idle.patience = patience;
         if self.state == State::Closed {
             return;
         }
-        if self.timers.runs(Timer::Persist) {
+        if self.timers.runs(ConnectionTimer::Persist) {
             // How often the window is asked for depends on the patience: with the next poll that
             // begins again.
-            self.timers.stop(Timer::Persist);
-            self.timers.stop(Timer::GiveUp);
+            self.timers.stop(ConnectionTimer::Persist);
+            self.timers.stop(ConnectionTimer::GiveUp);
             return;
         }
-        let waits = self.sender.outstanding() || self.timers.runs(Timer::Handshake);
-        let since = match (before, self.timers.due(Timer::GiveUp)) {
+        let waits =
+            self.sender.stream.outstanding() || self.timers.runs(ConnectionTimer::Handshake);
+        let since = match (before, self.timers.due(ConnectionTimer::GiveUp)) {
             (Some(before), Some(due)) => Some(due - before),
             _ => waits.then_some(now),
         };
         match (patience, since) {
-            (Some(patience), Some(since)) => self.timers.set(Timer::GiveUp, since + patience),
-            _ => self.timers.stop(Timer::GiveUp),
+            (Some(patience), Some(since)) => {
+                self.timers.set(ConnectionTimer::GiveUp, since + patience)
+            }
+            _ => self.timers.stop(ConnectionTimer::GiveUp),
         }
     }
 
@@ -50,7 +52,7 @@ impl Connection {
         match keep_alive {
             None => {
                 self.idle.keep_alive_due = false;
-                self.timers.stop(Timer::KeepAlive);
+                self.timers.stop(ConnectionTimer::KeepAlive);
             }
             Some(_) if before.is_none() => {
                 self.heard(now);
@@ -58,7 +60,7 @@ impl Connection {
             }
             Some(keep_alive) => {
                 let due = self.idle.silent_until(keep_alive.idle);
-                self.timers.set(Timer::KeepAlive, due.max(now));
+                self.timers.set(ConnectionTimer::KeepAlive, due.max(now));
             }
         }
     }

@@ -15,9 +15,9 @@ pub(super) const TIMESTAMPS: u32 = 12;
 /// No peer's and no path's bound makes segments smaller (Linux's TCP_MIN_SND_MSS): there must be
 /// room for 40 octets of options, and a peer that asks for segments of one octet must not make the
 /// scoreboard hold one entry for each octet in flight.
-pub(super) const LEAST_MSS: u32 = 48;
-/// The least MTU of a link that carries IPv6 (RFC 8200, section 5).
-const LEAST_IPV6_MTU: u32 = 1280;
+pub(super) const MIN_MSS: u32 = 48;
+/// The minimum MTU of a link that carries IPv6 (RFC 8200, section 5).
+const MIN_IPV6_MTU: u32 = 1280;
 /// MTUs that occur (RFC 1191, section 7.1): for routers that do not name theirs.
 const PLATEAUS: [u32; 10] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
@@ -33,7 +33,7 @@ impl Connection {
             return self.max_segment;
         }
         let timestamps = if self.clock.on() { TIMESTAMPS } else { 0 };
-        self.max_segment.max(LEAST_MSS) - timestamps - sack_option(blocks)
+        self.max_segment.max(MIN_MSS) - timestamps - sack_option(blocks)
     }
 
     /// How many SACK blocks an option can hold, beside the others.
@@ -61,9 +61,10 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let headers = self.config.ip.header() + TCP_HEADER;
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
-        let outstanding =
-            quoted.unwrap(self.isn.add(1), una).is_some_and(|offset| una <= offset && offset < nxt);
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let outstanding = quoted
+            .unwrap(self.numbers.ours.add(1), una)
+            .is_some_and(|offset| una <= offset && offset < nxt);
         let named = match mtu {
             0 => {
                 let current = self.max_segment + headers;
@@ -71,17 +72,17 @@ impl Connection {
             }
             named => named,
         };
-        if self.config.ip == IpVersion::V6 && mtu < LEAST_IPV6_MTU {
+        if self.config.ip == IpVersion::V6 && mtu < MIN_IPV6_MTU {
             // "It must discard it" (RFC 8201, section 4).
             ignore(Ignored::StaleMtu, now, observer);
             return;
         }
-        let max_segment = named.saturating_sub(headers).max(self.config.min_mss).max(LEAST_MSS);
+        let max_segment = named.saturating_sub(headers).max(self.config.min_mss).max(MIN_MSS);
         if !self.state.is_synchronised() || !outstanding || max_segment >= self.max_segment {
             ignore(Ignored::StaleMtu, now, observer);
             return;
         }
-        self.sender.set_mss(self.payload(0));
+        self.sender.stream.set_mss(self.payload(0));
         self.max_segment = max_segment;
         self.sender.lower_mss(self.payload(0), now);
         observer.on_event(now, &Event::PathMtu { mtu: max_segment + headers });

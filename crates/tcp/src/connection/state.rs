@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// The states of RFC 9293, section 3.3.2.
+/// The states of RFC 9293, section 3.3.2. Ask [`Connection::state`](super::Connection::state) to learn
+/// whether a connection stands, or is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// There is no connection (any more).
@@ -41,7 +42,8 @@ impl State {
     }
 }
 
-/// Why a connection ended before its time.
+/// Why a connection ended before its time. Ask [`Connection::error`](super::Connection::error) once it
+/// is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Error {
     /// The peer reset it.

@@ -20,7 +20,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// Answers to segments that carry nothing are at least this far apart.
 const APART: Duration = Duration::from_millis(500);
 
-/// A connection in TIME-WAIT.
+/// A connection in TIME-WAIT. Use it in place of a [`Connection`] that has got there, which is much
+/// larger.
 #[derive(Clone, Debug)]
 pub struct TimeWait {
     /// SND.NXT and RCV.NXT.
@@ -36,7 +37,7 @@ pub struct TimeWait {
     answered: Option<Instant>,
 }
 
-/// What becomes of a segment in TIME-WAIT.
+/// What becomes of a segment in TIME-WAIT: what the driver does with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is dropped.
@@ -54,8 +55,8 @@ impl Connection {
         let window = self.receiver.window();
         let room = window.edge().saturating_sub(self.receiver.next()).min(u64::from(u32::MAX));
         Some(TimeWait {
-            next: self.isn.add(1).at(self.sender.nxt()),
-            expected: self.peer_isn.add(1).at(self.receiver.next()),
+            next: self.numbers.ours.add(1).at(self.sender.stream.nxt()),
+            expected: self.numbers.theirs.add(1).at(self.receiver.next()),
             room: room as u32,
             window: (room >> window.scale()).min(u64::from(u16::MAX)) as u16,
             clock: self.clock.clone(),

@@ -4,7 +4,7 @@ use unruffled_units::Instant;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
+pub(super) enum ConnectionTimer {
     /// SYN or SYN-ACK is to be sent again.
     Handshake,
     /// A closed window is to be probed (RFC 9293, section 3.8.6.1).
@@ -19,35 +19,35 @@ pub(super) enum Timer {
 
 const COUNT: usize = 5;
 
-/// A due time per timer, and the least of them.
+/// A due time per timer, and the earliest of them.
 #[derive(Clone, Debug)]
-pub(super) struct Timers {
+pub(super) struct ConnectionTimers {
     due: [Instant; COUNT],
     next: Instant,
 }
 
-impl Timers {
+impl ConnectionTimers {
     pub(super) fn new() -> Self {
         Self { due: [Instant::MAX; COUNT], next: Instant::MAX }
     }
 
-    pub(super) fn set(&mut self, timer: Timer, due: Instant) {
+    pub(super) fn set(&mut self, timer: ConnectionTimer, due: Instant) {
         self.due[timer as usize] = due;
         self.next = self.due.iter().copied().fold(Instant::MAX, Instant::min);
     }
 
-    pub(super) fn stop(&mut self, timer: Timer) {
+    pub(super) fn stop(&mut self, timer: ConnectionTimer) {
         if self.runs(timer) {
             self.set(timer, Instant::MAX);
         }
     }
 
-    pub(super) fn runs(&self, timer: Timer) -> bool {
+    pub(super) fn runs(&self, timer: ConnectionTimer) -> bool {
         self.due[timer as usize] != Instant::MAX
     }
 
     /// When `timer` is due, if it runs.
-    pub(super) fn due(&self, timer: Timer) -> Option<Instant> {
+    pub(super) fn due(&self, timer: ConnectionTimer) -> Option<Instant> {
         Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
     }
 
@@ -57,7 +57,7 @@ impl Timers {
     }
 
     /// Stops `timer` and says yes, if it is due.
-    pub(super) fn expired(&mut self, timer: Timer, now: Instant) -> bool {
+    pub(super) fn expired(&mut self, timer: ConnectionTimer, now: Instant) -> bool {
         let due = self.runs(timer) && self.due[timer as usize] <= now;
         if due {
             self.stop(timer);

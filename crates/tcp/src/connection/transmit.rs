@@ -33,7 +33,7 @@ impl Connection {
         }
         let rtx = self.receiver.answers_rtx();
         self.receiver.ack_due().then(|| {
-            let mut segment = self.header(self.sender.nxt(), 0, now);
+            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
             segment.rtx = rtx;
             segment
         })
@@ -43,7 +43,7 @@ impl Connection {
     fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
         if self.config.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
-            self.sender.set_mss(self.payload(blocks.min(self.most_blocks())));
+            self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }
         if let Some(transmission) = self.sender.poll(now) {
             return Some(self.segment(transmission, now, observer));
@@ -52,7 +52,7 @@ impl Connection {
             && let Some(transmission) = self.sender.probe_window(now)
         {
             observer.on_event(now, &Event::WindowProbe);
-            let registered = self.sender.outstanding();
+            let registered = self.sender.stream.outstanding();
             self.watch_window(now);
             if registered {
                 return Some(self.segment(transmission, now, observer));
@@ -66,7 +66,7 @@ impl Connection {
         if std::mem::take(&mut self.idle.keep_alive_due) {
             observer.on_event(now, &Event::KeepAlive);
             // The number before the next one is never acceptable, and so is answered.
-            let mut segment = self.header(self.sender.nxt(), 0, now);
+            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
             segment.seq = segment.seq.add(u32::MAX);
             return Some(segment);
         }
@@ -86,8 +86,8 @@ impl Connection {
         segment.len = len;
         segment.flags.fin = fin;
         // The last of what has been written so far.
-        segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.written();
-        segment.rtx = self.wants_rtx_bit && cause.is_some();
+        segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
+        segment.rtx = self.sender.stream.times_originals() && cause.is_some();
         segment
     }
 
@@ -95,13 +95,13 @@ impl Connection {
     fn header(&mut self, offset: u64, len: u32, now: Instant) -> Segment {
         let mut sack = SackBlocks::default();
         if self.sack && self.receiver.block_count() > 0 {
-            let origin = self.peer_isn.add(1);
+            let origin = self.numbers.theirs.add(1);
             let limit = self.blocks_beside(len);
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
         let segment = Segment {
-            seq: self.isn.add(1).at(offset),
-            ack: self.peer_isn.add(1).at(self.receiver.next()),
+            seq: self.numbers.ours.add(1).at(offset),
+            ack: self.numbers.theirs.add(1).at(self.receiver.next()),
             flags: Flags { ack: true, ..Flags::default() },
             window: self.receiver.advertise(),
             sack,

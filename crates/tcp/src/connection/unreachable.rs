@@ -8,7 +8,7 @@ use super::{Connection, Error, State, ignore};
 use crate::SeqNr;
 use crate::observer::{Event, Ignored, Observer};
 
-/// What could not be reached.
+/// What could not be reached. A driver reads it from ICMP, for [`Connection::handle_unreachable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unreachable {
     /// A network or a host, or the way there: it may be back soon ("soft": ICMP codes 0, 1 and 5 to
@@ -31,11 +31,11 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let on_its_way = if opening {
-            quoted == self.isn
+            quoted == self.numbers.ours
         } else {
-            quoted.unwrap(self.isn.add(1), una).is_some_and(|at| una <= at && at < nxt)
+            quoted.unwrap(self.numbers.ours.add(1), una).is_some_and(|at| una <= at && at < nxt)
         };
         if !on_its_way || matches!(self.state, State::Closed | State::Listen) {
             ignore(Ignored::StaleUnreachable, now, observer);

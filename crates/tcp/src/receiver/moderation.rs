@@ -25,7 +25,7 @@ pub(crate) struct Moderation {
     begun: Option<(Instant, u64)>,
     /// What had been read at the latest read, if there was one since the last look.
     read_to: Option<u64>,
-    /// The least that a read of this round trip left behind.
+    /// The minimum that a read of this round trip left behind.
     left: Option<u64>,
     rtt: RoundTrip,
 }
@@ -50,7 +50,7 @@ impl Moderation {
     /// The application read: it has taken all below `taken`, and left `left` octets for later.
     pub(crate) fn on_read(&mut self, taken: u64, left: u64) {
         self.read_to = Some(taken);
-        self.left = Some(self.left.map_or(left, |least| least.min(left)));
+        self.left = Some(self.left.map_or(left, |known| known.min(left)));
     }
 
     /// The buffer that would fit what has been read, if a round trip is over and it brought more
@@ -123,7 +123,7 @@ impl RoundTrip {
             Some((_, end)) if next < end => return,
             Some((since, _)) if now > since => {
                 let took = now.since(since);
-                self.estimate = Some(self.estimate.map_or(took, |least| least.min(took)));
+                self.estimate = Some(self.estimate.map_or(took, |known| known.min(took)));
             }
             _ => {}
         }
@@ -172,7 +172,7 @@ mod tests {
         m.verdict(ms(0));
         m.on_read(30_000, 25_000);
         assert_eq!(m.verdict(ms(100)), None, "30 000 - 25 000");
-        // Between two packets it may come to the end: the least counts.
+        // Between two packets it may come to the end: the minimum counts.
         m.on_read(50_000, 9000);
         m.on_read(59_000, 0);
         m.on_read(60_000, 20_000);

@@ -21,7 +21,7 @@ pub(crate) struct ReceiveWindow {
     mss: u32,
 }
 
-/// The least shift with which a 16-bit field can tell of `buffer` octets (RFC 7323, section 2.3).
+/// The smallest shift with which a 16-bit field can tell of `buffer` octets (RFC 7323, section 2.3).
 pub(crate) fn scale_for(buffer: u64) -> u8 {
     (0..14).find(|&scale| buffer.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(14)
 }

@@ -1,424 +1,258 @@
 //! TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka): every packet is timed, and what has not been
 //! acknowledged `mxrtt` after it left is lost; the order of acknowledgements says nothing.
 //!
-//! The machine of Tables 1 and 3, with their line numbers: packets sent and acknowledged go in with
-//! the time, drops come out one at a time, and so does whether a packet may leave. Packets are
-//! numbered from 0 in the order of the stream. How a sender lives by it stands in `running`.
+//! It takes no parts: it replaces loss detection, the response to losses, the timer, limited transmit
+//! and the congestion control by one machine, [`tables`]. Acknowledgements and timers go to that, its
+//! drops to the scoreboard, and nothing else decides on losses, the window or what to send.
 
-mod running;
-#[cfg(test)]
-mod tests;
-
-use std::collections::VecDeque;
+mod settings;
+mod tables;
 
 use unruffled_units::{Duration, Instant};
 
-use super::scoreboard::{Renumbered, SegNo};
+pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
+
+use super::stream::{Cause, Reading, Renumbered, SegNo, Stream, Transmission};
+use super::{Ack, Phase};
 use crate::Config;
-use crate::control::Window;
-use crate::parameter::{Parameter, Unit, Values};
+use crate::observer::{Event, Observer};
+use crate::parts::Variable;
+use crate::parts::control::Window;
+use crate::parts::timer::rfc6298::Rfc6298;
+use crate::parts::timer::{AnyTimer, Rto};
+use tables::{Dropped, Tables};
 
-const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    unit: Unit::Number,
-    default: 0.995,
-    range: (0.001, 0.999_999),
-    about: "what a round trip leaves of the largest round-trip time",
-    source: "TCP-PR, section 5",
-};
-const BETA: Parameter = Parameter {
-    name: "beta",
-    unit: Unit::Number,
-    default: 3.0,
-    range: (1.0, 1e3),
-    about: "how many of the largest round-trip times a packet may take",
-    source: "TCP-PR, section 5",
-};
-/// With each packet acknowledged by itself the drops of a burst are losses, or nearly, as section 3.2
-/// has it; so the version that it proposes is the default.
-const FORM: Parameter = Parameter::choice(
-    "form",
-    &["extreme", "basic"],
-    "with the rules for extreme losses (table 3) or without (table 1)",
-    "TCP-PR, section 3.2",
-);
-
-/// What can be set of `tcp-pr` and `tcp-pr-extreme`.
-pub(crate) const PARAMETERS: &[Parameter] = &[ALPHA, BETA];
-/// What can be set of `tcp-pr-sack`.
-pub(crate) const SACK_PARAMETERS: &[Parameter] = &[ALPHA, BETA, FORM];
-
-/// Which of the paper's two tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Table 1.
-    Basic,
-    /// Table 3: extreme losses start from a window of one after a pause, the wait doubles while the
-    /// window is one, and nothing grows while a burst lasts.
-    Extreme,
-}
-
-/// mxrtt without a round-trip time, which the paper leaves open: what RFC 6298 (5.7) takes when the
-/// handshake gave none.
-const NO_RTT: Duration = Duration::from_secs(3);
-/// Line 12e.
-const COARSE: Duration = Duration::from_secs(1);
-/// No packet is given less than a tick of a coarse clock, which the paper leaves open: doubling would
-/// leave a wait of nothing at that, and the packet would be sent again without end.
-const LEAST: Duration = Duration::from_millis(1);
-/// The smallest window of Table 1, which has none: line 22 adds 1/cwnd, so that half a packet would
-/// grow by two, and a thousandth by a thousand.
-const LEAST_CWND: f64 = 1.0;
-/// A drop is when `time > time(n) + mxrtt`: strictly.
-const TICK: Duration = Duration::from_nanos(1);
-
-/// One packet that was sent and lies above the cumulative point.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    /// time(n) and cwnd(n): when it was last sent, and the window then.
-    time: Instant,
-    cwnd: f64,
-    /// Which transmission that was, counted over all packets.
-    serial: u64,
-    /// It is in to-be-ack.
-    waiting: bool,
-}
-
-/// What a drop did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drop {
-    /// The first of a burst: the window went down.
-    New,
-    /// Another one of the burst: the window stays.
-    Burst,
-    /// Another one, with which the losses became extreme: the window starts from one again.
-    Extreme,
-}
-
-/// The sender's state. Windows in packets.
-///
-/// The lists of the paper: to-be-ack is the set of packets that are `waiting`, in the order of
-/// their sending in `transmissions`; memorize is the part of it that was sent before `snapshot`;
-/// to-be-sent are the packets that were dropped (the scoreboard's lost ones), then new data.
-#[derive(Clone, Debug)]
+/// A sender that lives by TCP-PR.
+#[derive(Debug)]
 pub(crate) struct TcpPr {
-    form: Form,
-    alpha: f64,
-    beta: f64,
-    max_cwnd: f64,
-    /// Doubling takes mxrtt no further than this.
-    max_wait: Duration,
-    slow_start: bool,
-    window: Window,
-    /// In seconds; zero before the first sample.
-    srtt: f64,
-    mxrtt: Duration,
-    slowdown: Instant,
-    cburst: u32,
-    /// Lines 12c to 12f were reached in this burst.
-    extreme_reached: bool,
-    /// When the packet was sent that the acknowledgement being read answers.
-    answered: Option<Instant>,
-    /// Packets that it covers, and how many of them count when the window grows.
-    covered: u32,
-    byte_counting: u32,
-    /// The last flush ended for want of data or of room at the peer.
-    starved: bool,
-    /// When something was acknowledged last, or the first of what is outstanding was sent.
-    heard: Instant,
-    packets: VecDeque<Packet>,
-    /// Number of the first of them.
-    base: SegNo,
-    /// Transmissions by number of their packet, in the order of time; those that are not their
-    /// packet's last, or whose packet waits no more, are passed over when they come to the front.
-    transmissions: VecDeque<SegNo>,
-    /// Serial number of the first of them.
-    first_serial: u64,
-    /// |to-be-ack|.
-    to_be_ack: u32,
-    /// Serial number of the first transmission after memorize was filled, and |memorize|.
-    snapshot: u64,
-    memorized: u32,
+    tables: Tables,
+    /// What is being recovered from: only observers and the causes of retransmissions depend on it.
+    phase: Phase,
+    /// When to look for drops again.
+    look: Option<Instant>,
+    /// The handshake's timeout, which is in force until a round trip was timed.
+    handshake: Rto,
 }
 
 impl TcpPr {
-    /// `form`, unless the parameter of that name says otherwise.
-    pub(crate) fn build(form: Form, values: &Values<'_>, config: &Config) -> Self {
-        let form = match values.find("form").map(|_| values.choice("form")) {
-            Some("basic") => Form::Basic,
-            Some(_) => Form::Extreme,
-            None => form,
-        };
+    pub(super) fn new(config: &Config, settings: &Settings) -> Self {
+        let timer = AnyTimer::Rfc6298(Rfc6298);
+        let doubtful_after = config.fast_recovery.doubts_rtt_after();
         Self {
-            form,
-            alpha: values.get("alpha"),
-            beta: values.get("beta"),
-            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
-            max_wait: config.max_rto,
-            // Lines 1 to 4b; line 2 says 1, and every sender's initial window is configurable.
-            slow_start: true,
-            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
-            memorized: 0,
-            cburst: 0,
-            slowdown: Instant::ZERO,
-            srtt: 0.0,
-            mxrtt: NO_RTT,
-            extreme_reached: false,
-            answered: None,
-            covered: 0,
-            byte_counting: config.byte_counting,
-            starved: false,
-            heard: Instant::ZERO,
-            packets: VecDeque::new(),
-            base: 0,
-            transmissions: VecDeque::new(),
-            first_serial: 0,
-            to_be_ack: 0,
-            snapshot: 0,
+            tables: Tables::new(config, settings),
+            phase: Phase::Open,
+            look: None,
+            handshake: Rto::new(config.min_rto, config.max_rto, doubtful_after, timer),
         }
     }
 
-    /// cwnd and ssthresh.
-    pub(crate) fn window(&self) -> Window {
-        self.window
+    pub(super) fn without_sack(&mut self, _stream: &Stream, _now: Instant) {}
+
+    pub(super) fn on_handshake(&mut self, rtt: Duration) {
+        self.handshake.sample(rtt, 1.0);
+        self.tables.on_handshake(rtt);
     }
 
-    /// The largest round-trip time of late, once there is a sample.
-    pub(crate) fn srtt(&self) -> Option<Duration> {
-        (self.srtt > 0.0).then(|| Duration::from_secs_f64(self.srtt))
+    pub(super) fn after_lost_syn(&mut self) {
+        self.tables.after_lost_syn();
+        self.handshake.after_lost_syn();
     }
 
-    /// How long a packet may take.
-    pub(crate) fn mxrtt(&self) -> Duration {
-        self.mxrtt
+    pub(super) fn back_off(&mut self) {
+        self.handshake.back_off();
     }
 
-    /// A round trip was timed by the handshake.
-    pub(crate) fn on_handshake(&mut self, rtt: Duration) {
-        self.srtt = self.srtt.max(rtt.as_secs_f64());
-        self.measure();
+    pub(super) fn window(&self) -> Window {
+        self.tables.window()
     }
 
-    /// Line 15.
-    fn measure(&mut self) {
-        self.mxrtt = Duration::from_secs_f64(self.beta * self.srtt).max(LEAST);
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
-    /// The condition of line 24a.
-    pub(crate) fn may_send(&self, now: Instant) -> bool {
-        self.slowdown <= now && self.window.cwnd > f64::from(self.to_be_ack)
+    pub(super) fn srtt(&self) -> Option<Duration> {
+        self.tables.srtt()
     }
 
-    /// A flush came to its end; `starved` if nothing was left to send, not the window used up.
-    pub(crate) fn on_flushed(&mut self, starved: bool) {
-        self.starved = starved;
-    }
-
-    /// Packet `n` left, a new one or one that had been dropped.
-    pub(crate) fn on_sent(&mut self, n: SegNo, now: Instant) {
-        if self.packets.is_empty() {
-            self.heard = now;
-        }
-        let serial = self.next_serial();
-        let packet = Packet { time: now, cwnd: self.window.cwnd, serial, waiting: true };
-        // Lines 26 and 27.
-        match self.packets.get_mut((n - self.base) as usize) {
-            Some(old) => {
-                debug_assert!(!old.waiting, "sent again without having been dropped");
-                *old = packet;
-            }
-            None => self.packets.push_back(packet),
-        }
-        self.transmissions.push_back(n);
-        self.to_be_ack += 1;
-    }
-
-    /// The acknowledgement being read covers packet `n`, which none did before.
-    pub(crate) fn on_covered(&mut self, n: SegNo) {
-        if let Some(packet) = self.packet(n) {
-            self.answered.get_or_insert(packet.time);
-            self.covered += 1;
-        }
-        // Lines 16 and 17.
-        self.remove(n);
-    }
-
-    /// All that the acknowledgement newly covers has been told: the rest of its event, which is one
-    /// however many packets it covers ("one for each ACK received", section 3.1), unless up to so
-    /// many of them count (RFC 3465).
-    pub(crate) fn on_ack(&mut self, now: Instant) {
-        let counted = f64::from(std::mem::take(&mut self.covered).min(self.byte_counting));
-        // The packet "whose acknowledgment just arrived" is the first one covered: that it came is
-        // what made the receiver acknowledge those behind it, which may have come long before.
-        let Some(sent) = self.answered.take() else { return };
-        self.heard = now;
-        let cwnd = self.window.cwnd;
-        // Line 14. After a retransmission time(n) is the later time: no sample is too large.
-        self.srtt = (self.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
-        self.measure();
-        if self.form == Form::Extreme {
-            // Line 17a; it covers lines 18 to 22 as well, by the text of section 3.2.
-            if self.memorized > 0 {
-                return;
-            }
-            // Line 17b.
-            self.cburst = 0;
-            self.extreme_reached = false;
-        }
-        // The paper's senders always have data; without, the window would grow without bound.
-        if self.starved {
-            return;
-        }
-        let window = &mut self.window;
-        // Line 18.
-        if self.slow_start && cwnd + 1.0 <= window.ssthresh {
-            // Line 19.
-            window.cwnd += counted;
-        } else {
-            // Lines 21 and 22.
-            self.slow_start = false;
-            window.cwnd += counted / cwnd;
-        }
-        window.cwnd = window.cwnd.min(self.max_cwnd);
-    }
-
-    /// When to look for drops again. Table 1 has no backoff: to a peer that is gone it would send a
-    /// packet every mxrtt, however short that is. So what is sent after a silence of a second or more
-    /// is given as long as the silence before it (RFC 6298, 2.4 and 5.5).
-    pub(crate) fn next_look(&mut self, now: Instant) -> Option<Instant> {
-        let next = self.next_event(now)?;
-        let (heard, most) = (self.heard, self.max_wait);
-        let basic = self.form == Form::Basic;
-        let Some((_, packet)) = self.earliest().filter(|_| basic) else {
-            return Some(next);
-        };
-        let silence = packet.time.since(heard).min(most);
-        Some(if silence >= COARSE { next.max(packet.time + silence) } else { next })
-    }
-
-    /// Every packet below `n` has been acknowledged.
-    pub(crate) fn forget_below(&mut self, n: SegNo) {
-        while self.base < n && self.packets.pop_front().is_some() {
-            self.base += 1;
-        }
-    }
-
-    /// Packets are smaller than before by `ratio`: the windows stay, in octets.
-    pub(crate) fn on_smaller_packets(&mut self, ratio: f64) {
-        self.window.cwnd *= ratio;
-        self.window.ssthresh *= ratio;
-        self.packets.iter_mut().for_each(|packet| packet.cwnd *= ratio);
-    }
-
-    /// What had to be split is sent anew: the window is filled again by slow start.
-    pub(crate) fn restart(&mut self) {
-        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
-        self.window.cwnd = f64::from(self.to_be_ack) + 1.0;
-        self.slow_start = true;
-    }
-
-    /// Packets were split; what was too big for the path counts as dropped (line 6), which says
-    /// nothing of congestion.
-    pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
-        let mut packets = VecDeque::with_capacity(self.packets.len());
-        for n in self.base..self.base + self.packets.len() as u64 {
-            let pieces = numbers.first(n)..numbers.first(n + 1);
-            if lost(pieces.start) {
-                self.remove(n);
-            }
-            packets.extend(pieces.filter_map(|_| self.packet(n)));
-        }
-        self.packets = packets;
-        self.base = numbers.first(self.base);
-        for n in &mut self.transmissions {
-            *n = numbers.first(*n);
-        }
-    }
-
-    /// Finds one drop, if there is one at `now`: the packet, and what its drop did. As line 13
-    /// flushes after each, so shall the caller before it asks again.
-    pub(crate) fn on_time(&mut self, now: Instant) -> Option<(SegNo, Drop)> {
-        let (n, packet) = self.earliest()?;
-        if now <= packet.time + self.mxrtt {
-            return None;
-        }
-        // Line 5; line 6 is the caller's. If n is in memorize this is line 12 as well.
-        let memorized = self.remove(n);
-        // Line 7.
-        if !memorized {
-            // Line 8.
-            self.snapshot = self.next_serial();
-            self.memorized = self.to_be_ack;
-            self.extreme_reached = false;
-            match self.form {
-                // Line 9 of Table 1.
-                Form::Basic => self.window.cwnd = (packet.cwnd / 2.0).max(LEAST_CWND),
-                // Lines 8a and 9 of Table 3.
-                Form::Extreme if packet.cwnd > 1.0 => self.window.cwnd = packet.cwnd / 2.0,
-                // Line 9b.
-                Form::Extreme => self.mxrtt = (self.mxrtt * 2).min(self.max_wait.max(self.mxrtt)),
-            }
-            // Line 10.
-            self.window.ssthresh = self.window.cwnd;
-            return Some((n, Drop::New));
-        }
-        if self.form == Form::Basic {
-            return Some((n, Drop::Burst));
-        }
-        // Line 12a.
-        self.cburst = if self.memorized == 0 { 0 } else { self.cburst + 1 };
-        // Line 12b.
-        if f64::from(self.cburst) <= self.window.cwnd / 2.0 + 1.0 {
-            return Some((n, Drop::Burst));
-        }
-        // Lines 12c to 12f.
-        self.window.cwnd = 1.0;
-        self.slow_start = true;
-        self.mxrtt = self.mxrtt.max(COARSE);
-        self.slowdown = now + self.mxrtt;
-        let again = std::mem::replace(&mut self.extreme_reached, true);
-        Some((n, if again { Drop::Burst } else { Drop::Extreme }))
-    }
-
-    /// When to look again at the latest: at the next drop, or when the slowdown ends.
-    pub(crate) fn next_event(&mut self, now: Instant) -> Option<Instant> {
-        let drop = self.earliest().map(|(_, packet)| packet.time + self.mxrtt + TICK);
-        let slowdown = Some(self.slowdown).filter(|&at| at > now);
-        drop.into_iter().chain(slowdown).min()
-    }
-
-    /// The packet of to-be-ack that was sent first.
-    fn earliest(&mut self) -> Option<(SegNo, Packet)> {
-        while let Some(&n) = self.transmissions.front() {
-            if let Some(packet) = self.packet(n)
-                && packet.waiting
-                && packet.serial == self.first_serial
-            {
-                return Some((n, packet));
-            }
-            self.transmissions.pop_front();
-            self.first_serial += 1;
-        }
+    /// Its timer knows none.
+    pub(super) fn rttvar(&self) -> Option<Duration> {
         None
     }
 
-    fn packet(&self, n: SegNo) -> Option<Packet> {
-        self.packets.get(n.checked_sub(self.base)? as usize).copied()
-    }
-
-    fn next_serial(&self) -> u64 {
-        self.first_serial + self.transmissions.len() as u64
-    }
-
-    /// Takes packet `n` out of to-be-ack and memorize; says whether it was in memorize.
-    fn remove(&mut self, n: SegNo) -> bool {
-        let Some(packet) = self.packets.get_mut((n - self.base) as usize) else { return false };
-        if !std::mem::take(&mut packet.waiting) {
-            return false;
+    /// The wait in force, once round trips have been timed.
+    pub(super) fn rto(&self) -> Duration {
+        match self.tables.srtt() {
+            Some(_) => self.tables.mxrtt(),
+            None => self.handshake.current(),
         }
-        self.to_be_ack -= 1;
-        let memorized = packet.serial < self.snapshot;
-        self.memorized -= u32::from(memorized);
-        memorized
     }
+
+    pub(super) fn dupthresh(&self) -> Option<u32> {
+        None
+    }
+
+    pub(super) fn variables(
+        &self,
+        _stream: &Stream,
+        _now: Instant,
+        show: &mut dyn FnMut(Variable),
+    ) {
+        show(Variable::time("mxrtt", self.tables.mxrtt()));
+    }
+
+    pub(super) fn on_ack(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let tables = &mut self.tables;
+        let read = stream.acknowledge(ack, now, |arrival| tables.on_covered(arrival.number));
+        tables.forget_below(stream.board.first());
+        tables.on_ack(now);
+        stream.measure_reordering(ack, &read, now, observer);
+        report_spurious(stream, ack, &read, now, observer);
+        let horizon = self.rto().max(self.handshake.base()) * 2;
+        stream.retransmissions.expire(now, horizon);
+        if let Phase::Recovery { point, .. } | Phase::Loss { point } = self.phase
+            && stream.una() >= point
+        {
+            self.phase = Phase::Open;
+            observer.on_event(now, &Event::Recovered);
+        }
+        self.await_drop(stream, now);
+        let Window { cwnd, ssthresh } = self.tables.window();
+        let (una, srtt, patience) = (stream.una(), self.srtt(), Some(self.tables.mxrtt()));
+        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh: None, patience, srtt };
+        observer.on_event(now, &event);
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.look
+    }
+
+    /// The machine wanted to look again. One drop at a time: line 13 flushes after each.
+    pub(super) fn on_timers(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.look.take_if(|at| *at <= now).is_none() {
+            return;
+        }
+        let before = self.tables.window();
+        if let Some((number, dropped)) = self.tables.on_time(now) {
+            // Line 6.
+            stream.board.mark_lost(number);
+            match dropped {
+                Dropped::New => {
+                    observer.on_event(now, &Event::FastRetransmit);
+                    stream.retransmissions.begin(Cause::FastRetransmit, before, now);
+                    self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+                }
+                Dropped::Extreme => {
+                    observer.on_event(now, &Event::Timeout);
+                    stream.retransmissions.begin(Cause::Timeout, before, now);
+                    self.phase = Phase::Loss { point: stream.nxt() };
+                }
+                Dropped::Burst => {}
+            }
+        } else if nothing_but_sacks(stream) && stream.board.reneged() {
+            if let Some(numbers) = stream.forget_sacks() {
+                self.renumber(stream, &numbers);
+            }
+            stream.board.mark_all_lost();
+        }
+        self.await_drop(stream, now);
+    }
+
+    /// flush-cwnd, one packet at a time.
+    pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        let may_send = self.tables.may_send(now);
+        // Line 25: the smallest number first, and what was dropped is older than what is new.
+        let sent = if may_send { self.next(stream, now) } else { None };
+        match sent {
+            Some((number, _)) => self.tables.on_sent(number, now),
+            None => self.tables.on_flushed(may_send),
+        }
+        self.await_drop(stream, now);
+        sent.map(|(_, transmission)| transmission)
+    }
+
+    fn next(&self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
+        if let Some(number) = stream.board.next_lost() {
+            let cause = match self.phase {
+                Phase::Loss { .. } => Cause::Timeout,
+                _ => Cause::FastRetransmit,
+            };
+            return Some((number, stream.retransmit(number, cause, cause == Cause::Probe, now)));
+        }
+        let number = stream.board.end();
+        let len = stream.next_new()?;
+        Some((number, stream.push_new(len, now)))
+    }
+
+    /// The next `len` octets leave, whatever the window. TCP-PR times every packet, those that its
+    /// flush did not send too.
+    pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
+        let transmission = stream.push_new(len, now);
+        self.on_probe_taken(stream, now);
+        transmission
+    }
+
+    /// The last segment was sent at `sent`, and not by a flush.
+    pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
+        self.tables.on_sent(stream.board.end() - 1, sent);
+        self.look = Some(sent);
+    }
+
+    /// `ratio` packets fit into one of before: the windows stay, in octets.
+    pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
+        self.tables.on_smaller_packets(ratio);
+    }
+
+    /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but
+    /// the window is filled again by slow start.
+    pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
+        self.renumber(stream, numbers);
+        self.tables.restart();
+        self.phase = Phase::Loss { point: stream.nxt() };
+        self.look = Some(now);
+    }
+
+    fn renumber(&mut self, stream: &Stream, numbers: &Renumbered) {
+        self.tables.on_split(numbers, |number| stream.board.entry(number).is_lost());
+    }
+
+    fn await_drop(&mut self, stream: &Stream, now: Instant) {
+        self.look = match self.tables.next_look(now) {
+            Some(at) => Some(at),
+            None if nothing_but_sacks(stream) => {
+                let later = self.look.filter(|&at| at > now);
+                later.or_else(|| Some(now + self.tables.mxrtt()))
+            }
+            None => None,
+        };
+    }
+}
+
+/// DSACKs are told to observers, and change nothing.
+fn report_spurious(
+    stream: &mut Stream,
+    ack: &Ack<'_>,
+    read: &Reading,
+    now: Instant,
+    observer: &mut impl Observer,
+) {
+    let mut last = None;
+    while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
+        last = Some(spurious);
+    }
+}
+
+/// All that is outstanding has been SACKed, and yet not acknowledged.
+fn nothing_but_sacks(stream: &Stream) -> bool {
+    stream.outstanding() && stream.board.outstanding() == stream.board.sacked()
 }

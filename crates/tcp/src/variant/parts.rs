@@ -1,11 +1,12 @@
 //! The table of parts that can be added to a sender.
 
-use super::Control;
-use crate::control::{cubic, westwood};
-use crate::parameter::Parameter;
+use crate::parts::Kind;
+use crate::parts::control::AnyControl;
+use crate::parts::control::cubic::CUBIC;
+use crate::parts::control::westwood::WESTWOOD;
 
-/// A part that can be added to a sender by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A part that can be added to a sender by its name. Use it to list what may stand behind a `+`.
+#[derive(Clone, Copy)]
 pub struct Part {
     /// As it stands behind the `+`.
     pub name: &'static str,
@@ -15,13 +16,18 @@ pub struct Part {
     pub source: &'static str,
     /// What it changes.
     pub(super) change: Change,
-    /// What can be set of it.
-    pub parameters: &'static [Parameter],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+impl core::fmt::Debug for Part {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Part({})", self.name)
+    }
+}
+
+/// What a part changes in a sender.
+#[derive(Clone, Copy)]
 pub(super) enum Change {
-    Control(Control),
+    Control(Kind<AnyControl>),
     Eifel,
     FRto,
 }
@@ -32,28 +38,24 @@ pub const PARTS: &[Part] = &[
         name: "cubic",
         about: "the window grows with the cube of the time since the last reduction",
         source: "RFC 9438",
-        change: Change::Control(Control::Cubic),
-        parameters: cubic::PARAMETERS,
+        change: Change::Control(CUBIC),
     },
     Part {
         name: "westwood",
         about: "after a loss the window is what the rate of acknowledgements says the path holds",
         source: "Casetti et al., TCP Westwood, Wireless Networks 8 (2002)",
-        change: Change::Control(Control::Westwood),
-        parameters: westwood::PARAMETERS,
+        change: Change::Control(WESTWOOD),
     },
     Part {
         name: "eifel",
-        about: "timestamps tell needless retransmissions; the window comes back",
+        about: "timestamps tell spurious retransmissions; the window comes back",
         source: "RFC 3522, RFC 4015",
         change: Change::Eifel,
-        parameters: &[],
     },
     Part {
         name: "f-rto",
-        about: "new data after a timeout tells a needless one; the window comes back",
+        about: "new data after a timeout tells a spurious one; the window comes back",
         source: "RFC 5682, RFC 4015",
         change: Change::FRto,
-        parameters: &[],
     },
 ];

@@ -19,12 +19,16 @@
 
 #![allow(dead_code)] // Every test file has its own copy and uses a part of it.
 
-use unruffled_tcp::detect::RackState;
+mod notation;
+mod setup;
+
 use unruffled_tcp::{
-    Cause, Config, Connection, Event, FastRecovery, Flags, SackBlocks, Segment, SeqNr, Timestamps,
-    Variant,
+    Config, Connection, Event, Flags, SackBlocks, Segment, SeqNr, Timestamps, Variant,
 };
 use unruffled_units::{Duration, Instant};
+
+use notation::{note, range, sent, spell_out};
+pub(crate) use setup::Setup;
 
 /// Octets of a segment.
 const SEGMENT: u64 = 1000;
@@ -33,16 +37,6 @@ const START: Instant = Instant::from_millis(100_000);
 /// The peer's initial sequence number, and ours: the latter wraps within the first segments.
 const PEER: SeqNr = SeqNr(77);
 const ISN: u32 = u32::MAX - 2500;
-
-/// What a trace starts with.
-pub(crate) struct Setup {
-    variant: Variant,
-    config: Config,
-    rtt: Duration,
-    segments: u64,
-    sack: bool,
-    peer_window: Option<u64>,
-}
 
 /// A sender and the time.
 pub(crate) struct Trace {
@@ -67,96 +61,6 @@ impl Trace {
             sack: true,
             peer_window: None,
         }
-    }
-}
-
-impl Setup {
-    /// Sets a parameter of the sender.
-    pub(crate) fn set(mut self, parameter: &str, value: &str) -> Self {
-        self.variant.set(parameter, value).expect("a parameter and a value of it");
-        self
-    }
-
-    /// Initial window, in segments.
-    pub(crate) fn window(mut self, segments: u32) -> Self {
-        self.config.initial_window = segments;
-        self
-    }
-
-    /// Initial window, beyond which it never grows.
-    pub(crate) fn fixed_window(mut self, segments: u32) -> Self {
-        self.config.max_cwnd = Some(segments);
-        self.window(segments)
-    }
-
-    /// The peer's window, in segments; without this it is larger than anything sent.
-    pub(crate) fn peer_window(mut self, segments: u64) -> Self {
-        self.peer_window = Some(segments);
-        self
-    }
-
-    /// Round-trip time of the handshake, in milliseconds.
-    pub(crate) fn rtt(mut self, ms: u64) -> Self {
-        self.rtt = Duration::from_millis(ms);
-        self
-    }
-
-    /// Least retransmission timeout, in milliseconds.
-    pub(crate) fn min_rto(mut self, ms: u64) -> Self {
-        self.config.min_rto = Duration::from_millis(ms);
-        self
-    }
-
-    /// The application has this much to send at first, in segments; without this, no end of it.
-    pub(crate) fn writes(mut self, segments: u64) -> Self {
-        self.segments = segments;
-        self
-    }
-
-    /// Timestamps are used.
-    pub(crate) fn timestamps(mut self) -> Self {
-        self.config.timestamps = true;
-        self
-    }
-
-    /// Reno's fast recovery is ns-2's.
-    pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
-        self.config.fast_recovery = FastRecovery::Ns2;
-        self
-    }
-
-    /// The peer does not know SACK.
-    pub(crate) fn without_sack(mut self) -> Self {
-        self.sack = false;
-        self
-    }
-
-    /// Plays the handshake.
-    pub(crate) fn start(self) -> Trace {
-        let mut connection = Connection::connect(self.config, &self.variant);
-        connection.write(self.segments * SEGMENT);
-        let begin = START - self.rtt;
-        let syn = connection.poll_transmit(begin, &mut ()).expect("a SYN");
-        assert!(syn.flags.syn && syn.seq == SeqNr(ISN));
-        // An unscaled SYN's window, and scaled by eight afterwards.
-        let window = self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT / 8) as u16);
-        let window_scale = Some(if self.peer_window.is_some() { 3 } else { 14 });
-        let answer = Segment {
-            seq: PEER,
-            ack: SeqNr(ISN).add(1),
-            flags: Flags { syn: true, ack: true, ..Flags::default() },
-            window: self.peer_window.map_or(u16::MAX, |segments| (segments * SEGMENT) as u16),
-            window_scale,
-            sack_permitted: self.sack,
-            timestamps: syn.timestamps.map(|t| Timestamps { value: 1, echo: t.value }),
-            ..Segment::default()
-        };
-        connection.handle_segment(&answer, START, &mut ());
-        let mut trace =
-            Trace { connection, now: START, out: Vec::new(), seen: Vec::new(), echo: 0, window };
-        trace.echo = trace.ticks(0);
-        trace.pump();
-        trace
     }
 }
 
@@ -317,7 +221,7 @@ impl Trace {
     }
 
     /// Exactly this has happened in this step: `fast-retransmit`, `recovered`, `timeout`, `probe`,
-    /// `reordered <length>`, `needless <segment>`, `false-fast-retransmit`, `false-timeout`.
+    /// `reordered <length>`, `spurious <segment>`, `spurious-fast-retransmit`, `spurious-timeout`.
     #[track_caller]
     pub(crate) fn sees(&mut self, expected: &str) -> &mut Self {
         assert_eq!(self.seen.join(", "), expected, "what was seen");
@@ -353,7 +257,7 @@ impl Trace {
 
     #[track_caller]
     pub(crate) fn fa_ratio(&mut self, expected: f64) -> &mut Self {
-        close("FA ratio", self.connection.fa_ratio().expect("an FA ratio"), expected);
+        close("FA ratio", self.variable("fa_ratio"), expected);
         self
     }
 
@@ -399,25 +303,28 @@ impl Trace {
         &self.connection
     }
 
-    pub(crate) fn rack(&self) -> RackState {
-        self.connection.rack().expect("RACK's variables")
+    /// A variable of the sender's algorithm.
+    #[track_caller]
+    pub(crate) fn variable(&self, name: &str) -> f64 {
+        self.connection.variable(name, self.now).expect(name)
     }
 
     /// RACK's variables: whether reordering was seen, the multiplier, and its recoveries left.
     #[track_caller]
     pub(crate) fn reo_wnd(&mut self, seen: bool, mult: u32, persist: u32) -> &mut Self {
-        let rack = self.rack();
-        let state = (rack.reordering_seen, rack.reo_wnd_mult, rack.reo_wnd_persist);
-        assert_eq!(state, (seen, mult, persist), "reordering_seen, reo_wnd_mult, reo_wnd_persist");
+        let state = ["reordering_seen", "reo_wnd_mult", "reo_wnd_persist"];
+        let state = state.map(|name| self.variable(name) as u32);
+        assert_eq!(state, [u32::from(seen), mult, persist], "seen, mult, persist");
         self
     }
 
     /// RACK.rtt, and when RACK.segment was sent, both in milliseconds.
     #[track_caller]
     pub(crate) fn rack_segment(&mut self, rtt: u64, sent: u64) -> &mut Self {
-        let rack = self.rack();
-        let state = (rack.rtt, rack.latest_sent.since(START));
-        assert_eq!(state, (Duration::from_millis(rtt), Duration::from_millis(sent)), "RACK");
+        let time = |name| Duration::from_secs_f64(self.variable(name));
+        let sent = Duration::from_millis(sent) + START.since(Instant::ZERO);
+        assert_eq!(time("rack_rtt"), Duration::from_millis(rtt), "RACK.rtt");
+        assert_eq!(time("rack_xmit_ts"), sent, "RACK.xmit_ts");
         self
     }
 }
@@ -426,54 +333,4 @@ impl Trace {
 fn close(what: &str, is: f64, expected: f64) {
     let same = is == expected || (is - expected).abs() < 1e-9;
     assert!(same, "{what} is {is}, not {expected}");
-}
-
-/// `7` or `7-9`.
-fn range(numbers: &str) -> (u64, u64) {
-    let number = |n: &str| n.parse().unwrap_or_else(|_| panic!("{n} is no segment's number"));
-    match numbers.split_once('-') {
-        Some((first, last)) => (number(first), number(last)),
-        None => (number(numbers), number(numbers)),
-    }
-}
-
-/// `R7-9` is `R7 R8 R9`.
-fn spell_out(word: &str) -> Vec<String> {
-    let digits = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
-    let (mark, numbers) = word.split_at(digits);
-    if numbers.is_empty() {
-        return vec![mark.to_owned()];
-    }
-    let (first, last) = range(numbers);
-    (first..=last).map(|n| format!("{mark}{n}")).collect()
-}
-
-fn sent(offset: u64, len: u32, cause: Option<Cause>) -> String {
-    let mark = match cause {
-        None => "",
-        Some(Cause::FastRetransmit) => "R",
-        Some(Cause::Timeout) => "T",
-        Some(Cause::Probe) => "P",
-    };
-    match len {
-        0 => format!("{mark}F"),
-        _ => format!("{mark}{}", offset / SEGMENT + 1),
-    }
-}
-
-fn note(seen: &mut Vec<String>, event: &Event) {
-    seen.push(match *event {
-        Event::FastRetransmit => "fast-retransmit".to_owned(),
-        Event::Recovered => "recovered".to_owned(),
-        Event::Timeout => "timeout".to_owned(),
-        Event::LossProbe => "probe".to_owned(),
-        Event::Reordered { length, .. } => format!("reordered {length}"),
-        Event::Needless { offset, .. } => format!("needless {}", offset / SEGMENT + 1),
-        Event::FalseReduction { cause } => match cause {
-            Cause::FastRetransmit => "false-fast-retransmit".to_owned(),
-            Cause::Timeout => "false-timeout".to_owned(),
-            Cause::Probe => "false-probe".to_owned(),
-        },
-        _ => return,
-    });
 }

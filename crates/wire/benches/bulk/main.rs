@@ -97,24 +97,28 @@ fn main() {
         ("kernel, veth", kernel::plain),
         ("kernel, veth, offload", kernel::with_offload),
     ];
-    // Only the stacks whose names contain this, to look at one.
+    // Only the rows that contain one of these, to look at a few: `BULK_ONLY=smoltcp,streams`, or
+    // `"one thread    sending"`.
     let only = std::env::var("BULK_ONLY").unwrap_or_default();
-    let stacks: Vec<_> = stacks.into_iter().filter(|(name, _)| name.contains(&only)).collect();
-    let mut results = vec![Vec::new(); stacks.len() * 2];
-    for _ in 0..rounds {
-        for (i, (_, run)) in stacks.iter().enumerate() {
-            for (j, way) in [Way::Sending, Way::Receiving].into_iter().enumerate() {
-                results[i * 2 + j].push(measure(way, span, *run));
-                print!(".");
-                let _ = std::io::stdout().flush();
+    let mut rows = Vec::new();
+    for (name, run) in stacks {
+        for (way, going) in [(Way::Sending, "sending"), (Way::Receiving, "receiving")] {
+            let row = format!("{name:24} {going:>10}");
+            if only.split(',').any(|part| row.contains(part)) {
+                rows.push((row, way, run, Vec::new()));
             }
         }
     }
-    println!("\n{:24} {:>10} {:>12} {:>12}", "", "", "Gbit/s", "CPU s/GB");
-    for (i, (name, _)) in stacks.iter().enumerate() {
-        for (j, way) in ["sending", "receiving"].iter().enumerate() {
-            let (speed, cost) = results[i * 2 + j].iter().copied().unzip();
-            println!("{name:24} {way:>10} {:12.2} {:12.2}", median(speed), median(cost));
+    for _ in 0..rounds {
+        for (_, way, run, results) in &mut rows {
+            results.push(measure(*way, span, *run));
+            print!(".");
+            let _ = std::io::stdout().flush();
         }
+    }
+    println!("\n{:35} {:>12} {:>12}", "", "Gbit/s", "CPU s/GB");
+    for (row, _, _, results) in rows {
+        let (speed, cost) = results.into_iter().unzip();
+        println!("{row} {:12.2} {:12.2}", median(speed), median(cost));
     }
 }

@@ -88,9 +88,10 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
         } else if let Poll::Ready(id) = stack.poll_accept(listener, waker) {
             connection = id.ok();
         }
-        for _ in 0..64 {
+        let time = now();
+        for _ in 0..256 {
             out.clear();
-            if stack.poll_transmit(now(), &mut out).is_none() {
+            if stack.poll_transmit(time, &mut out).is_none() {
                 break;
             }
             idle = false;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use attacks::{Acknowledger, Crowd, PORT, SmallSegments, SynFlood};
 use peak_alloc::PeakAlloc;
 use rig::{Attack, Peace, Rig, Server, TRANSFER, clock};
-use unruffled_wire::stack::Limits;
+use unruffled_wire::stack::{ConnectionId, Limits};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -136,21 +136,35 @@ impl Suite {
         }
     }
 
+    /// So many shake hands, and something is done to each of their connections.
+    fn crowd_row(
+        &mut self,
+        (count, what): (u32, &str),
+        window: u16,
+        span: Duration,
+        each: impl Fn(&mut Rig, ConnectionId),
+        notes: impl FnOnce(&Crowd, &mut Rig) -> String,
+    ) {
+        let (count, span) = (count / self.scale, span / self.scale);
+        let prepare = |rig: &mut Rig| {
+            let mut crowd = Self::crowd(rig, count, window);
+            for id in crowd.held.clone() {
+                each(rig, id);
+                rig.round(&mut crowd);
+            }
+            crowd
+        };
+        self.row(&format!("{count} {what}"), span, prepare, notes);
+    }
+
     fn zero_windows(&mut self) {
-        let count = 10_000 / self.scale;
-        self.row(
-            &format!("{count} peers with closed windows"),
-            Duration::from_secs(5) / self.scale,
-            |rig| {
-                let mut crowd = Self::crowd(rig, count, 0);
-                for id in crowd.held.clone() {
-                    let data = std::mem::take(&mut rig.data);
-                    let stack = &mut rig.server.stack;
-                    while let Poll::Ready(Ok(_)) = stack.poll_write(id, Waker::noop(), &data) {}
-                    rig.data = data;
-                    rig.round(&mut crowd);
-                }
-                crowd
+        self.crowd_row(
+            (10_000, "peers with closed windows"),
+            0,
+            Duration::from_secs(5),
+            |rig, id| {
+                let Rig { server, data, .. } = rig;
+                while let Poll::Ready(Ok(_)) = server.stack.poll_write(id, Waker::noop(), data) {}
             },
             |crowd, rig| {
                 format!(
@@ -163,18 +177,11 @@ impl Suite {
     }
 
     fn time_waits(&mut self) {
-        let count = 100_000 / self.scale;
-        self.row(
-            &format!("{count} connections in TIME-WAIT"),
-            Duration::from_secs(2) / self.scale,
-            |rig| {
-                let mut crowd = Self::crowd(rig, count, 65_535);
-                for id in std::mem::take(&mut crowd.held) {
-                    rig.server.stack.release(id);
-                    rig.round(&mut crowd);
-                }
-                crowd
-            },
+        self.crowd_row(
+            (100_000, "connections in TIME-WAIT"),
+            65_535,
+            Duration::from_secs(2),
+            |rig, id| rig.server.stack.release(id),
             |_, rig| format!("{} in TIME-WAIT", rig.server.stack.time_waits()),
         );
     }

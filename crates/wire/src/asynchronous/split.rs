@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::TcpStream;
+use crate::halves::halves;
 
 /// The half that reads; made by [`TcpStream::into_split`].
 #[derive(Debug)]
@@ -21,10 +22,7 @@ pub struct OwnedWriteHalf {
     ends: bool,
 }
 
-/// The halves of two streams, which do not make one.
-#[derive(Debug, thiserror::Error)]
-#[error("the halves are not of one stream")]
-pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
+halves!(TcpStream);
 
 impl TcpStream {
     /// Parts the stream's two directions, for a task each, without the lock of `tokio::io::split`.
@@ -58,20 +56,6 @@ impl OwnedWriteHalf {
     /// Why it never will.
     pub async fn wait_acknowledged(&mut self) -> io::Result<()> {
         self.stream.acknowledged().await
-    }
-}
-
-/// For what both halves can do: addresses, options, how the connection stands.
-impl AsRef<TcpStream> for OwnedReadHalf {
-    fn as_ref(&self) -> &TcpStream {
-        &self.0
-    }
-}
-
-/// For what both halves can do: addresses, options, how the connection stands.
-impl AsRef<TcpStream> for OwnedWriteHalf {
-    fn as_ref(&self) -> &TcpStream {
-        &self.stream
     }
 }
 

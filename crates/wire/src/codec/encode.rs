@@ -1,14 +1,19 @@
 //! From a segment to octets.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement};
 use unruffled_tcp::Segment;
 
 use super::decode::{pseudo_sum, transport_sum};
 
 /// TTL, or hop limit, of what leaves.
 const HOPS: u8 = 64;
+/// TCP's number (RFC 9293, section 3.9.2).
+const PROTOCOL: u8 = 6;
+/// Octets of the headers of IPv4 and of TCP without options, and of all options that one can have.
+const V4: usize = 20;
+const TCP: usize = 20;
+const MOST_OPTIONS: usize = 40;
 
 /// Appends the packet that carries `segment` to `out`. The payload comes in two pieces, as it lies
 /// in a ring; together they are as long as the segment says. Gives the packet's length, or nothing
@@ -57,61 +62,30 @@ fn assemble(
     payload: (&[u8], &[u8]),
     out: &mut Vec<u8>,
 ) -> Option<(usize, usize)> {
-    let tcp = header(from, to, segment);
     let payload_len = payload.0.len() + payload.1.len();
     debug_assert_eq!(payload_len, segment.len as usize);
-    let carried = u16::try_from(tcp.header_len() + payload_len).ok()?;
-    let start = out.len();
+    let mut headers = Headers::default();
+    let pure = pure_len(to.ip());
+    let options = segment_options(segment);
+    let carried = u16::try_from(TCP + options.len + payload_len).ok()?;
     match (from.ip(), to.ip()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let len = Some(carried).filter(|&len| len <= u16::MAX - 20)?;
-            let (source, destination) = (source.octets(), destination.octets());
-            let mut ip = Ipv4Header::new(len, HOPS, IpNumber::TCP, source, destination).ok()?;
-            // Never fragmented, so the identification says nothing (RFC 6864, section 4.1).
-            ip.dont_fragment = true;
-            ip.header_checksum = ip.calc_header_checksum();
-            out.extend_from_slice(&ip.to_bytes());
-        }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let ip = Ipv6Header {
-                traffic_class: 0,
-                flow_label: Ipv6FlowLabel::ZERO,
-                payload_length: carried,
-                next_header: IpNumber::TCP,
-                hop_limit: HOPS,
-                source: source.octets(),
-                destination: destination.octets(),
-            };
-            out.extend_from_slice(&ip.to_bytes());
-        }
+        (IpAddr::V4(from), IpAddr::V4(to)) => headers.put_v4(carried, from, to)?,
+        (IpAddr::V6(from), IpAddr::V6(to)) => headers.put_v6(carried, from, to),
         _ => return None,
     }
-    let transport = out.len();
-    out.extend_from_slice(&tcp.to_bytes());
+    headers.put_tcp(from.port(), to.port(), segment, &options);
+    debug_assert_eq!(headers.len, pure + options.len);
+    let start = out.len();
+    out.reserve(headers.len + payload_len);
+    out.extend_from_slice(headers.as_slice());
     out.extend_from_slice(payload.0);
     out.extend_from_slice(payload.1);
-    Some((out.len() - start, transport))
+    Some((out.len() - start, start + pure - TCP))
 }
 
 /// Octets of IP and TCP headers that go before the payload of `segment`.
 pub fn header_len(to: IpAddr, segment: &Segment) -> usize {
-    let mut options = 0;
-    if segment.mss.is_some() {
-        options += 4;
-    }
-    if segment.window_scale.is_some() {
-        options += 4;
-    }
-    if segment.sack_permitted && segment.timestamps.is_none() {
-        options += 4;
-    }
-    if segment.timestamps.is_some() {
-        options += 12;
-    }
-    if !segment.sack.is_empty() {
-        options += 4 + 8 * segment.sack.as_slice().len().min(room_for_blocks(segment));
-    }
-    pure_len(to) + options
+    pure_len(to) + segment_options(segment).len
 }
 
 /// Octets of IP and TCP headers without options.
@@ -119,60 +93,104 @@ pub fn pure_len(to: IpAddr) -> usize {
     if to.is_ipv4() { 40 } else { 60 }
 }
 
-/// Four blocks do not fit beside timestamps (RFC 2018, section 3).
-fn room_for_blocks(segment: &Segment) -> usize {
-    if segment.timestamps.is_some() { 3 } else { 4 }
+/// Octets that are put one behind the other.
+struct Octets<const N: usize> {
+    octets: [u8; N],
+    len: usize,
 }
 
-fn header(from: SocketAddr, to: SocketAddr, segment: &Segment) -> TcpHeader {
-    let mut tcp = TcpHeader::new(from.port(), to.port(), segment.seq.0, segment.window);
-    tcp.acknowledgment_number = if segment.flags.ack { segment.ack.0 } else { 0 };
-    tcp.syn = segment.flags.syn;
-    tcp.ack = segment.flags.ack;
-    tcp.fin = segment.flags.fin;
-    tcp.rst = segment.flags.rst;
-    tcp.psh = segment.flags.psh;
-    // Each option is padded in front to a word, as everybody does (RFC 7323, appendix A).
-    let mut options = [const { TcpOptionElement::Noop }; 12];
-    let mut count = 0;
-    let mut push = |option| {
-        options[count] = option;
-        count += 1;
-    };
+/// The headers of one packet: IPv6, TCP and all options at the most.
+type Headers = Octets<{ 40 + TCP + MOST_OPTIONS }>;
+type Options = Octets<MOST_OPTIONS>;
+
+impl<const N: usize> Default for Octets<N> {
+    fn default() -> Self {
+        Self { octets: [0; N], len: 0 }
+    }
+}
+
+impl<const N: usize> Octets<N> {
+    fn put(&mut self, octets: &[u8]) {
+        self.octets[self.len..self.len + octets.len()].copy_from_slice(octets);
+        self.len += octets.len();
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        &self.octets[..self.len]
+    }
+}
+
+impl Headers {
+    /// RFC 791, section 3.1. Never fragmented, so the identification says nothing (RFC 6864, section
+    /// 4.1).
+    fn put_v4(&mut self, carried: u16, from: Ipv4Addr, to: Ipv4Addr) -> Option<()> {
+        const DO_NOT_FRAGMENT: u8 = 0x40;
+        let [high, low] = carried.checked_add(V4 as u16)?.to_be_bytes();
+        self.put(&[0x45, 0, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOPS, PROTOCOL, 0, 0]);
+        self.put(&from.octets());
+        self.put(&to.octets());
+        let sum = !tun_rs::checksum(self.as_slice(), 0);
+        self.octets[10..12].copy_from_slice(&sum.to_be_bytes());
+        Some(())
+    }
+
+    /// RFC 8200, section 3.
+    fn put_v6(&mut self, carried: u16, from: Ipv6Addr, to: Ipv6Addr) {
+        let [high, low] = carried.to_be_bytes();
+        self.put(&[0x60, 0, 0, 0, high, low, PROTOCOL, HOPS]);
+        self.put(&from.octets());
+        self.put(&to.octets());
+    }
+
+    /// RFC 9293, section 3.1.
+    fn put_tcp(&mut self, from: u16, to: u16, segment: &Segment, options: &Options) {
+        let flags = segment.flags;
+        let bits = [flags.fin, flags.syn, flags.rst, flags.psh, flags.ack];
+        let bits = (0..).zip(bits).fold(0, |bits, (n, set)| bits | u8::from(set) << n);
+        self.put(&from.to_be_bytes());
+        self.put(&to.to_be_bytes());
+        self.put(&segment.seq.0.to_be_bytes());
+        self.put(&(if flags.ack { segment.ack.0 } else { 0 }).to_be_bytes());
+        self.put(&[((TCP + options.len) as u8 / 4) << 4, bits]);
+        self.put(&segment.window.to_be_bytes());
+        self.put(&[0; 4]);
+        self.put(options.as_slice());
+    }
+}
+
+/// The options, each padded in front to a word, as everybody does (RFC 7323, appendix A).
+fn segment_options(segment: &Segment) -> Options {
+    const NOP: u8 = 1;
+    let mut options = Options::default();
     if let Some(mss) = segment.mss {
-        push(TcpOptionElement::MaximumSegmentSize(mss));
+        let [high, low] = mss.to_be_bytes();
+        options.put(&[2, 4, high, low]);
     }
     if let Some(scale) = segment.window_scale {
-        push(TcpOptionElement::Noop);
-        push(TcpOptionElement::WindowScale(scale));
+        options.put(&[NOP, 3, 3, scale]);
     }
-    let permitted = segment.sack_permitted;
-    if permitted {
-        if segment.timestamps.is_none() {
-            push(TcpOptionElement::Noop);
-            push(TcpOptionElement::Noop);
-        }
-        push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+    // SACK permitted takes the place of the padding before the timestamps.
+    match (segment.sack_permitted, segment.timestamps.is_some()) {
+        (true, true) => options.put(&[4, 2]),
+        (true, false) => options.put(&[NOP, NOP, 4, 2]),
+        (false, true) => options.put(&[NOP, NOP]),
+        (false, false) => {}
     }
     if let Some(timestamps) = segment.timestamps {
-        if !permitted {
-            push(TcpOptionElement::Noop);
-            push(TcpOptionElement::Noop);
-        }
-        push(TcpOptionElement::Timestamp(timestamps.value, timestamps.echo));
+        options.put(&[8, 10]);
+        options.put(&timestamps.value.to_be_bytes());
+        options.put(&timestamps.echo.to_be_bytes());
     }
+    // Four blocks do not fit beside timestamps (RFC 2018, section 3).
+    let room = (MOST_OPTIONS - options.len).saturating_sub(4) / 8;
     let blocks = segment.sack.as_slice();
-    let blocks = &blocks[..blocks.len().min(room_for_blocks(segment))];
-    if let Some((first, rest)) = blocks.split_first() {
-        let mut others = [None; 3];
-        for (slot, block) in others.iter_mut().zip(rest) {
-            *slot = Some((block.left.0, block.right.0));
-        }
-        push(TcpOptionElement::Noop);
-        push(TcpOptionElement::Noop);
-        push(TcpOptionElement::SelectiveAcknowledgement((first.left.0, first.right.0), others));
+    let blocks = &blocks[..blocks.len().min(room)];
+    if !blocks.is_empty() {
+        options.put(&[NOP, NOP, 5, 2 + 8 * blocks.len() as u8]);
     }
-    let written = tcp.set_options(&options[..count]);
-    debug_assert!(written.is_ok(), "options of {segment:?} take more than 40 octets");
-    tcp
+    for block in blocks {
+        options.put(&block.left.0.to_be_bytes());
+        options.put(&block.right.0.to_be_bytes());
+    }
+    options
 }

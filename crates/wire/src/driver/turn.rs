@@ -25,11 +25,9 @@ const OCTETS: usize = 512 << 10;
 /// Packets taken through the stack before applications may have it.
 const HOLD: usize = 32;
 
-/// Packets taken from the stack in one turn: few, so that what arrives meanwhile is seen soon.
-const WRITE: usize = 64;
-
-/// Packets that answers which must not wait may make of it.
-const WRITE_URGENT: usize = 256;
+/// Packets taken from the stack in one turn: enough that a receiver whom the first one wakes finds more
+/// behind it, and few enough that what arrives meanwhile is seen soon.
+const WRITE: usize = 256;
 
 /// A packet that was read.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +127,7 @@ impl<L: Link> Loop<L> {
                 stack = self.handle.lock_for_loop();
             }
             if stack.receive_decoded(packet, at) {
-                take(&mut stack, &mut self.outbox, offload, at, WRITE_URGENT);
+                take(&mut stack, &mut self.outbox, offload, at, WRITE);
             }
         }
         let now = self.handle.now();

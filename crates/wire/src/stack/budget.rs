@@ -2,10 +2,12 @@
 //!
 //! Buffers grow by the dynamic threshold of Choudhury and Hahne (*Dynamic queue length thresholds for
 //! shared-memory packet switches*, 1998): each may become as large as a fixed share of what is still
-//! free. While little is taken that is more than any buffer wants. And none grows beyond twice what
-//! has gone through it already (as Linux lets buffers follow cwnd, and windows what is read), so that
-//! a peer who takes nothing gets little however much there is. A reserve is for those who move: when
-//! all else is taken, a buffer still gets as much as has gone through it, and others two segments.
+//! free. While little is taken that is more than any buffer wants. And none grows before its peer has
+//! shown that it takes or sends something: a receive buffer to twice what the application has read of
+//! it, a send buffer to four times what the network holds of it, as in Linux the window follows what is
+//! read and the send buffer cwnd. So a peer who takes nothing gets little however much there is. A
+//! reserve is for those who move: when all else is taken, a buffer still gets half of that, and others
+//! two segments.
 
 use unruffled_units::Duration;
 
@@ -88,11 +90,23 @@ impl Allowance {
         Self { start, ..self }
     }
 
-    /// What a buffer may grow to through which `gone` octets have gone.
-    pub(super) fn after(&self, gone: u64) -> usize {
-        let octets = |octets: u64| usize::try_from(octets).unwrap_or(usize::MAX);
-        let wanted = octets(gone.saturating_mul(2).max(self.start));
-        self.share.min(wanted).max(octets(gone).min(self.share_of_reserve))
+    /// What a receive buffer may grow to of which `read` octets have been read.
+    pub(super) fn to_receive(self, read: u64) -> usize {
+        self.to_move(read)
+    }
+
+    /// What a send buffer may grow to whose congestion window, or what is in flight if that is more,
+    /// is `window` octets: that and as much again for the next round trip, twice, because slow start
+    /// doubles it meanwhile, and rings are powers of two.
+    pub(super) fn to_send(self, window: u64) -> usize {
+        self.to_move(window.saturating_mul(2))
+    }
+
+    /// Twice `octets`, if there is so much.
+    fn to_move(self, octets: u64) -> usize {
+        let size = |octets: u64| usize::try_from(octets).unwrap_or(usize::MAX);
+        let wanted = size(octets.saturating_mul(2).max(self.start));
+        self.share.min(wanted).max(size(octets).min(self.share_of_reserve))
     }
 }
 
@@ -157,24 +171,24 @@ mod tests {
     #[test]
     fn who_moves_octets_gets_memory_though_others_hoard_it() {
         let mut budget = Budget::new(Limits { octets: 64 << 20, ..Limits::default() });
-        assert_eq!(budget.allowance().after(0), 32 << 10);
-        assert_eq!(budget.allowance().after(1 << 19), 56 << 20 >> 6);
+        assert_eq!(budget.allowance().to_receive(0), 32 << 10);
+        assert_eq!(budget.allowance().to_receive(1 << 19), 56 << 20 >> 6);
         // So many hoarders take all they can, one after another.
         for _ in 0..2400 {
-            let share = budget.allowance().after(0);
+            let share = budget.allowance().to_receive(0);
             budget.charge(share);
         }
         let allowance = budget.allowance();
-        assert_eq!((allowance.after(0), allowance.promised), (LEAST, 0));
-        assert!(allowance.after(1 << 20) > 256 << 10);
+        assert_eq!((allowance.to_receive(0), allowance.promised), (LEAST, 0));
+        assert!(allowance.to_receive(1 << 20) > 256 << 10);
         assert!(budget.has_room_for_connection(0));
         // And many more.
         for _ in 0..10_000 {
-            let share = budget.allowance().after(0);
+            let share = budget.allowance().to_receive(0);
             budget.charge(share);
         }
         assert!(budget.used() <= 64 << 20 && !budget.has_room_for_connection(0));
         budget.refund(32 << 20);
-        assert!(budget.allowance().after(1 << 30) >= 24 << 20 >> 6);
+        assert!(budget.allowance().to_receive(1 << 30) >= 24 << 20 >> 6);
     }
 }

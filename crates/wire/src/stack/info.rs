@@ -100,7 +100,7 @@ impl Observer for Tally {
             Event::Sent { offset, .. } => {
                 self.round.get_or_insert((now, offset));
             }
-            Event::Needless { .. } => self.spurious += 1,
+            Event::SpuriousRetransmission { .. } => self.spurious += 1,
             Event::Timeout => self.timeouts += 1,
             Event::FastRetransmit => self.fast_retransmits += 1,
             Event::Reordered { length, .. } => {

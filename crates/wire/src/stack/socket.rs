@@ -259,15 +259,16 @@ impl Socket {
         remember(&mut self.flushers, waker);
     }
 
-    /// What the send buffer's storage may grow to: rings are powers of two, and slow start doubles the
-    /// window in a round trip, so twice what is acknowledged would hold it back.
+    /// What the send buffer's storage may grow to.
     fn send_most(&self, allowance: Allowance) -> usize {
-        allowance.for_size(self.options.send_buffer).after(self.send.start().saturating_mul(2))
+        let cwnd = self.connection.window().cwnd * f64::from(self.connection.max_payload());
+        let window = self.connection.in_flight().max(cwnd as u64);
+        allowance.for_size(self.options.send_buffer).to_send(window)
     }
 
     /// What the receive buffer's storage may grow to.
     fn receive_most(&self, allowance: Allowance) -> usize {
-        allowance.for_size(self.options.receive_buffer).after(self.receive.start())
+        allowance.for_size(self.options.receive_buffer).to_receive(self.receive.start())
     }
 
     /// Most octets that the send buffer takes.
@@ -331,6 +332,13 @@ impl Socket {
         wakers.append(&mut self.writers);
     }
 
+    /// Whether a writer that is woken finds room for more than a segment or two.
+    fn worth_writing(&self, allowance: Allowance) -> bool {
+        let most = self.send_most(allowance);
+        let (room, free) = (self.send.room_within(most), self.send.free_within(most));
+        free > 0 && free >= room / 4 && !self.opening()
+    }
+
     /// Moves to `wakers` those whose time has come.
     pub(super) fn wake(&mut self, allowance: Allowance, wakers: &mut Vec<Waker>) {
         let over = self.closed();
@@ -340,11 +348,7 @@ impl Socket {
         {
             wakers.append(&mut self.readers);
         }
-        // A writer that is woken finds room for more than a segment or two.
-        let most = self.send_most(allowance);
-        let (room, free) = (self.send.room_within(most), self.send.free_within(most));
-        let room = free > 0 && free >= room / 4;
-        if !self.writers.is_empty() && (over || room && !self.opening()) {
+        if !self.writers.is_empty() && (over || self.worth_writing(allowance)) {
             wakers.append(&mut self.writers);
         }
         if !self.flushers.is_empty() && (over || self.acknowledged()) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::TcpStream;
+use crate::halves::halves;
 
 /// The half that reads; made by [`TcpStream::into_split`].
 #[derive(Debug)]
@@ -19,10 +20,7 @@ pub struct OwnedWriteHalf {
     ends: bool,
 }
 
-/// The halves of two streams, which do not make one.
-#[derive(Debug, thiserror::Error)]
-#[error("the halves are not of one stream")]
-pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
+halves!(TcpStream);
 
 impl TcpStream {
     /// Parts the stream's two directions, for a thread each. The connection lasts as long as one of
@@ -64,20 +62,6 @@ impl OwnedWriteHalf {
     /// Why it never will.
     pub fn wait_acknowledged(&self) -> io::Result<()> {
         self.stream.wait_acknowledged()
-    }
-}
-
-/// For what both halves can do: addresses, options, how the connection stands.
-impl AsRef<TcpStream> for OwnedReadHalf {
-    fn as_ref(&self) -> &TcpStream {
-        &self.0
-    }
-}
-
-/// For what both halves can do: addresses, options, how the connection stands.
-impl AsRef<TcpStream> for OwnedWriteHalf {
-    fn as_ref(&self) -> &TcpStream {
-        &self.stream
     }
 }
 

@@ -1,6 +1,5 @@
 //! What must hold of an end whatever happens to it.
 
-use unruffled_tcp::variant::Conduct;
 use unruffled_tcp::{Config, Connection, Event, Ignored, Segment, SeqNr, State, Variant};
 
 use super::place;
@@ -63,7 +62,7 @@ impl Watch {
             state: if active { State::SynSent } else { State::Listen },
             passive: !active,
             // TCP-PR halves what is greater than one (Table 3, lines 8a and 9).
-            least: if variant.row().conduct != Conduct::Parts { 0.5 } else { 1.0 },
+            least: if variant.row().is_composed() { 1.0 } else { 0.5 },
             theirs: SeqNr(0),
             edge: None,
             scale: 0,

@@ -1,0 +1,89 @@
+//! `unruffled compare --all` and `--random`: every sender over many paths.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::gallery::{self, Gallery};
+use unruffled_lab::{Error, report};
+
+use crate::compare::Arguments;
+use crate::output::{self, Showable};
+
+/// Which paths.
+#[derive(Args)]
+pub(crate) struct Paths {
+    /// Run all senders over all built-in scenarios, each for 100 s at most
+    #[arg(long, conflicts_with_all = ["scenario", "random"])]
+    pub(crate) all: bool,
+    /// Run all senders over so many paths drawn at random
+    #[arg(long, value_name = "N", conflicts_with = "scenario",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) random: Option<u32>,
+    /// What the random paths are drawn from
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
+    pub(crate) draw: u64,
+}
+
+impl Paths {
+    /// Whether there are several.
+    pub(crate) fn several(&self) -> bool {
+        self.all || self.random.is_some()
+    }
+}
+
+impl Showable for Gallery {
+    fn json(&self) -> String {
+        self.json()
+    }
+    fn csv(&self) -> String {
+        self.csv()
+    }
+    fn table(&self) -> String {
+        self.render()
+    }
+    fn page(&self) -> String {
+        report::gallery(self)
+    }
+}
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok((text, report)) => {
+            let printed = crate::print(&text);
+            report.map_or_else(crate::refuse, |()| printed)
+        }
+        Err(error) => crate::refuse(error),
+    }
+}
+
+fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+    let (mut overrides, flags) = arguments.overrides();
+    if arguments.seeds.is_none() {
+        overrides.push("seeds=1".to_owned());
+    }
+    let paths = &arguments.paths;
+    let scenarios = match paths.random {
+        Some(count) => gallery::drawn(paths.draw, count, &overrides),
+        None => gallery::built_in(&overrides, arguments.duration.is_some()),
+    };
+    let scenarios = scenarios.map_err(|error| crate::blame(error, &flags))?;
+    let senders = match arguments.variants.as_slice() {
+        [] => gallery::senders(),
+        names => names.to_vec(),
+    };
+    let report: Option<PathBuf> = arguments.results.report_path("gallery");
+    output::check(Path::new("unruffled"), &[("the report", report.as_deref())])?;
+    let bar = ProgressBar::new(gallery::runs(&scenarios, senders.len()));
+    if let Ok(style) = ProgressStyle::with_template("[{wide_bar}] {pos}/{len} runs, {eta}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let pool = arguments.pool()?;
+    let found =
+        pool.install(|| gallery::gallery(&scenarios, &senders, "--variants", || bar.inc(1)));
+    bar.finish_and_clear();
+    let found = found?;
+    let written = arguments.results.write(&found, report.as_deref());
+    Ok((arguments.results.text(&found), written))
+}

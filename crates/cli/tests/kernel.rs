@@ -1,0 +1,259 @@
+//! `attach`, `detach`, `run` and `status`. Each command runs in a network and mount namespace of its own,
+//! so the machine's defaults, its /run and its pins are not touched; that the congestion control is
+//! registered is seen by all. Without the rights, these say that they were skipped.
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Output};
+
+const UNRUFFLED: &str = env!("CARGO_BIN_EXE_unruffled");
+
+/// Runs a script under namespaces of its own; `$U` is the command.
+fn script(text: &str) -> Output {
+    let setting = "mount -t tmpfs none /run && mount -t bpf none /sys/fs/bpf && ip link set dev lo up || exit 99";
+    Command::new("unshare")
+        .args(["--net", "--mount", "sh", "-c", &format!("{setting}\n{text}")])
+        .env("U", UNRUFFLED)
+        .output()
+        .expect("unshare is in util-linux")
+}
+
+fn text(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    format!("{out}{err}")
+}
+
+#[cfg(not(feature = "bpf"))]
+#[test]
+fn a_build_without_programs_says_how_to_get_them() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: root is asked for first");
+        return;
+    }
+    let output = script("exec $U attach");
+    if output.status.code() == Some(99) {
+        eprintln!("skipped: no namespaces");
+        return;
+    }
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("unruffled: attach: ") && said.lines().count() == 1, "{said}");
+}
+
+#[cfg(feature = "bpf")]
+mod loaded {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::process::Stdio;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::time::Duration;
+
+    use rustix::net::sockopt::tcp_congestion;
+
+    use super::*;
+
+    /// One at a time: a kernel has one congestion control of a name.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    /// Waits for the turn; nothing where the kernel cannot have it, or has it already.
+    fn turn() -> Option<MutexGuard<'static, ()>> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_registered() {
+            eprintln!("skipped: unruffled is attached on this machine");
+            return None;
+        }
+        let output = script("$U attach && exec $U detach");
+        match output.status.code() {
+            Some(0) => Some(turn),
+            _ => {
+                eprintln!("skipped: {}", text(&output).trim());
+                None
+            }
+        }
+    }
+
+    fn is_registered() -> bool {
+        let names = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        names.is_ok_and(|names| names.split_whitespace().any(|name| name == "unruffled"))
+    }
+
+    /// Prints the default, the pins, and what is kept; then the same again after `$U detach`.
+    const TELL: &str = "tell() {
+        cat /proc/sys/net/ipv4/tcp_congestion_control /proc/sys/net/ipv4/tcp_timestamps
+        ls /sys/fs/bpf/unruffled /run 2>/dev/null
+    }";
+
+    #[test]
+    fn detach_puts_back_what_attach_found() {
+        let Some(_turn) = turn() else { return };
+        let output = script(&format!(
+            "{TELL}
+            sysctl -qw net.ipv4.tcp_congestion_control=reno
+            tell > /run/before
+            tell > /tmp/unruffled-before.$$
+            $U attach --default && cat /proc/sys/net/ipv4/tcp_congestion_control
+            cat /proc/sys/net/ipv4/tcp_timestamps
+            $U attach --default
+            $U detach
+            tell > /tmp/unruffled-after.$$
+            diff /tmp/unruffled-before.$$ /tmp/unruffled-after.$$ && echo as before
+            rm /tmp/unruffled-before.$$ /tmp/unruffled-after.$$
+            $U detach; echo $?"
+        ));
+        let said = text(&output);
+        let expected = [
+            "unruffled is in the kernel now, the default of this network namespace, without timestamps",
+            "unruffled",
+            "0",
+            "unruffled was in the kernel already, the default of this network namespace, without timestamps",
+            "unruffled is detached",
+            "as before",
+            "2",
+            "unruffled: detach: nothing is attached",
+        ];
+        assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+        assert!(!is_registered());
+    }
+
+    #[test]
+    fn an_attach_that_is_killed_is_undone_by_detach() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "for delay in 0.00 0.02 0.05 0.08 0.1 0.12 0.14 0.16 0.18 0.2 0.25 0.3 0.4; do
+                timeout -s KILL $delay $U attach --default >/dev/null 2>&1
+                $U detach >/dev/null 2>&1
+                echo $(cat /proc/sys/net/ipv4/tcp_congestion_control /proc/sys/net/ipv4/tcp_timestamps) \
+                    $(ls /sys/fs/bpf/unruffled /run/unruffled 2>/dev/null)
+            done | sort | uniq -c | wc -l",
+        );
+        // All alike.
+        assert_eq!(text(&output).trim(), "1");
+        assert!(!is_registered());
+    }
+
+    #[test]
+    fn what_is_run_gets_it_and_hands_its_status_on() {
+        let Some(_turn) = turn() else { return };
+        let output =
+            script("$U run -- sh -c 'exit 7'; echo $?; $U run -- /no/such/program; echo $?");
+        let said = text(&output);
+        let lines: Vec<_> = said.lines().collect();
+        assert_eq!(lines[..2], ["7", "2"]);
+        assert!(lines[2].starts_with("unruffled: run: /no/such/program: "), "{said}");
+        assert!(!is_registered());
+    }
+
+    /// What `serves` and `connects` do is told by what they print.
+    fn over_a_path(left: &str, right: &str) -> String {
+        let own = std::env::current_exe().expect("a test is a program");
+        let own = own.to_string_lossy();
+        let child = |under: &str, name: &str| {
+            format!("{under} {own} --exact loaded::{name} --ignored --nocapture")
+        };
+        let output = Command::new(UNRUFFLED)
+            .args(["emulate", "in-order", "--set", "bottleneck.delay=1ms", "--duration", "20s"])
+            .args(["--left", &child(left, "connects"), "--right", &child(right, "serves")])
+            .stdin(Stdio::null())
+            .output()
+            .expect("it is built");
+        text(&output)
+    }
+
+    #[test]
+    fn timestamps_are_taken_out_of_handshakes_of_either_end() {
+        let Some(_turn) = turn() else { return };
+        let run = format!("{UNRUFFLED} run --");
+        for (left, right, timestamps) in [("", "", true), (&run, "", false), ("", &run, false)] {
+            let said = over_a_path(left, right);
+            let ends: Vec<_> = said.lines().filter(|line| line.contains("control ")).collect();
+            assert_eq!(ends.len(), 4, "both ends, IPv4 and IPv6: {said}");
+            for end in ends {
+                assert!(end.ends_with(&format!("timestamps {timestamps}")), "{said}");
+                let under = if end.contains("connects") { left } else { right };
+                assert_eq!(end.contains("control unruffled"), !under.is_empty(), "{said}");
+            }
+        }
+        assert!(!is_registered());
+    }
+
+    const PORT: u16 = 5001;
+
+    /// What a connection has, as `ss` sees it.
+    fn tell(who: &str, stream: &TcpStream) {
+        let control = tcp_congestion(stream).expect("a TCP socket");
+        let (port, peer) = match (stream.local_addr(), stream.peer_addr()) {
+            (Ok(local), Ok(peer)) => (local.port(), peer.port()),
+            _ => (0, 0),
+        };
+        let mut ss = Command::new("ss");
+        ss.args([
+            "-tinHO",
+            "sport",
+            "=",
+            &format!(":{port}"),
+            "and",
+            "dport",
+            "=",
+            &format!(":{peer}"),
+        ]);
+        let told = ss.output().expect("ss is in iproute2");
+        let told = String::from_utf8_lossy(&told.stdout);
+        // Timestamps take 12 octets of each of the path's 1500.
+        let timestamps =
+            told.split_whitespace().any(|word| ["mss:1448", "mss:1428"].contains(&word));
+        println!("\n{who} control {control} timestamps {timestamps}");
+    }
+
+    #[test]
+    #[ignore = "the one end of another test"]
+    fn serves() {
+        let Ok(_) = std::env::var("UNRUFFLED_RIGHT") else { return };
+        let listener = TcpListener::bind(("::", PORT)).expect("a port");
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_exact(&mut [0; 1]).expect("an octet");
+            tell("serves", &stream);
+            stream.write_all(b"x").expect("an octet back");
+        }
+    }
+
+    #[test]
+    #[ignore = "the other end of another test"]
+    fn connects() {
+        for name in ["UNRUFFLED_RIGHT", "UNRUFFLED_RIGHT_V6"] {
+            let Ok(address) = std::env::var(name) else { return };
+            let mut stream = TcpStream::connect((address.as_str(), PORT)).expect("a connection");
+            stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+            stream.write_all(b"x").expect("an octet");
+            stream.read_exact(&mut [0; 1]).expect("an octet back");
+            tell("connects", &stream);
+        }
+    }
+
+    #[test]
+    fn a_cgroup_gets_it_until_detach_and_status_tells() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "root=$(grep -m1 ' cgroup2 ' /proc/self/mounts | cut -d' ' -f2)
+            [ -n \"$root\" ] || { echo no cgroups; exit; }
+            group=$root/unruffled-test-$$
+            mkdir $group
+            $U attach --cgroup $group
+            $U status --json
+            ls /sys/fs/bpf/unruffled | sed 's/-[0-9]*-/-N-/' | sort | tr '\\n' ' '
+            $U attach --cgroup /no/such/group; echo $?
+            $U detach
+            rmdir $group
+            ls /sys/fs/bpf",
+        );
+        let said = text(&output);
+        if said.starts_with("no cgroups") {
+            eprintln!("skipped: {said}");
+            return;
+        }
+        assert!(said.contains(r#""registered":true}"#), "{said}");
+        assert!(said.contains("cgroup-N-choose congestion_control"), "{said}");
+        assert!(said.contains("no such cgroup: expected the path of one of version 2"), "{said}");
+        assert!(said.contains("unruffled is detached"), "{said}");
+        assert!(!is_registered());
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What is kept of a connection, part by part. Times are in microseconds, of 32 bits where only differences count. */
+#pragma once
+#include "linux.h"
+
+/* lateness.h: how late packets are. */
+struct lateness {
+	__u32 on_time;		/* smoothed RTT of packets that nothing sent after them overtook */
+	__u32 lowest[2];	/* of those RTTs, in this period and in the one before */
+	__u32 greatest[2];	/* greatest lateness in this period, and in the one before */
+	__u32 period;		/* when this period began */
+	__u32 lengthened;	/* when a DSACK last said that too little was waited */
+	__u32 hold;		/* how much later than usual a packet must be before it is sent again; 0: no reordering seen */
+	__u32 dsacks;		/* those heard of so far */
+};
+
+/* hold.h: what is held back. */
+struct walk {
+	__u64 node;		/* of the queue of packets sent, a red-black tree */
+	__u32 now, overdue;	/* a packet this old may be sent again */
+	__u32 ready;		/* segments that may be */
+	__u32 seq, sent;	/* of the first of them */
+	__u8 found, direction;
+};
+
+struct hold {
+	struct walk walk;
+	__u64 clock;	/* tcp_clock_cache at the last ACK: tells the kernel's retransmissions from its new data */
+	__u32 held;	/* segments deemed lost by the kernel and thought late by us */
+	__u32 ceiling;	/* packet conservation after a reduction; 0: none */
+	__u32 head, head_since; /* SND.UNA, and since when */
+	__u8 silent;	/* nothing is sent until the retransmission timer expires */
+};
+
+/* A retransmission made ahead of time on purpose (hold.h). */
+struct canary {
+	__u32 seq, sent, window;
+};
+
+struct canaries {
+	struct canary out[4]; /* those without an answer, a ring */
+	__u32 first, next;
+	__u32 made, reported;
+	__u32 at; /* total_retrans when the last was made */
+};
+
+/* events.h: what the window was. */
+struct moment {
+	__u32 at, next, window; /* SND.NXT, cwnd */
+	__u32 queue;	/* whether packets stood in a queue: how long beyond the usual, us */
+};
+
+#define MOMENTS 16
+
+struct history {
+	struct moment moment[MOMENTS]; /* a ring */
+	__u32 latest;
+};
+
+/* verdict.h: retransmissions, in the order in which they were made; canaries are counted apart. */
+#define STEPS 8
+
+struct verdict {
+	__u32 made[STEPS];	/* how many there were at the last steps of time */
+	__u32 step, stepped;
+	__u32 needed;		/* those not reported as duplicates in time */
+	__u32 first, last;	/* retransmissions of the open event: (first, last] */
+	__u32 opened;		/* when */
+	__u32 window, ssthresh, last_max; /* what to restore */
+	__u32 spurious;		/* share of recent events, in 1024ths */
+	__u8 open;		/* 0: none; else enum phase */
+	__u8 reduced;		/* the window was cut for it */
+	__u8 refuted;		/* one of its retransmissions was needed */
+};
+
+/* growth.h: CUBIC. */
+struct cubic {
+	__u32 last_max, origin, k, epoch, delay_min;
+	__u32 window, when, interval; /* at the last calculation, its time, and what it came to: ACKs per segment of growth */
+	__u32 acked, reno;	/* as Reno would grow */
+	__u32 credit;		/* acknowledged since the window last grew */
+	__u32 round, last_ack, round_rtt; /* HyStart */
+	__u8 samples, left;	/* HyStart: RTTs in this round; slow start was left */
+	__u32 used, used_since;	/* application-limited: most out, and since when */
+};
+
+struct counters {
+	__u32 events, spurious, restored, timeouts;
+};
+
+struct connection {
+	__u32 cwnd, ssthresh;
+	__u32 covered;		/* losses below this number are answered for */
+	__u32 last_ack;		/* when */
+	__u32 rto_cwnd, rto_ssthresh; /* from before a timeout */
+	__u8 gentle;		/* state Loss, though ACKs arrive: one packet is later than the timer, no more */
+	__u8 ece;		/* the ACK being processed carries ECE */
+	struct lateness lateness;
+	struct hold hold;
+	struct canaries canaries;
+	struct history history;
+	struct verdict verdict;
+	struct cubic cubic;
+	struct counters counters;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct connection);
+} unruffled_conns SEC(".maps");
+
+/* Ticks per second; arguments of cong_control. The loader says. */
+const volatile __u32 hz = 250, cong_control_arguments = 4;
+
+static __always_inline struct connection *connection(struct sock *sk)
+{
+	return bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
+}
+
+static __always_inline __u32 jiffies(void) { return (__u32)bpf_jiffies64(); }
+static __always_inline __u32 rto_us(struct tcp_sock *tp) { return tp->inet_conn.icsk_rto * (USEC_PER_SEC / hz); }
+static __always_inline __u32 srtt_us(struct tcp_sock *tp) { return max(tp->srtt_us >> 3, 1000); }

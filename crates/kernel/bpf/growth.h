@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * How the window grows and shrinks: CUBIC (RFC 9438) with HyStart, as Linux computes them (net/ipv4/tcp_cubic.c), on a window of
+ * our own. Written anew because the kernel's functions can be called from BPF only on some architectures, read snd_cwnd, from
+ * which what is held back is missing, and count HyStart's rounds by cumulative ACKs, which stand still behind a hole.
+ */
+#pragma once
+#include "connection.h"
+
+#define BETA 717	/* of 1024: 0.7, RFC 9438, section 4.6 */
+#define CUBE_SCALE 410	/* of 1024: C = 0.4 segments/s^3, RFC 9438, section 5 */
+
+static __always_inline bool in_slow_start(struct connection *c) { return c->cwnd < c->ssthresh; }
+
+/* Cubic root of what is above zero, by Newton's method from a power of two above it: six steps are exact below 2^21. */
+static __always_inline __u32 cubic_root(__u64 a)
+{
+	__u64 root, rest = a;
+	__u32 bits = 1;
+
+	for (int shift = 32; shift; shift >>= 1) {
+		__u32 more = (rest >> shift != 0) * shift;
+
+		bits += more;
+		rest >>= more;
+	}
+	root = 1ULL << ((bits + 2) / 3);
+	for (int i = 0; i < 6; i++)
+		root = (2 * root + a / (root * root)) / 3;
+	return root;
+}
+
+/* ssthresh after a loss event at a window of `from` (RFC 9438, sections 4.6 and 4.7, fast convergence). */
+static __always_inline __u32 cubic_ssthresh(struct connection *c, __u32 from)
+{
+	struct cubic *q = &c->cubic;
+
+	q->epoch = 0;
+	q->last_max = from < q->last_max ? from * (1024 + BETA) / 2048 : from;
+	return max(from * BETA / 1024, 2);
+}
+
+/* After a timeout nothing of what was learned is taken to hold (bictcp_reset). */
+static __always_inline void cubic_reset(struct connection *c)
+{
+	__builtin_memset(&c->cubic, 0, sizeof c->cubic);
+}
+
+/* How many acknowledged segments it takes for one more in the window. */
+static __always_inline void cubic_update(struct connection *c, __u32 acked)
+{
+	struct cubic *q = &c->cubic;
+	__u32 now = jiffies(), cwnd = c->cwnd, k, delta, target;
+	__u64 t, offset;
+
+	q->acked += acked;
+	if (q->window == cwnd && (__s32)(now - q->when) <= (__s32)(hz / 32))
+		return;
+	if (!q->epoch || now != q->when) {
+		q->window = cwnd;
+		q->when = now;
+		if (!q->epoch) {
+			q->epoch = now ? now : 1;
+			q->acked = acked;
+			q->reno = cwnd;
+			if (q->last_max <= cwnd) {
+				q->k = 0;
+				q->origin = cwnd;
+			} else {
+				/* K = cbrt((W_max - cwnd) / C), RFC 9438, section 4.2; in 1024ths of a second */
+				q->k = cubic_root((1ULL << 40) / CUBE_SCALE * (q->last_max - cwnd));
+				q->origin = q->last_max;
+			}
+		}
+		t = (__u64)(now - q->epoch) * 1024 / hz + (__u64)q->delay_min * 1024 / USEC_PER_SEC;
+		k = q->k;
+		offset = t < k ? k - t : t - k;
+		if (offset > 1 << 18) /* four minutes: no window is that far from its origin */
+			offset = 1 << 18;
+		/* W(t) = C (t - K)^3 + W_max, RFC 9438, equation 1 */
+		delta = CUBE_SCALE * offset * offset * offset >> 40;
+		target = t < k ? q->origin - min(q->origin, delta) : q->origin + delta;
+		q->interval = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+		/* Before the first loss W_max is not known: 5 % per RTT. */
+		if (!q->last_max && q->interval > 20)
+			q->interval = 20;
+	}
+	/* RFC 9438, section 4.3: not slower than Reno with the same factor, 3 (1 - beta) / (1 + beta) segments per window. */
+	delta = max(cwnd * (1024 + BETA) / (3 * (1024 - BETA)), 1);
+	q->reno += q->acked / delta;
+	q->acked %= delta;
+	if (q->reno > cwnd)
+		q->interval = min(q->interval, cwnd / (q->reno - cwnd));
+	q->interval = max(q->interval, 2);
+}
+
+/* Whether the window is what limits the sender (tcp_is_cwnd_limited). */
+static __always_inline bool cwnd_limited(struct tcp_sock *tp, struct connection *c)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited) || (in_slow_start(c) && c->cwnd < 2 * tp->max_packets_out);
+}
+
+static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u32 acked)
+{
+	struct cubic *q = &c->cubic;
+
+	if (!cwnd_limited(tp, c))
+		return;
+	if (in_slow_start(c)) {
+		__u32 to = min(c->cwnd + acked, c->ssthresh);
+
+		acked -= to - c->cwnd;
+		c->cwnd = to;
+		if (!acked)
+			return;
+	}
+	cubic_update(c, acked);
+	/* tcp_cong_avoid_ai */
+	if (q->credit >= q->interval) {
+		q->credit = 0;
+		c->cwnd++;
+	}
+	q->credit += acked;
+	if (q->credit >= q->interval) {
+		__u32 more = q->credit / q->interval;
+
+		q->credit -= more * q->interval;
+		c->cwnd += more;
+	}
+}
+
+/*
+ * HyStart: leaves slow start when ACKs have come in one train for half the lowest RTT, or when the delay rises. A round is over
+ * when a packet sent in it is delivered. `rtt` is that of a packet that was not overtaken.
+ */
+static __always_inline void hystart(struct sock *sk, struct connection *c, __u32 rtt)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *q = &c->cubic;
+	__u32 now = tp->tcp_mstamp;
+
+	/* RTTs right after a reduction are those of the queue that caused it. */
+	if (!in_slow_start(c) && q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
+		return;
+	if (!q->delay_min || rtt < q->delay_min)
+		q->delay_min = max(rtt, 1);
+	if (q->left || !in_slow_start(c) || c->cwnd < 16)
+		return;
+	if (!q->round || !before(now - rtt, q->round)) {
+		q->round = q->last_ack = now;
+		q->round_rtt = ~0U;
+		q->samples = 0;
+	}
+	if ((__s32)(now - q->last_ack) <= 2000) {
+		__u32 train = q->delay_min;
+		__u64 rate = sk->sk_pacing_rate;
+
+		q->last_ack = now;
+		if (rate)
+			train += min(1000, (__u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate);
+		if (!sk->sk_pacing_status)
+			train >>= 1;
+		if ((__s32)(now - q->round) > (__s32)train)
+			q->left = 1;
+	}
+	q->round_rtt = min(q->round_rtt, rtt);
+	if (q->samples < 8) {
+		q->samples++;
+	} else if (q->round_rtt > q->delay_min + clamp(q->delay_min >> 3, 4000, 16000)) {
+		q->left = 1;
+	} else if (c->lateness.hold) {
+		/* Where half of the packets are late, a round has grown the queue by far more than in order: asked anew each time. */
+		q->round_rtt = ~0U;
+		q->samples = 0;
+	}
+	if (q->left)
+		c->ssthresh = c->cwnd;
+}
+
+/* RFC 7661, section 4, in the form of tcp_cwnd_restart: half for each RTO without data, as far as the initial window. */
+static __always_inline void restart_after_idle(struct tcp_sock *tp, struct connection *c)
+{
+	__u32 now = jiffies(), rto = tp->inet_conn.icsk_rto, floor = min(c->cwnd, TCP_INIT_CWND);
+	__s32 idle = now - tp->lsndtime;
+
+	/* Time without data is none in which the window would have grown (bictcp_cwnd_event). */
+	if (c->cubic.epoch && idle > 0) {
+		c->cubic.epoch += idle;
+		if (before(now, c->cubic.epoch))
+			c->cubic.epoch = now;
+	}
+	if (!rto || idle <= (__s32)rto)
+		return;
+	c->ssthresh = max(c->ssthresh, c->cwnd - (c->cwnd >> 2));
+	idle = idle / rto;
+	c->cwnd = idle > 16 ? floor : max(c->cwnd >> idle, floor);
+}
+
+/* tcp_cwnd_application_limited: a window that was not filled for an RTO comes halfway down to what was used. */
+static __always_inline void application_limited(struct tcp_sock *tp, struct connection *c)
+{
+	struct cubic *q = &c->cubic;
+	__u32 now = jiffies();
+
+	if (cwnd_limited(tp, c) || ca_state(tp) != TCP_CA_Open) {
+		q->used = 0;
+		q->used_since = now;
+		return;
+	}
+	q->used = max(q->used, tp->packets_out);
+	if (now - q->used_since < tp->inet_conn.icsk_rto)
+		return;
+	if (max(q->used, TCP_INIT_CWND) < c->cwnd) {
+		c->ssthresh = max(c->ssthresh, c->cwnd - (c->cwnd >> 2));
+		c->cwnd = (c->cwnd + max(q->used, TCP_INIT_CWND)) >> 1;
+	}
+	q->used = 0;
+	q->used_since = now;
+}
+
+/* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */
+static __always_inline void pace(struct sock *sk, struct connection *c)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u64 rate = (__u64)tp->mss_cache * 8 * USEC_PER_SEC * max(c->cwnd, tp->packets_out);
+	__u64 limit = sk->sk_max_pacing_rate;
+
+	if (!tp->srtt_us)
+		return;
+	rate = c->cwnd < c->ssthresh / 2 ? rate * 2 : rate * 6 / 5;
+	rate /= tp->srtt_us;
+	sk->sk_pacing_rate = rate < limit ? rate : limit;
+}

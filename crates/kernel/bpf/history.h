@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the window was. A packet that waited before it was sent again counts as one that was deemed lost a round trip after it was
+ * sent: the window that is cut is the one of that time, and so are the losses that the cut answers for. Else waiting would pay: the
+ * window would grow on while a loss waits, and one cut would answer for more losses than in order.
+ */
+#pragma once
+#include "connection.h"
+#include "lateness.h"
+
+static __always_inline void remember(struct tcp_sock *tp, struct connection *c)
+{
+	struct history *h = &c->history;
+	__u32 now = tp->tcp_mstamp, interval = (c->lateness.on_time + c->lateness.hold) / (MOMENTS - 4);
+	struct moment *m = &h->moment[h->latest & (MOMENTS - 1)];
+
+	if (m->at && now - m->at < interval)
+		return;
+	m = &h->moment[++h->latest & (MOMENTS - 1)];
+	m->at = now;
+	m->next = tp->snd_nxt;
+	m->window = c->cwnd;
+	m->queue = queueing(c);
+}
+
+/* When a packet sent at `sent` would have been deemed lost in order. */
+static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c, __u32 sent)
+{
+	struct history *h = &c->history;
+	struct moment then = { .at = tp->tcp_mstamp, .next = tp->snd_nxt, .window = c->cwnd, .queue = queueing(c) };
+	__u32 due = sent + c->lateness.on_time;
+
+	for (__u32 i = 0; i < MOMENTS && before(due, then.at); i++) {
+		struct moment *m = &h->moment[(h->latest - i) & (MOMENTS - 1)];
+
+		if (!m->at)
+			break;
+		then = *m;
+	}
+	/* A queue that was full then overflows until the cut: all that is one event, which a cut in time would have ended. */
+	if (then.queue)
+		then.next = tp->snd_nxt;
+	else if (before(then.next, tp->snd_una))
+		then.next = tp->snd_una;
+	/* A cut since then was not undone by it. */
+	then.window = min(then.window, c->cwnd);
+	return then;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What is held back. The kernel (RACK) deems packets lost and would send them again at once; here they wait until they are later
+ * than packets lately were. A congestion control cannot say so to the kernel, but it is asked for min_tso_segs at the head of
+ * tcp_xmit_retransmit_queue() and of tcp_write_xmit(), and may set snd_cwnd there: in the first to what is in flight and the
+ * segments that may be sent again, in the second to the window less what is held.
+ */
+#pragma once
+#include "connection.h"
+
+#define STEPS_OF_WALK 256
+
+static __always_inline __u64 word(__u64 address)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof value, (void *)address);
+	return value;
+}
+
+enum direction { HERE, DOWN, UP };
+
+struct step {
+	struct walk *walk;
+};
+
+/*
+ * One step over the queue of packets sent, in the order of their numbers: down to the left, to a packet, or up. Nested loops, or
+ * the state on the stack, cost newer verifiers half a million instructions.
+ */
+static long step(__u32 index, struct step *s)
+{
+	struct walk *w = s->walk;
+	__u64 node = w->node, next, sent_ns = 0;
+	struct tcp_skb_cb *cb;
+	__u8 sacked = 0;
+	__u32 sent;
+
+	if (!node)
+		return 1;
+	if (w->direction == DOWN) {
+		next = word(node + bpf_core_field_offset(struct rb_node, rb_left));
+		if (next) {
+			w->node = next;
+			return 0;
+		}
+	} else if (w->direction == UP) {
+		next = word(node) & ~3ULL;
+		w->node = next;
+		if (!next)
+			return 1;
+		if (word(next + bpf_core_field_offset(struct rb_node, rb_right)) == node)
+			return 0;
+		node = next;
+	}
+	/* The node is the head of the packet's struct sk_buff. */
+	cb = (void *)(node + bpf_core_field_offset(struct sk_buff, cb));
+	sacked = BPF_CORE_READ(cb, sacked);
+	if ((sacked & TCPCB_LOST) && !(sacked & (TCPCB_SACKED_ACKED | TCPCB_SACKED_RETRANS))) {
+		bpf_probe_read_kernel(&sent_ns, sizeof sent_ns, (void *)(node + bpf_core_field_offset(struct sk_buff, skb_mstamp_ns)));
+		sent = sent_ns / 1000;
+		/* The kernel sends again in this order: one that waits keeps those behind it waiting. */
+		if ((__s32)(w->now - sent - w->overdue) < 0)
+			return 1;
+		if (!w->found) {
+			w->found = 1;
+			w->seq = BPF_CORE_READ(cb, seq);
+			w->sent = sent;
+		}
+		w->ready += max(BPF_CORE_READ(cb, tcp_gso_segs), 1);
+	}
+	next = word(node + bpf_core_field_offset(struct rb_node, rb_right));
+	w->node = next ? next : node;
+	w->direction = next ? DOWN : UP;
+	return 0;
+}
+
+/* Whether the application has no more to send: not where it waits for room in the send buffer. */
+static __always_inline bool at_end(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->write_seq == tp->snd_nxt && !(BPF_CORE_READ(sk, sk_socket, flags) & 1 << SOCK_NOSPACE);
+}
+
+/*
+ * How many windows the send buffer has room for (tcp_sndbuf_expand): two, as usual, of what is kept until the latest packet is
+ * acknowledged, in windows that the kernel takes for ours at the moment.
+ */
+static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connection *c)
+{
+	struct lateness *l = &c->lateness;
+	__u32 kept = c->cwnd;
+
+	if (!l->hold || !l->on_time)
+		return 2;
+	kept += (__u64)c->cwnd * l->hold / l->on_time;
+	return clamp(2 * kept / max(tp->snd_cwnd, TCP_INIT_CWND), 2, 64);
+}
+
+/* Segments that are late enough to be sent again; all that the kernel deems lost where nothing is held. */
+static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct walk *w = &c->hold.walk;
+	struct step s = { w };
+	__u32 lost = missing(tp);
+
+	w->found = 0;
+	w->now = tp->tcp_mstamp;
+	/* At the end, or where nothing is on its way, waiting would be paid for by the application. */
+	if (!c->lateness.hold || !in_flight(tp) || at_end(sk))
+		return lost;
+	w->overdue = max(c->lateness.on_time, 1000) + c->lateness.hold;
+	w->ready = w->seq = w->sent = 0;
+	w->direction = HERE;
+	w->node = (__u64)tp->retransmit_skb_hint;
+	if (!w->node) {
+		w->node = (__u64)BPF_CORE_READ(sk, tcp_rtx_queue.rb_node);
+		w->direction = DOWN;
+	}
+	bpf_loop(STEPS_OF_WALK, step, &s, 0);
+	return min(w->ready, lost);
+}
+
+/* The window that the kernel's new data sees. */
+static __always_inline void show_window(struct tcp_sock *tp, struct connection *c)
+{
+	struct hold *h = &c->hold;
+	__u32 window;
+
+	h->held = c->lateness.hold ? min(missing(tp), h->held) : 0;
+	window = c->cwnd > h->held ? c->cwnd - h->held : 0;
+	if (h->ceiling)
+		window = min(window, h->ceiling);
+	tp->snd_cwnd = h->silent ? 1 : max(window, 2);
+}
+
+/* Lets `n` segments be sent again now, as far as the window allows. */
+static __always_inline void release(struct tcp_sock *tp, struct connection *c, __u32 n)
+{
+	struct hold *h = &c->hold;
+	__u32 flying = in_flight(tp), pipe = flying + h->held, room;
+
+	room = c->cwnd > pipe ? c->cwnd - pipe : 1;
+	if (h->ceiling)
+		room = min(room, h->ceiling > flying ? h->ceiling - flying : 1);
+	tp->snd_cwnd = max(flying + min(n, room), 1);
+}
+
+/*
+ * Until something is retransmitted in a recovery, the kernel un-marks all that is lost when SND.UNA advances
+ * (tcp_try_undo_partial), and RACK never finds the truly lost again. So one segment of each recovery is sent at once.
+ */
+static __always_inline bool wants_canary(struct tcp_sock *tp)
+{
+	return missing(tp) && !tp->retrans_stamp;
+}
+
+static __always_inline void send_canary(struct tcp_sock *tp, struct connection *c)
+{
+	struct canaries *k = &c->canaries;
+	struct canary *canary;
+
+	/* A paced sender asks more than once before it sends. */
+	if (!k->made || k->at != tp->total_retrans) {
+		k->at = tp->total_retrans;
+		k->made++;
+		if (k->next - k->first < 4) {
+			canary = &k->out[k->next++ & 3];
+			canary->sent = tp->tcp_mstamp;
+			canary->seq = tp->snd_una;
+			canary->window = c->cwnd;
+		}
+	}
+	c->hold.held = missing(tp) - 1;
+	tp->snd_cwnd = in_flight(tp) + 1;
+}
+
+/*
+ * Un-marked packets that are truly lost keep RACK's timer going, and with it the retransmission timer from expiring. Where the head
+ * is overdue and nothing was sent again: nothing more is sent, so that the timer expires and marks anew.
+ */
+static __always_inline void watch_head(struct tcp_sock *tp, struct connection *c)
+{
+	struct hold *h = &c->hold;
+	__u32 now = tp->tcp_mstamp;
+
+	if (tp->snd_una != h->head) {
+		h->head = tp->snd_una;
+		h->head_since = now;
+		h->silent = 0;
+	} else if (c->lateness.hold && tp->sacked_out && !tp->retrans_out && ca_state(tp) != TCP_CA_Loss &&
+		   now - h->head_since > c->lateness.on_time + c->lateness.hold + srtt_us(tp) / 2) {
+		h->silent = 1;
+	}
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* How the connections stand: an iterator over what is kept of them, in all network namespaces. */
+#include "linux.h"
+#include "connection.h"
+#include "lateness.h"
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+	struct connection *value;
+} __attribute__((preserve_access_index));
+
+/* One connection, as status.rs reads it. */
+struct record {
+	__u8 peer[16], local[16]; /* the first four where IPv4 */
+	__u16 family, peer_port, local_port, state;
+	__u32 cwnd, ssthresh, held, mss;
+	__u32 srtt, late, hold;
+	__u32 events, spurious, restored, timeouts, retransmissions;
+	__u32 rate_segments, rate_us;
+	__u64 acked;
+	__u64 socket;
+};
+
+SEC("iter/bpf_sk_storage_map")
+int tell(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sock *sk = ctx->sk;
+	struct connection *c = ctx->value;
+	struct tcp_sock *tp;
+	struct record r = {};
+
+	if (!sk || !c)
+		return 0;
+	tp = (struct tcp_sock *)sk;
+	r.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	r.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	r.peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	r.local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	if (r.family == 2) { /* AF_INET */
+		__be32 peer = BPF_CORE_READ(sk, __sk_common.skc_daddr), local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+
+		__builtin_memcpy(r.peer, &peer, 4);
+		__builtin_memcpy(r.local, &local, 4);
+	} else {
+		BPF_CORE_READ_INTO(&r.peer, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+		BPF_CORE_READ_INTO(&r.local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+	}
+	r.cwnd = c->cwnd;
+	r.ssthresh = c->ssthresh;
+	r.held = c->hold.held;
+	r.late = lateness(c);
+	r.hold = c->lateness.hold;
+	r.events = c->counters.events;
+	r.spurious = c->counters.spurious;
+	r.restored = c->counters.restored;
+	r.timeouts = c->counters.timeouts;
+	r.mss = BPF_CORE_READ(tp, mss_cache);
+	r.srtt = BPF_CORE_READ(tp, srtt_us) >> 3;
+	r.retransmissions = BPF_CORE_READ(tp, total_retrans);
+	r.rate_segments = BPF_CORE_READ(tp, rate_delivered);
+	r.rate_us = BPF_CORE_READ(tp, rate_interval_us);
+	r.acked = BPF_CORE_READ(tp, bytes_acked);
+	r.socket = (__u64)sk;
+	bpf_seq_write(ctx->meta->seq, &r, sizeof r);
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Takes the timestamps option out of handshakes: out of SYNs that leave sockets with the congestion control, and out of SYNs that
+ * come for listeners with it. The octets become NOPs, so no length changes. Linux has no such switch for a socket.
+ */
+#include "linux.h"
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+/* include/uapi/linux/bpf.h; the context is translated by the verifier, not relocated. */
+struct bpf_sock;
+
+struct bpf_sock_tuple {
+	union {
+		struct {
+			__be32 saddr, daddr;
+			__be16 sport, dport;
+		} ipv4;
+		struct {
+			__be32 saddr[4], daddr[4];
+			__be16 sport, dport;
+		} ipv6;
+	};
+};
+
+struct __sk_buff {
+	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
+	__u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id;
+	__u32 family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port;
+	__u32 data_meta;
+	__u64 flow_keys, tstamp;
+	__u32 wire_len, gso_segs;
+	struct bpf_sock *sk;
+};
+
+enum {
+	TCX_NEXT = -1, /* TC_ACT_UNSPEC with clsact */
+	BPF_HDR_START_NET = 1,
+	BPF_F_CURRENT_NETNS = -1,
+	ETH_P_IP = 0x0800,
+	ETH_P_IPV6 = 0x86dd,
+	IPPROTO_TCP = 6,
+	IP_FRAGMENT = 0x3fff, /* more fragments, or an offset */
+	SYN = 0x02,
+	ACK = 0x10,
+	TCP_HEADER = 20,
+	OPTION_END = 0,
+	OPTION_NOP = 1,
+	OPTION_TIMESTAMPS = 8,
+	TIMESTAMPS_LENGTH = 10, /* RFC 7323, section 3.2 */
+	OPTIONS_MAX = 40,
+};
+
+/* Offsets are from the network header. */
+struct packet {
+	__u32 tcp, end;
+	bool v6;
+	struct bpf_sock_tuple tuple;
+};
+
+static __always_inline long load(struct __sk_buff *skb, __u32 at, void *to, __u32 length)
+{
+	return bpf_skb_load_bytes_relative(skb, at, to, length, BPF_HDR_START_NET);
+}
+
+/* Reads headers as far as needed; true if it is a SYN without ACK. */
+static __always_inline bool parse_syn(struct __sk_buff *skb, struct packet *p)
+{
+	__u8 ip[40], tcp[TCP_HEADER];
+
+	if (skb->protocol == __builtin_bswap16(ETH_P_IP)) {
+		if (load(skb, 0, ip, 20) || ip[9] != IPPROTO_TCP || (((ip[6] << 8) | ip[7]) & IP_FRAGMENT))
+			return false;
+		p->tcp = (ip[0] & 15) * 4;
+		p->v6 = false;
+		__builtin_memcpy(&p->tuple.ipv4.saddr, ip + 12, 4);
+		__builtin_memcpy(&p->tuple.ipv4.daddr, ip + 16, 4);
+	} else if (skb->protocol == __builtin_bswap16(ETH_P_IPV6)) {
+		/* Extension headers in a SYN are not followed. */
+		if (load(skb, 0, ip, 40) || ip[6] != IPPROTO_TCP)
+			return false;
+		p->tcp = 40;
+		p->v6 = true;
+		__builtin_memcpy(p->tuple.ipv6.saddr, ip + 8, 16);
+		__builtin_memcpy(p->tuple.ipv6.daddr, ip + 24, 16);
+	} else {
+		return false;
+	}
+	if (load(skb, p->tcp, tcp, sizeof tcp) || (tcp[13] & (SYN | ACK)) != SYN)
+		return false;
+	p->end = p->tcp + (tcp[12] >> 4) * 4;
+	if (p->v6) {
+		__builtin_memcpy(&p->tuple.ipv6.sport, tcp, 2);
+		__builtin_memcpy(&p->tuple.ipv6.dport, tcp + 2, 2);
+	} else {
+		__builtin_memcpy(&p->tuple.ipv4.sport, tcp, 2);
+		__builtin_memcpy(&p->tuple.ipv4.dport, tcp + 2, 2);
+	}
+	return true;
+}
+
+/* The options, while they are searched. */
+struct search {
+	__u8 octet[64];
+	__u32 length, at, found;
+};
+
+/* One option; a loop in place would be verified for each way through it. */
+static long next_option(__u32 index, struct search *s)
+{
+	__u32 at = s->at, kind, length;
+
+	if (at + 2 > s->length || at > OPTIONS_MAX)
+		return 1;
+	/* Linux 6.1 forgets a bound that was not made where it counts. */
+	at &= 63;
+	barrier_var(at);
+	if (at > OPTIONS_MAX)
+		return 1;
+	kind = s->octet[at];
+	length = s->octet[at + 1];
+	if (kind == OPTION_END)
+		return 1;
+	if (kind == OPTION_NOP) {
+		s->at = at + 1;
+		return 0;
+	}
+	if (kind == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH && at + length <= s->length) {
+		s->found = 1;
+		return 1;
+	}
+	s->at = at + length;
+	return length < 2;
+}
+
+/* Where the option begins; 0: there is none. */
+static __always_inline __u32 find(struct __sk_buff *skb, struct packet *p)
+{
+	struct search s = {};
+	__u32 length = p->end - p->tcp - TCP_HEADER;
+
+	if (length < TIMESTAMPS_LENGTH || length > OPTIONS_MAX || load(skb, p->tcp + TCP_HEADER, s.octet, length))
+		return 0;
+	s.length = length;
+	bpf_loop(OPTIONS_MAX, next_option, &s, 0);
+	return s.found ? p->tcp + TCP_HEADER + s.at : 0;
+}
+
+/* Overwrites the option by NOPs, and brings the checksum up to date (RFC 1624). */
+static __always_inline void remove_option(struct __sk_buff *skb, struct packet *p, __u32 at)
+{
+	/* The context is a struct sk_buff. Its data begins at the link layer, of which a TUN device has none. */
+	struct sk_buff *kernel = (void *)skb;
+	__u32 network = BPF_CORE_READ(kernel, network_header) - (__u32)(BPF_CORE_READ(kernel, data) - BPF_CORE_READ(kernel, head));
+	__u8 option[12] = {}, nops[12] = {};
+	__s64 difference;
+	__u32 sum;
+
+	for (int i = 0; i < TIMESTAMPS_LENGTH; i++)
+		nops[i] = OPTION_NOP;
+	if (load(skb, at, option, TIMESTAMPS_LENGTH))
+		return;
+	difference = bpf_csum_diff((__be32 *)option, sizeof option, (__be32 *)nops, sizeof nops, 0);
+	if (difference < 0)
+		return;
+	sum = difference;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	if ((at - p->tcp) & 1) /* the checksum's words begin at even octets */
+		sum = ((sum & 0xff) << 8) | (sum >> 8);
+	bpf_skb_store_bytes(skb, network + at, nops, TIMESTAMPS_LENGTH, 0);
+	bpf_l4_csum_replace(skb, network + p->tcp + 16, 0, sum, 0);
+}
+
+static __always_inline bool is_unruffled(struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops = BPF_CORE_READ(tp, inet_conn.icsk_ca_ops);
+	char name[10] = {};
+
+	BPF_CORE_READ_INTO(&name, ops, name);
+	return !bpf_strncmp(name, sizeof name - 1, "unruffled");
+}
+
+SEC("tcx/egress")
+int outgoing_syn(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct packet p = {};
+	struct tcp_sock *tp;
+	__u32 at;
+
+	if (!sk)
+		return TCX_NEXT;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp || !is_unruffled(tp) || !parse_syn(skb, &p))
+		return TCX_NEXT;
+	at = find(skb, &p);
+	if (at)
+		remove_option(skb, &p, at);
+	return TCX_NEXT;
+}
+
+SEC("tcx/ingress")
+int incoming_syn(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	struct bpf_sock *sk;
+	struct tcp_sock *tp;
+	bool listens;
+	__u32 at;
+
+	if (!parse_syn(skb, &p))
+		return TCX_NEXT;
+	at = find(skb, &p);
+	if (!at)
+		return TCX_NEXT;
+	sk = bpf_skc_lookup_tcp(skb, &p.tuple, p.v6 ? sizeof p.tuple.ipv6 : sizeof p.tuple.ipv4, BPF_F_CURRENT_NETNS, 0);
+	if (!sk)
+		return TCX_NEXT;
+	tp = bpf_skc_to_tcp_sock(sk);
+	listens = tp && is_unruffled(tp);
+	bpf_sk_release(sk);
+	if (listens)
+		remove_option(skb, &p, at);
+	return TCX_NEXT;
+}

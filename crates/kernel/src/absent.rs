@@ -1,0 +1,68 @@
+//! In place of the programs, where they were not compiled.
+
+use std::path::Path;
+
+use crate::Error;
+use crate::state::State;
+
+/// The congestion control is registered as long as this lives.
+#[derive(Debug)]
+pub struct Registered(());
+
+/// What is missing.
+fn missing<T>() -> Result<T, Error> {
+    Err(Error::NotBuilt(if cfg!(feature = "bpf") {
+        "this build has no BPF programs, since clang was missing: install clang and build again"
+    } else {
+        "this build has no BPF programs: build with `make build`, or `cargo build --release \
+         --features bpf`, where clang, pkg-config and the headers of libelf and zlib are installed"
+    }))
+}
+
+impl Registered {
+    /// Registers it.
+    ///
+    /// # Errors
+    /// Always: there is nothing to register.
+    pub fn new() -> Result<Self, Error> {
+        missing()
+    }
+
+    pub(crate) fn pin(self, _: &Path) -> Result<(), Error> {
+        missing()
+    }
+}
+
+/// Links that are gone with this value.
+#[derive(Debug)]
+pub(crate) struct Links(());
+
+impl Links {
+    pub(crate) fn pin(self, _: &Path, _: &str) -> Result<(), Error> {
+        missing()
+    }
+}
+
+pub(crate) fn unregister(_: &Path) -> Result<(), Error> {
+    missing()
+}
+
+pub(crate) fn unpin(_: &Path) -> Result<(), Error> {
+    missing()
+}
+
+pub(crate) fn choose_in_cgroup(_: &Path) -> Result<Links, Error> {
+    missing()
+}
+
+pub(crate) fn take_out_timestamps(_: &mut State) -> Result<Links, Error> {
+    missing()
+}
+
+pub(crate) fn remove_filters(_: &State) -> Result<(), Error> {
+    missing()
+}
+
+pub(crate) fn records() -> Result<Vec<u8>, Error> {
+    missing()
+}

@@ -1,0 +1,108 @@
+//! Cgroups of version 2.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Where they are mounted.
+pub(crate) fn root() -> Result<PathBuf, Error> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let of_version_2 = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
+    let mount = mounts.lines().find(of_version_2).and_then(|line| line.split(' ').nth(1));
+    mount.map(PathBuf::from).ok_or_else(|| Error::Requirement {
+        found: "no cgroups of version 2 are mounted".to_owned(),
+        expected: "mount -t cgroup2 none /sys/fs/cgroup",
+    })
+}
+
+/// A cgroup that is there, by its path or by that within the hierarchy.
+pub(crate) fn existing(path: &Path) -> Result<PathBuf, Error> {
+    let root = root()?;
+    let within = root.join(path.strip_prefix("/").unwrap_or(path));
+    [path.to_owned(), within]
+        .into_iter()
+        .find(|path| path.starts_with(&root) && path.join("cgroup.procs").exists())
+        .ok_or_else(|| Error::Requirement {
+            found: format!("--cgroup {}: no such cgroup", path.display()),
+            expected: "the path of one of version 2",
+        })
+}
+
+/// What its pin is named by.
+pub(crate) fn identity(path: &Path) -> Result<u64, Error> {
+    Ok(fs::metadata(path).map_err(Error::file(path))?.ino())
+}
+
+/// A cgroup that goes when nobody is in it any more, at the latest with the next [`sweep`].
+#[derive(Debug)]
+pub(crate) struct Own(PathBuf);
+
+const PREFIX: &str = "unruffled-run-";
+
+impl Own {
+    pub(crate) fn new() -> Result<Self, Error> {
+        sweep()?;
+        let path = own_cgroup()?.join(format!("{PREFIX}{}", std::process::id()));
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::file(path)(error)),
+            _ => Ok(Self(path)),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Does `work`, which may start processes, as a member.
+    pub(crate) fn as_member<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
+        let former = own_cgroup()?;
+        enter(&self.0)?;
+        let result = work();
+        enter(&former)?;
+        Ok(result)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// This process's.
+fn own_cgroup() -> Result<PathBuf, Error> {
+    let file = "/proc/self/cgroup";
+    let text = fs::read_to_string(file).map_err(Error::file(file))?;
+    let path = text.lines().find_map(|line| line.strip_prefix("0::/"));
+    Ok(root()?.join(path.unwrap_or_default()))
+}
+
+fn enter(cgroup: &Path) -> Result<(), Error> {
+    let file = cgroup.join("cgroup.procs");
+    fs::write(&file, "0").map_err(Error::file(file))
+}
+
+/// Removes what killed commands left, where nobody is in it.
+pub(crate) fn sweep() -> Result<(), Error> {
+    fn within(directory: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+            if !entry?.is_dir() {
+                continue;
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(PREFIX) {
+                // It is refused while somebody is in it.
+                let _ = fs::remove_dir(&path);
+            } else {
+                let _ = within(&path);
+            }
+        }
+        Ok(())
+    }
+    let root = root()?;
+    within(&root).map_err(Error::file(root))
+}

@@ -1,0 +1,247 @@
+//! The BPF objects: opened, fitted to the running kernel, loaded, linked. All that touches libbpf is
+//! here and in `timestamps.rs`.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
+use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
+use libbpf_rs::query::MapInfoIter;
+use libbpf_rs::{
+    Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
+    ObjectBuilder, OpenObject, PrintLevel, ProgramMut,
+};
+use rustix::time::{ClockId, clock_getres};
+
+use crate::Error;
+pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
+
+/// An object, aligned as an ELF file has to be.
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+    };
+}
+
+const UNRUFFLED: &[u8] = object!("unruffled");
+const STATUS: &[u8] = object!("status");
+const CGROUP: &[u8] = object!("cgroup");
+pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
+
+/// The name of the maps that keep connections.
+const CONNECTIONS: &str = "unruffled_conns";
+
+/// What libbpf complained of: its errors are numbers, its messages say why.
+static COMPLAINT: Mutex<String> = Mutex::new(String::new());
+
+fn listen(_: PrintLevel, text: String) {
+    let mut complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
+    complaint.push_str(&text);
+}
+
+/// What failed, and what libbpf said of it.
+pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Error {
+    let what = what.into();
+    move |error| {
+        let complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = complaint.lines().next().unwrap_or_default().trim();
+        // The verifier's reason is the last line of its log but for its statistics.
+        let lines: Vec<_> = complaint.lines().collect();
+        let end = lines.iter().position(|line| line.starts_with("processed "));
+        let verifier = end.and_then(|end| lines[..end].last());
+        let reason = match (first, verifier) {
+            ("", _) => error.to_string(),
+            (first, None) => first.to_owned(),
+            (first, Some(why)) => format!("{first} ({why})"),
+        };
+        Error::Program { what, reason }
+    }
+}
+
+/// Opens an object.
+pub(crate) fn open(object: &[u8]) -> Result<OpenObject, Error> {
+    COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+    ObjectBuilder::default().open_memory(object).map_err(refused("the BPF object"))
+}
+
+pub(crate) fn load(object: OpenObject) -> Result<Object, Error> {
+    object.load().map_err(refused("this kernel does not take the BPF programs"))
+}
+
+/// Its program of that name.
+pub(crate) fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, Error> {
+    let mut programs = object.progs_mut();
+    programs.find(|program| program.name() == name).ok_or_else(|| Error::Program {
+        what: format!("program {name}"),
+        reason: "not in the object".to_owned(),
+    })
+}
+
+/// The congestion control is registered as long as this lives.
+#[derive(Debug)]
+pub struct Registered {
+    link: Link,
+    /// Its programs and maps.
+    _object: Object,
+}
+
+impl Registered {
+    /// Loads and registers it.
+    ///
+    /// # Errors
+    /// The kernel cannot have it.
+    pub fn new() -> Result<Self, Error> {
+        crate::requirements::check()?;
+        let kernel = Kernel::running()?;
+        let mut object = open(UNRUFFLED)?;
+        for mut map in object.maps_mut() {
+            if map.map_type() == MapType::StructOps && !kernel.has_links {
+                map.set_map_flags(0).map_err(refused("a registration without link"))?;
+            }
+            let constants = map.name().to_string_lossy().ends_with(".rodata");
+            if let (true, Some(value)) = (constants, map.initial_value_mut()) {
+                // The first two words; see connection.h.
+                value[0..4].copy_from_slice(&kernel.ticks.to_ne_bytes());
+                value[4..8].copy_from_slice(&kernel.cong_control_arguments.to_ne_bytes());
+            }
+        }
+        let mut object = load(object)?;
+        let link = {
+            let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+            let mut operations: MapMut<'_> = operations.ok_or(Error::Nothing)?;
+            operations.attach_struct_ops().map_err(refused("registering the congestion control"))?
+        };
+        Ok(Self { link, _object: object })
+    }
+
+    /// Lets it outlive this process.
+    pub(crate) fn pin(mut self, path: &Path) -> Result<(), Error> {
+        self.link.pin(path).map_err(refused(path.to_string_lossy()))?;
+        self.link.disconnect();
+        Ok(())
+    }
+}
+
+/// What programs have to know of a kernel before they are loaded.
+struct Kernel {
+    /// Ticks per second.
+    ticks: u32,
+    /// Two before 6.10, four since.
+    cong_control_arguments: u32,
+    /// Registrations are links since 6.4.
+    has_links: bool,
+}
+
+impl Kernel {
+    fn running() -> Result<Self, Error> {
+        let unfit = |found: &str| Error::Requirement {
+            found: found.to_owned(),
+            expected: "a kernel with CONFIG_BPF_JIT, CONFIG_BPF_SYSCALL, CONFIG_DEBUG_INFO_BTF and TCP",
+        };
+        let btf = Btf::from_vmlinux().map_err(|_| unfit("BTF that cannot be read"))?;
+        if btf.type_by_name::<Struct<'_>>("bpf_struct_ops_tcp_congestion_ops").is_none() {
+            return Err(unfit("no congestion control in BPF in this kernel's configuration"));
+        }
+        let operations: Option<Struct<'_>> = btf.type_by_name("tcp_congestion_ops");
+        let arguments = operations.and_then(|operations| {
+            let mut members = operations.iter();
+            let member = members.find(|m| m.name.is_some_and(|n| n == "cong_control"))?;
+            let pointer = Ptr::try_from(btf.type_by_id::<BtfType<'_>>(member.ty)?).ok()?;
+            let function = pointer.referenced_type().skip_mods_and_typedefs();
+            Some(FuncProto::try_from(function).ok()?.iter().count() as u32)
+        });
+        let arguments = arguments.ok_or_else(|| unfit("no cong_control in this kernel"))?;
+        let mut values = btf.type_by_kind::<Enum<'_>>();
+        let has_links = values.any(|e| e.iter().any(|v| v.name.is_some_and(|n| n == "BPF_F_LINK")));
+        // The coarse clock's resolution is one tick.
+        let tick = clock_getres(ClockId::MonotonicCoarse).tv_nsec.max(1) as u64;
+        let ticks = ((1_000_000_000 + tick / 2) / tick) as u32;
+        Ok(Self { ticks, cong_control_arguments: arguments, has_links })
+    }
+}
+
+/// Undoes a pinned registration.
+pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
+    let fail = || refused(pin.to_string_lossy());
+    let mut link = Link::open(pin).map_err(fail())?;
+    let kind = format!("/proc/self/fd/{}", link.as_fd().as_raw_fd());
+    let kind = fs::read_link(&kind).map_err(Error::file(kind))?;
+    if kind.to_string_lossy().contains("bpf-map") {
+        // Before 6.4 the pin is that of the map, and its only element is the registration.
+        let map = MapHandle::from_pinned_path(pin).map_err(fail())?;
+        map.delete(&0_u32.to_ne_bytes()).map_err(fail())?;
+    }
+    link.unpin().map_err(fail())
+}
+
+/// Links that are gone with this value.
+#[derive(Debug, Default)]
+pub(crate) struct Links(pub(crate) Vec<(String, Link)>);
+
+impl Links {
+    /// Lets them outlive this process, in place of former ones of that name.
+    pub(crate) fn pin(self, directory: &Path, prefix: &str) -> Result<(), Error> {
+        for (name, mut link) in self.0 {
+            let path = directory.join(format!("{prefix}-{name}"));
+            if path.exists() {
+                unpin(&path)?;
+            }
+            link.pin(&path).map_err(refused(path.to_string_lossy()))?;
+            link.disconnect();
+        }
+        Ok(())
+    }
+}
+
+/// Removes what a pinned link holds.
+pub(crate) fn unpin(pin: &Path) -> Result<(), Error> {
+    fs::remove_file(pin).map_err(Error::file(pin))
+}
+
+/// Gives the congestion control to new connections of a cgroup.
+pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
+    let object = load(open(CGROUP)?)?;
+    let directory = File::open(cgroup).map_err(Error::file(cgroup))?;
+    let choose = program(&object, "choose")?;
+    let link = choose.attach_cgroup(directory.as_raw_fd());
+    let link = link.map_err(refused(format!("cgroup {}", cgroup.display())))?;
+    Ok(Links(vec![("choose".to_owned(), link)]))
+}
+
+/// What is told of each connection, as `status.bpf.c` writes it.
+pub(crate) fn records() -> Result<Vec<u8>, Error> {
+    let mut records = Vec::new();
+    let mut object = None;
+    let mut kept_size = 0;
+    for info in MapInfoIter::default() {
+        if info.name.to_string_lossy() != CONNECTIONS {
+            continue;
+        }
+        // One may be gone by now.
+        let Ok(map) = MapHandle::from_map_id(info.id) else { continue };
+        let object: &Object = match &object {
+            Some(object) => object,
+            None => {
+                let open = open(STATUS)?;
+                for map in open.maps().filter(|map| map.name() == CONNECTIONS) {
+                    kept_size = map.value_size();
+                }
+                object.insert(load(open)?)
+            }
+        };
+        // Another version's.
+        if info.value_size != kept_size {
+            continue;
+        }
+        let options = IterOpts::Map(MapIterOpts::from_fd(map.as_fd()));
+        let link = program(object, "tell")?.attach_iter_with_opts(options);
+        let link = link.map_err(refused("the iterator over connections"))?;
+        let mut iterator = Iter::new(&link).map_err(refused("the iterator over connections"))?;
+        iterator.read_to_end(&mut records).map_err(Error::file("the iterator over connections"))?;
+    }
+    Ok(records)
+}

@@ -1,0 +1,40 @@
+//! One program under it.
+
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::Duration;
+
+use crate::state::State;
+use crate::{Error, Registered, cgroup, is_registered, object, requirements};
+
+/// How often the command is looked after.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs `command`: its connections, and those of its children, get the congestion control, without
+/// timestamps. Nothing is left when it has ended.
+///
+/// # Errors
+/// The kernel cannot have it, or the command cannot be started.
+pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
+    requirements::check()?;
+    // Held as long as the command runs; connections that outlive it hold it themselves.
+    let mut registered = (!is_registered()).then(Registered::new).transpose()?;
+    let own = cgroup::Own::new()?;
+    let mut state = State::load()?;
+    let _timestamps = object::take_out_timestamps(&mut state)?;
+    let _chosen = object::choose_in_cgroup(own.path())?;
+    let name = command.get_program().to_os_string();
+    let child = own.as_member(|| command.spawn())?;
+    let mut child = child.map_err(Error::file(&name))?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(Error::file(&name))? {
+            drop(registered);
+            return Ok(status);
+        }
+        thread::sleep(TICK);
+        // Whoever had registered it may have ended.
+        if !is_registered() {
+            registered = Some(Registered::new()?);
+        }
+    }
+}

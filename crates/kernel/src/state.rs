@@ -1,0 +1,76 @@
+//! What was before: kept in a file, since nobody may remember it who ends before `detach`.
+//!
+//! It is written before anything is changed, so that a command that is killed leaves no change that
+//! the file does not name.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+const FILE: &str = "/run/unruffled/attached.json";
+
+/// What `detach` has to put back.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Network namespaces whose default was changed.
+    pub(crate) defaults: Vec<Former>,
+    /// Interfaces with filters of kernels without links for them.
+    pub(crate) filters: Vec<Filters>,
+}
+
+/// What a network namespace had.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Former {
+    /// The namespace, by the inode of `/proc/PID/ns/net`.
+    pub(crate) namespace: u64,
+    pub(crate) congestion_control: String,
+    pub(crate) timestamps: String,
+}
+
+/// An interface with a clsact queueing discipline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Filters {
+    pub(crate) namespace: u64,
+    pub(crate) interface: i32,
+    /// It was not there before.
+    pub(crate) own: bool,
+}
+
+impl State {
+    /// What is kept; nothing, if nothing is attached.
+    pub(crate) fn load() -> Result<Self, Error> {
+        match fs::read_to_string(FILE) {
+            Ok(text) => serde_json::from_str(&text).map_err(|e| Error::file(FILE)(e.into())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Error::file(FILE)(error)),
+        }
+    }
+
+    /// Keeps it, at once or not at all.
+    pub(crate) fn store(&self) -> Result<(), Error> {
+        let new = format!("{FILE}.new");
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        Path::new(FILE)
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&new, text))
+            .and_then(|()| fs::rename(&new, FILE))
+            .map_err(Error::file(FILE))
+    }
+
+    /// There is nothing to keep any more.
+    pub(crate) fn remove() {
+        let _ = fs::remove_file(FILE);
+        if let Some(directory) = Path::new(FILE).parent() {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+
+    pub(crate) fn exists() -> bool {
+        Path::new(FILE).exists()
+    }
+}

@@ -1,0 +1,121 @@
+//! The programs that take timestamps out of handshakes, on each interface of this network namespace.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Enum;
+use libbpf_rs::{Object, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketType, socket};
+
+use crate::object::{Links, TIMESTAMPS, load, open, program, refused};
+use crate::state::{Filters, State};
+use crate::{Error, namespace};
+
+const INTERFACES: &str = "/proc/thread-self/net/dev";
+
+/// Our filters are told from others' by handle and priority.
+const HANDLE: u32 = 0x756e;
+const PRIORITY: u32 = 0x756e;
+
+/// Puts them on every interface but loopback. Where the kernel has links for that (6.6), they are gone
+/// with what is returned; else they stay until [`remove_filters`].
+pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
+    let object = load(open(TIMESTAMPS)?)?;
+    let (namespace, has_links) = (namespace::own()?, has_links());
+    let mut links = Links::default();
+    for (name, index) in interfaces()? {
+        if has_links {
+            for (program_name, way) in [("outgoing_syn", "out"), ("incoming_syn", "in")] {
+                // Of all that attaches to an interface by a link, libbpf-rs offers only XDP; the kind of
+                // link follows from the program.
+                let link = program(&object, program_name)?.attach_xdp(index);
+                let link = link.map_err(refused(format!("interface {name}")))?;
+                links.0.push((format!("{name}-{way}").replace('.', "_"), link));
+            }
+        } else {
+            filter(&object, state, namespace, &name, index)?;
+        }
+    }
+    Ok(links)
+}
+
+/// Puts them on an interface without links.
+fn filter(
+    object: &Object,
+    state: &mut State,
+    namespace: u64,
+    name: &str,
+    interface: i32,
+) -> Result<(), Error> {
+    let refused = || refused(format!("interface {name}"));
+    let there = |f: &Filters| (f.namespace, f.interface) == (namespace, interface);
+    if !state.filters.iter().any(there) {
+        state.filters.push(Filters { namespace, interface, own: !has_clsact(interface) });
+        state.store()?;
+    }
+    for (program_name, point) in [("outgoing_syn", TC_EGRESS), ("incoming_syn", TC_INGRESS)] {
+        let program = program(object, program_name)?;
+        let mut hook = hook(program.as_fd(), interface, point);
+        hook.create().map_err(refused())?;
+        hook.attach().map_err(refused())?;
+    }
+    Ok(())
+}
+
+fn hook(
+    program: std::os::fd::BorrowedFd<'_>,
+    interface: i32,
+    point: libbpf_rs::TcAttachPoint,
+) -> TcHook {
+    let mut builder = TcHookBuilder::new(program);
+    builder.ifindex(interface).replace(true).handle(HANDLE).priority(PRIORITY);
+    builder.hook(point)
+}
+
+/// Whether somebody has put a clsact queueing discipline on it: a query of ours finds no such.
+fn has_clsact(interface: i32) -> bool {
+    let no_program = std::io::stdin();
+    let mut hook = hook(no_program.as_fd(), interface, TC_EGRESS);
+    !matches!(hook.query(), Err(error) if error.kind() == libbpf_rs::ErrorKind::InvalidInput)
+}
+
+/// Removes the filters of kernels without links.
+pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
+    for filters in &state.filters {
+        namespace::within(filters.namespace, || {
+            let no_program = std::io::stdin();
+            for point in [TC_EGRESS, TC_INGRESS] {
+                let mut hook = hook(no_program.as_fd(), filters.interface, point);
+                // The interface may be gone.
+                let _ = hook.detach();
+            }
+            if filters.own {
+                let mut hook = hook(no_program.as_fd(), filters.interface, TC_EGRESS | TC_INGRESS);
+                let _ = hook.destroy();
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Links of programs to interfaces came with 6.6.
+fn has_links() -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else { return false };
+    let mut values = btf.type_by_kind::<Enum<'_>>();
+    values.any(|e| e.iter().any(|v| v.name.is_some_and(|n| n == "BPF_TCX_INGRESS")))
+}
+
+/// Names and indices. Not from /sys, which shows the namespace in which it was mounted.
+fn interfaces() -> Result<Vec<(String, i32)>, Error> {
+    let table = fs::read_to_string(INTERFACES).map_err(Error::file(INTERFACES))?;
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None);
+    let socket = socket.map_err(|reason| Error::file(INTERFACES)(reason.into()))?;
+    let names = table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
+    let interfaces = names.filter(|&name| name != "lo").filter_map(|name| {
+        let index = name_to_index(&socket, name).ok()?;
+        Some((name.to_owned(), i32::try_from(index).ok()?))
+    });
+    Ok(interfaces.collect())
+}

@@ -1,0 +1,66 @@
+//! What functions of claims take: samples, numbers, lists of them.
+
+use rhai::{Dynamic, EvalAltResult};
+
+use super::samples::Samples;
+use super::verdict::Verdict;
+use crate::experiment::expression::{self, Evaluated};
+
+/// An error of a function.
+pub(super) fn refused(message: impl ToString) -> Box<EvalAltResult> {
+    message.to_string().into()
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &Dynamic) -> &'static str {
+    if value.is::<Samples>() {
+        "measured values"
+    } else if value.is::<Verdict>() {
+        "a verdict"
+    } else if value.is_array() {
+        "a list"
+    } else if value.is_string() {
+        "a text"
+    } else if expression::as_number(value).is_some() {
+        "a number"
+    } else {
+        "something else"
+    }
+}
+
+/// Samples, or a number as samples.
+pub(super) fn samples(value: Dynamic) -> Evaluated<Samples> {
+    if let Some(number) = expression::as_number(&value) {
+        return Ok(Samples::number(number));
+    }
+    let found = kind(&value);
+    let message = format!("expected measured values or a number, found {found}");
+    value.try_cast::<Samples>().ok_or_else(|| refused(message))
+}
+
+/// One, or each of a list.
+pub(super) fn several(value: Dynamic) -> Evaluated<Vec<Samples>> {
+    if !value.is_array() {
+        return Ok(vec![samples(value)?]);
+    }
+    let list = value.into_array().map_err(|found| refused(format!("expected a list: {found}")))?;
+    let list: Vec<Samples> = list.into_iter().map(samples).collect::<Evaluated<_>>()?;
+    if list.is_empty() {
+        Err(refused("expected a list that is not empty".to_owned()))
+    } else {
+        Ok(list)
+    }
+}
+
+/// A number, or a single measured value.
+pub(super) fn number(value: Dynamic) -> Evaluated<f64> {
+    if let Some(number) = expression::as_number(&value) {
+        return Ok(number);
+    }
+    // A single measured value will do for a limit.
+    let found = kind(&value);
+    match value.try_cast::<Samples>() {
+        Some(samples) if samples.x.len() == 1 => Ok(samples.mean()),
+        _ => Err(refused(format!("expected a number, found {found}"))),
+    }
+}

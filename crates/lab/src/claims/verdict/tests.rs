@@ -1,0 +1,121 @@
+//! Tests of verdicts, with numbers worked out by hand.
+
+use super::*;
+
+fn at(label: &str, values: &[&[f64]]) -> Samples {
+    let x: Vec<f64> = (1..=values.len()).map(|x| x as f64).collect();
+    Samples::new(label, &x, values.iter().map(|v| v.to_vec()).collect())
+}
+
+#[test]
+fn above_needs_every_point_beyond_the_interval_of_paired_differences() {
+    // The differences are 1, 1.1, 0.9: mean 1, far from 0, though the values themselves vary.
+    let a = at("a", &[&[2.0, 11.1, 50.9]]);
+    let b = at("b", &[&[1.0, 10.0, 50.0]]);
+    assert!(above(&a, &b).unwrap().holds);
+    assert!(!above(&b, &a).unwrap().holds);
+    assert!(below(&b, &a).unwrap().holds);
+    // Mean 1, standard deviation 1, t(0.975, 2) = 4.3027: 1 ± 2.48 holds 0.
+    let a = at("a", &[&[2.0, 10.0, 52.0]]);
+    let verdict = above(&a, &b).unwrap();
+    assert!(!verdict.holds);
+    assert_eq!(verdict.measured, "21.33 against 20.33 (difference 1 ± 2.484) at 1");
+    assert!(not_below(&a, &b).unwrap().holds && not_above(&a, &b).unwrap().holds);
+}
+
+#[test]
+fn one_point_that_does_not_hold_is_enough_to_fail() {
+    let (a, b) = (at("a", &[&[2.0], &[2.0], &[1.0]]), at("b", &[&[1.0], &[1.0], &[1.5]]));
+    let verdict = above(&a, &b).unwrap();
+    assert!(!verdict.holds);
+    let wanted = "not at 1 of 3 points, worst: 1 against 1.5 (difference -0.5) at 3";
+    assert_eq!(verdict.measured, wanted);
+    assert_eq!(verdict.expected, "a above b at every point");
+}
+
+#[test]
+fn equal_is_neither_above_nor_below() {
+    let a = at("a", &[&[1.0, 2.0]]);
+    assert!(!above(&a, &a).unwrap().holds && !below(&a, &a).unwrap().holds);
+    assert!(not_above(&a, &a).unwrap().holds && not_below(&a, &a).unwrap().holds);
+}
+
+#[test]
+fn what_is_no_number_holds_nothing() {
+    let a = at("a", &[&[f64::NAN], &[1.0]]);
+    let one = Samples::number(1.0);
+    for verdict in [
+        above(&a, &Samples::number(0.0)).unwrap(),
+        not_below(&a, &one).unwrap(),
+        at_least(&a, 0.0),
+        at_most(&a, 2.0),
+        within(&a, 0.0, 2.0),
+        near(&a, 1.0),
+        close_by(&a, &one, 0.05).unwrap(),
+        flat_by(&a, 0.05),
+        falls(&at("a", &[&[3.0], &[f64::NAN], &[1.0]])).unwrap(),
+    ] {
+        assert!(!verdict.holds, "{verdict:?}");
+    }
+}
+
+#[test]
+fn limits_hold_at_every_point_by_the_means() {
+    let a = at("a", &[&[0.70, 0.74], &[0.8, 0.8]]);
+    assert!(at_least(&a, 0.72).holds);
+    assert!(!at_least(&a, 0.73).holds);
+    assert!(at_most(&a, 0.8).holds);
+    assert_eq!(at_least(&a, 0.72).measured, "0.72 to 0.8");
+    assert!(at_least(&a, 0.73).measured.starts_with("not at 1 of 2 points, worst: 0.72 ± "));
+}
+
+#[test]
+fn a_papers_range_is_widened_by_a_tenth_of_its_ends() {
+    let a = at("a", &[&[0.30], &[0.90]]);
+    assert!(within(&a, 0.65, 0.8).holds, "0.6 on average: 0.585 to 0.88");
+    assert!(!within(&a, 0.67, 0.8).holds, "0.603 to 0.88");
+    assert!(!within_everywhere(&a, 0.65, 0.8).holds);
+    assert!(within_everywhere(&a, 0.33, 0.82).holds);
+    assert!(near(&a.select(String::new(), |x| x == 1.0).unwrap(), 0.33).holds);
+    assert!(!near(&a.select(String::new(), |x| x == 1.0).unwrap(), 0.34).holds);
+    assert!(within(&at("a", &[&[-0.11]]), -0.1, 0.1).holds, "below zero it widens, too");
+}
+
+#[test]
+fn close_is_of_the_means() {
+    let (a, b) = (at("a", &[&[1.0, 1.1]]), at("b", &[&[1.1, 1.0]]));
+    assert!(close_by(&a, &b, 0.05).unwrap().holds);
+    assert!(!close_by(&a, &Samples::number(1.2), 0.05).unwrap().holds);
+}
+
+#[test]
+fn falling_allows_level_stretches_but_no_rise() {
+    assert!(falls(&at("a", &[&[3.0], &[2.0], &[2.0], &[1.0]])).unwrap().holds);
+    let verdict = falls(&at("a", &[&[3.0], &[1.0], &[2.0]])).unwrap();
+    assert!(!verdict.holds);
+    assert_eq!(verdict.measured, "3 at 1 to 2 at 3, but rises from 1 to 2 at 3");
+    assert!(!falls(&at("a", &[&[3.0], &[3.0]])).unwrap().holds);
+    assert!(rises(&at("a", &[&[1.0], &[2.0]])).unwrap().holds);
+    // A rise within the interval is none.
+    let wavering = at("a", &[&[9.0, 9.5], &[5.0, 5.2], &[5.1, 5.15], &[1.0, 1.2]]);
+    assert!(falls(&wavering).unwrap().holds);
+    assert!(falls(&at("a", &[&[1.0]])).is_err());
+}
+
+#[test]
+fn flat_is_within_a_share_of_the_mean() {
+    assert!(flat_by(&at("a", &[&[0.96], &[1.04]]), 0.05).holds);
+    assert!(!flat_by(&at("a", &[&[0.94], &[1.06]]), 0.05).holds);
+}
+
+#[test]
+fn of_several_the_failing_are_told() {
+    let verdict = |holds| Verdict { holds, expected: "e".to_owned(), measured: "m".to_owned() };
+    let (yes, no) = (verdict(true), verdict(false));
+    let both = joined(vec![yes.clone(), no.clone()], true);
+    assert!(!both.holds);
+    assert_eq!((both.expected.as_str(), both.measured.as_str()), ("e; e", "e: m"));
+    assert!(joined(vec![yes.clone(), no.clone()], false).holds);
+    assert!(!joined(vec![], true).holds);
+    assert!(not(no).holds);
+}

@@ -1,0 +1,307 @@
+//! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
+//! the best sender delivers there.
+
+mod random;
+
+use comfy_table::Table;
+use rayon::prelude::*;
+use serde::Serialize;
+use unruffled_path::ConfigError;
+use unruffled_tcp::{ROWS, Variant};
+use unruffled_units::Duration;
+
+use crate::error::Error;
+use crate::run::run;
+use crate::scenario::{BUILTIN, Scenario};
+use crate::table::lines;
+pub use random::random_path;
+
+/// How long a built-in scenario runs at most.
+const LONGEST: Duration = Duration::from_secs(100);
+
+/// One path and what the senders deliver over it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Path {
+    /// The scenario's name.
+    pub name: String,
+    /// The scenario in a line.
+    pub title: String,
+    /// Goodput of each sender, in bits per second: the mean over the seeds.
+    pub goodput_bps: Vec<f64>,
+}
+
+/// The paths, the senders, and what they deliver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gallery {
+    /// The senders' names, in the order of every list of values.
+    pub senders: Vec<String>,
+    /// The paths.
+    pub paths: Vec<Path>,
+    /// The number of runs of each sender on each path.
+    pub seeds: u64,
+}
+
+/// A sender's shares of the best over all paths.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// The sender.
+    pub sender: String,
+    /// Median share.
+    pub median: f64,
+    /// The share that a tenth of the paths are below.
+    pub tenth: f64,
+    /// Mean share.
+    pub mean: f64,
+    /// Smallest share.
+    pub worst: f64,
+    /// The path of the smallest share.
+    pub worst_path: String,
+    /// Share on each path.
+    pub shares: Vec<f64>,
+}
+
+/// The senders that are compared unless somebody names others: all that need no simulator and keep
+/// to the standard's response to a loss, which Westwood does not.
+pub fn senders() -> Vec<String> {
+    let of = |row: &&unruffled_tcp::Row| {
+        let variant = Variant::named(row.name);
+        row.name != "westwood" && variant.is_some_and(|v| !v.is_for_simulation_only())
+    };
+    let mut names: Vec<String> = ROWS.iter().filter(of).map(|row| row.name.to_owned()).collect();
+    // The one to recommend stands first.
+    names.sort_by_key(|name| name != "unruffled");
+    names
+}
+
+/// The built-in scenarios, with these keys replaced; unless these say how long, each runs for
+/// [`LONGEST`] at most.
+///
+/// # Errors
+/// A key that they do not have.
+pub fn built_in(overrides: &[String], duration_given: bool) -> Result<Vec<Scenario>, Error> {
+    let load = |(name, _): &(&str, &str)| {
+        let scenario = Scenario::load(name, overrides)?;
+        if duration_given || scenario.duration <= LONGEST {
+            return Ok(scenario);
+        }
+        let mut shorter = overrides.to_vec();
+        shorter.push(format!("duration={LONGEST}"));
+        shorter.push(format!("warmup={}", scenario.warmup.min(LONGEST / 10)));
+        Scenario::load(name, &shorter)
+    };
+    BUILTIN.iter().map(load).collect()
+}
+
+/// `count` random paths drawn from `seed`, with these keys replaced.
+///
+/// # Errors
+/// A key that they do not have.
+pub fn drawn(seed: u64, count: u32, overrides: &[String]) -> Result<Vec<Scenario>, Error> {
+    (1..=count)
+        .map(|n| Scenario::parse(&format!("{seed}-{n}"), &random_path(seed, n), overrides))
+        .collect()
+}
+
+/// Runs every sender on every path. `done` is called after each run.
+///
+/// # Errors
+/// A sender that is not there, or a parameter that does not fit.
+pub fn gallery(
+    scenarios: &[Scenario],
+    senders: &[String],
+    place: &str,
+    done: impl Fn() + Sync,
+) -> Result<Gallery, Error> {
+    let mut tasks = Vec::new();
+    for (path, scenario) in scenarios.iter().enumerate() {
+        let variants = crate::compare::variants(scenario, senders, place)?;
+        for (sender, variant) in variants.into_iter().enumerate() {
+            tasks.extend((1..=scenario.seeds).map(|seed| (path, sender, variant.clone(), seed)));
+        }
+    }
+    let results: Result<Vec<(usize, usize, f64)>, ConfigError> = tasks
+        .into_par_iter()
+        .map(|(path, sender, variant, seed)| {
+            let (row, ()) = run(&scenarios[path], &variant, seed, ())?;
+            done();
+            Ok((path, sender, row.flow.goodput_bps))
+        })
+        .collect();
+    let mut paths: Vec<Path> = scenarios
+        .iter()
+        .map(|scenario| Path {
+            name: scenario.name.clone(),
+            title: scenario.title.clone(),
+            goodput_bps: vec![0.0; senders.len()],
+        })
+        .collect();
+    for (path, sender, bps) in results? {
+        paths[path].goodput_bps[sender] += bps / scenarios[path].seeds as f64;
+    }
+    let seeds = scenarios.iter().map(|scenario| scenario.seeds).max().unwrap_or(0);
+    Ok(Gallery { senders: senders.to_vec(), paths, seeds })
+}
+
+/// The number of runs that [`gallery`] makes.
+pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
+    scenarios.iter().map(|scenario| scenario.seeds * senders as u64).sum()
+}
+
+impl Path {
+    /// What the best sender delivers.
+    pub fn best_bps(&self) -> f64 {
+        self.goodput_bps.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The best sender's place.
+    fn best(&self) -> Option<usize> {
+        self.goodput_bps.iter().position(|&bps| bps == self.best_bps())
+    }
+
+    /// A sender's share of the best; nobody has a share of nothing.
+    fn share(&self, sender: usize) -> f64 {
+        let best = self.best_bps();
+        if best > 0.0 { self.goodput_bps[sender] / best } else { 1.0 }
+    }
+}
+
+/// The value below which a share `q` of the sorted `values` lies, between them by proportion.
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let at = q * values.len().saturating_sub(1) as f64;
+    let (low, rest) = (at as usize, at.fract());
+    let value = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+    if rest == 0.0 { value(low) } else { value(low) * (1.0 - rest) + value(low + 1) * rest }
+}
+
+impl Gallery {
+    /// How each sender stands, the best worst share first.
+    pub fn standings(&self) -> Vec<Standing> {
+        let mut standings: Vec<Standing> = (0..self.senders.len())
+            .map(|sender| {
+                let shares: Vec<f64> = self.paths.iter().map(|path| path.share(sender)).collect();
+                let mut sorted = shares.clone();
+                sorted.sort_by(f64::total_cmp);
+                let worst = sorted.first().copied().unwrap_or(f64::NAN);
+                let at = shares.iter().position(|&share| share == worst);
+                Standing {
+                    sender: self.senders[sender].clone(),
+                    median: quantile(&sorted, 0.5),
+                    tenth: quantile(&sorted, 0.1),
+                    mean: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+                    worst,
+                    worst_path: at.map_or(String::new(), |at| self.paths[at].name.clone()),
+                    shares,
+                }
+            })
+            .collect();
+        standings.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+        standings
+    }
+
+    /// For a terminal: the standings, then each path with its best sender and the first one's share.
+    pub fn render(&self) -> String {
+        let percent = |share: f64| format!("{:.1}", share * 100.0);
+        let mut table = plain(&["sender", "median %", "10th %", "mean %", "worst %", "on"]);
+        for s in self.standings() {
+            let numbers = [s.median, s.tenth, s.mean, s.worst].map(percent);
+            let [median, tenth, mean, worst] = numbers;
+            table.add_row([s.sender, median, tenth, mean, worst, s.worst_path]);
+        }
+        let first = self.senders.first().map_or("", String::as_str);
+        let heads = ["path", "Mb/s", "best", &format!("{first} %")];
+        let mut paths = plain(&heads);
+        for path in &self.paths {
+            let best = path.best().map_or("", |at| self.senders[at].as_str());
+            let mbps = format!("{:.4}", path.best_bps() / 1e6);
+            paths.add_row([path.name.as_str(), &mbps, best, &percent(path.share(0))]);
+        }
+        format!(
+            "{} paths, {} senders; shares of the best sender's goodput on each path\n\n{}\n{}",
+            self.paths.len(),
+            self.senders.len(),
+            lines(table),
+            lines(paths),
+        )
+    }
+
+    /// One JSON object.
+    pub fn json(&self) -> String {
+        let value = serde_json::json!({ "gallery": self, "standings": self.standings() });
+        format!("{value:#}\n")
+    }
+
+    /// A line for each path and sender.
+    pub fn csv(&self) -> String {
+        let mut lines = String::from("path,sender,goodput_bps,share\n");
+        for path in &self.paths {
+            for (sender, name) in self.senders.iter().enumerate() {
+                let (bps, share) = (path.goodput_bps[sender], path.share(sender));
+                lines += &format!("{},{name},{bps},{share}\n", path.name);
+            }
+        }
+        lines
+    }
+}
+
+fn plain(heads: &[&str]) -> Table {
+    let mut table = crate::table::plain();
+    table.set_header(heads.to_vec());
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn fake() -> Gallery {
+        let path = |name: &str, goodput_bps: [f64; 2]| Path {
+            name: name.to_owned(),
+            title: format!("path {name}"),
+            goodput_bps: goodput_bps.to_vec(),
+        };
+        Gallery {
+            senders: vec!["unruffled".to_owned(), "rack".to_owned()],
+            paths: vec![path("a", [9e6, 10e6]), path("b", [8e6, 2e6]), path("c", [0.0, 0.0])],
+            seeds: 1,
+        }
+    }
+
+    #[test]
+    fn a_share_is_of_the_best_on_the_same_path() {
+        let standings = fake().standings();
+        let [first, second] = standings.as_slice() else { panic!("two senders") };
+        assert_eq!((first.sender.as_str(), first.worst, first.median), ("unruffled", 0.9, 1.0));
+        assert_eq!(second.shares, [1.0, 0.25, 1.0]);
+        assert_eq!((second.worst_path.as_str(), second.median), ("b", 1.0));
+        assert!((first.tenth - 0.92).abs() < 1e-12, "a tenth of the way from 0.9 to 1");
+    }
+
+    #[test]
+    fn the_table_names_every_sender_and_path() {
+        let text = fake().render();
+        for word in ["unruffled", "rack", "path", "25.0", "90.0"] {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+        assert_eq!(fake().csv().lines().count(), 7);
+    }
+
+    #[test]
+    fn all_senders_but_westwood_and_those_of_the_simulator_stand_in_it() {
+        let names = senders();
+        assert_eq!(names[0], "unruffled");
+        assert!(names.iter().all(|n| n != "westwood" && !n.ends_with("-rtx")), "{names:?}");
+        assert_eq!(names.len(), ROWS.len() - 3);
+    }
+
+    #[test]
+    fn a_gallery_has_a_number_for_each_path_and_sender() {
+        let overrides = ["duration=2 s".to_owned(), "seeds=1".to_owned()];
+        let scenarios = drawn(7, 2, &overrides).expect("paths");
+        let senders = ["rack".to_owned(), "sack".to_owned()];
+        let gallery = gallery(&scenarios, &senders, "here", || {}).expect("they run");
+        assert_eq!(gallery.paths.len(), 2);
+        assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps > 0.0)));
+        let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", || {});
+        assert!(unknown.is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Paths drawn at random from stated ranges, each a scenario file. The same seed and number give the
+//! same text, for ever: results that were published can be checked.
+
+use std::fmt::Write as _;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Octets of a packet on the wire.
+const PACKET: f64 = 1500.0;
+
+/// Ranges; all are drawn evenly on a logarithmic scale.
+const RATE_BPS: (f64, f64) = (1e6, 10e9);
+const RTT_S: (f64, f64) = (100e-6, 0.6);
+const QUEUE_BDP: (f64, f64) = (0.1, 4.0);
+/// Of the round trip.
+const LATENESS: (f64, f64) = (0.1, 10.0);
+const LATE: (f64, f64) = (0.001, 0.5);
+/// On every second path.
+const LOSS: (f64, f64) = (1e-5, 0.02);
+/// On every third path.
+const ACK_LOSS: (f64, f64) = (0.001, 0.2);
+/// On another third: acknowledgements wait for up to this share of the round trip, drawn anew at as
+/// many intervals of it, and come in bursts.
+const ACK_WAIT: (f64, f64) = (0.1, 1.0);
+/// On every second path; on the others there is one.
+const FLOWS: (f64, f64) = (2.0, 20.99);
+/// Simulated time: a hundred round trips within these limits.
+const DURATION_S: (f64, f64) = (5.0, 30.0);
+
+/// Path number `number` of those drawn from `seed`, as a scenario file.
+pub fn random_path(seed: u64, number: u32) -> String {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    (0..number).for_each(|_| random.jump());
+    let mut draw = |(low, high): (f64, f64)| -> f64 {
+        (low.ln() + random.random::<f64>() * (high.ln() - low.ln())).exp()
+    };
+    let (rate, rtt, queue) = (draw(RATE_BPS), draw(RTT_S), draw(QUEUE_BDP));
+    let (lateness, late) = (draw(LATENESS), draw(LATE));
+    let (loss, ack_loss, ack_wait) = (draw(LOSS), draw(ACK_LOSS), draw(ACK_WAIT));
+    let flows = draw(FLOWS) as u32;
+    let mut one_of = |n: u32| random.random_range(0..n);
+    let (kind, lossy, acks, several, delayed) =
+        (one_of(5), one_of(2) == 1, one_of(3), one_of(2) == 1, one_of(2) == 1);
+
+    let bdp = rate * rtt / 8.0 / PACKET;
+    let queue = ((queue * bdp) as u64).max(10);
+    let window = ((2.0 * (1.0 + lateness) * bdp) as u64 + queue).clamp(2000, 700_000);
+    let duration = (100.0 * rtt).clamp(DURATION_S.0, DURATION_S.1);
+    let us = |seconds: f64| format!("\"{} us\"", ((seconds * 1e6).round() as u64).max(1));
+    let extra = lateness * rtt;
+    let (law, words) = match kind {
+        0 => {
+            let (mean, deviation) = (us(extra), us(extra / 3.0));
+            (format!("distribution = \"normal\"\nmean = {mean}\ndeviation = {deviation}"), "N")
+        }
+        1 => (format!("distribution = \"exponential\"\nmean = {}", us(extra)), "Exp"),
+        2 => (format!("distribution = \"pareto\"\nscale = {}\nshape = 1.5", us(extra)), "Pareto"),
+        3 => (format!("distribution = \"constant\"\nvalue = {}", us(extra)), "constant"),
+        _ => (
+            format!("every = {}\nextra = {}", (1.0 / late).round().max(2.0), us(extra)),
+            "alternate",
+        ),
+    };
+    let flows = if several { flows } else { 1 };
+    let lost = if lossy { loss } else { 0.0 };
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "name = \"{seed}-{number}\"\n\
+         title = \"{:.3} Mb/s, {:.2} ms, queue {queue}, {:.2} % late {words} {lateness:.2} RTT, {:.3} % lost, {flows} flows\"\n\
+         source = \"drawn at random\"\n\
+         duration = \"{:.3} s\"\nseeds = 1\nvariants = [\"unruffled\", \"rack\"]\n\n\
+         [tcp]\nwindow = {window}\ninitial_window = 10\nmin_rto = \"200 ms\"\nbyte_counting = 2\n\
+         delayed_ack = {}\n\n[path]\nhops = [\"bottleneck\"]\n\n\
+         [link.bottleneck]\nrate = \"{} bit/s\"\ndelay = {}\nqueue = {queue}\n",
+        rate / 1e6,
+        rtt * 1e3,
+        late * 100.0,
+        lost * 100.0,
+        duration,
+        if delayed { "\"40 ms\"" } else { "false" },
+        rate as u64,
+        us(rtt / 2.0),
+    );
+    let table = if kind == 4 { "alternate" } else { "delayed" };
+    let share = if kind == 4 { String::new() } else { format!("fraction = {late:.6}\n") };
+    let _ = writeln!(text, "[link.bottleneck.{table}]\n{share}{law}\npackets = \"data\"\n");
+    if lossy {
+        let _ = writeln!(text, "[link.bottleneck.loss]\nfraction = {loss:.7}\n");
+    }
+    // A second link takes the acknowledgements' part.
+    match acks {
+        1 => {
+            let _ =
+                writeln!(text, "[link.back.loss]\nfraction = {ack_loss:.6}\npackets = \"acks\"");
+        }
+        2 => {
+            let wait = us(ack_wait * rtt);
+            let _ = writeln!(
+                text,
+                "[link.back.redrawn]\nevery = {wait}\ndistribution = \"uniform\"\nlow = \"0 s\"\n\
+                 high = {wait}\npackets = \"acks\""
+            );
+        }
+        _ => {}
+    }
+    if acks > 0 {
+        text = text.replace("[\"bottleneck\"]", "[\"bottleneck\", \"back\"]");
+        text += "\n[link.back]\ndelay = \"0 s\"\n";
+    }
+    if several {
+        let _ = writeln!(text, "\n[[traffic]]\nname = \"flows\"\ncount = {flows}\nuntil = \"1 s\"");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn every_path_is_a_scenario_and_always_the_same() {
+        let mut flows = Vec::new();
+        for number in 1..=200 {
+            let text = random_path(1, number);
+            let scenario = Scenario::parse("random", &text, &[]).expect(&text);
+            assert_eq!(text, random_path(1, number));
+            flows.push(scenario.sources());
+            assert!((5.0..=30.0).contains(&scenario.duration.as_secs_f64()));
+        }
+        let several = flows.iter().filter(|&&n| n > 1).count();
+        assert!((60..140).contains(&several), "{several} of 200 have several flows");
+        assert!(flows.iter().all(|n| (1..=20).contains(n)));
+        assert_ne!(random_path(1, 1), random_path(2, 1));
+        assert_ne!(random_path(1, 1), random_path(1, 2));
+    }
+}

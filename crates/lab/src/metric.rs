@@ -1,0 +1,297 @@
+//! What is told of a run. [`METRICS`] is the one table of it: the fields of JSON and CSV, the columns
+//! of table and report, and which of a kernel's counters stands for what in a race.
+//!
+//! A new metric is a constant here, in the list of [`METRICS`] if JSON and CSV have it, and in
+//! [`summary`](crate::summary)'s lists if the table shows it.
+
+use serde::{Serialize, Serializer};
+
+use crate::record::Row;
+
+/// A number of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Counted.
+    Count(u64),
+    /// Measured; none where the sender has no such thing.
+    Measured(Option<f64>),
+}
+
+impl Value {
+    /// The same as a floating-point number, for means.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(count as f64),
+            Self::Measured(number) => number,
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Measured(Some(number)) => serializer.serialize_f64(*number),
+            Self::Measured(None) => serializer.serialize_none(),
+        }
+    }
+}
+
+/// What a metric is measured in, which decides how it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bits per second, shown as Mb/s with the confidence interval.
+    BitsPerSecond,
+    /// Segments of the stream, a mean.
+    Segments,
+    /// A share from 0 to 1, shown in percent.
+    Share,
+    /// Times that something happened in a run.
+    Times,
+}
+
+/// One number of a run: use [`of`](Self::of) to take it from a [`Row`].
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name in JSON and CSV; it never changes.
+    pub name: &'static str,
+    /// Its heading on a terminal of 80 columns.
+    pub short: &'static str,
+    /// Its heading on a page.
+    pub heading: &'static str,
+    /// What it is measured in.
+    pub unit: Unit,
+    source: Source,
+}
+
+/// How a metric is taken from a row.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Count {
+        get: fn(&Row) -> u64,
+        put: fn(&mut Row, u64),
+        kernel: &'static [Counter],
+    },
+    Number(fn(&Row) -> f64),
+    /// Not every sender has it.
+    Optional(fn(&Row) -> Option<f64>),
+}
+
+/// A kernel's counter: its group and its name, as `nstat` and linux/snmp.h have them.
+pub type Counter = (&'static str, &'static str);
+
+impl Metric {
+    /// Its value in a run.
+    pub fn of(&self, row: &Row) -> Value {
+        match self.source {
+            Source::Count { get, .. } => Value::Count(get(row)),
+            Source::Number(get) => Value::Measured(Some(get(row))),
+            Source::Optional(get) => Value::Measured(get(row)),
+        }
+    }
+
+    /// Whether some senders have no such number.
+    pub fn is_optional(&self) -> bool {
+        matches!(self.source, Source::Optional(_))
+    }
+
+    /// Puts the sum of the kernel's counters that stand for it into a row; nothing if none do.
+    pub fn count_by_kernel(&self, row: &mut Row, counter: impl Fn(Counter) -> u64) {
+        if let Source::Count { put, kernel: counters @ [_, ..], .. } = self.source {
+            put(row, counters.iter().copied().map(counter).sum());
+        }
+    }
+}
+
+/// A metric that the field of that name in the flow's record counts.
+macro_rules! count {
+    ($field:ident, $short:literal, $heading:literal, $kernel:expr) => {
+        Metric {
+            name: stringify!($field),
+            short: $short,
+            heading: $heading,
+            unit: Unit::Times,
+            source: Source::Count {
+                get: |row| row.flow.$field,
+                put: |row, count| row.flow.$field = count,
+                kernel: &$kernel,
+            },
+        }
+    };
+}
+
+/// A number that every sender has.
+const fn number(
+    name: &'static str,
+    short: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    get: fn(&Row) -> f64,
+) -> Metric {
+    Metric { name, short, heading, unit, source: Source::Number(get) }
+}
+
+/// A number that some senders do not have.
+const fn optional(
+    name: &'static str,
+    short: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    get: fn(&Row) -> Option<f64>,
+) -> Metric {
+    Metric { name, short, heading, unit, source: Source::Optional(get) }
+}
+
+const fn tcp(name: &'static str) -> Counter {
+    ("Tcp", name)
+}
+
+const fn ext(name: &'static str) -> Counter {
+    ("TcpExt", name)
+}
+
+/// Measured time: the run without its warm-up.
+pub const DURATION: Metric =
+    number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
+
+/// Segments that reached the receiving application in order, once each.
+pub const DELIVERED: Metric = count!(delivered_segments, "delivered", "Segments delivered", []);
+
+/// Payload delivered in order over the measured time.
+pub const GOODPUT: Metric =
+    number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
+
+/// Data segments sent, retransmissions included.
+pub const SENT: Metric = count!(sent_segments, "sent", "Segments sent", [tcp("OutSegs")]);
+
+/// Retransmissions of any cause.
+pub const RETRANSMITS: Metric = count!(retransmits, "rtx", "Retransmissions", [tcp("RetransSegs")]);
+
+/// Times that loss detection entered recovery (not timeouts).
+pub const FAST_RETRANSMITS: Metric = count!(
+    fast_retransmits,
+    "fast rtx",
+    "Fast retransmits",
+    [ext("TCPSackRecovery"), ext("TCPRenoRecovery")]
+);
+
+/// Those of which every retransmission proved spurious; a kernel's are those that it undid.
+pub const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
+    false_fast_retransmits,
+    "spurious",
+    "of\u{a0}these spurious",
+    [ext("TCPFullUndo"), ext("TCPPartialUndo"), ext("TCPDSACKUndo")]
+);
+
+/// Retransmission timeouts.
+pub const TIMEOUTS: Metric = count!(timeouts, "timeouts", "Timeouts", [ext("TCPTimeouts")]);
+
+/// Those of which every retransmission proved spurious.
+pub const SPURIOUS_TIMEOUTS: Metric =
+    count!(false_timeouts, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
+
+/// Mean over time of the duplicate threshold; none for senders that work in time alone.
+pub const DUPTHRESH: Metric =
+    optional("dupthresh_mean", "dupthresh", "Mean dupthresh", Unit::Segments, |row| {
+        row.flow.dupthresh_mean
+    });
+
+/// Packets that the path dropped, as a share of those sent.
+pub const LOSS_RATE: Metric =
+    number("loss_rate", "lost %", "Lost,\u{a0}%", Unit::Share, |row| row.loss_rate);
+
+/// Packets that arrived behind a later one, as a share of those that arrived.
+pub const OUT_OF_ORDER_RATE: Metric =
+    number("out_of_order_rate", "late %", "Out of order,\u{a0}%", Unit::Share, |row| {
+        row.out_of_order_rate
+    });
+
+/// Holes that closed by late arrival, as the sender measured them.
+pub const REORDERING_EVENTS: Metric = count!(
+    reordering_events,
+    "reord",
+    "Reorderings seen",
+    [ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")]
+);
+
+/// Mean over time of the congestion window; none where it cannot be seen.
+pub const CWND: Metric =
+    optional("cwnd_mean", "cwnd", "Mean congestion window", Unit::Segments, |row| {
+        row.flow.cwnd_mean
+    });
+
+/// Tail loss probes sent.
+pub const LOSS_PROBES: Metric =
+    count!(loss_probes, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
+
+/// The FA ratio at the end of the run (RR-TCP only).
+pub const FA_RATIO: Metric =
+    optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.fa_ratio);
+
+/// Segments that the receiver reported by DSACK as having come before.
+pub const DSACKS: Metric =
+    count!(dsacks, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
+
+/// The metrics of a [`Row`], in the order of its fields in JSON and CSV.
+pub const METRICS: [Metric; 17] = [
+    DURATION,
+    DELIVERED,
+    GOODPUT,
+    SENT,
+    RETRANSMITS,
+    FAST_RETRANSMITS,
+    SPURIOUS_FAST_RETRANSMITS,
+    TIMEOUTS,
+    SPURIOUS_TIMEOUTS,
+    DUPTHRESH,
+    LOSS_RATE,
+    OUT_OF_ORDER_RATE,
+    REORDERING_EVENTS,
+    CWND,
+    LOSS_PROBES,
+    FA_RATIO,
+    DSACKS,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fake;
+
+    #[test]
+    fn names_are_unique() {
+        for (i, metric) in METRICS.iter().enumerate() {
+            assert!(METRICS[..i].iter().all(|m| m.name != metric.name), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn a_row_is_its_run_and_the_metrics_by_name() {
+        let row = &fake::comparison().variants[0].rows[0];
+        let json = serde_json::to_value(row).unwrap();
+        let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        let fields: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(fields.len(), 3 + names.len());
+        for metric in METRICS {
+            assert_eq!(json[metric.name], serde_json::to_value(metric.of(row)).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_kernels_counters_are_added_up_where_there_are_any() {
+        let mut row = fake::comparison().variants[0].rows[0].clone();
+        let delivered = row.flow.delivered_segments;
+        for metric in METRICS {
+            metric.count_by_kernel(&mut row, |(group, name)| match (group, name) {
+                ("Tcp", "RetransSegs") => 7,
+                ("TcpExt", "TCPDSACKRecv") => 2,
+                ("TcpExt", "TCPDSACKOfoRecv") => 3,
+                _ => 0,
+            });
+        }
+        assert_eq!((row.flow.retransmits, row.flow.dsacks, row.flow.timeouts), (7, 5, 0));
+        assert_eq!(row.flow.delivered_segments, delivered, "no counter of a kernel has it");
+    }
+}

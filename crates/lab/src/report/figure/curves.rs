@@ -1,0 +1,235 @@
+//! Curves with markers, and time series.
+
+use plotters::element::{Circle, Text};
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::field::{Field, Labels, dashed, line, marker};
+use super::{BELOW, ROW, WIDTH, shows};
+use crate::experiment::{Kind, Panel};
+use crate::report::axis::Axis;
+use crate::report::palette::{self, TEXT};
+use crate::report::plot::{self, Area, CHARACTER, Drawn};
+use crate::report::thin;
+use crate::reproduce::FigureOutcome;
+
+/// Height of the part between the axes, the space above, and that to the right.
+const HEIGHT: i32 = 500;
+const ABOVE: i32 = 54;
+const RIGHT: i32 = 36;
+/// Points of a time series that can be told apart.
+const COLUMNS: usize = 450;
+
+/// A curve ready to draw.
+struct Curve {
+    name: String,
+    /// Its colour's and its marker's place in their lists.
+    style: usize,
+    /// `(x, y, half-width of the interval)`.
+    points: Vec<(f64, f64, f64)>,
+    /// The same at every point.
+    constant: bool,
+}
+
+/// What is drawn of the points.
+#[derive(Clone, Copy, PartialEq)]
+enum Marks {
+    Both,
+    Markers,
+    Line,
+    Dots,
+}
+
+/// Measures over what is swept.
+pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
+    let experiment = outcome.experiment;
+    let places: Vec<f64> = experiment.sweep.points.iter().map(|p| p.x).collect();
+    let measure = &experiment.measures[panel.y];
+    let curves: Vec<Curve> = panel
+        .lines
+        .iter()
+        .filter(|&&l| shows(experiment, panel, l))
+        .map(|&l| {
+            let found = &outcome.lines[l];
+            let point = |(p, &x): (usize, &f64)| {
+                let estimate = found.estimate(panel.y, p);
+                (x, estimate.mean, estimate.half_width)
+            };
+            Curve {
+                name: experiment.lines[l].label.clone(),
+                style: l,
+                points: places.iter().enumerate().map(point).collect(),
+                constant: found.constant,
+            }
+        })
+        .collect();
+    let x = match panel.x_range {
+        Some([low, high]) => Axis::new(low, high, experiment.sweep.log),
+        None => Axis::of(places, experiment.sweep.log, false),
+    };
+    let marks = if panel.kind == Kind::Points { Marks::Markers } else { Marks::Both };
+    let swept = experiment.sweep.label.as_deref().unwrap_or("");
+    let labels = Labels {
+        x: panel.x_label.as_deref().unwrap_or(swept),
+        y: panel.y_label.as_deref().unwrap_or(&measure.label),
+    };
+    draw_curves(outcome, panel, &curves, x, marks, &labels)
+}
+
+/// Time series.
+pub(super) fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> String {
+    let of_lines = panel.curves.len() == panel.lines.len();
+    let curves: Vec<Curve> = outcome.curves[index]
+        .iter()
+        .enumerate()
+        .map(|(i, (name, curve))| {
+            let points = match panel.dots {
+                true => thin::finite(&curve.points).collect(),
+                false => thin::line(&curve.points, COLUMNS),
+            };
+            Curve {
+                name: name.clone(),
+                style: if of_lines { panel.lines[i] } else { i },
+                points: points.into_iter().map(|(x, y)| (x, y, 0.0)).collect(),
+                constant: false,
+            }
+        })
+        .collect();
+    let x = match panel.x_range {
+        Some([low, high]) => Axis::new(low, high, false),
+        None => Axis::of(curves.iter().flat_map(|c| &c.points).map(|p| p.0), false, false),
+    };
+    let marks = if panel.dots { Marks::Dots } else { Marks::Line };
+    let labels = Labels {
+        x: panel.x_label.as_deref().unwrap_or("time (s)"),
+        y: panel.y_label.as_deref().unwrap_or(""),
+    };
+    draw_curves(outcome, panel, &curves, x, marks, &labels)
+}
+
+fn draw_curves(
+    outcome: &FigureOutcome<'_>,
+    panel: &Panel,
+    curves: &[Curve],
+    x: Axis,
+    marks: Marks,
+    labels: &Labels<'_>,
+) -> String {
+    // What cannot be below zero has no interval that is: the axis need not go there.
+    let positive = curves.iter().flat_map(|c| &c.points).all(|p| p.1.is_nan() || p.1 >= 0.0);
+    let ends = |&(_, y, half): &(f64, f64, f64)| {
+        [if positive { f64::max(y - half, 0.0) } else { y - half }, y + half]
+    };
+    let seen = |p: &&(f64, f64, f64)| x.place(p.0).is_some();
+    let values = curves.iter().flat_map(|c| c.points.iter().filter(seen)).flat_map(ends);
+    let y = match panel.y_range {
+        Some([low, high]) => Axis::new(low, high, panel.y_log),
+        None => Axis::of(values.chain(panel.rule), panel.y_log, marks != Marks::Dots),
+    };
+    let widest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    let left = 24 + CHARACTER as i32 * widest.max(3) as i32;
+    let names: Vec<&str> = match curves {
+        // One time series needs no legend; one curve has a name that may matter.
+        [_] if marks == Marks::Line || marks == Marks::Dots => Vec::new(),
+        curves => curves.iter().map(|c| c.name.as_str()).collect(),
+    };
+    let (places, rows) = legend(&names, WIDTH - left);
+    let height = ABOVE + HEIGHT + BELOW + rows * ROW;
+    let field = Field { x, y, left, right: WIDTH - RIGHT, top: ABOVE, bottom: ABOVE + HEIGHT };
+    let experiment = outcome.experiment;
+    let words = format!("{}, {}: {}", experiment.id, experiment.figure, experiment.title);
+    plot::svg((WIDTH as u32, height as u32), &words, |area| {
+        field.draw(area, labels)?;
+        if let Some(place) = panel.rule.and_then(|rule| field.y.place(rule)) {
+            let y = field.up(place);
+            dashed(area, (field.left, y), (field.right, y), TEXT.colour().stroke_width(2))?;
+        }
+        for curve in curves {
+            draw_curve(area, &field, curve, marks)?;
+        }
+        for ((curve, name), (across, row)) in curves.iter().zip(&names).zip(places) {
+            let y = ABOVE + HEIGHT + BELOW + row * ROW + ROW / 2;
+            let x = left + across;
+            let colour = palette::variant(curve.style).colour();
+            if curve.constant {
+                dashed(area, (x, y), (x + 44, y), colour.stroke_width(4))?;
+            } else {
+                if marks == Marks::Both || marks == Marks::Line {
+                    line(area, &[(x, y), (x + 44, y)], colour.stroke_width(4))?;
+                }
+                match marks {
+                    Marks::Line => {}
+                    Marks::Dots => area.draw(&Circle::new((x + 22, y), 6, colour.filled()))?,
+                    _ => marker(area, (x + 22, y), curve.style, colour)?,
+                }
+            }
+            let style = plot::text(TEXT, HPos::Left, VPos::Center);
+            area.draw(&Text::new((*name).to_owned(), (x + 56, y), style))?;
+        }
+        Ok(())
+    })
+}
+
+fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Drawn {
+    let colour = palette::variant(curve.style).colour();
+    let place = |p: &(f64, f64, f64)| field.place(p.0, p.1);
+    if curve.constant {
+        if let Some((_, y)) = curve.points.first().and_then(place) {
+            dashed(area, (field.left, y), (field.right, y), colour.stroke_width(4))?;
+        }
+        return Ok(());
+    }
+    if marks == Marks::Dots {
+        let dots: Vec<(i32, i32)> = curve.points.iter().filter_map(place).collect();
+        for dot in thin::dots(dots, 4, |&dot| dot) {
+            area.draw(&Circle::new(dot, 4, colour.filled()))?;
+        }
+        return Ok(());
+    }
+    if marks != Marks::Markers {
+        // What lies beyond an end of the upright axis is drawn at that end; gaps stay gaps.
+        let beyond = |p: &(f64, f64, f64)| {
+            Some((field.across(field.x.place(p.0)?), field.up(field.y.clamped(p.1)?)))
+        };
+        let points: Vec<Option<(i32, i32)>> = curve.points.iter().map(beyond).collect();
+        for stretch in points.split(Option::is_none) {
+            let stretch: Vec<(i32, i32)> = stretch.iter().copied().flatten().collect();
+            if stretch.len() > 1 {
+                let width = if marks == Marks::Line { 3 } else { 4 };
+                line(area, &stretch, colour.stroke_width(width))?;
+            }
+        }
+    }
+    if marks == Marks::Line {
+        return Ok(());
+    }
+    for point in &curve.points {
+        let Some((x, y)) = place(point) else { continue };
+        if point.2 > 0.0 {
+            let ends = [point.1 - point.2, point.1 + point.2].map(|v| field.y.clamped(v));
+            if let [Some(low), Some(high)] = ends.map(|e| e.map(|place| field.up(place))) {
+                let thin = colour.stroke_width(3);
+                line(area, &[(x, low), (x, high)], thin)?;
+                line(area, &[(x - 7, low), (x + 7, low)], thin)?;
+                line(area, &[(x - 7, high), (x + 7, high)], thin)?;
+            }
+        }
+        marker(area, (x, y), curve.style, colour)?;
+    }
+    Ok(())
+}
+
+/// The legend's entries in lines that fit: `(left, line)` of each, and how many lines there are.
+fn legend(names: &[&str], width: i32) -> (Vec<(i32, i32)>, i32) {
+    let (mut x, mut row) = (0, 0);
+    let mut places = Vec::new();
+    for name in names {
+        let wide = 84 + name.chars().count() as i32 * (CHARACTER as i32 + 1);
+        if x > 0 && x + wide > width {
+            (x, row) = (0, row + 1);
+        }
+        places.push((x, row));
+        x += wide;
+    }
+    (places, if names.is_empty() { 0 } else { row + 1 })
+}

@@ -1,0 +1,115 @@
+//! The part of a drawing between its axes, and what is drawn with there.
+
+use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
+use plotters::style::text_anchor::{HPos, VPos};
+use plotters::style::{Color, RGBColor, ShapeStyle};
+
+use crate::report::axis::Axis;
+use crate::report::palette::{GRID, MUTED};
+use crate::report::plot::{self, Area, Drawn};
+
+/// A marker's half width.
+const MARK: i32 = 9;
+
+/// What the axes say.
+pub(super) struct Labels<'a> {
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
+}
+
+/// The part of a drawing between its axes.
+pub(super) struct Field {
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) left: i32,
+    pub(super) right: i32,
+    pub(super) top: i32,
+    pub(super) bottom: i32,
+}
+
+impl Field {
+    /// The unit at a place between 0, the left end, and 1, the right one.
+    pub(super) fn across(&self, place: f64) -> i32 {
+        self.left + (place * f64::from(self.right - self.left)).round() as i32
+    }
+
+    /// The unit at a place between 0, the lower end, and 1, the upper one.
+    pub(super) fn up(&self, place: f64) -> i32 {
+        self.bottom - (place * f64::from(self.bottom - self.top)).round() as i32
+    }
+
+    /// Grid, axes, ticks and labels.
+    pub(super) fn draw(&self, area: &Area<'_>, labels: &Labels<'_>) -> Drawn {
+        let grid = GRID.colour().stroke_width(2);
+        let ink = MUTED.colour().stroke_width(2);
+        for (place, text) in self.x.ticks() {
+            let x = self.across(place);
+            line(area, &[(x, self.top), (x, self.bottom)], grid)?;
+            let style = plot::text(MUTED, HPos::Center, VPos::Center);
+            area.draw(&Text::new(text, (x, self.bottom + 26), style))?;
+        }
+        for (place, text) in self.y.ticks() {
+            let y = self.up(place);
+            line(area, &[(self.left, y), (self.right, y)], grid)?;
+            let style = plot::text(MUTED, HPos::Right, VPos::Center);
+            area.draw(&Text::new(text, (self.left - 12, y), style))?;
+        }
+        let corner = (self.left, self.bottom);
+        line(area, &[(self.left, self.top), corner, (self.right, self.bottom)], ink)?;
+        let style = plot::text(MUTED, HPos::Center, VPos::Center);
+        let middle = (self.left + self.right) / 2;
+        area.draw(&Text::new(labels.x.to_owned(), (middle, self.bottom + 66), style))?;
+        let style = plot::text(MUTED, HPos::Left, VPos::Center);
+        area.draw(&Text::new(labels.y.to_owned(), (2, 20), style))
+    }
+
+    /// Where a point lies, if it is on both axes.
+    pub(super) fn place(&self, x: f64, y: f64) -> Option<(i32, i32)> {
+        Some((self.across(self.x.place(x)?), self.up(self.y.place(y)?)))
+    }
+}
+
+/// A line through these points.
+pub(super) fn line(area: &Area<'_>, points: &[(i32, i32)], style: ShapeStyle) -> Drawn {
+    area.draw(&PathElement::new(points.to_vec(), style))
+}
+
+/// A line of dashes, each so long as the gap after it.
+pub(super) fn dashed(
+    area: &Area<'_>,
+    from: (i32, i32),
+    to: (i32, i32),
+    style: ShapeStyle,
+) -> Drawn {
+    const DASH: i32 = 14;
+    let mut x = from.0;
+    while x < to.0 {
+        let end = (x + DASH).min(to.0);
+        line(area, &[(x, from.1), (end, to.1)], style)?;
+        x += 2 * DASH;
+    }
+    Ok(())
+}
+
+/// One of several shapes, so that curves can be told apart without their colours.
+pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), style: usize, colour: RGBColor) -> Drawn {
+    let r = MARK;
+    let fill = colour.filled();
+    let edge = colour.stroke_width(4);
+    let polygon = |points: &[(i32, i32)]| {
+        let points: Vec<_> = points.iter().map(|p| (x + p.0, y + p.1)).collect();
+        area.draw(&Polygon::new(points, fill))
+    };
+    match style % 7 {
+        0 => area.draw(&Circle::new((x, y), r, fill)),
+        1 => polygon(&[(-r - 1, r - 1), (r + 1, r - 1), (0, -r - 2)]),
+        2 => area.draw(&Rectangle::new([(x - r + 1, y - r + 1), (x + r - 1, y + r - 1)], fill)),
+        3 => polygon(&[(0, -r - 3), (r + 3, 0), (0, r + 3), (-r - 3, 0)]),
+        4 => {
+            line(area, &[(x - r, y - r), (x + r, y + r)], edge)?;
+            line(area, &[(x - r, y + r), (x + r, y - r)], edge)
+        }
+        5 => area.draw(&Circle::new((x, y), r, edge)),
+        _ => polygon(&[(-r - 1, -r + 1), (r + 1, -r + 1), (0, r + 2)]),
+    }
+}

@@ -1,0 +1,63 @@
+//! A gallery as a page: how the senders stand, and a heat map of senders by paths.
+
+use minijinja::{Value, context};
+
+use super::{STYLE, page, palette};
+use crate::gallery::{Gallery, Standing};
+
+/// The page. The same gallery gives the same bytes.
+pub fn gallery(gallery: &Gallery) -> String {
+    let standings = gallery.standings();
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let line = |s: &Standing| {
+        let numbers = [s.median, s.tenth, s.mean, s.worst].map(percent);
+        let [median, tenth, mean, worst] = numbers;
+        vec![s.sender.clone(), median, tenth, mean, worst, s.worst_path.clone()]
+    };
+    let cell = |&share: &f64| {
+        context! { share => format!("{share:.4}"), text => format!("{:.0}", share * 100.0) }
+    };
+    let rows = standings.iter().map(|s| {
+        let cells: Vec<Value> = s.shares.iter().map(cell).collect();
+        context! { sender => s.sender.clone(), cells }
+    });
+    let paths = gallery.paths.iter().map(|path| {
+        let best = format!("{:.4}", path.best_bps() / 1e6);
+        context! { name => path.name.clone(), title => path.title.clone(), best }
+    });
+    let contents = context! {
+        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        title => "Senders by paths",
+        seeds => gallery.seeds,
+        heads => ["sender", "median %", "10th percentile %", "mean %", "worst %", "on"],
+        lines => standings.iter().map(line).collect::<Vec<_>>(),
+        rows => rows.collect::<Vec<_>>(),
+        paths => paths.collect::<Vec<_>>(),
+    };
+    page("gallery.html", contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gallery::{Gallery, Path};
+
+    #[test]
+    fn the_page_has_a_cell_for_each_sender_and_path_and_needs_nothing_else() {
+        let path = |name: &str, goodput_bps: [f64; 2]| Path {
+            name: name.to_owned(),
+            title: format!("path <{name}>"),
+            goodput_bps: goodput_bps.to_vec(),
+        };
+        let html = super::gallery(&Gallery {
+            senders: vec!["unruffled".to_owned(), "rack".to_owned()],
+            paths: vec![path("a", [9e6, 10e6]), path("b", [8e6, 2e6])],
+            seeds: 1,
+        });
+        assert_eq!(html.matches("class=\"heat\"").count(), 4);
+        assert!(html.contains("--share:0.2500\">25</td>"), "{html}");
+        assert!(html.contains("path &lt;a&gt;"));
+        for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
+            assert!(!html.contains(reference), "{reference}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a scenario file says of the two ends: the keys below `tcp`.
+
+use unruffled_tcp::{Config, FastRecovery, Pipe};
+use unruffled_units::Duration;
+
+use super::keys::Keys;
+use crate::error::Error;
+
+/// The keys below `tcp`, for messages.
+pub(super) const KEYS: &str = "mss, header, window, initial_window, max_cwnd, byte_counting, \
+     min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps";
+
+/// The settings of both ends.
+pub(super) struct Ends {
+    pub(super) sender: Config,
+    pub(super) receiver: Config,
+    /// Octets of header on the wire, for each segment.
+    pub(super) header: u32,
+}
+
+/// What the file says of the ends, and the defaults for what it does not say.
+pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
+    let defaults = Config::default();
+    let mss = k.bytes("tcp.mss")?.unwrap_or(u64::from(defaults.mss));
+    if !(1..=65_495).contains(&mss) {
+        return Err(k.wrong("tcp.mss", "expected 1 B to 65495 B"));
+    }
+    let header = k.bytes("tcp.header")?.unwrap_or(40);
+    if header > 10_000 {
+        return Err(k.wrong("tcp.header", "expected at most 10000 B"));
+    }
+    let window = k.count("tcp.window", 1, 700_000)?.unwrap_or(2_000);
+    let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
+    let initial_window = initial_window.map_or(defaults.initial_window, |n| n as u32);
+    let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
+    let byte_counting = k.count("tcp.byte_counting", 1, 1_000_000)?;
+    let byte_counting = byte_counting.map_or(defaults.byte_counting, |n| n as u32);
+    let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.min_rto);
+    let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.max_rto);
+    if max_rto < min_rto {
+        return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
+    }
+    let delayed_ack = match k.switch("tcp.delayed_ack") {
+        Ok(Some(true)) => Some(Duration::from_millis(100)),
+        Ok(_) => None,
+        Err(_) => k.duration("tcp.delayed_ack")?,
+    };
+    let pipe = match k.string("tcp.pipe")?.as_deref() {
+        None | Some("rfc6675") => Pipe::SetPipe,
+        Some("counted") => Pipe::Counted,
+        Some(other) => {
+            let message = format!("expected rfc6675 or counted, found {other:?}");
+            return Err(k.wrong("tcp.pipe", message));
+        }
+    };
+    let fast_recovery = match k.string("tcp.fast_recovery")?.as_deref() {
+        None | Some("rfc5681") => FastRecovery::Rfc5681,
+        Some("ns-2") => FastRecovery::Ns2,
+        Some(other) => {
+            let message = format!("expected rfc5681 or ns-2, found {other:?}");
+            return Err(k.wrong("tcp.fast_recovery", message));
+        }
+    };
+    let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
+
+    let sender = Config {
+        mss: mss as u32,
+        initial_window,
+        max_cwnd,
+        byte_counting,
+        min_rto,
+        max_rto,
+        delayed_ack,
+        receive_buffer: window * mss,
+        timestamps,
+        pipe,
+        fast_recovery,
+        isn: 1_000_000,
+        ..defaults
+    };
+    let receiver = Config { isn: 2_000_000, ..sender.clone() };
+    Ok(Ends { sender, receiver, header: header as u32 })
+}

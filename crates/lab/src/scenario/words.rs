@@ -1,0 +1,67 @@
+//! A scenario as people read it: its path and ends in words, and when the path is at its worst.
+
+use unruffled_path::{Impairment, Times};
+use unruffled_units::{Duration, Instant};
+
+use super::{Scenario, links};
+use crate::record::Episode;
+
+impl Scenario {
+    /// The times in which impairments are at work, where they are so for a time only.
+    pub fn episodes(&self) -> Vec<Episode> {
+        let end = Instant::ZERO + self.duration;
+        let links = self.network.links.iter().map(|link| &link.link);
+        let links = links.chain(self.network.access.iter().map(|hop| &hop.link));
+        let impairments = links.flat_map(|link| &link.impairments);
+        impairments
+            .flat_map(|impairment| {
+                let (what, spans) = match impairment {
+                    Impairment::During { from, until, impairment } => {
+                        (links::befalls(impairment), vec![(*from, *until)])
+                    }
+                    Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
+                        let span = |&begun: &Instant| (begun, begun + *length);
+                        let within = times.iter().filter(|&&begun| begun < end);
+                        ("blackout".to_owned(), within.map(span).collect())
+                    }
+                    _ => (String::new(), Vec::new()),
+                };
+                spans.into_iter().map(move |(from, until)| Episode {
+                    what: what.clone(),
+                    from_s: from.as_secs_f64(),
+                    until_s: until.min(end).as_secs_f64(),
+                })
+            })
+            .collect()
+    }
+
+    /// Each link in words, for people.
+    pub fn path_in_words(&self) -> Vec<(String, String)> {
+        let words = |name: &str, link| (format!("link {name}"), links::in_words(link));
+        let links = self.network.links.iter().map(|link| words(&link.name, &link.link));
+        let access = self.network.access.iter().map(|hop| words(&hop.name, &hop.link));
+        links.chain(access).collect()
+    }
+
+    /// The path and the ends of a simulation in words, for people.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = self.path_in_words();
+        let tcp = &self.sender;
+        facts.push((
+            "segments".to_owned(),
+            format!("{} B of payload, {} B on the wire", tcp.mss, tcp.mss + self.header),
+        ));
+        let window = tcp.receive_buffer / u64::from(tcp.mss);
+        facts.push(("receiver's window".to_owned(), format!("{window} segments")));
+        facts.push(("initial window".to_owned(), format!("{} segments", tcp.initial_window)));
+        facts.push(("minimum RTO".to_owned(), tcp.min_rto.to_string()));
+        let acks = tcp.delayed_ack.map_or("at once".to_owned(), |d| format!("delayed up to {d}"));
+        facts.push(("acknowledgements".to_owned(), acks));
+        let time = match self.warmup {
+            Duration::ZERO => self.duration.to_string(),
+            warmup => format!("{}, the first {warmup} not measured", self.duration),
+        };
+        facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
+        facts
+    }
+}

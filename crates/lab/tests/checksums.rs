@@ -1,0 +1,233 @@
+//! What every sender does, to the bit: checksums of runs against those of `checksums.txt`.
+//!
+//! A change that is not meant to change what a sender does leaves that file as it is. One that is
+//! meant to writes it anew, and its commit says which runs changed and why.
+//!
+//! A checksum covers the row of the run and all that was counted and recorded of its flows and
+//! links: each segment that was sent, where the scenario records `sequence`. The runs are those of
+//!
+//! * each row of the table of senders, alone and with each set of parts that it takes, over each
+//!   scenario that ships with the program and those of `tests/checksums`,
+//! * each row with each of its parameters set to another value, over two of them,
+//! * the senders of each experiment with a scenario of its own.
+//!
+//! The last bits of `exp` and `ln` are the C library's: a machine with another one may differ.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use rayon::prelude::*;
+use unruffled_lab::Scenario;
+use unruffled_lab::experiment::{BUILTIN, Experiment};
+use unruffled_lab::run::{record, row};
+use unruffled_tcp::{ROWS, Variant};
+
+/// Set to anything, it has the test write the file in place of checking it.
+const REWRITE: &str = "UNRUFFLED_WRITE_CHECKSUMS";
+
+/// The scenarios, each with what makes it short.
+const SCENARIOS: &[(&str, &[&str])] = &[
+    ("rr-3", &["duration=12 s", "warmup=2 s", "record.series=sequence"]),
+    ("dcr-4", &["duration=8 s", "warmup=1 s", "record.series=sequence"]),
+    (
+        "burst",
+        &[
+            "duration=12 s",
+            "delayed.from=2 s",
+            "delayed.until=6 s",
+            "loss.from=7 s",
+            "loss.until=11 s",
+            "record.series=sequence",
+        ],
+    ),
+    ("in-order", &["duration=4 s", "record.series=sequence"]),
+    ("half-late", &["duration=6 s", "record.series=sequence"]),
+    ("few-late", &["duration=6 s", "record.series=sequence"]),
+    ("dcr-t20", &["duration=4 s", "flow.bytes=3 MB", "delayed.deviation=2 ms"]),
+    ("harsh", &[]),
+    ("shared", &[]),
+    ("spread", &[]),
+];
+
+const OWN: &[(&str, &str)] = &[
+    ("harsh", include_str!("checksums/harsh.toml")),
+    ("shared", include_str!("checksums/shared.toml")),
+    ("spread", include_str!("checksums/spread.toml")),
+];
+
+/// The scenarios that senders with another value of a parameter meet.
+const WITH_PARAMETERS: [&str; 2] = ["burst", "harsh"];
+
+const PARTS: [&str; 8] = [
+    "",
+    "+cubic",
+    "+westwood",
+    "+eifel",
+    "+f-rto",
+    "+eifel+f-rto",
+    "+cubic+eifel+f-rto",
+    "+westwood+eifel+f-rto",
+];
+
+/// What is run: the scenario's name and itself, the sender's name with what is set of it and itself.
+type Job = ((String, String), Scenario, Variant);
+
+#[test]
+fn every_sender_does_what_it_did() {
+    let jobs: Vec<Job> = senders().into_iter().chain(experiments()).collect();
+    let count = jobs.len();
+    let sums =
+        jobs.into_par_iter().map(|(name, scenario, variant)| (name, sum(&scenario, &variant)));
+    let sums: BTreeMap<(String, String), String> = sums.collect();
+    assert_eq!(sums.len(), count, "each run has a name of its own");
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checksums.txt");
+    if std::env::var_os(REWRITE).is_some() {
+        let mut text = String::new();
+        for ((scenario, sender), sum) in &sums {
+            writeln!(text, "{scenario} {sender} {sum}").expect("memory takes it");
+        }
+        std::fs::write(&path, text).expect("can be written");
+        return;
+    }
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected: BTreeMap<(String, String), String> = text
+        .lines()
+        .filter_map(|line| {
+            let (scenario, rest) = line.split_once(' ')?;
+            let (sender, sum) = rest.rsplit_once(' ')?;
+            Some(((scenario.to_owned(), sender.to_owned()), sum.to_owned()))
+        })
+        .collect();
+    let names: std::collections::BTreeSet<_> = sums.keys().chain(expected.keys()).collect();
+    let differ: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| {
+            let what = match (sums.get(name), expected.get(name)) {
+                (Some(a), Some(b)) if a == b => return None,
+                (Some(_), Some(_)) => "differs",
+                (Some(_), None) => "is new",
+                (None, _) => "is missing",
+            };
+            Some(format!("  {} over {} {what}", name.1, name.0))
+        })
+        .collect();
+    let shown = differ.iter().take(40).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(
+        differ.is_empty(),
+        "{} of {} runs are not those of tests/checksums.txt:\n{shown}\n\
+         If they are meant to differ, write the file anew, and say in the commit why:\n  \
+         {REWRITE}=1 cargo test -p unruffled-lab --test checksums",
+        differ.len(),
+        sums.len(),
+    );
+}
+
+/// The senders of the table, with parts and with parameters.
+fn senders() -> Vec<Job> {
+    let scenarios = SCENARIOS.iter().map(|(name, overrides)| (*name, load(name, overrides)));
+    let scenarios: BTreeMap<&str, Scenario> = scenarios.collect();
+    let mut jobs = Vec::new();
+    let mut add = |name: &str, shown: &str, variant: &Variant| {
+        let job = ((name.to_owned(), shown.to_owned()), scenarios[name].clone(), variant.clone());
+        jobs.push(job);
+    };
+    for row in ROWS {
+        for parts in PARTS {
+            // Not every sender takes every part.
+            let Some(variant) = Variant::named(&format!("{}{parts}", row.name)) else { continue };
+            scenarios.keys().for_each(|scenario| add(scenario, variant.name(), &variant));
+        }
+        let plain = Variant::named(row.name).expect("is in the table");
+        let parts = PARTS.iter().filter(|part| ["+cubic", "+westwood"].contains(part));
+        // A part brings its parameters to the one sender that stands for all.
+        let composed = parts.filter(|_| row.name == "sack");
+        let composed = composed.filter_map(|p| Variant::named(&format!("{}{p}", row.name)));
+        for variant in std::iter::once(plain).chain(composed) {
+            for (shown, variant) in with_parameters(&variant) {
+                WITH_PARAMETERS.iter().for_each(|scenario| add(scenario, &shown, &variant));
+            }
+        }
+    }
+    jobs
+}
+
+/// The sender with one parameter at a time set to another value: every other choice, and of numbers
+/// the smallest and one above the default.
+fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
+    let mut all = Vec::new();
+    for (parameter, value) in variant.parameters() {
+        let (low, high) = parameter.range;
+        let choices = parameter.expected();
+        let texts: Vec<String> = match choices.split_once(" or ") {
+            Some(_) => choices.split(" or ").map(str::to_owned).collect(),
+            None => [low, value + ((high - value) / 3.0).min(value.max(1.0))]
+                .map(|other| parameter.show(other))
+                .to_vec(),
+        };
+        for text in texts {
+            let plain = text.trim_end_matches(" segments").trim_end_matches(" cwnd");
+            // Whole numbers are cut off rather than rounded.
+            let whole = plain.split('.').next().unwrap_or(plain);
+            let mut other = variant.clone();
+            let set = [plain, whole].into_iter().find(|t| other.set(parameter.name, t).is_ok());
+            let set = set.unwrap_or_else(|| panic!("{}: {plain}", parameter.name));
+            let changed = other.parameters().any(|(p, v)| p.name == parameter.name && v != value);
+            if changed {
+                let shown = format!("{} {}={set}", variant.name(), parameter.name);
+                all.push((shown, other));
+            }
+        }
+    }
+    all
+}
+
+/// The first six seconds of the experiments that have a scenario of their own, with their senders.
+fn experiments() -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for (id, text) in BUILTIN {
+        let file: toml::Table = toml::from_str(text).expect("ships with the program");
+        let Some(toml::Value::Table(own)) = file.get("scenario") else { continue };
+        let own = toml::to_string(own).expect("was TOML before");
+        let overrides = ["duration=6 s", "warmup=0 s", "variants=sack"].map(str::to_owned);
+        let scenario = Scenario::parse(id, &own, &overrides);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let experiment = Experiment::load(id, true).unwrap_or_else(|error| panic!("{error}"));
+        let mut variants: Vec<&str> =
+            experiment.lines.iter().filter_map(|line| line.variant.as_deref()).collect();
+        variants.sort_unstable();
+        variants.dedup();
+        for name in variants {
+            let mut variant = Variant::named(name).expect("is in the table");
+            scenario.parametrise(&mut variant).expect("has these parameters");
+            jobs.push(((format!("{id}*"), name.to_owned()), scenario.clone(), variant));
+        }
+    }
+    jobs
+}
+
+fn load(name: &str, overrides: &[&str]) -> Scenario {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    let own = OWN.iter().find(|(own, _)| *own == name);
+    let scenario = match own {
+        Some((_, text)) => Scenario::parse(name, text, &overrides),
+        None => Scenario::load(name, &overrides),
+    };
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The checksum of all that a run leaves behind.
+fn sum(scenario: &Scenario, variant: &Variant) -> String {
+    let (record, ()) = record(scenario, variant, 1, ()).expect("a loaded scenario runs");
+    let row = row(scenario, variant, 1, &record);
+    let json = serde_json::to_vec(&(row, record)).expect("memory takes it");
+    blake3::hash(&json).to_hex()[..10].to_owned()
+}
+
+#[test]
+fn every_scenario_that_ships_with_the_program_is_among_them() {
+    for (name, _) in unruffled_lab::scenario::BUILTIN {
+        assert!(SCENARIOS.iter().any(|(known, _)| known == name), "{name} is missing");
+    }
+}

@@ -1,0 +1,185 @@
+//! Tests of RED, held against the formulae of `red.cc`.
+
+use rand::SeedableRng;
+use unruffled_units::{Duration, Rate};
+
+use super::*;
+
+const fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// 4 Mbit/s: 1 ms for a packet of 500 octets, 1000 of them a second.
+fn link(queue: Option<u32>) -> LinkConfig {
+    let (rate, delay) = (Rate::from_bps(4e6), Duration::from_millis(10));
+    LinkConfig { rate, delay, queue, ..LinkConfig::default() }
+}
+
+fn red(red: Red) -> RedQueue {
+    RedQueue::new(&red, &link(None), Xoshiro256PlusPlus::seed_from_u64(1)).unwrap()
+}
+
+fn in_packets() -> Red {
+    Red { bytes: false, ..Red::default() }
+}
+
+/// A queue in packets whose average is `average` and whose last drop was `count` packets ago.
+fn standing(settings: Red, average: f64, count: u64) -> RedQueue {
+    RedQueue { average, count, count_bytes: 500 * count, above: true, ..red(settings) }
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{found}, {expected}");
+}
+
+#[test]
+fn the_share_grows_to_max_p_and_gently_on_to_one() {
+    let share = |settings: Red, average| standing(settings, average, 0).share();
+    close(share(in_packets(), 5.0), 0.0);
+    close(share(in_packets(), 10.0), 0.05);
+    close(share(in_packets(), 15.0), 0.1);
+    close(share(in_packets(), 22.5), 0.55);
+    close(share(in_packets(), 30.0), 1.0);
+    close(share(in_packets(), 40.0), 1.0);
+    let steep = Red { gentle: false, ..in_packets() };
+    close(share(steep.clone(), 14.0), 0.09);
+    close(share(steep, 15.0), 1.0);
+    // In octets, thresholds are 2500 and 7500.
+    close(share(Red::default(), 5000.0), 0.05);
+}
+
+#[test]
+fn drops_keep_a_distance() {
+    // A share of 0.05: nothing before the 20th packet, the 40th for certain.
+    let probability = |count| standing(in_packets(), 10.0, count).probability(1000);
+    close(probability(19), 0.0);
+    close(probability(20), 0.05);
+    close(probability(30), 0.1);
+    close(probability(39), 1.0);
+    close(probability(40), 1.0);
+}
+
+#[test]
+fn in_octets_a_packet_counts_for_its_size() {
+    let probability = |bytes| standing(Red::default(), 5000.0, 30).probability(bytes);
+    close(probability(500), 0.1);
+    close(probability(1000), 0.2);
+    close(probability(40), 0.008);
+    close(probability(9000), 1.0);
+}
+
+#[test]
+fn the_weight_follows_from_the_link() {
+    // The red.cc formula for 5 Mbit/s, 350 ms and 500 octets.
+    let weight = automatic_weight(1250.0, 0.35);
+    close(weight, 1.0 - (-1.0 / (10.0 * 3.0 * 0.3508 * 1250.0_f64)).exp());
+    assert!((weight - 7.6014e-5).abs() < 1e-9, "{weight}");
+    // Round trips count as 100 ms at least.
+    close(automatic_weight(1000.0, 0.01), 1.0 - (-0.001_f64).exp());
+    close(red(Red::default()).weight, 1.0 - (-0.001_f64).exp());
+}
+
+#[test]
+fn the_average_moves_by_the_weight_and_fades_while_the_link_is_idle() {
+    let mut queue = red(Red { weight: Some(0.5), ..in_packets() });
+    for sent in 1..=3 {
+        queue.push(1000, at(sent));
+    }
+    assert!(queue.admits(1000, at(0), at(4)));
+    close(queue.average, 1.5);
+    assert!(queue.admits(1000, at(1), at(4)));
+    close(queue.average, 0.75 + 1.0);
+    // Idle from 4 ms on: two packets of 500 octets could have been sent, and a half.
+    assert!(queue.admits(1000, Instant::from_nanos(6_500_000), at(4)));
+    close(queue.average, 1.75 / 8.0);
+}
+
+#[test]
+fn only_those_that_wait_are_in_the_queue() {
+    let mut queue = red(Red::default());
+    queue.push(1000, at(0));
+    queue.push(1000, at(2));
+    queue.push(40, at(4));
+    close(queue.queue(at(0)), 1040.0);
+    close(queue.queue(at(2)), 40.0);
+    close(queue.queue(at(4)), 0.0);
+}
+
+#[test]
+fn the_first_packet_above_the_threshold_is_spared() {
+    let settings = Red { weight: Some(1.0), gentle: false, ..in_packets() };
+    let mut queue = red(settings);
+    for _ in 0..20 {
+        queue.push(1000, at(10));
+    }
+    assert!(queue.admits(1000, at(0), at(11)));
+    assert!(!queue.admits(1000, at(0), at(11)), "an average of 20 drops all others");
+    assert!(!queue.admits(1000, at(0), at(11)));
+}
+
+#[test]
+fn a_single_packet_that_waits_is_never_too_many() {
+    // One more has to wait, however small the thresholds.
+    let mut queue = red(Red { weight: Some(1.0), min: 0.0, max: 0.1, ..in_packets() });
+    queue.push(1000, at(10));
+    assert!((0..100).all(|_| queue.admits(1000, at(0), at(11))));
+}
+
+#[test]
+fn a_full_queue_drops_everybody_and_counts_anew() {
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut queue = RedQueue::new(&in_packets(), &link(Some(3)), rng).unwrap();
+    for _ in 0..3 {
+        assert!(queue.admits(1000, at(0), at(11)));
+        queue.push(1000, at(10));
+    }
+    assert!(!queue.admits(1000, at(0), at(11)));
+    assert_eq!((queue.count, queue.count_bytes), (0, 0));
+    assert!(queue.admits(1000, at(10), at(11)));
+}
+
+#[test]
+fn gaps_between_drops_are_uniform() {
+    // With a share of 0.1, gaps are uniform on 10 to 19 packets: p / (2 − c p) at the c-th.
+    let mut queue = standing(in_packets(), 15.0, 0);
+    let mut gaps = Vec::new();
+    while gaps.len() < 10_000 {
+        queue.count += 1;
+        let count = queue.count;
+        if queue.drops_early(1000) {
+            gaps.push(count);
+        }
+    }
+    assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&10), Some(&19)));
+    for gap in 10..=19 {
+        let share = gaps.iter().filter(|&&g| g == gap).count() as f64 / 10_000.0;
+        // Four standard deviations of a binomial share.
+        assert!((share - 0.1).abs() < 4.0 * (0.09_f64 / 10_000.0).sqrt(), "{gap}: {share}");
+    }
+}
+
+#[test]
+fn a_setting_out_of_range_is_named() {
+    let error = |red: Red, link: LinkConfig| {
+        let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        RedQueue::new(&red, &link, rng).unwrap_err().to_string()
+    };
+    let of = |red| error(red, link(None));
+    let default = Red::default;
+    assert_eq!(of(Red { min: -1.0, ..default() }), "red.min must be at least 0 packets, not -1");
+    assert_eq!(of(Red { max: 5.0, ..default() }), "red.max must be greater than min, not 5");
+    assert_eq!(
+        of(Red { weight: Some(0.0), ..default() }),
+        "red.weight must be greater than 0 and at most 1, not 0"
+    );
+    assert_eq!(
+        of(Red { max_p: f64::NAN, ..default() }),
+        "red.max_p must be greater than 0 and at most 1, not NaN"
+    );
+    assert_eq!(
+        of(Red { mean_packet: 0, ..default() }),
+        "red.mean_packet must be at least 1 octet, not 0"
+    );
+    let fast = LinkConfig { rate: None, ..link(None) };
+    assert_eq!(error(default(), fast), "rate must be given for a RED queue, not infinite");
+}

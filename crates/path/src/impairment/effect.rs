@@ -1,0 +1,97 @@
+//! What an impairment does, its settings checked and its laws ready to be drawn from.
+
+use std::sync::Arc;
+
+use rand::distr::Bernoulli;
+use unruffled_units::{Duration, Instant};
+
+use super::{Impairment, Times};
+use crate::{ConfigError, Sampler};
+
+/// What happens to a packet that an impairment touches, with what it remembers of earlier ones.
+#[derive(Clone, Debug)]
+pub(super) enum Effect {
+    Delay { coin: Bernoulli, delay: Sampler },
+    Loss { coin: Bernoulli },
+    Alternate { every: u32, passed: u32, extra: Duration },
+    Duplicate { coin: Bernoulli },
+    Redrawn { every: Duration, delay: Sampler, interval: Option<u64>, drawn: Duration },
+    Burst { coin: Bernoulli, length: Sampler, until: Instant },
+    Blackout { times: Times, length: Duration },
+    Resend { coin: Bernoulli },
+    Replay { lateness: Arc<[Duration]>, passed: usize },
+}
+
+impl Effect {
+    /// What `impairment` does, its values checked.
+    pub(super) fn of(impairment: &Impairment) -> Result<Self, ConfigError> {
+        Ok(match *impairment {
+            Impairment::Delay { fraction, ref delay, .. } => Self::Delay {
+                coin: coin("fraction", fraction)?,
+                delay: delay.sampler().map_err(|error| error.within("delay"))?,
+            },
+            Impairment::Loss { fraction, .. } => Self::Loss { coin: coin("fraction", fraction)? },
+            Impairment::Alternate { every: 0, .. } => {
+                return Err(ConfigError::new("every", "at least 1", 0));
+            }
+            Impairment::Alternate { every, extra, .. } => {
+                Self::Alternate { every, passed: 0, extra }
+            }
+            Impairment::Duplicate { fraction, .. } => {
+                Self::Duplicate { coin: coin("fraction", fraction)? }
+            }
+            Impairment::Redrawn { every: Duration::ZERO, .. } => {
+                return Err(ConfigError::new("every", "more than 0 s", Duration::ZERO));
+            }
+            Impairment::Redrawn { every, ref delay, .. } => {
+                let delay = delay.sampler().map_err(|error| error.within("delay"))?;
+                Self::Redrawn { every, delay, interval: None, drawn: Duration::ZERO }
+            }
+            Impairment::Burst { fraction, ref length, .. } => Self::Burst {
+                coin: coin("fraction", fraction)?,
+                length: length.sampler().map_err(|error| error.within("length"))?,
+                until: Instant::ZERO,
+            },
+            Impairment::Blackout { ref times, length, .. } => {
+                let mut times = times.clone();
+                match &mut times {
+                    Times::At(at) => at.sort_unstable(),
+                    Times::Every(every) if *every <= length => {
+                        return Err(ConfigError::new("every", "longer than length", *every));
+                    }
+                    Times::Every(_) => {}
+                }
+                Self::Blackout { times, length }
+            }
+            Impairment::Resend { errors, attempts: None, .. } if errors == 1.0 => {
+                return Err(ConfigError::new("errors", "less than 1 without attempts", errors));
+            }
+            Impairment::Resend { errors, .. } => Self::Resend { coin: coin("errors", errors)? },
+            Impairment::Replay { ref lateness, .. } if lateness.is_empty() => {
+                return Err(ConfigError::new("lateness", "at least one time", "none"));
+            }
+            Impairment::Replay { ref lateness, .. } => {
+                Self::Replay { lateness: Arc::clone(lateness), passed: 0 }
+            }
+            Impairment::During { ref impairment, .. } => Self::of(impairment)?,
+        })
+    }
+
+    /// Whether it can never touch a packet.
+    pub(super) fn is_idle(&self) -> bool {
+        match self {
+            Self::Delay { coin, .. }
+            | Self::Loss { coin }
+            | Self::Duplicate { coin }
+            | Self::Burst { coin, .. }
+            | Self::Resend { coin } => coin.p() == 0.0,
+            Self::Blackout { length, .. } => *length == Duration::ZERO,
+            Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
+            Self::Alternate { .. } | Self::Redrawn { .. } => false,
+        }
+    }
+}
+
+fn coin(field: &str, fraction: f64) -> Result<Bernoulli, ConfigError> {
+    Bernoulli::new(fraction).map_err(|_| ConfigError::new(field, "between 0 and 1", fraction))
+}

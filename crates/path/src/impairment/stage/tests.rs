@@ -1,0 +1,181 @@
+//! Tests of what each impairment does to packets.
+
+use super::*;
+use crate::Distribution;
+
+/// A packet that crosses at once.
+fn at(ms: u64) -> Crossing {
+    let now = Instant::from_millis(ms);
+    Crossing { way: Direction::Forward, came: now, begun: now, departed: now }
+}
+
+fn fate(stage: &mut Stage, packet: &Crossing) -> Fate {
+    let mut fate = Fate::default();
+    stage.touch(&mut fate, packet);
+    fate
+}
+
+fn stage(impairment: &Impairment) -> Option<Stage> {
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    Stage::new(impairment, Applies::Data, rng).unwrap()
+}
+
+#[test]
+fn an_impairment_keeps_to_its_packets() {
+    use Direction::{Forward, Reverse};
+    assert!(Applies::Data.to(Forward) && !Applies::Data.to(Reverse));
+    assert!(!Applies::Acks.to(Forward) && Applies::Acks.to(Reverse));
+    assert!(Applies::Both.to(Forward) && Applies::Both.to(Reverse));
+    let of_acks = Impairment::Loss { fraction: 1.0, applies: Applies::Acks };
+    assert!(stage(&of_acks).is_none());
+
+    let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut on_both = Stage::new(&of_acks, Applies::Both, rng).unwrap().unwrap();
+    let lost = [Forward, Reverse].map(|way| {
+        let mut fate = Fate::default();
+        on_both.touch(&mut fate, &Crossing { way, ..at(0) });
+        fate.lost
+    });
+    assert_eq!(lost, [false, true]);
+}
+
+#[test]
+fn a_fraction_of_zero_costs_nothing() {
+    assert!(stage(&Impairment::Loss { fraction: 0.0, applies: Applies::Both }).is_none());
+}
+
+#[test]
+fn an_impairment_is_at_work_during_its_time_only() {
+    let loss = Impairment::Loss { fraction: 1.0, applies: Applies::Both };
+    let (from, until) = (Instant::from_millis(10), Instant::from_millis(20));
+    let during = Impairment::During { from, until, impairment: Box::new(loss) };
+    let mut stage = stage(&during).unwrap();
+    let lost = [9, 10, 19, 20].map(|ms| {
+        let mut fate = Fate::default();
+        stage.touch(&mut fate, &at(ms));
+        fate.lost
+    });
+    assert_eq!(lost, [false, true, true, false]);
+}
+
+#[test]
+fn every_third_packet_takes_the_longer_path() {
+    let extra = Duration::from_millis(100);
+    let impairment = Impairment::Alternate { every: 3, extra, applies: Applies::Both };
+    let mut stage = stage(&impairment).unwrap();
+    let late: Vec<bool> = (0..7)
+        .map(|_| {
+            let mut fate = Fate::default();
+            stage.touch(&mut fate, &at(0));
+            fate.detour == extra
+        })
+        .collect();
+    assert_eq!(late, [false, false, true, false, false, true, false]);
+}
+
+#[test]
+fn a_replay_begins_again_after_its_last_packet() {
+    let ms = Duration::from_millis;
+    let lateness = [ms(0), ms(7), ms(0)].into();
+    let mut stage = stage(&Impairment::Replay { lateness, applies: Applies::Both }).unwrap();
+    assert!(!stage.keeps_order());
+    let late = [(); 6].map(|()| fate(&mut stage, &at(0)).detour);
+    assert_eq!(late, [ms(0), ms(7), ms(0), ms(0), ms(7), ms(0)]);
+    let nothing = Impairment::Replay { lateness: [].into(), applies: Applies::Both };
+    let error = nothing.check().unwrap_err();
+    assert_eq!(error.to_string(), "lateness must be at least one time, not none");
+}
+
+#[test]
+fn a_redrawn_delay_is_the_same_within_an_interval_and_whoever_came_before() {
+    let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(100) };
+    let every = Duration::from_millis(50);
+    let redrawn = Impairment::Redrawn { every, delay, applies: Applies::Both };
+    let shifts = |times: &[u64]| -> Vec<Duration> {
+        let mut stage = stage(&redrawn).unwrap();
+        times.iter().map(|&ms| fate(&mut stage, &at(ms)).shift).collect()
+    };
+    let [first, same, next, last] = shifts(&[0, 49, 50, 120])[..] else { unreachable!() };
+    assert_eq!(first, same);
+    assert!(first != next && next != last);
+    assert_eq!(shifts(&[149]), [last]);
+    // The value in force when the transmission begins counts, not that at its end.
+    let mut stage = stage(&redrawn).unwrap();
+    let across = Crossing { came: at(0).came, begun: at(49).begun, ..at(51) };
+    assert_eq!(fate(&mut stage, &across).shift, first);
+    assert_eq!(fate(&mut stage, &across).detour, Duration::ZERO);
+}
+
+#[test]
+fn redrawn_delays_are_distributed_as_asked() {
+    let delay = Distribution::Normal {
+        mean: Duration::from_millis(200),
+        deviation: Duration::from_millis(60),
+    };
+    let every = Duration::from_millis(1);
+    let mut stage = stage(&Impairment::Redrawn { every, delay, applies: Applies::Both }).unwrap();
+    let drawn: Vec<f64> =
+        (0..20_000).map(|ms| fate(&mut stage, &at(ms)).shift.as_millis_f64()).collect();
+    let mean = drawn.iter().sum::<f64>() / 20_000.0;
+    let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
+    // Four standard errors: 60 / √20000, and 60 / √40000 for the deviation.
+    assert!((mean - 200.0).abs() < 1.7 && (variance.sqrt() - 60.0).abs() < 1.2);
+    let product = |pair: &[f64]| (pair[0] - mean) * (pair[1] - mean);
+    let correlation = drawn.windows(2).map(product).sum::<f64>() / 20_000.0 / variance;
+    assert!(correlation.abs() < 4.0 / 20_000.0_f64.sqrt(), "neighbours: {correlation}");
+}
+
+#[test]
+fn a_burst_loses_all_until_it_ends() {
+    let length = Distribution::Constant(Duration::from_millis(30));
+    let burst = Impairment::Burst { fraction: 0.01, length, applies: Applies::Both };
+    let mut stage = stage(&burst).unwrap();
+    let lost: Vec<bool> = (0..100_000).map(|ms| fate(&mut stage, &at(ms)).lost).collect();
+    let runs: Vec<usize> =
+        lost.split(|lost| !lost).map(<[bool]>::len).filter(|&run| run > 0).collect();
+    // One packet a ms: 30 in each, unless one follows right upon another.
+    assert!(runs.iter().all(|run| run % 30 == 0), "{runs:?}");
+    // Packets outside of bursts start one with 1 %: one in 99 + 30 packets.
+    let bursts = runs.iter().sum::<usize>() as f64 / 30.0;
+    let expected = 100_000.0 / 129.0;
+    assert!((bursts - expected).abs() < 4.0 * expected.sqrt(), "{bursts} bursts");
+}
+
+#[test]
+fn a_blackout_loses_what_is_sent_during_it() {
+    let ms = Duration::from_millis;
+    let lost = |times: Times, ats: [u64; 5]| {
+        let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
+        let mut stage = stage(&blackout).unwrap();
+        ats.map(|at_ms| fate(&mut stage, &at(at_ms)).lost)
+    };
+    let instants = [75, 50].map(Instant::from_millis).to_vec();
+    assert_eq!(lost(Times::At(instants), [49, 50, 59, 60, 84]), [false, true, true, false, true]);
+    assert_eq!(lost(Times::Every(ms(50)), [0, 9, 50, 60, 109]), [false, false, true, false, true]);
+    // What waited until then is lost, too.
+    let times = Times::At(vec![Instant::from_millis(50)]);
+    let blackout = Impairment::Blackout { times, length: ms(10), applies: Applies::Both };
+    let mut stage = stage(&blackout).unwrap();
+    assert!(fate(&mut stage, &Crossing { came: at(30).came, ..at(50) }).lost);
+    assert!(!fate(&mut stage, &Crossing { came: at(50).came, ..at(60) }).lost);
+}
+
+#[test]
+fn a_value_out_of_range_is_named() {
+    let ms = Duration::from_millis;
+    let (applies, zero) = (Applies::Both, Duration::ZERO);
+    let delay = Distribution::Constant(ms(1));
+    let error = |impairment: Impairment| impairment.check().unwrap_err().to_string();
+    assert_eq!(
+        error(Impairment::Redrawn { every: zero, delay, applies }),
+        "every must be more than 0 s, not 0 s"
+    );
+    assert_eq!(
+        error(Impairment::Blackout { times: Times::Every(ms(5)), length: ms(5), applies }),
+        "every must be longer than length, not 5 ms"
+    );
+    let resend = |errors, attempts| Impairment::Resend { errors, after: zero, attempts, applies };
+    assert_eq!(error(resend(1.5, None)), "errors must be between 0 and 1, not 1.5");
+    assert_eq!(error(resend(1.0, None)), "errors must be less than 1 without attempts, not 1");
+    assert_eq!(resend(1.0, Some(3)).check(), Ok(()));
+}

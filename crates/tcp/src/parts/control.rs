@@ -1,0 +1,128 @@
+//! Congestion control: how much may be in flight.
+
+pub(crate) mod cubic;
+pub(crate) mod reno;
+pub(crate) mod westwood;
+
+use std::borrow::Cow;
+
+use unruffled_units::{Duration, Instant};
+
+pub(crate) use reno::Reno;
+
+use crate::parts::Variable;
+
+/// The congestion window and the slow-start threshold, in segments. Ask
+/// [`Connection::window`](crate::Connection::window) for a sender's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// cwnd.
+    pub cwnd: f64,
+    /// ssthresh; infinite until the first reduction.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Whether the window is in slow start (RFC 5681, section 3.1).
+    pub fn slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// What congestion controls see of the sender. Use it in a [`CongestionControl`]'s methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// The time.
+    pub now: Instant,
+    /// Segments in flight, at most cwnd: what limited transmit sent beyond it does not count.
+    pub flight: f64,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// Minimum round-trip time of late.
+    pub min_rtt: Option<Duration>,
+}
+
+/// How the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
+///
+/// Implement it to try out an algorithm of your own: [`Variant::with_control`] makes a sender of it.
+///
+/// [`Variant::with_control`]: crate::Variant::with_control
+pub trait CongestionControl: core::fmt::Debug + Send {
+    /// What it does, in a few words.
+    fn about(&self) -> Cow<'static, str>;
+
+    /// Segments were delivered, cumulatively or selectively, whatever the phase. Without SACK each
+    /// duplicate acknowledgement delivered one.
+    fn on_delivered(&mut self, _segments: u32, _flow: &Flow) {}
+
+    /// The window was full and `acked` segments were acknowledged cumulatively, of which `counted`
+    /// count (RFC 3465, section 2): it may grow.
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
+
+    /// New data was acknowledged, but something else than the window was the limit.
+    fn on_limited(&mut self, _flow: &Flow) {}
+
+    /// A loss was detected, by a timeout if `timeout`: the new ssthresh.
+    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
+
+    /// What `saved` was reduced for was no loss, nor anything since: forget what was concluded from
+    /// it. `window` is the present one, before anything of it is restored.
+    fn on_undo(&mut self, _window: &Window, _saved: &Window) {}
+
+    /// Shows the algorithm's variables beside the window, if it has any.
+    fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
+}
+
+/// A congestion control of any kind.
+#[derive(Debug)]
+pub(crate) enum AnyControl {
+    Reno(Reno),
+    Cubic(cubic::Cubic),
+    Westwood(westwood::Westwood),
+    /// One from outside the crate.
+    Own(Box<dyn CongestionControl>),
+}
+
+macro_rules! each {
+    ($self:expr, $part:ident => $do:expr) => {
+        match $self {
+            Self::Reno($part) => $do,
+            Self::Cubic($part) => $do,
+            Self::Westwood($part) => $do,
+            Self::Own($part) => $do,
+        }
+    };
+}
+
+impl CongestionControl for AnyControl {
+    fn about(&self) -> Cow<'static, str> {
+        each!(self, part => part.about())
+    }
+
+    #[inline]
+    fn on_delivered(&mut self, segments: u32, flow: &Flow) {
+        each!(self, part => part.on_delivered(segments, flow));
+    }
+
+    #[inline]
+    fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
+        each!(self, part => part.grow(window, acked, counted, flow));
+    }
+
+    #[inline]
+    fn on_limited(&mut self, flow: &Flow) {
+        each!(self, part => part.on_limited(flow));
+    }
+
+    fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
+        each!(self, part => part.on_loss(window, timeout, flow))
+    }
+
+    fn on_undo(&mut self, window: &Window, saved: &Window) {
+        each!(self, part => part.on_undo(window, saved));
+    }
+
+    fn variables(&self, show: &mut dyn FnMut(Variable)) {
+        each!(self, part => part.variables(show));
+    }
+}

@@ -1,0 +1,50 @@
+//! Slow start and congestion avoidance (RFC 5681, section 3.1).
+
+use std::borrow::Cow;
+
+use super::{AnyControl, CongestionControl, Flow, Window};
+use crate::parts::{Kind, kind};
+
+/// The standard's control.
+pub(crate) const RENO: Kind<AnyControl> = kind!("reno", |_| AnyControl::Reno(Reno));
+
+/// The standard's additive increase and multiplicative decrease.
+#[derive(Debug)]
+pub(crate) struct Reno;
+
+impl CongestionControl for Reno {
+    fn about(&self) -> Cow<'static, str> {
+        "Reno, RFC 5681".into()
+    }
+
+    fn grow(&mut self, window: &mut Window, _acked: u32, counted: u32, _flow: &Flow) {
+        // RFC 5681, equations 2 and 3, for each that counts.
+        let steps = f64::from(counted);
+        window.cwnd += if window.slow_start() { steps } else { steps / window.cwnd };
+    }
+
+    fn on_loss(&mut self, _window: &Window, _timeout: bool, flow: &Flow) -> f64 {
+        (flow.flight / 2.0).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unruffled_units::Instant;
+
+    use super::*;
+
+    const FLOW: Flow = Flow { now: Instant::ZERO, flight: 10.0, srtt: None, min_rtt: None };
+
+    #[test]
+    fn an_acknowledgement_grows_the_window_by_what_counts_of_it() {
+        let mut window = Window { cwnd: 10.0, ssthresh: 20.0 };
+        Reno.grow(&mut window, 30, 1, &FLOW);
+        assert_eq!(window.cwnd, 11.0, "a filled hole that released thirty segments is one step");
+        Reno.grow(&mut window, 2, 2, &FLOW);
+        assert_eq!(window.cwnd, 13.0, "a delayed acknowledgement is two");
+        let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
+        Reno.grow(&mut window, 2, 2, &FLOW);
+        assert_eq!(window.cwnd, 10.2);
+    }
+}

@@ -1,0 +1,222 @@
+//! Loss detection: is this hole a loss, or is its segment late?
+//!
+//! A detector learns from *facts* (what an acknowledgement delivered, how long a reordering was, a
+//! retransmission that proved spurious) and answers with a [`Rule`], a plain value that says which
+//! holes are lost; the scoreboard applies it. One file per published algorithm.
+
+pub(crate) mod avg_dev;
+pub(crate) mod blanton_allman;
+pub(crate) mod dcr;
+mod duplicates;
+pub(crate) mod fixed;
+#[cfg(test)]
+mod fixtures;
+mod lateness;
+pub(crate) mod linux_reordering;
+pub(crate) mod ncr;
+pub(crate) mod quic;
+pub(crate) mod rack;
+pub(crate) mod rr;
+mod rr_costs;
+mod rr_history;
+pub(crate) mod td_fr;
+pub(crate) mod unruffled;
+
+use std::borrow::Cow;
+
+use unruffled_units::{Duration, Instant};
+
+use crate::parts::Variable;
+
+/// A detector of any kind.
+pub(crate) type Detector = Box<dyn LossDetector>;
+
+/// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
+/// them is lost.
+///
+/// ```
+/// use unruffled_tcp::detect::Rule;
+///
+/// // Five segments SACKed above it, or ten behind the highest.
+/// let rule = Rule { distance: Some(10), ..Rule::dupthresh(5) };
+/// assert_eq!(rule.dupthresh, Some(5));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rule {
+    /// Lost is every hole with at least this many SACKed segments above it (RFC 6675, IsLost).
+    pub dupthresh: Option<u32>,
+    /// Lost is every hole at least this far below the highest delivered segment, counted in
+    /// segments of the stream, delivered or not (RFC 9002, section 6.1.1).
+    pub distance: Option<u32>,
+    /// Lost is every segment that has been in flight too long.
+    pub overdue: Option<Overdue>,
+    /// The first hole is lost at this time, if it is still open then.
+    pub first_hole_due: Option<Instant>,
+    /// What is lost is resent but reduces the window only when nothing is known of it this long
+    /// after its transmission. None: it reduces the window at once. For detectors that [doubt] only.
+    ///
+    /// [doubt]: LossDetector::doubts
+    pub proof: Option<Duration>,
+}
+
+impl Rule {
+    /// The classical rule.
+    pub fn dupthresh(dupthresh: u32) -> Self {
+        Self { dupthresh: Some(dupthresh), ..Self::default() }
+    }
+}
+
+/// A time limit on segments in flight: on those sent before the latest-sent segment that is known to
+/// be delivered (RFC 8985, section 6.2). Use it in a [`Rule`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overdue {
+    /// Lost when this long has passed since the last transmission.
+    pub wait: Duration,
+    /// Look again when the first of them is due, not only when all are.
+    pub eager: bool,
+}
+
+/// The sender's state as detectors see it. Windows in segments. Use it in a [`LossDetector`]'s methods.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The time.
+    pub now: Instant,
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Whether the window is in slow start.
+    pub slow_start: bool,
+    /// Segments sent and not cumulatively acknowledged.
+    pub flight: u32,
+    /// Segments SACKed and not cumulatively acknowledged.
+    pub sacked: u32,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// The last round-trip time measured.
+    pub latest_rtt: Option<Duration>,
+    /// Minimum round-trip time of late.
+    pub min_rtt: Option<Duration>,
+    /// The retransmission timeout, without backoff.
+    pub rto: Duration,
+    /// In fast recovery, or in recovery after a timeout.
+    pub recovering: bool,
+    /// Offset of the first octet that is not acknowledged (SND.UNA).
+    pub una: u64,
+    /// Offset of the next new octet (SND.NXT).
+    pub nxt: u64,
+}
+
+/// What one acknowledgement said, beyond the scoreboard. A detector hears it in [`LossDetector::on_ack`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckFacts {
+    /// Segments newly delivered, cumulatively or selectively.
+    pub delivered: u32,
+    /// Segments newly SACKed: with some, it is a duplicate acknowledgement (RFC 6675, section 2).
+    pub sacked: u32,
+    /// It advanced the cumulative point.
+    pub advanced: bool,
+    /// It carried a DSACK, believable or not.
+    pub dsack: bool,
+    /// A segment never retransmitted arrived behind a later one.
+    pub reordered: bool,
+    /// When the latest-sent of the newly delivered segments was sent, ambiguous ones left out.
+    pub latest_sent: Option<Instant>,
+}
+
+/// One hole that closed because its segment was late. A detector hears it in
+/// [`LossDetector::on_reordering`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reordering {
+    /// How far the highest delivered segment was ahead of it, in segments.
+    pub length: u32,
+    /// From the delivery of that highest segment to that of the late one.
+    pub delay: Duration,
+    /// A DSACK reported it: the segment had been retransmitted, spuriously.
+    pub by_dsack: bool,
+}
+
+/// A fast retransmit that proved spurious: every retransmission under it was. A detector hears it in
+/// [`LossDetector::on_spurious_fast_retransmit`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpuriousFastRetransmit {
+    /// From its beginning to the DSACK that told.
+    pub lasted: Duration,
+    /// The congestion window before it, or before an earlier spurious one that it overlapped: the one
+    /// that comes back.
+    pub window: f64,
+    /// Reordering length of the segment that the last DSACK reported, if it could be measured.
+    pub length: Option<u32>,
+}
+
+/// A period without sending because limited transmit had reached its bound. A detector hears it in
+/// [`LossDetector::on_idle`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// How long it was.
+    pub duration: Duration,
+    /// Duplicate acknowledgements that came in it.
+    pub dupacks: u32,
+}
+
+/// A way of telling lost from late.
+///
+/// Implement it to try out an algorithm of your own: [`Variant::with_detector`] makes a sender of it,
+/// and `examples/own_detector.rs` of this crate shows one.
+///
+/// [`Variant::with_detector`]: crate::Variant::with_detector
+pub trait LossDetector: core::fmt::Debug + Send {
+    /// What it does, in a few words.
+    fn about(&self) -> Cow<'static, str>;
+
+    /// Which holes are deemed lost now.
+    fn rule(&self, view: &View) -> Rule;
+
+    /// The duplicate threshold in force, in segments, for those that have one.
+    fn dupthresh(&self) -> Option<u32> {
+        None
+    }
+
+    /// The share of the window that is proof of a loss when it is suspected at a time, for detectors
+    /// whose rules tell suspicion from proof.
+    fn doubts(&self) -> Option<f64> {
+        None
+    }
+
+    /// A segment sent at `sent` arrived by its first transmission. Those that doubt are told, before
+    /// [`Self::on_ack`].
+    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+
+    /// A transmission that was resent on suspicion was lost, for all that is known.
+    fn on_proof(&mut self) {}
+
+    /// Such a transmission was not lost after all.
+    fn on_disproof(&mut self) {}
+
+    /// How many of the segments in flight are usually late at a time.
+    fn usual_holes(&self, _view: &View) -> f64 {
+        0.0
+    }
+
+    /// An acknowledgement was read into the scoreboard.
+    fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
+
+    /// A reordering event was measured.
+    fn on_reordering(&mut self, _sample: Reordering, _view: &View) {}
+
+    /// Fast retransmit began.
+    fn on_recovery(&mut self, _view: &View) {}
+
+    /// Recovery, from fast retransmit or timeout, came to its end.
+    fn on_recovery_end(&mut self, _view: &View) {}
+
+    /// A fast retransmit proved spurious.
+    fn on_spurious_fast_retransmit(&mut self, _found: SpuriousFastRetransmit, _view: &View) {}
+
+    /// The retransmission timer expired; `first` unless it did so before for the same data.
+    fn on_timeout(&mut self, _first: bool, _view: &View) {}
+
+    /// Limited transmit was exhausted for a while, and no timeout came of it.
+    fn on_idle(&mut self, _idle: Idle, _view: &View) {}
+
+    /// Shows the algorithm's variables beside dupthresh, if it has any.
+    fn variables(&self, _view: &View, _show: &mut dyn FnMut(Variable)) {}
+}

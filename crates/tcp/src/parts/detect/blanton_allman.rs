@@ -1,0 +1,346 @@
+//! Blanton and Allman's senders: every fast retransmit that a DSACK proves spurious moves the duplicate
+//! threshold, and for EWMA every reordering, by one of several rules (E. Blanton, M. Allman, "On
+//! making TCP more robust to packet reordering", 2002, as told in AVG-DEV, section II, RR-TCP, section
+//! 5.5, and TCP-PR, section 2).
+//! Their sixth rule, a delay, is TD-FR's: see [`super::td_fr`].
+
+use std::borrow::Cow;
+
+use super::fixed::DUPTHRESH;
+use super::{AckFacts, Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View};
+use crate::parameter::{Parameter, Unit, choice, settings};
+use crate::parts::{Kind, kind};
+
+const WINDOW_SHARE: Parameter = Parameter {
+    name: "window_share",
+    unit: Unit::Fraction,
+    default: 0.9,
+    range: (0.0, 1.0),
+    about: "maximum duplicate threshold, as a share of the congestion window",
+    source: "AVG-DEV, section II; RR-TCP, section 5.5",
+};
+
+settings! {
+    /// Tunable parameters of INC-N and AVG.
+    "ba" Settings {
+        window_share: f64 = WINDOW_SHARE,
+    }
+}
+
+settings! {
+    /// Tunable parameters of INC.
+    "ba" IncSettings {
+        window_share: f64 = WINDOW_SHARE,
+        increment: f64 = Parameter {
+            name: "increment",
+            unit: Unit::Segments,
+            default: 1.0,
+            range: (1.0, 1e6),
+            about: "K, what each spurious fast retransmit adds to the duplicate threshold",
+            source: "AVG-DEV, section II (\"constantly increasing\"); 1 is assumed",
+        },
+    }
+}
+
+settings! {
+    /// Tunable parameters of EWMA.
+    "ba" EwmaSettings {
+        window_share: f64 = WINDOW_SHARE,
+        gain: f64 = Parameter {
+            name: "gain",
+            unit: Unit::Number,
+            default: 0.25,
+            range: (0.0, 1.0),
+            about: "g, the weight of the newest reordering length",
+            source: "assumed: no text that we have gives it",
+        },
+        samples: Samples = Parameter::choice(
+            "samples",
+            Samples::NAMES,
+            "which reordering lengths are averaged: all, or those of spurious fast retransmits",
+            "TCP-PR, section 2; AVG-DEV, section II",
+        ),
+    }
+}
+
+choice! {
+    /// Which reordering lengths EWMA averages.
+    Samples {
+        /// Every one.
+        All = "all",
+        /// Those of spurious fast retransmits.
+        SpuriousFastRetransmits = "false-fast-retransmit",
+    }
+}
+
+/// Adds a constant.
+pub(crate) const INC: Kind<Detector> = kind!("ba-inc", IncSettings, |settings, _| {
+    let adjust = Adjust::Increment(settings.increment);
+    Box::new(BlantonAllman::new(adjust, settings.window_share, false))
+});
+/// Adds the reordering length.
+pub(crate) const INC_N: Kind<Detector> = kind!("ba-inc-n", Settings, |settings, _| {
+    Box::new(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
+});
+/// Goes half way to the reordering length.
+pub(crate) const AVG: Kind<Detector> = kind!("ba-avg", Settings, |settings, _| {
+    Box::new(BlantonAllman::new(Adjust::Average, settings.window_share, false))
+});
+/// Averages reordering lengths.
+pub(crate) const EWMA: Kind<Detector> = kind!("ba-ewma", EwmaSettings, |settings, _| {
+    let all = settings.samples == Samples::All;
+    Box::new(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
+});
+
+/// What a spurious fast retransmit whose segment was late by N segments does to the threshold d.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Adjust {
+    /// INC: d + K, whatever N was.
+    Increment(f64),
+    /// INC-N: d + N.
+    IncrementByLength,
+    /// AVG: (d + N) / 2.
+    Average,
+    /// EWMA: (1 − g)·d + g·N, and not of spurious fast retransmits alone: it is the average "of the
+    /// number of DUPACKs received at the sender" (TCP-PR, section 2), "a running average of the
+    /// reordering length" (AVG-DEV, section II).
+    Ewma(f64),
+}
+
+impl Adjust {
+    /// The threshold after `dupthresh`. Without a length, which a DSACK does not always give, only
+    /// INC knows what to do.
+    fn apply(self, dupthresh: f64, length: Option<u32>) -> f64 {
+        let length = length.map(f64::from);
+        match (self, length) {
+            (Self::Increment(k), _) => dupthresh + k,
+            (Self::IncrementByLength, Some(n)) => dupthresh + n,
+            (Self::Average, Some(n)) => (dupthresh + n) / 2.0,
+            (Self::Ewma(g), Some(n)) => (1.0 - g) * dupthresh + g * n,
+            (_, None) => dupthresh,
+        }
+    }
+}
+
+/// INC, INC-N, AVG and EWMA.
+#[derive(Debug)]
+pub(crate) struct BlantonAllman {
+    adjust: Adjust,
+    window_share: f64,
+    /// Every reordering event moves the threshold, not only spurious fast retransmits.
+    all: bool,
+    /// Kept with its fraction, so that averages converge; in force is the whole part.
+    dupthresh: f64,
+    /// The threshold as of the last acknowledgement.
+    in_force: u32,
+}
+
+impl BlantonAllman {
+    fn new(adjust: Adjust, window_share: f64, all: bool) -> Self {
+        let dupthresh = f64::from(DUPTHRESH);
+        Self { adjust, window_share, all, dupthresh, in_force: DUPTHRESH }
+    }
+
+    /// At most 0.9·cwnd, at least 3.
+    fn bounded(&self, cwnd: f64) -> u32 {
+        (self.dupthresh.min(self.window_share * cwnd) as u32).max(DUPTHRESH)
+    }
+}
+
+impl LossDetector for BlantonAllman {
+    fn about(&self) -> Cow<'static, str> {
+        match self.adjust {
+            Adjust::Ewma(_) => {
+                "dupthresh averaged over all reordering lengths, at most 0.9 cwnd".into()
+            }
+            _ => "dupthresh moved by spurious fast retransmits, at most 0.9 cwnd".into(),
+        }
+    }
+
+    fn rule(&self, view: &View) -> Rule {
+        Rule::dupthresh(self.bounded(view.cwnd))
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.in_force)
+    }
+
+    fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
+        self.in_force = self.bounded(view.cwnd);
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        // What is remembered is what was seen, whatever the window: only what is in force is bounded.
+        if self.all {
+            let minimum = f64::from(DUPTHRESH);
+            self.dupthresh = self.adjust.apply(self.dupthresh, Some(sample.length)).max(minimum);
+            self.in_force = self.bounded(view.cwnd);
+        }
+    }
+
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
+        if self.all {
+            return;
+        }
+        // What is remembered is bounded by the window that the restoration leads back to: the
+        // present one, halved for nothing, would throw away what the DSACK has just taught. A
+        // smaller window bounds the threshold for as long as it is small, in `bounded`; it keeps
+        // what is remembered from rising, and does not lower it.
+        let greatest = self.window_share * found.window.max(view.cwnd);
+        let minimum = f64::from(DUPTHRESH);
+        let adjusted = self.adjust.apply(self.dupthresh, found.length);
+        self.dupthresh = adjusted.min(greatest.max(self.dupthresh)).max(minimum);
+        self.in_force = self.bounded(view.cwnd);
+    }
+
+    fn on_timeout(&mut self, _first: bool, _view: &View) {
+        self.dupthresh = f64::from(DUPTHRESH);
+        self.in_force = DUPTHRESH;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{detector, found_spurious, late, view};
+    use super::*;
+    use crate::variant::Variant;
+
+    /// The threshold after spurious fast retransmits with these reordering lengths, at cwnd 50.
+    fn thresholds(name: &str, lengths: &[u32]) -> Vec<u32> {
+        let mut detector = detector(name);
+        let mut each = |&length| {
+            detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
+            let rule = detector.rule(&view(0));
+            assert_eq!(rule, Rule::dupthresh(detector.dupthresh().expect("has one")));
+            rule.dupthresh.expect("has one")
+        };
+        lengths.iter().map(&mut each).collect()
+    }
+
+    #[test]
+    fn inc_adds_one_each_time() {
+        assert_eq!(thresholds("ba-inc", &[20, 20, 5]), [4, 5, 6]);
+    }
+
+    #[test]
+    fn inc_n_adds_the_length() {
+        // 3 + 10, + 4, + 20.
+        assert_eq!(thresholds("ba-inc-n", &[10, 4, 20]), [13, 17, 37]);
+    }
+
+    #[test]
+    fn avg_goes_half_way_up_and_down() {
+        // (3 + 10)/2 = 6.5; (6.5 + 20)/2 = 13.25; (13.25 + 4)/2 = 8.625; (8.625 + 1)/2 = 4.8125;
+        // (4.8125 + 1)/2 = 2.90625, bounded by 3.
+        assert_eq!(thresholds("ba-avg", &[10, 20, 4, 1, 1]), [6, 13, 8, 4, 3]);
+    }
+
+    #[test]
+    fn ewma_goes_a_quarter_of_the_way() {
+        // 0.75·3 + 0.25·23 = 8; 0.75·8 + 0.25·23 = 11.75; 0.75·11.75 + 0.25·2 = 9.3125.
+        let mut detector = detector("ba-ewma");
+        for (length, want) in [(23, 8), (23, 11), (2, 9)] {
+            detector.on_reordering(late(length), &view(0));
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
+            // That one of them was resent for nothing adds nothing.
+            detector.on_spurious_fast_retransmit(found_spurious(40), &view(0));
+            assert_eq!(detector.dupthresh(), Some(want));
+        }
+        assert_eq!(ewma_of_false_fast_retransmits(&[23, 23, 2]), [8, 11, 9]);
+    }
+
+    fn ewma_of_false_fast_retransmits(lengths: &[u32]) -> Vec<u32> {
+        let mut sender = Variant::named("ba-ewma").expect("a sender");
+        sender.set("samples", "false-fast-retransmit").expect("a choice");
+        let mut detector = sender.detector();
+        let mut each = |&length| {
+            detector.on_reordering(late(length), &view(0));
+            detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
+            detector.dupthresh().expect("has one")
+        };
+        lengths.iter().map(&mut each).collect()
+    }
+
+    #[test]
+    fn ewma_remembers_its_average_whatever_the_window() {
+        let small = View { cwnd: 10.0, ..view(0) };
+        let mut detector = detector("ba-ewma");
+        // 0.75·3 + 0.25·83 = 23; at a window of 10, at most 9.
+        detector.on_reordering(late(83), &small);
+        assert_eq!(detector.rule(&small), Rule::dupthresh(9));
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(23));
+    }
+
+    #[test]
+    fn the_threshold_stays_below_nine_tenths_of_the_window() {
+        // 3 + 30 = 33; + 30 = 63, bounded by 0.9·50 = 45.
+        assert_eq!(thresholds("ba-inc-n", &[30, 30, 30]), [33, 45, 45]);
+        // It is remembered so: a window of 100, which asks for 90 at most, does not raise it.
+        let mut detector = detector("ba-inc-n");
+        for _ in 0..3 {
+            detector.on_spurious_fast_retransmit(found_spurious(30), &view(0));
+        }
+        assert_eq!(detector.rule(&View { cwnd: 100.0, ..view(0) }), Rule::dupthresh(45));
+    }
+
+    #[test]
+    fn a_smaller_window_bounds_it_only_while_it_is_small() {
+        let mut detector = detector("ba-inc-n");
+        // The DSACK finds the window halved, and the threshold bounded by that: 0.9·25 = 22.5.
+        let halved = View { cwnd: 25.0, recovering: true, ..view(100) };
+        detector.on_spurious_fast_retransmit(found_spurious(30), &halved);
+        assert_eq!(detector.rule(&halved), Rule::dupthresh(22));
+        assert_eq!(detector.dupthresh(), Some(22));
+        // With the window, the threshold of 3 + 30 comes back.
+        detector.on_ack(&AckFacts::default(), &view(200));
+        assert_eq!(detector.rule(&view(200)), Rule::dupthresh(33));
+        assert_eq!(detector.dupthresh(), Some(33));
+        // A window of 2 asks for 1.8: 3 all the same.
+        assert_eq!(detector.rule(&View { cwnd: 2.0, ..view(300) }), Rule::dupthresh(3));
+    }
+
+    #[test]
+    fn a_small_window_keeps_the_threshold_from_rising_and_does_not_lower_it() {
+        let small = View { cwnd: 10.0, ..view(0) };
+        let found = |length| SpuriousFastRetransmit { window: 20.0, ..found_spurious(length) };
+        // Each remembers 33 to begin with: 3 + 30·1, 3 + 30, (3 + 63)/2.
+        let table = [("ba-inc", 30, 1, 33), ("ba-inc-n", 1, 30, 33), ("ba-avg", 1, 63, 31)];
+        for (name, times, length, want) in table {
+            let mut detector = detector(name);
+            for _ in 0..times {
+                detector.on_spurious_fast_retransmit(found_spurious(length), &view(0));
+            }
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(33), "{name}");
+            // A window of 20 asks for 18: no rise. AVG goes down to 30 by its own rule,
+            // (33 + 30)/2 = 31.5.
+            detector.on_spurious_fast_retransmit(found(30), &small);
+            assert_eq!(detector.rule(&small), Rule::dupthresh(9), "{name}");
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_resets_to_three_and_forgets() {
+        for name in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
+            let mut detector = detector(name);
+            for _ in 0..8 {
+                detector.on_reordering(late(30), &view(0));
+                detector.on_spurious_fast_retransmit(found_spurious(30), &view(0));
+            }
+            assert!(detector.dupthresh() > Some(10), "{name} rose");
+            detector.on_timeout(true, &view(1000));
+            assert_eq!(detector.dupthresh(), Some(3), "{name}");
+            assert_eq!(detector.rule(&view(1000)), Rule::dupthresh(3), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_a_length_only_inc_moves() {
+        for (name, want) in [("ba-inc", 4), ("ba-inc-n", 3), ("ba-avg", 3)] {
+            let mut detector = detector(name);
+            let unknown = SpuriousFastRetransmit { length: None, ..found_spurious(1) };
+            detector.on_spurious_fast_retransmit(unknown, &view(0));
+            assert_eq!(detector.dupthresh(), Some(want), "{name}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! How late segments have been of late: a distribution of latenesses in constant space, from which
+//! come the lateness that all but a given share kept within, the longest one, and the mean.
+//!
+//! Two generations of a histogram. The current one replaces the earlier one when it is old enough
+//! and has samples enough, so that a lateness counts for one to two ages.
+
+use unruffled_units::{Duration, Instant};
+
+/// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 is "in order".
+const FRACTION: u32 = 2;
+const FIRST: u32 = 12;
+const BINS: usize = (22 << FRACTION) + 1;
+
+/// Samples that a generation holds at least: ten of those that a budget of one in a hundred allows.
+const ENOUGH: u32 = 1000;
+
+/// Samples in order after which the quantile is looked up again.
+const STEP: u32 = 64;
+
+/// Samples of one generation.
+#[derive(Clone, Debug)]
+struct Generation {
+    bins: [u32; BINS],
+    samples: u32,
+    /// Transmissions that were lost, for all that is known.
+    lost: u32,
+    longest: Duration,
+    sum: Duration,
+}
+
+impl Generation {
+    const EMPTY: Self =
+        Self { bins: [0; BINS], samples: 0, lost: 0, longest: Duration::ZERO, sum: Duration::ZERO };
+
+    /// Samples that were late.
+    fn late(&self) -> u32 {
+        self.samples - self.bins[0]
+    }
+}
+
+/// The bin of something late by `lateness`.
+fn bin(lateness: Duration) -> usize {
+    let nanos = lateness.as_nanos().max(1 << FIRST);
+    let octave = nanos.ilog2();
+    let fraction = (nanos >> (octave - FRACTION)) & ((1 << FRACTION) - 1);
+    ((((octave - FIRST) as usize) << FRACTION) + fraction as usize + 1).min(BINS - 1)
+}
+
+/// Where a bin ends.
+fn end(bin: usize) -> Duration {
+    let (octave, fraction) = (bin as u32 >> FRACTION, bin as u64 & ((1 << FRACTION) - 1));
+    if bin == 0 {
+        return Duration::ZERO;
+    }
+    Duration::from_nanos(((1 << FRACTION) + fraction) << (octave + FIRST - FRACTION))
+}
+
+/// The distribution.
+#[derive(Clone, Debug)]
+pub(super) struct Lateness {
+    /// How long a generation collects at least.
+    age: Duration,
+    /// The share of all samples that may exceed the quantile: the share lost, within these bounds.
+    least: f64,
+    most: f64,
+    current: Generation,
+    earlier: Generation,
+    since: Instant,
+    quantile: Duration,
+    /// The quantile is out of date: at once, or when there are so many samples.
+    stale: bool,
+    next: u32,
+}
+
+impl Lateness {
+    pub(super) fn new(age: Duration, least: f64, most: f64) -> Self {
+        Self {
+            age,
+            least: least.min(most),
+            most,
+            current: Generation::EMPTY,
+            earlier: Generation::EMPTY,
+            since: Instant::ZERO,
+            quantile: Duration::ZERO,
+            stale: false,
+            next: 0,
+        }
+    }
+
+    /// Something was late within memory.
+    pub(super) fn seen(&self) -> bool {
+        self.current.late() + self.earlier.late() > 0
+    }
+
+    /// A segment arrived in order.
+    pub(super) fn in_order(&mut self) {
+        self.current.bins[0] += 1;
+        self.current.samples += 1;
+    }
+
+    /// A segment arrived late.
+    pub(super) fn late(&mut self, lateness: Duration) {
+        let current = &mut self.current;
+        current.bins[bin(lateness)] += 1;
+        current.samples += 1;
+        current.longest = current.longest.max(lateness);
+        current.sum += lateness;
+        self.stale |= lateness > self.quantile;
+    }
+
+    /// A transmission was lost.
+    pub(super) fn lost(&mut self) {
+        self.current.lost += 1;
+        self.stale = true;
+    }
+
+    /// A transmission was not lost, though it had been thought to be.
+    pub(super) fn found(&mut self) {
+        let generation = if self.current.lost > 0 { &mut self.current } else { &mut self.earlier };
+        generation.lost = generation.lost.saturating_sub(1);
+        self.stale = true;
+    }
+
+    /// Forgets what is too old, and looks up the quantile if it may have changed.
+    pub(super) fn refresh(&mut self, now: Instant) {
+        if self.current.samples >= ENOUGH && now.since(self.since) >= self.age {
+            std::mem::swap(&mut self.current, &mut self.earlier);
+            self.current = Generation::EMPTY;
+            self.since = now;
+            self.stale = true;
+        }
+        if self.stale || self.current.samples >= self.next {
+            self.quantile = self.look_up();
+            self.stale = false;
+            self.next = self.current.samples + STEP;
+        }
+    }
+
+    /// The least bound above which at most the share lost lies, within bounds.
+    fn look_up(&self) -> Duration {
+        let samples = f64::from(self.current.samples + self.earlier.samples);
+        let lost = f64::from(self.current.lost + self.earlier.lost);
+        let allowed = lost.clamp(samples * self.least, samples * self.most) as u32;
+        let mut above = 0;
+        for at in (1..BINS).rev() {
+            above += self.current.bins[at] + self.earlier.bins[at];
+            if above > allowed {
+                return end(at);
+            }
+        }
+        Duration::ZERO
+    }
+
+    /// The lateness that all but the share allowed kept within.
+    pub(super) fn quantile(&self) -> Duration {
+        self.quantile
+    }
+
+    /// The longest one.
+    pub(super) fn longest(&self) -> Duration {
+        self.current.longest.max(self.earlier.longest)
+    }
+
+    /// The mean over all samples.
+    pub(super) fn mean(&self) -> Duration {
+        let samples = u64::from(self.current.samples) + u64::from(self.earlier.samples);
+        (self.current.sum + self.earlier.sum) / samples.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn of(latenesses: &[(u64, u32)]) -> Lateness {
+        let mut l = Lateness::new(MS(3000), 0.001, 0.01);
+        for &(ms, count) in latenesses {
+            for _ in 0..count {
+                if ms == 0 { l.in_order() } else { l.late(MS(ms)) }
+            }
+        }
+        l.refresh(Instant::from_millis(10));
+        l
+    }
+
+    #[test]
+    fn a_bin_ends_where_the_next_begins() {
+        for at in 1..BINS - 1 {
+            assert_eq!(bin(end(at)), at + 1);
+            assert_eq!(bin(Duration::from_nanos(end(at).as_nanos() - 1)), at);
+        }
+        assert_eq!((bin(Duration::ZERO), bin(Duration::MAX)), (1, BINS - 1));
+    }
+
+    #[test]
+    fn the_quantile_leaves_out_the_share_that_is_lost_within_bounds() {
+        // Of 1000: 980 in order, ten late by 10 ms, ten by 40.
+        let mut l = of(&[(0, 980), (10, 10), (40, 10)]);
+        assert!(l.seen());
+        // Nothing is lost: 0.1 %, one of them, may exceed it. The
+        // bin ends at 2^23 · 5 ns.
+        let forty = Duration::from_nanos(5 << 23);
+        assert_eq!((l.quantile(), l.longest()), (forty, MS(40)));
+        // 0.9 %: nine; still some of those late by 40.
+        (0..9).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(11));
+        assert_eq!(l.quantile(), forty);
+        // 1 % and any more are 1 %: ten, and 10 ms is within a bin that ends at 2^21 · 5 ns.
+        (0..50).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(12));
+        assert_eq!(l.quantile(), Duration::from_nanos(5 << 21));
+        (0..51).for_each(|_| l.found());
+        l.refresh(Instant::from_millis(13));
+        assert_eq!(l.quantile(), forty);
+        assert_eq!(l.mean(), Duration::from_micros(500));
+    }
+
+    #[test]
+    fn what_is_late_in_no_more_than_the_budget_has_no_quantile() {
+        let l = of(&[(0, 1000), (300, 1)]);
+        assert_eq!((l.quantile(), l.longest(), l.seen()), (Duration::ZERO, MS(300), true));
+    }
+
+    #[test]
+    fn a_lateness_counts_for_one_to_two_ages_and_a_thousand_samples() {
+        let mut l = of(&[(0, 990), (20, 1)]);
+        // Old enough, but too few.
+        l.refresh(Instant::from_millis(5000));
+        (0..9).for_each(|_| l.in_order());
+        l.refresh(Instant::from_millis(5000));
+        assert!(l.seen(), "the generation is the earlier one now");
+        (0..2000).for_each(|_| l.in_order());
+        l.refresh(Instant::from_millis(7999));
+        assert!(l.seen(), "the next one is not 3 s old");
+        l.refresh(Instant::from_millis(8000));
+        assert!(!l.seen());
+        assert_eq!((l.longest(), l.mean()), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn it_fits_into_a_kilobyte() {
+        assert!(size_of::<Lateness>() <= 900, "{}", size_of::<Lateness>());
+    }
+}

@@ -1,0 +1,105 @@
+//! The rule of Linux before RACK, `tp->reordering`: the duplicate threshold is the longest reordering
+//! seen (tcp_update_reordering in net/ipv4/tcp_input.c, up to Linux 4.14).
+
+use std::borrow::Cow;
+
+use super::fixed::DUPTHRESH;
+use super::{Detector, LossDetector, Reordering, Rule, View};
+use crate::parameter::{Parameter, Unit, settings};
+use crate::parts::{Kind, kind};
+
+settings! {
+    /// Tunable parameters.
+    "linux-reordering" Settings {
+        max_dupthresh: u32 = Parameter {
+            name: "max_dupthresh",
+            unit: Unit::Segments,
+            default: 300.0,
+            range: (3.0, 1e6),
+            about: "maximum duplicate threshold (sysctl tcp_max_reordering)",
+            source: "Linux 3.18 to 4.14",
+        },
+    }
+}
+
+/// Linux's detector before RACK.
+pub(crate) const LINUX_REORDERING: Kind<Detector> =
+    kind!("linux-reordering", Settings, |settings, _| {
+        Box::new(LinuxReordering { max_dupthresh: settings.max_dupthresh, dupthresh: DUPTHRESH })
+    });
+
+/// Adapts to the maximum; only a timeout that a lower threshold would have spared makes it forget.
+#[derive(Debug)]
+pub(crate) struct LinuxReordering {
+    max_dupthresh: u32,
+    dupthresh: u32,
+}
+
+impl LossDetector for LinuxReordering {
+    fn about(&self) -> Cow<'static, str> {
+        "dupthresh from the longest reordering seen".into()
+    }
+
+    fn rule(&self, _view: &View) -> Rule {
+        Rule::dupthresh(self.dupthresh)
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn on_reordering(&mut self, sample: Reordering, _view: &View) {
+        // Linux counts from the late segment to the highest SACKed one with both ends (fackets_out
+        // less the late one's index): one more than the reordering length, so that the same
+        // reordering will be ridden out the next time.
+        let metric = sample.length.saturating_add(1).min(self.max_dupthresh);
+        self.dupthresh = self.dupthresh.max(metric);
+    }
+
+    fn on_timeout(&mut self, _first: bool, view: &View) {
+        // tcp_enter_loss: "Timeout in disordered state after receiving substantial DUPACKs suggests
+        // that the degree of reordering is over-estimated": back to sysctl_tcp_reordering. Open and
+        // Disorder, Linux's states before any recovery, are one phase here.
+        if !view.recovering && view.sacked >= DUPTHRESH {
+            self.dupthresh = DUPTHRESH;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{detector, late, view};
+    use super::*;
+
+    #[test]
+    fn the_longest_reordering_counts_until_a_timeout() {
+        let mut detector = detector("linux-reordering");
+        assert_eq!(detector.rule(&view(0)), Rule::dupthresh(3));
+        // A length of n is n + 1 segments with both ends; shorter ones change nothing.
+        for (length, want) in [(1, 3), (2, 3), (3, 4), (20, 21), (7, 21), (298, 299), (299, 300)] {
+            detector.on_reordering(late(length), &view(0));
+            assert_eq!(detector.rule(&view(0)), Rule::dupthresh(want), "after {length}");
+        }
+        detector.on_reordering(late(5000), &view(0));
+        assert_eq!(detector.dupthresh(), Some(300), "tcp_max_reordering");
+        detector.on_timeout(true, &View { sacked: 3, ..view(0) });
+        assert_eq!(detector.dupthresh(), Some(3));
+    }
+
+    #[test]
+    fn only_a_timeout_with_enough_sacked_and_no_recovery_resets_it() {
+        // sacked_out >= sysctl_tcp_reordering, and icsk_ca_state <= TCP_CA_Disorder.
+        for (sacked, recovering, want) in
+            [(0, false, 21), (2, false, 21), (3, false, 3), (50, false, 3), (3, true, 21)]
+        {
+            let mut detector = detector("linux-reordering");
+            detector.on_reordering(late(20), &view(0));
+            detector.on_timeout(!recovering, &View { sacked, recovering, ..view(0) });
+            assert_eq!(
+                detector.dupthresh(),
+                Some(want),
+                "{sacked} SACKed, recovering {recovering}"
+            );
+        }
+    }
+}

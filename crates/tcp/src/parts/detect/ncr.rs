@@ -1,0 +1,112 @@
+//! The duplicate threshold of TCP-NCR (RFC 4653): about a window of data must have left the network
+//! before a hole counts as lost. What is sent meanwhile stands in `limited_transmit/ncr.rs`.
+
+use std::borrow::Cow;
+
+use super::fixed::DUPTHRESH;
+use super::{AckFacts, Detector, LossDetector, Rule, View};
+use crate::parameter::{Parameter, Unit, settings};
+use crate::parts::{Kind, kind};
+
+settings! {
+    /// Tunable parameters of the careful version.
+    "ncr" CarefulSettings { lt_f: f64 = lt_f(2.0 / 3.0) }
+}
+settings! {
+    /// Tunable parameters of the aggressive version.
+    "ncr" AggressiveSettings { lt_f: f64 = lt_f(1.0 / 2.0) }
+}
+
+/// The threshold of Careful Limited Transmit.
+pub(crate) const CAREFUL: Kind<Detector> = kind!("ncr-careful", CarefulSettings, |settings, _| {
+    Box::new(NcrThreshold::new(settings.lt_f, "dupthresh 2/3 of the outstanding data"))
+});
+/// The threshold of Aggressive Limited Transmit.
+pub(crate) const AGGRESSIVE: Kind<Detector> =
+    kind!("ncr-aggressive", AggressiveSettings, |settings, _| {
+        Box::new(NcrThreshold::new(settings.lt_f, "dupthresh 1/2 of the outstanding data"))
+    });
+
+const fn lt_f(default: f64) -> Parameter {
+    Parameter {
+        name: "lt_f",
+        unit: Unit::Number,
+        default,
+        range: (0.01, 1.0),
+        about: "share of the outstanding segments that must be SACKed before a hole is lost",
+        source: "RFC 4653, section 3",
+    }
+}
+
+/// DupThresh follows the outstanding data, but for loss recovery.
+#[derive(Debug)]
+pub(crate) struct NcrThreshold {
+    lt_f: f64,
+    dupthresh: u32,
+    about: &'static str,
+}
+
+impl NcrThreshold {
+    fn new(lt_f: f64, about: &'static str) -> Self {
+        Self { lt_f, dupthresh: DUPTHRESH, about }
+    }
+
+    /// `DupThresh = max (LT_F * (FlightSize / SMSS),3)`, (I.3) and (E.6).
+    fn set_dupthresh(&mut self, flight: u32) {
+        // "More than (DupThresh − 1) segments" of RFC 6675 rounds down; the sum guards the floor
+        // against the rounding of 2/3.
+        let share = self.lt_f * f64::from(flight) + 1e-9;
+        self.dupthresh = (share as u32).max(DUPTHRESH);
+    }
+}
+
+impl LossDetector for NcrThreshold {
+    fn about(&self) -> Cow<'static, str> {
+        self.about.into()
+    }
+
+    fn rule(&self, _view: &View) -> Rule {
+        Rule::dupthresh(self.dupthresh)
+    }
+
+    fn dupthresh(&self) -> Option<u32> {
+        Some(self.dupthresh)
+    }
+
+    fn on_ack(&mut self, _facts: &AckFacts, view: &View) {
+        // (I.3) when this acknowledgement advanced the cumulative point or is the first of its
+        // period; else (E.6) of the one before, with what was sent after that one. Section 3.4: held
+        // constant until the loss recovery phase is terminated.
+        if !view.recovering {
+            self.set_dupthresh(view.flight);
+        }
+    }
+
+    fn on_recovery_end(&mut self, view: &View) {
+        self.set_dupthresh(view.flight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_is_lt_f_of_the_outstanding_segments_but_at_least_three() {
+        // (I.3), (E.6): 2/3 of 9 is 6, of 10 is 6.67, of 18 is 12; more than (12 − 1) segments is
+        // 12, more than (6.67 − 1) is 6.
+        let mut careful = NcrThreshold::new(2.0 / 3.0, "");
+        let mut thresholds = |flights: &[u32]| {
+            let of = |&flight| {
+                careful.set_dupthresh(flight);
+                careful.dupthresh
+            };
+            flights.iter().map(of).collect::<Vec<u32>>()
+        };
+        assert_eq!(thresholds(&[0, 3, 4, 5, 6, 9, 10, 18]), [3, 3, 3, 3, 4, 6, 6, 12]);
+        assert!((1..100_000).all(|k| thresholds(&[3 * k]) == [(2 * k).max(3)]));
+        let mut aggressive = NcrThreshold::new(0.5, "");
+        aggressive.set_dupthresh(18);
+        assert_eq!(aggressive.dupthresh, 9);
+    }
+}

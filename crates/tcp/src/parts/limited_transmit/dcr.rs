@@ -1,0 +1,46 @@
+//! The window while a hole waits for a delayed response to congestion (TCP-DCR, section 2.2): it
+//! "continues to evolve as indicated by the congestion avoidance algorithm", yet only one new packet
+//! answers each duplicate, so that the rate stays what it was when the first of them came.
+
+use std::borrow::Cow;
+
+use super::{AnyLimitedTransmit, LimitedTransmit, Wait};
+use crate::parts::control::Window;
+use crate::parts::{Kind, kind};
+
+/// TCP-DCR's limited transmit.
+pub(crate) const DCR: Kind<AnyLimitedTransmit> =
+    kind!("dcr", |_| AnyLimitedTransmit::Dcr(DelayedGrowth::default()));
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DelayedGrowth {
+    /// The window that new data may fill while a hole waits; cwnd itself grows meanwhile.
+    held: Option<f64>,
+}
+
+impl LimitedTransmit for DelayedGrowth {
+    fn about(&self) -> Cow<'static, str> {
+        "one per duplicate, and the window keeps its additive increase".into()
+    }
+
+    fn allowance(&self, duplicates: u32, _cwnd: f64) -> u32 {
+        duplicates
+    }
+
+    fn window(&self, cwnd: f64) -> f64 {
+        self.held.unwrap_or(cwnd)
+    }
+
+    /// Duplicates grow the window as new acknowledgements do, in congestion avoidance. Those that
+    /// advanced the cumulative point as well have grown it already.
+    fn grow_while_waiting(&mut self, wait: &Wait, window: &Window) -> u32 {
+        if wait.advanced || !wait.open {
+            self.held = None;
+        }
+        if !wait.open || wait.sacked == 0 || window.slow_start() {
+            return 0;
+        }
+        self.held.get_or_insert(window.cwnd);
+        if wait.advanced || !wait.window_was_full { 0 } else { wait.sacked }
+    }
+}

@@ -1,0 +1,139 @@
+//! One segment for each duplicate, up to so many congestion windows beyond the window (RR-TCP, section
+//! 4.3), or without a bound. Watches for periods in which the bound is used up: from the duplicate
+//! that does so to the acknowledgement that advances the window.
+
+use std::borrow::Cow;
+
+use unruffled_units::Instant;
+
+use super::{AnyLimitedTransmit, LimitedTransmit, Wait};
+use crate::parameter::{Parameter, Unit, settings};
+use crate::parts::control::Window;
+use crate::parts::detect::Idle;
+use crate::parts::{Kind, kind};
+
+/// k, which RR-TCP's costs count with as well.
+pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
+    name: "limited_transmit",
+    unit: Unit::Windows,
+    default: 1.0,
+    range: (0.0, 100.0),
+    about: "what may be sent beyond the window while a hole waits (k)",
+    source: "RR-TCP, table 2",
+};
+
+settings! {
+    /// Tunable parameters.
+    "windows" Settings { limited_transmit: f64 = LIMITED_TRANSMIT }
+}
+
+/// RR-TCP's limited transmit.
+pub(crate) const WINDOWS: Kind<AnyLimitedTransmit> = kind!("windows", Settings, |settings, _| {
+    AnyLimitedTransmit::Windows(Windows::new(settings.limited_transmit))
+});
+/// One segment for each duplicate.
+pub(crate) const UNLIMITED: Kind<AnyLimitedTransmit> =
+    kind!("unlimited", |_| AnyLimitedTransmit::Windows(Windows::new(f64::INFINITY)));
+
+#[derive(Clone, Debug)]
+pub(crate) struct Windows {
+    bound: f64,
+    /// When the bound was used up, and the segments that came since.
+    idle: Option<(Instant, u32)>,
+}
+
+impl Windows {
+    fn new(bound: f64) -> Self {
+        Self { bound, idle: None }
+    }
+
+    fn segments(&self, cwnd: f64) -> u32 {
+        (self.bound * cwnd) as u32
+    }
+
+    /// How many of `duplicates` have come beyond the bound, once that is used up.
+    fn beyond(&self, duplicates: u32, cwnd: f64) -> Option<u32> {
+        duplicates.checked_sub(self.segments(cwnd))
+    }
+
+    /// Duplicates, `new` of them segments newly SACKed, have come with the bound used up, `beyond`
+    /// of them beyond it. The segments are counted and not the acknowledgements: what the paper
+    /// takes off is what "partially filled the pipe", also where acknowledgements were lost.
+    fn exhausted(&mut self, new: u32, beyond: u32, now: Instant) {
+        match &mut self.idle {
+            Some((_, duplicates)) => *duplicates += new,
+            None => self.idle = Some((now, new.min(beyond))),
+        }
+    }
+
+    /// The window advanced: gives the idle period, if there was one.
+    fn advanced(&mut self, now: Instant) -> Option<Idle> {
+        let (since, dupacks) = self.idle.take()?;
+        Some(Idle { duration: now.since(since), dupacks })
+    }
+}
+
+impl LimitedTransmit for Windows {
+    fn about(&self) -> Cow<'static, str> {
+        match self.bound {
+            f64::INFINITY => "one per duplicate".into(),
+            windows => format!("one per duplicate up to {windows} cwnd more").into(),
+        }
+    }
+
+    fn allowance(&self, duplicates: u32, cwnd: f64) -> u32 {
+        duplicates.min(self.segments(cwnd))
+    }
+
+    fn idle(&mut self, wait: &Wait, window: &Window) -> Option<Idle> {
+        if !wait.open {
+            self.idle = None;
+        } else if wait.advanced {
+            return self.advanced(wait.now);
+        } else if wait.duplicate
+            && let Some(beyond) = self.beyond(wait.duplicates, window.cwnd)
+        {
+            self.exhausted(wait.sacked.max(1), beyond, wait.now);
+        }
+        None
+    }
+
+    fn on_recovery(&mut self) {
+        self.idle = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_used_up_by_the_duplicate_that_releases_the_last_segment() {
+        let limited = Windows::new(1.0);
+        for (dupacks, beyond) in [(9, None), (10, Some(0)), (13, Some(3))] {
+            // 10.7: ten whole segments.
+            assert_eq!(limited.beyond(dupacks, 10.7), beyond);
+            assert_eq!(limited.allowance(dupacks, 10.7), dupacks.min(10));
+        }
+        assert_eq!(Windows::new(f64::INFINITY).beyond(1000, 10.0), None);
+    }
+
+    #[test]
+    fn an_idle_period_counts_what_is_sacked_beyond_the_bound() {
+        let at = Instant::from_millis;
+        let mut watch = Windows::new(1.0);
+        assert_eq!(watch.advanced(at(0)), None);
+        // Four at once, of which three are beyond; then two, and one.
+        watch.exhausted(4, 3, at(100));
+        watch.exhausted(2, 5, at(110));
+        watch.exhausted(1, 6, at(120));
+        let idle = watch.advanced(at(150)).expect("was exhausted");
+        assert_eq!((idle.duration.as_millis_f64(), idle.dupacks), (50.0, 6));
+        // The next hole: the bound is used up from its first duplicate on.
+        watch.exhausted(1, 7, at(200));
+        assert_eq!(watch.advanced(at(210)).expect("was exhausted").dupacks, 1);
+        watch.exhausted(1, 7, at(300));
+        watch.on_recovery();
+        assert_eq!(watch.advanced(at(310)), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The window after DSACKs have proved a reduction spurious: every retransmission under it was
+//! (RFC 2883; RFC 3708, section 3).
+
+use crate::parameter::{Parameter, choice, settings};
+use crate::parts::control::Window;
+use crate::parts::{Kind, kind};
+
+choice! {
+    /// How the window comes back.
+    Return {
+        /// By slow start up to the old window, without a burst.
+        SlowStart = "slow-start",
+        /// At once.
+        AtOnce = "at-once",
+    }
+}
+
+settings! {
+    /// RR-TCP says only that DSACKs "permit reinstatement of the previous window value" (section
+    /// 4.3); the RFC that it builds on slow-starts up to it, and so does AVG-DEV, which has it from
+    /// Blanton and Allman.
+    "dsack" Settings {
+        restore: Return = Parameter::choice(
+            "restore",
+            Return::NAMES,
+            "how the window comes back after a spurious fast retransmit",
+            "RFC 2883, section 5.2; AVG-DEV, section III-A",
+        ),
+    }
+}
+
+/// No response.
+pub(crate) const NONE: Kind<Restoration> = kind!("none", |_| Restoration(None));
+/// The window comes back, by slow start unless the parameter says otherwise.
+pub(crate) const DSACK: Kind<Restoration> =
+    kind!("dsack", Settings, |settings, _| Restoration(Some(settings.restore)));
+/// The window and its threshold come back at once, as in Linux.
+pub(crate) const AT_ONCE: Kind<Restoration> =
+    kind!("dsack-at-once", |_| Restoration(Some(Return::AtOnce)));
+
+/// What a sender does when DSACKs have proved a reduction spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Restoration(Option<Return>);
+
+impl Restoration {
+    /// What it does, in a few words.
+    pub(crate) fn about(self) -> &'static str {
+        match self.0 {
+            None => "none",
+            Some(Return::SlowStart) => "DSACK restore, slow start up to the old window",
+            Some(Return::AtOnce) => "DSACK restore at once",
+        }
+    }
+
+    /// The window after the response, where `saved` stood before the reduction.
+    pub(crate) fn respond(self, window: Window, saved: Window) -> Option<Window> {
+        let Window { cwnd, ssthresh } = window;
+        self.0.map(|how| match how {
+            Return::SlowStart => Window { cwnd, ssthresh: saved.cwnd.max(cwnd) },
+            Return::AtOnce => {
+                Window { cwnd: cwnd.max(saved.cwnd), ssthresh: ssthresh.max(saved.ssthresh) }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAVED: Window = Window { cwnd: 20.0, ssthresh: 40.0 };
+
+    fn after(how: Option<Return>, cwnd: f64, ssthresh: f64) -> Option<(f64, f64)> {
+        let window = Restoration(how).respond(Window { cwnd, ssthresh }, SAVED)?;
+        Some((window.cwnd, window.ssthresh))
+    }
+
+    #[test]
+    fn the_window_comes_back_as_told() {
+        assert_eq!(after(None, 10.0, 10.0), None);
+        assert_eq!(after(Some(Return::SlowStart), 10.0, 10.0), Some((10.0, 20.0)));
+        assert_eq!(after(Some(Return::AtOnce), 10.0, 10.0), Some((20.0, 40.0)));
+    }
+
+    #[test]
+    fn a_window_that_has_outgrown_the_old_one_stays() {
+        assert_eq!(after(Some(Return::SlowStart), 25.0, 10.0), Some((25.0, 25.0)));
+        assert_eq!(after(Some(Return::AtOnce), 25.0, 50.0), Some((25.0, 50.0)));
+    }
+}

@@ -1,0 +1,350 @@
+//! F-RTO (RFC 5682): after a timeout, the first acknowledgement is answered with new data, and the
+//! second one tells whether the originals were only late. Sections 2.1 (basic) and 3.1 (with SACK).
+
+use super::Before;
+
+/// An acknowledgement after a timeout. Offsets in the stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckView {
+    /// SACK is in use: section 3.1 instead of 2.1.
+    pub(crate) sack: bool,
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    /// It acknowledges new data cumulatively.
+    pub(crate) advanced: bool,
+    pub(crate) duplicate: bool,
+    /// It tells, in whatever way, of data that had not been acknowledged.
+    pub(crate) fresh: bool,
+    /// The end of the highest octet that it acknowledges, in whatever way.
+    pub(crate) highest: u64,
+    /// There is unsent data and room for it.
+    pub(crate) can_send_new: bool,
+}
+
+/// The loss recovery that a timeout falls into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum During {
+    /// None.
+    Open,
+    /// Fast recovery.
+    FastRecovery,
+    /// That of an earlier timeout.
+    Timeout,
+}
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Finding {
+    /// Nothing is decided.
+    Wait,
+    /// The timeout is to be taken for genuine; cwnd is at most this.
+    Conventional {
+        /// In segments.
+        cwnd: f64,
+    },
+    /// It was spurious: SpuriousRecovery is SPUR_TO.
+    Spurious(Before),
+}
+
+/// How far the algorithm is, and so what may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It does not run: what may be sent is as always.
+    Idle,
+    /// Step 1: the first segment is to be sent again.
+    Resend,
+    /// Step 2: it was, up to `end`. Nothing may be sent.
+    First { end: u64 },
+    /// Step 3: up to `new` more new segments may be sent, nothing else.
+    Second { new: u32 },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FRto {
+    on: bool,
+    step: Step,
+    /// The offset behind "recover" of section 2.1 and RecoveryPoint of 3.1.
+    recover: u64,
+    before: Option<Before>,
+}
+
+impl FRto {
+    /// What it does, in a few words.
+    pub(crate) const ABOUT: &'static str = "RFC 5682; response RFC 4015";
+
+    pub(crate) fn new(on: bool) -> Self {
+        Self { on, step: Step::Idle, recover: 0, before: None }
+    }
+
+    pub(crate) fn step(&self) -> Step {
+        self.step
+    }
+
+    /// The retransmission timer expired (step 1).
+    pub(crate) fn on_timeout(&mut self, una: u64, during: During, sack: bool, before: Before) {
+        if !self.on {
+            return;
+        }
+        let barred = match during {
+            During::Open => false,
+            // Section 3.1: not while loss recovery by SACK is under way.
+            During::FastRecovery => sack,
+            // Of an earlier timeout, acknowledgements have come and not yet covered its recover.
+            During::Timeout => self.recover > una,
+        };
+        if barred {
+            self.recover = before.point;
+            self.stop();
+            return;
+        }
+        self.step = Step::Resend;
+        // RFC 4015, section 3.1: for timeouts of the same segment, what stood before the first.
+        if during != During::Timeout || self.before.is_none() {
+            self.before = Some(before);
+        }
+    }
+
+    /// The first segment, which ends at `end`, has been sent again.
+    pub(crate) fn on_resent(&mut self, end: u64) {
+        if self.step == Step::Resend {
+            self.step = Step::First { end };
+        }
+    }
+
+    /// One of the new segments of step 3 has been sent.
+    pub(crate) fn on_sent_new(&mut self) {
+        if let Step::Second { new } = &mut self.step {
+            *new = new.saturating_sub(1);
+        }
+    }
+
+    /// Recovery is over.
+    pub(crate) fn stop(&mut self) {
+        self.step = Step::Idle;
+        self.before = None;
+    }
+
+    pub(crate) fn on_ack(&mut self, ack: &AckView) -> Finding {
+        match self.step {
+            Step::Idle | Step::Resend => Finding::Wait,
+            Step::First { end } if ack.sack => {
+                // With SACK, duplicates only fill the scoreboard.
+                if !ack.advanced || ack.una < end {
+                    return Finding::Wait;
+                }
+                self.recover = ack.nxt;
+                if ack.una >= self.recover {
+                    return self.conventional(2.0);
+                }
+                self.go_forward(ack)
+            }
+            Step::First { end } => {
+                if !ack.advanced && !ack.duplicate {
+                    return Finding::Wait;
+                }
+                self.recover = ack.nxt;
+                if ack.duplicate || ack.una >= self.recover || ack.una < end {
+                    return self.conventional(f64::INFINITY);
+                }
+                self.go_forward(ack)
+            }
+            Step::Second { .. } => {
+                if !ack.advanced && !ack.duplicate {
+                    return Finding::Wait;
+                }
+                let spurious =
+                    if ack.sack { ack.highest <= self.recover && ack.fresh } else { ack.advanced };
+                match self.before.filter(|_| spurious) {
+                    Some(before) => {
+                        self.recover = ack.una;
+                        self.stop();
+                        Finding::Spurious(before)
+                    }
+                    None => self.conventional(3.0),
+                }
+            }
+        }
+    }
+
+    /// Branch (2b).
+    fn go_forward(&mut self, ack: &AckView) -> Finding {
+        if !ack.can_send_new {
+            return self.conventional(f64::INFINITY);
+        }
+        self.step = Step::Second { new: 2 };
+        Finding::Wait
+    }
+
+    fn conventional(&mut self, cwnd: f64) -> Finding {
+        self.stop();
+        Finding::Conventional { cwnd }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments of 1000; 0 to 9 were outstanding at the timeout.
+    const BEFORE: Before =
+        Before { episode: 0, timeout: true, pipe_prev: 10.0, rtt: None, point: 10_000 };
+    const CONVENTIONAL: Finding = Finding::Conventional { cwnd: f64::INFINITY };
+
+    fn view(sack: bool, una: u64) -> AckView {
+        AckView {
+            sack,
+            una,
+            nxt: 10_000,
+            advanced: true,
+            duplicate: false,
+            fresh: true,
+            highest: una,
+            can_send_new: true,
+        }
+    }
+
+    fn duplicate(sack: bool, una: u64) -> AckView {
+        AckView { advanced: false, duplicate: true, fresh: false, ..view(sack, una) }
+    }
+
+    /// Step 1 is done: segment 0 was resent.
+    fn resent(sack: bool) -> FRto {
+        let mut f_rto = FRto::new(true);
+        f_rto.on_timeout(0, During::Open, sack, BEFORE);
+        assert_eq!(f_rto.step(), Step::Resend);
+        f_rto.on_resent(1000);
+        f_rto
+    }
+
+    /// Step 2 is done as well, by branch (2b): segment 0 was acknowledged, 10 and 11 were sent.
+    fn forward(sack: bool) -> FRto {
+        let mut f_rto = resent(sack);
+        assert_eq!(f_rto.on_ack(&view(sack, 1000)), Finding::Wait);
+        assert_eq!(f_rto.step(), Step::Second { new: 2 });
+        f_rto.on_sent_new();
+        f_rto.on_sent_new();
+        assert_eq!(f_rto.step(), Step::Second { new: 0 });
+        f_rto
+    }
+
+    /// As `view`, when 10 and 11 have been sent.
+    fn later(sack: bool, una: u64) -> AckView {
+        AckView { nxt: 12_000, ..view(sack, una) }
+    }
+
+    #[test]
+    fn basic_2a_a_duplicate_everything_or_too_little_ends_it() {
+        assert_eq!(resent(false).on_ack(&duplicate(false, 0)), CONVENTIONAL);
+        assert_eq!(resent(false).on_ack(&view(false, 10_000)), CONVENTIONAL);
+        assert_eq!(resent(false).on_ack(&view(false, 500)), CONVENTIONAL);
+    }
+
+    #[test]
+    fn basic_2b_without_unsent_data_ends_it() {
+        let stuck = AckView { can_send_new: false, ..view(false, 1000) };
+        assert_eq!(resent(false).on_ack(&stuck), CONVENTIONAL);
+    }
+
+    #[test]
+    fn basic_what_neither_advances_nor_repeats_is_ignored() {
+        let neither = AckView { duplicate: false, ..duplicate(false, 0) };
+        let mut f_rto = resent(false);
+        assert_eq!(f_rto.on_ack(&neither), Finding::Wait);
+        assert_eq!(f_rto.step(), Step::First { end: 1000 });
+        let mut f_rto = forward(false);
+        assert_eq!(f_rto.on_ack(&AckView { una: 1000, ..neither }), Finding::Wait);
+        assert_eq!(f_rto.step(), Step::Second { new: 0 });
+    }
+
+    #[test]
+    fn basic_3a_a_duplicate_means_loss() {
+        let verdict = forward(false).on_ack(&duplicate(false, 1000));
+        assert_eq!(verdict, Finding::Conventional { cwnd: 3.0 });
+    }
+
+    #[test]
+    fn basic_3b_an_advance_means_a_spurious_timeout() {
+        let mut f_rto = forward(false);
+        assert_eq!(f_rto.on_ack(&later(false, 2000)), Finding::Spurious(BEFORE));
+        assert_eq!((f_rto.step(), f_rto.recover), (Step::Idle, 2000));
+    }
+
+    #[test]
+    fn sack_2_duplicates_are_waited_through() {
+        let mut f_rto = resent(true);
+        assert_eq!(f_rto.on_ack(&duplicate(true, 0)), Finding::Wait);
+        assert_eq!(f_rto.on_ack(&view(true, 500)), Finding::Wait, "half of what was resent");
+        assert_eq!(f_rto.step(), Step::First { end: 1000 });
+    }
+
+    #[test]
+    fn sack_2a_everything_ends_it() {
+        assert_eq!(resent(true).on_ack(&view(true, 10_000)), Finding::Conventional { cwnd: 2.0 });
+    }
+
+    #[test]
+    fn sack_2b_without_unsent_data_ends_it() {
+        let stuck = AckView { can_send_new: false, ..view(true, 1000) };
+        assert_eq!(resent(true).on_ack(&stuck), CONVENTIONAL);
+    }
+
+    #[test]
+    fn sack_3a_what_answers_the_new_segments_means_loss() {
+        let lost = Finding::Conventional { cwnd: 3.0 };
+        // Segment 10 is SACKed: 1 is missing.
+        let new = AckView { highest: 11_000, fresh: true, ..duplicate(true, 1000) };
+        assert_eq!(forward(true).on_ack(&new), lost);
+        // Cumulative beyond RecoveryPoint.
+        assert_eq!(forward(true).on_ack(&later(true, 11_000)), lost);
+        // A duplicate that says nothing new.
+        assert_eq!(forward(true).on_ack(&duplicate(true, 1000)), lost);
+    }
+
+    #[test]
+    fn sack_3b_what_answers_an_original_means_a_spurious_timeout() {
+        assert_eq!(forward(true).on_ack(&later(true, 2000)), Finding::Spurious(BEFORE));
+        assert_eq!(forward(true).on_ack(&later(true, 10_000)), Finding::Spurious(BEFORE));
+        // Segment 4 is SACKed, below RecoveryPoint.
+        let original = AckView { highest: 5000, fresh: true, ..duplicate(true, 1000) };
+        assert_eq!(forward(true).on_ack(&original), Finding::Spurious(BEFORE));
+    }
+
+    #[test]
+    fn a_second_timeout_of_the_same_segment_starts_again_and_keeps_what_stood_before() {
+        for sack in [false, true] {
+            let mut f_rto = resent(sack);
+            let again = Before { episode: 1, pipe_prev: 1.0, ..BEFORE };
+            f_rto.on_timeout(0, During::Timeout, sack, again);
+            assert_eq!((f_rto.step(), f_rto.before), (Step::Resend, Some(BEFORE)));
+        }
+    }
+
+    #[test]
+    fn a_timeout_later_in_the_same_recovery_is_conventional() {
+        for sack in [false, true] {
+            let mut f_rto = forward(sack);
+            f_rto.on_timeout(1000, During::Timeout, sack, BEFORE);
+            assert_eq!(f_rto.step(), Step::Idle);
+            // Beyond recover it may run again.
+            f_rto.on_timeout(10_000, During::Open, sack, BEFORE);
+            assert_eq!(f_rto.step(), Step::Resend);
+        }
+    }
+
+    #[test]
+    fn in_fast_recovery_only_the_basic_version_runs() {
+        let recovery = During::FastRecovery;
+        let mut f_rto = FRto::new(true);
+        f_rto.on_timeout(0, recovery, true, BEFORE);
+        assert_eq!(f_rto.step(), Step::Idle);
+        f_rto.on_timeout(0, recovery, false, BEFORE);
+        assert_eq!(f_rto.step(), Step::Resend);
+    }
+
+    #[test]
+    fn switched_off_it_does_nothing() {
+        let mut f_rto = FRto::new(false);
+        f_rto.on_timeout(0, During::Open, true, BEFORE);
+        assert_eq!(f_rto.step(), Step::Idle);
+    }
+}

@@ -1,0 +1,129 @@
+//! RR-TCP's enhanced sampling (table 2): the timeout covers a share of all round-trip times, those of
+//! retransmitted segments among them, once a DSACK has told the copies apart.
+
+use std::borrow::Cow;
+
+use unruffled_units::Duration;
+
+use super::{AnyTimer, Timer};
+use crate::fenwick::Histogram;
+use crate::parameter::{Parameter, Unit, settings};
+use crate::parts::{Kind, kind};
+
+settings! {
+    /// Tunable parameters.
+    "percentile" Settings {
+        rtt_percentile: f64 = Parameter {
+            name: "rtt_percentile",
+            unit: Unit::Fraction,
+            default: 0.998,
+            range: (0.0, 1.0),
+            about: "share of the round-trip times that the timeout covers",
+            source: "RR-TCP, table 2",
+        },
+    }
+}
+
+/// RR-TCP's timer.
+pub(crate) const PERCENTILE: Kind<AnyTimer> = kind!("percentile", Settings, |settings, _| {
+    AnyTimer::Percentile(Percentile::new(settings.rtt_percentile))
+});
+
+/// Every round-trip time seen, in bins of about 3 %: 32 to an octave, from 1 µs to an hour. After
+/// 2^32 of them each counts half.
+#[derive(Clone, Debug)]
+pub(crate) struct Percentile {
+    percentile: f64,
+    samples: Histogram,
+}
+
+const BINS_PER_OCTAVE: u64 = 32;
+const OCTAVES: u64 = 32;
+
+impl Percentile {
+    fn new(percentile: f64) -> Self {
+        Self { percentile, samples: Histogram::new((OCTAVES * BINS_PER_OCTAVE) as usize) }
+    }
+
+    fn add(&mut self, rtt: Duration) {
+        let micros = (rtt.as_nanos() / 1_000).max(1);
+        let octave = u64::from(micros.ilog2());
+        // The bits behind the leading one, scaled to the bins of an octave.
+        let fraction = ((micros - (1 << octave)) * BINS_PER_OCTAVE) >> octave;
+        if self.samples.total() == u32::MAX {
+            self.samples.halve();
+        }
+        self.samples.add((octave * BINS_PER_OCTAVE + fraction + 1) as usize, 1);
+    }
+
+    /// The upper end of the bin that the percentile falls in.
+    fn bound(&self) -> Duration {
+        let Some(bin) = self.samples.percentile(self.percentile) else { return Duration::ZERO };
+        let (octave, fraction) = (bin as u64 / BINS_PER_OCTAVE, bin as u64 % BINS_PER_OCTAVE);
+        let micros = (1_u64 << octave) + ((fraction << octave) / BINS_PER_OCTAVE);
+        Duration::from_micros(micros)
+    }
+}
+
+impl Timer for Percentile {
+    fn about(&self) -> Cow<'static, str> {
+        format!("RFC 6298, at least the {:.1}th percentile", self.percentile * 100.0).into()
+    }
+
+    fn on_sample(&mut self, rtt: Duration) {
+        self.add(rtt);
+    }
+
+    fn floor(&self) -> Duration {
+        self.bound()
+    }
+
+    fn samples_retransmissions(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rfc6298::Rto;
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn enhanced_sampling_covers_the_percentile_of_all_samples() {
+        let mut r = Rto::new(
+            ms(1),
+            Duration::from_secs(60),
+            None,
+            AnyTimer::Percentile(Percentile::new(0.998)),
+        );
+        r.sample(ms(900), 1.0);
+        for _ in 0..400 {
+            r.sample(ms(100), 1.0);
+        }
+        // 1 of 401 samples is over 99.8 %: the timeout still covers it, within 3 %.
+        assert!(r.base() >= ms(900) && r.base() <= ms(930), "{}", r.base());
+        for _ in 0..400 {
+            r.sample(ms(100), 1.0);
+        }
+        assert!(r.base() <= ms(110), "1 of 801 is within the 0.2 % left out: {}", r.base());
+    }
+
+    #[test]
+    fn four_thousand_million_round_trips_are_no_fewer_than_the_last() {
+        let mut tail = Percentile::new(0.998);
+        tail.add(ms(100));
+        let usual = tail.bound();
+        // All but one: the bin that 100 ms fell in, from its upper end.
+        let bin = tail.samples.percentile(1.0).expect("one sample");
+        tail.samples.add(bin, u32::MAX - 1);
+        for _ in 0..1000 {
+            tail.add(ms(900));
+        }
+        assert_eq!(tail.bound(), usual, "1000 of 2^31 are within the 0.2 % left out");
+        assert_eq!(tail.samples.total(), u32::MAX / 2 + 1 + 1000);
+    }
+}

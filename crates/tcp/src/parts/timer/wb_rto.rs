@@ -1,0 +1,293 @@
+//! WB-RTO (Psaras and Tsaoussidis, "Why TCP timers (still) don't work well"): the retransmission
+//! timeout is drawn at random below a bound that the sender's own windows set. The windows stand for
+//! its part in the congestion (section 3.1) and for how many senders contend (section 3.2).
+
+use std::borrow::Cow;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use unruffled_units::Duration;
+
+use super::{AnyTimer, Timer};
+use crate::Config;
+use crate::parameter::{Parameter, Unit, choice, settings};
+use crate::parts::{Kind, kind};
+
+/// The weights a_1 to a_4, in seconds (section 5, footnotes 3 to 5).
+type Scale = [f64; 4];
+
+const SMALL_SCALE: Scale = [5.0, 3.0, 2.0, 1.5];
+const MEDIUM_SCALE: Scale = [10.0, 5.0, 3.0, 2.0];
+const WIDE_SCALE: Scale = [20.0, 10.0, 5.0, 3.0];
+
+/// Thresholds 1 to 3 of the average window, in segments (section 4). The fourth, 50, separates
+/// nothing: there is no weight beyond a_4.
+const THRESHOLDS: [f64; 3] = [5.0, 10.0, 30.0];
+
+choice! {
+    /// When, at a timeout, the largest window is sought anew. Sections 3.1 and 3.3 compute the
+    /// timeout "whenever some sender times out" from the largest window "since the last timeout
+    /// expiration", and in section 7.1.2 the timer after a blackout is not extended, which has c = 1:
+    /// after the draw. "Each time a timeout happens" (section 3.1) allows for before it, which has
+    /// c = 2.
+    Forget {
+        /// Before the next timeout is drawn.
+        BeforeDraw = "before-draw",
+        /// After it.
+        AfterDraw = "after-draw",
+    }
+}
+
+settings! {
+    /// Tunable parameters.
+    "wb-rto" Settings {
+        awnd_gain: f64 = Parameter {
+            name: "awnd_gain",
+            unit: Unit::Number,
+            default: 0.002,
+            range: (0.0, 1.0),
+            about: "gain of the average window, per new acknowledgement",
+            source: "ns-2's awnd_ (windowThresh_); the paper gives none",
+        },
+        forget: Forget = Parameter::choice(
+            "forget",
+            Forget::NAMES,
+            "when a timeout forgets the largest window: before or after the next timeout is drawn",
+            "WB-RTO, sections 3.1 and 7.1.2, which leave it open",
+        ),
+    }
+}
+
+/// With the shortest timeouts.
+pub(crate) const SMALL: Kind<AnyTimer> =
+    kind!("wb-small", Settings, |settings, config| build(settings, SMALL_SCALE, config));
+/// With those in between.
+pub(crate) const MEDIUM: Kind<AnyTimer> =
+    kind!("wb-medium", Settings, |settings, config| build(settings, MEDIUM_SCALE, config));
+/// With the longest.
+pub(crate) const WIDE: Kind<AnyTimer> =
+    kind!("wb-wide", Settings, |settings, config| build(settings, WIDE_SCALE, config));
+
+fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
+    let late = settings.forget == Forget::AfterDraw;
+    let window = f64::from(config.initial_window);
+    AnyTimer::WbRto(WbRto::new(scale, settings.awnd_gain, late, window, config.seed))
+}
+
+/// c: the penalty for the sender's part in the congestion (equation 4).
+fn penalty(cwnd: f64, max_cwnd: f64) -> f64 {
+    if cwnd < 0.5 * max_cwnd {
+        1.0
+    } else if cwnd < 0.75 * max_cwnd {
+        1.5
+    } else {
+        2.0
+    }
+}
+
+/// a_i: the weight of the contention, taken from the average window (equation 5).
+fn weight(awnd: f64, scale: &Scale) -> f64 {
+    scale[THRESHOLDS.iter().filter(|&&threshold| awnd >= threshold).count()]
+}
+
+/// The windows that the timeout depends on, and the source of its randomness.
+#[derive(Clone, Debug)]
+pub(crate) struct WbRto {
+    scale: Scale,
+    gain: f64,
+    /// A timeout forgets the largest window only after the next draw.
+    forget_late: bool,
+    /// The largest cwnd since the last timeout.
+    max_cwnd: f64,
+    /// The next draw is the last one with this largest window.
+    forget_next: bool,
+    /// The average window.
+    awnd: f64,
+    rng: Xoshiro256PlusPlus,
+    /// The last one drawn, once there is one.
+    drawn: Option<Duration>,
+}
+
+impl WbRto {
+    fn new(scale: Scale, gain: f64, forget_late: bool, initial_window: f64, seed: u64) -> Self {
+        Self {
+            scale,
+            gain,
+            forget_late,
+            max_cwnd: 0.0,
+            forget_next: false,
+            awnd: initial_window / 2.0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            drawn: None,
+        }
+    }
+}
+
+impl Timer for WbRto {
+    fn about(&self) -> Cow<'static, str> {
+        let [a1, a2, a3, a4] = self.scale;
+        format!("random between the RTT and 1 to 2 times {a1}, {a2}, {a3} or {a4} s").into()
+    }
+
+    /// New data was acknowledged: the average takes in the window.
+    fn on_progress(&mut self, cwnd: f64) {
+        self.awnd += self.gain * (cwnd - self.awnd);
+    }
+
+    /// The largest window is sought anew.
+    fn on_timeout(&mut self) {
+        self.forget_next = self.forget_late;
+        if !self.forget_late {
+            self.max_cwnd = 0.0;
+        }
+    }
+
+    /// WB-RTO = random(rtt, c·a_i) (equation 6); never below the round-trip time.
+    fn draw(&mut self, rtt: Duration, cwnd: f64) -> Option<Duration> {
+        self.max_cwnd = self.max_cwnd.max(cwnd);
+        let bound = penalty(cwnd, self.max_cwnd) * weight(self.awnd, &self.scale);
+        if std::mem::take(&mut self.forget_next) {
+            self.max_cwnd = 0.0;
+        }
+        let room = Duration::from_secs_f64(bound).saturating_sub(rtt);
+        // 53 random bits: a fraction from 0 up to, not including, 1.
+        let fraction = (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let timeout = rtt + room.mul_f64(fraction);
+        self.drawn = Some(timeout);
+        self.drawn
+    }
+
+    fn drawn(&self) -> Option<Duration> {
+        self.drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn draw(timer: &mut WbRto, rtt: Duration, cwnd: f64) -> Duration {
+        timer.draw(rtt, cwnd).expect("WB-RTO draws each time")
+    }
+
+    /// A timer whose average window is `awnd` and stays there.
+    fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
+        WbRto::new(scale, 0.0, false, 2.0 * awnd, seed)
+    }
+
+    #[test]
+    fn the_penalty_by_the_share_of_the_largest_window() {
+        // max_cwnd 40: 1 below 20, 1.5 from 20 to below 30, 2 from 30.
+        let by_window = [1.0, 19.9, 20.0, 29.9, 30.0, 40.0].map(|cwnd| penalty(cwnd, 40.0));
+        assert_eq!(by_window, [1.0, 1.0, 1.5, 1.5, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn the_weight_by_the_average_window() {
+        let awnd = [0.0, 4.9, 5.0, 9.9, 10.0, 29.9, 30.0, 49.9, 50.0, 500.0];
+        let weights = |scale| awnd.map(|awnd| weight(awnd, scale));
+        assert_eq!(weights(&MEDIUM_SCALE), [10.0, 10.0, 5.0, 5.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0]);
+        assert_eq!(weights(&SMALL_SCALE), [5.0, 5.0, 3.0, 3.0, 2.0, 2.0, 1.5, 1.5, 1.5, 1.5]);
+        assert_eq!(weights(&WIDE_SCALE), [20.0, 20.0, 10.0, 10.0, 5.0, 5.0, 3.0, 3.0, 3.0, 3.0]);
+    }
+
+    #[test]
+    fn draws_fill_the_interval_evenly() {
+        // awnd 7 and cwnd = max_cwnd: c·a_2 = 2·5 = 10 s; rtt 2 s: (2 s, 10 s), quarters of 2 s.
+        let mut timer = timer(MEDIUM_SCALE, 7.0, 1);
+        let mut quarters = [0_u32; 4];
+        for _ in 0..4000 {
+            let drawn = draw(&mut timer, ms(2000), 8.0);
+            assert!(drawn >= ms(2000) && drawn < ms(10_000), "{drawn}");
+            quarters[((drawn - ms(2000)).as_secs_f64() / 2.0) as usize] += 1;
+        }
+        // 1000 each; the deviation of a binomial(4000, 1/4) is 27.
+        assert!(quarters.iter().all(|n| n.abs_diff(1000) < 110), "{quarters:?}");
+    }
+
+    #[test]
+    fn the_bound_follows_the_penalty() {
+        // awnd 40, max_cwnd 40: c·a_4 = 2 s at cwnd 10, 3 s at 25, 4 s at 40.
+        let mut timer = timer(MEDIUM_SCALE, 40.0, 1);
+        draw(&mut timer, ms(100), 40.0);
+        for (cwnd, bound) in [(10.0, 2.0), (25.0, 3.0), (40.0, 4.0)] {
+            let greatest =
+                (0..2000).map(|_| draw(&mut timer, ms(100), cwnd)).max().unwrap_or_default();
+            let greatest = greatest.as_secs_f64();
+            assert!(greatest < bound && greatest > 0.99 * bound, "{cwnd}: {greatest}");
+        }
+    }
+
+    #[test]
+    fn it_never_undercuts_the_round_trip_time() {
+        // small, awnd 60: c·a_4 = 2·1.5 = 3 s, less than the round trip: exactly that.
+        let mut timer = timer(SMALL_SCALE, 60.0, 1);
+        assert!((0..100).all(|_| draw(&mut timer, ms(3500), 60.0) == ms(3500)));
+        assert!((0..100).all(|_| draw(&mut timer, ms(3000), 60.0) == ms(3000)));
+    }
+
+    #[test]
+    fn forgotten_after_the_draw_the_largest_window_spares_the_retransmission() {
+        // awnd 40, max_cwnd 40: the timer of the retransmission, with cwnd 1, has c = 1: below 2 s.
+        // Then 1 is the largest itself, c = 2: below 4 s. 200 timeouts, each after a window of 40.
+        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM_SCALE, 40.0, 1) };
+        let mut second = Vec::new();
+        for _ in 0..200 {
+            draw(&mut timer, ms(100), 40.0);
+            timer.on_timeout();
+            assert!(draw(&mut timer, ms(100), 1.0) < ms(2000));
+            second.push(draw(&mut timer, ms(100), 1.0));
+        }
+        let greatest = second.into_iter().max().unwrap_or_default();
+        assert!(greatest > ms(3000) && greatest < ms(4000), "{greatest}");
+    }
+
+    #[test]
+    fn a_second_timeout_compares_with_the_window_since_the_first() {
+        // "Since the last timeout expiration": 1 is the largest since then, so c = 2.
+        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM_SCALE, 40.0, 1) };
+        let mut again = || {
+            draw(&mut timer, ms(100), 40.0);
+            timer.on_timeout();
+            draw(&mut timer, ms(100), 1.0);
+            timer.on_timeout();
+            draw(&mut timer, ms(100), 1.0)
+        };
+        assert!((0..200).any(|_| again() > ms(3000)));
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_largest_window() {
+        // awnd 40: before it, cwnd 1 is far below max_cwnd 40: bound 2 s. After it 1 is the largest
+        // itself: bound 4 s; so draws above 2 s appear.
+        let mut timer = timer(MEDIUM_SCALE, 40.0, 1);
+        draw(&mut timer, ms(100), 40.0);
+        assert!((0..200).all(|_| draw(&mut timer, ms(100), 1.0) < ms(2000)));
+        timer.on_timeout();
+        assert!((0..200).any(|_| draw(&mut timer, ms(100), 1.0) > ms(3000)));
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_and_another_does_not() {
+        let draws = |seed| {
+            let mut timer = timer(MEDIUM_SCALE, 7.0, seed);
+            [0; 5].map(|_| draw(&mut timer, ms(100), 8.0))
+        };
+        assert_eq!(draws(7), draws(7));
+        assert_ne!(draws(7), draws(8));
+    }
+
+    #[test]
+    fn the_average_window_moves_by_its_gain() {
+        // Starts at half the initial window of 10; gain 0.1, cwnd 25: 5 + 0.1·20 = 7, + 0.1·18.
+        let mut timer = WbRto::new(MEDIUM_SCALE, 0.1, false, 10.0, 1);
+        timer.on_progress(25.0);
+        assert!((timer.awnd - 7.0).abs() < 1e-12);
+        timer.on_progress(25.0);
+        assert!((timer.awnd - 8.8).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,145 @@
+use super::*;
+
+/// A receiver of 1000-octet segments, named by their numbers from 1 as in RR-TCP's figure 1.
+struct Peer(Receiver);
+
+impl Peer {
+    fn new() -> Self {
+        Self(Receiver::new(1 << 20, 1000, None))
+    }
+
+    /// Segment `n` arrives: gives the acknowledgement as `C<next> S<left>-<right> …`.
+    fn gets(&mut self, n: u64) -> String {
+        self.0.on_segment((n - 1) * 1000, 1000, false, false, Instant::ZERO, &mut ());
+        assert!(self.0.ack_due());
+        let mut ack = format!("C{}", self.0.next() / 1000);
+        self.0.blocks(3, |l, r| {
+            let (first, last) = (l / 1000 + 1, r / 1000);
+            ack += &if first == last { format!(" S{first}") } else { format!(" S{first}-{last}") };
+        });
+        self.0.acknowledged();
+        ack
+    }
+}
+
+#[test]
+fn the_example_of_figure_1() {
+    let mut peer = Peer::new();
+    assert_eq!(peer.gets(2), "C0 S2");
+    assert_eq!(peer.gets(3), "C0 S2-3");
+    assert_eq!(peer.gets(4), "C0 S2-4");
+    assert_eq!(peer.gets(5), "C0 S2-5");
+    assert_eq!(peer.gets(1), "C5");
+}
+
+#[test]
+fn the_most_recently_changed_block_comes_first() {
+    // RFC 2018, section 4: the block with the segment that triggered the acknowledgement.
+    let mut peer = Peer::new();
+    assert_eq!(peer.gets(2), "C0 S2");
+    assert_eq!(peer.gets(4), "C0 S4 S2");
+    assert_eq!(peer.gets(6), "C0 S6 S4 S2");
+    assert_eq!(peer.gets(8), "C0 S8 S6 S4");
+    assert_eq!(peer.gets(3), "C0 S2-4 S8 S6");
+    assert_eq!(peer.gets(1), "C4 S8 S6");
+}
+
+#[test]
+fn a_duplicate_below_the_cumulative_point_is_reported_first() {
+    // RFC 2883, section 4.1.
+    let mut peer = Peer::new();
+    peer.gets(1);
+    peer.gets(2);
+    assert_eq!(peer.gets(4), "C2 S4");
+    assert_eq!(peer.gets(1), "C2 S1 S4");
+    assert_eq!(peer.gets(6), "C2 S6 S4", "reported once");
+}
+
+#[test]
+fn a_duplicate_above_the_cumulative_point_is_reported_before_its_block() {
+    // RFC 2883, section 4.2.
+    let mut peer = Peer::new();
+    peer.gets(2);
+    peer.gets(3);
+    peer.gets(6);
+    assert_eq!(peer.gets(3), "C0 S3 S2-3 S6");
+}
+
+#[test]
+fn duplicates_in_pieces_are_reported_as_one() {
+    let mut r = Receiver::new(1 << 20, 1000, None);
+    let gets = |r: &mut Receiver, offset: u64| {
+        r.on_segment(offset, 1000, false, false, Instant::ZERO, &mut ());
+    };
+    let told = |r: &mut Receiver| {
+        let mut blocks = Vec::new();
+        r.blocks(4, |left, right| blocks.push((left, right)));
+        r.acknowledged();
+        blocks
+    };
+    for n in 0..4 {
+        gets(&mut r, n * 1000);
+    }
+    r.acknowledged();
+    gets(&mut r, 1000);
+    gets(&mut r, 2000);
+    assert_eq!(told(&mut r), [(1000, 3000)]);
+    assert_eq!(told(&mut r), [], "once");
+    gets(&mut r, 3000);
+    gets(&mut r, 4000);
+    assert_eq!(told(&mut r), [(3000, 4000)], "the second half is new");
+}
+
+#[test]
+fn ranges_are_bounded_and_the_furthest_goes_first() {
+    assert_eq!(arrived::max_ranges(6 << 20, 1460), 5868, "on the wire");
+    assert_eq!(arrived::max_ranges(10_000, 1000), 64);
+    assert_eq!(arrived::max_ranges(u64::MAX / 2, 1), 1 << 16);
+    let mut r = Receiver::new(1 << 16, 1000, None);
+    let most = r.arrived.max_ranges() as u64;
+    assert_eq!(most, 64);
+    let mut told = Vec::new();
+    let mut gets = |r: &mut Receiver, offset: u64, len: u32| {
+        let mut observer = |_: Instant, event: &Event| match *event {
+            Event::Fresh { offset, len } => told.push((offset, u64::from(len), true)),
+            Event::Discarded { offset, len } => told.push((offset, len, false)),
+            _ => {}
+        };
+        r.on_segment(offset, len, false, false, Instant::ZERO, &mut observer);
+        assert!(r.ack_due());
+        r.acknowledged();
+        std::mem::take(&mut told)
+    };
+    for n in 1..=most {
+        assert_eq!(gets(&mut r, 10 * n, 1), [(10 * n, 1, true)]);
+    }
+    assert_eq!(gets(&mut r, 10 * most + 5, 1), [], "further than all");
+    assert_eq!(gets(&mut r, 10 * most + 1, 1), [(10 * most + 1, 1, true)], "it joins the last");
+    let last = (10 * most, 2, false);
+    assert_eq!(gets(&mut r, 5, 1), [last, (5, 1, true)]);
+    let mut blocks = Vec::new();
+    r.blocks(4, |left, right| blocks.push((left, right)));
+    assert_eq!(blocks[0], (5, 6));
+    assert!(blocks.iter().all(|block| block.1 <= 10 * most), "{blocks:?}");
+    // A segment that covers them all is new but for what is held.
+    let all = gets(&mut r, 0, 10 * most as u32 + 10);
+    assert_eq!(all.iter().map(|run| run.1).sum::<u64>(), 10 * most + 10 - most);
+    assert_eq!((r.next(), r.arrived.has_hole(), r.block_count()), (10 * most + 10, false, 0));
+}
+
+#[test]
+fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
+    let mut r = Receiver::new(1 << 20, 1000, Some(Duration::from_millis(100)));
+    let mut gets = |n: u64| {
+        r.on_segment(n * 1000, 1000, false, false, Instant::ZERO, &mut ());
+        let due = r.ack_due();
+        if due {
+            r.acknowledged();
+        }
+        due
+    };
+    assert!(!gets(0));
+    assert!(gets(1));
+    assert!(gets(3), "out of order");
+    assert!(gets(2), "fills the hole");
+}

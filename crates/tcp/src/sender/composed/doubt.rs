@@ -1,0 +1,281 @@
+//! Transmissions that were resent on suspicion, until each is proved lost or disproved, and the
+//! reductions of the window that rest on the proofs (`docs/senders/unruffled.md`, section 4).
+//!
+//! A suspicion is *disproved* when its segment turns out to have arrived by the suspected
+//! transmission. It is *proved* when it has not been by a certain time, or when too many are pending
+//! at once. A reduction without a proof left is taken back.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant};
+
+use crate::parts::control::Window;
+use crate::parts::detect::fixed::DUPTHRESH;
+use crate::sender::stream::{Arrival, Renumbered, SegNo};
+
+/// Reductions that can be waiting for disproof at a time.
+const CUTS: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    /// It is one of the proofs of the reduction of this number.
+    Proved(u32),
+    Disproved,
+}
+
+/// One transmission that was given up.
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    segment: SegNo,
+    /// When it was sent, and when it was resent.
+    sent: Instant,
+    resent: Instant,
+    /// The window at the latter time: what would have been reduced if suspicion were proof.
+    cwnd: f64,
+    state: State,
+}
+
+/// A reduction of the window.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    number: u32,
+    /// The window before.
+    saved: Window,
+    began: Instant,
+    /// Suspicions that prove it and are not disproved.
+    proofs: u32,
+    /// A timeout made it: it is taken back only if its own retransmissions prove spurious as well.
+    timeout: bool,
+    reverted: bool,
+}
+
+impl Cut {
+    /// Nothing is left that it rests on.
+    fn is_baseless(&self) -> bool {
+        self.proofs == 0 && (!self.timeout || self.reverted)
+    }
+}
+
+/// What a disproof changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Disproof {
+    /// It had counted as proved.
+    pub(super) proved: bool,
+    /// A reduction has no proof left.
+    pub(super) reverted: bool,
+    /// The window to go back to: no reduction after that one is left.
+    pub(super) restored: Option<Window>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Doubt {
+    /// The share of the window that is proof when it is pending at a time.
+    many: f64,
+    /// In the order of resending; each has a number, and `first` is that of the first.
+    suspicions: VecDeque<Suspicion>,
+    first: u64,
+    /// No suspicion before this number is pending.
+    pending: u64,
+    /// Pending suspicions of what was sent after the last reduction.
+    fresh: u32,
+    /// By segment, and of one segment the oldest first.
+    by_segment: VecDeque<(SegNo, u64)>,
+    cuts: VecDeque<Cut>,
+    next_cut: u32,
+    /// Suspicion is not proof at present: how long after its transmission it is.
+    pub(super) proof: Option<Duration>,
+    /// Segments that the acknowledgement being read says arrived by a suspected transmission.
+    arrived: Vec<SegNo>,
+}
+
+impl Doubt {
+    pub(super) fn new(many: f64) -> Self {
+        Self {
+            many,
+            suspicions: VecDeque::new(),
+            first: 0,
+            pending: 0,
+            fresh: 0,
+            by_segment: VecDeque::new(),
+            cuts: VecDeque::with_capacity(CUTS),
+            next_cut: 0,
+            proof: None,
+            arrived: Vec::new(),
+        }
+    }
+
+    /// An acknowledgement covers a segment for the first time.
+    pub(super) fn on_arrival(&mut self, arrival: &Arrival) {
+        if arrival.spurious {
+            self.arrived.push(arrival.number);
+        }
+    }
+
+    /// One of the segments that arrived by a suspected transmission, as the acknowledgement says.
+    pub(super) fn next_arrived(&mut self) -> Option<SegNo> {
+        self.arrived.pop()
+    }
+
+    /// Segment `segment`, sent last at `sent`, is resent at `now` with this window. Where suspicion
+    /// is proof, it proves the last reduction.
+    pub(super) fn suspect(&mut self, segment: SegNo, sent: Instant, cwnd: f64, now: Instant) {
+        let number = self.first + self.suspicions.len() as u64;
+        let state = if self.proof.is_some() {
+            self.fresh += u32::from(self.is_fresh(sent));
+            State::Pending
+        } else {
+            self.proved()
+        };
+        self.suspicions.push_back(Suspicion { segment, sent, resent: now, cwnd, state });
+        let at = self.by_segment.partition_point(|&entry| entry < (segment, number));
+        self.by_segment.insert(at, (segment, number));
+    }
+
+    /// Whether what was sent at `sent` was sent after the last reduction.
+    pub(super) fn is_fresh(&self, sent: Instant) -> bool {
+        self.cuts.back().is_none_or(|cut| sent > cut.began)
+    }
+
+    /// Segment `segment` arrived by a transmission that was given up: the first of them.
+    pub(super) fn disprove(&mut self, segment: SegNo) -> Option<Disproof> {
+        let at = self.by_segment.partition_point(|&(s, _)| s < segment);
+        let &(_, number) = self.by_segment.get(at).filter(|&&(s, _)| s == segment)?;
+        self.by_segment.remove(at);
+        let suspicion = &mut self.suspicions[(number - self.first) as usize];
+        let (sent, state) = (suspicion.sent, suspicion.state);
+        suspicion.state = State::Disproved;
+        let State::Proved(cut) = state else {
+            self.fresh -= u32::from(self.is_fresh(sent));
+            return Some(Disproof { proved: false, reverted: false, restored: None });
+        };
+        let mut disproof = Disproof { proved: true, reverted: false, restored: None };
+        if let Some(at) = self.cuts.iter().position(|c| c.number == cut) {
+            self.cuts[at].proofs -= 1;
+            disproof.reverted = self.cuts[at].is_baseless();
+            if disproof.reverted {
+                disproof.restored = self.take_back(at);
+            }
+        }
+        Some(disproof)
+    }
+
+    /// Takes back the reduction at this place: gives the window before it, if it is the last.
+    fn take_back(&mut self, at: usize) -> Option<Window> {
+        let cut = self.cuts.remove(at)?;
+        if let Some(next) = self.cuts.get_mut(at) {
+            // Should that one prove spurious as well, it is this one's window that comes back.
+            next.saved.cwnd = next.saved.cwnd.max(cut.saved.cwnd);
+            next.saved.ssthresh = next.saved.ssthresh.max(cut.saved.ssthresh);
+            return None;
+        }
+        self.count_fresh();
+        Some(cut.saved)
+    }
+
+    fn count_fresh(&mut self) {
+        let from = (self.pending - self.first) as usize;
+        let fresh = |s: &&Suspicion| s.state == State::Pending && self.is_fresh(s.sent);
+        self.fresh = self.suspicions.range(from..).filter(fresh).count() as u32;
+    }
+
+    /// The retransmissions of the timeout at `began` all proved spurious: gives the window to go back
+    /// to, unless a proof bars that.
+    pub(super) fn revert(&mut self, began: Instant, saved: Window) -> Option<Window> {
+        let at = self.cuts.iter().rposition(|cut| cut.timeout && cut.began == began);
+        let Some(at) = at else { return Some(saved) };
+        self.cuts[at].reverted = true;
+        if self.cuts[at].is_baseless() { self.take_back(at) } else { None }
+    }
+
+    /// The reduction at `began` was taken back for a reason of its own.
+    pub(super) fn forget(&mut self, began: Instant) {
+        if let Some(at) = self.cuts.iter().rposition(|cut| cut.began == began) {
+            self.take_back(at);
+        }
+    }
+
+    /// The window, `saved` until now, is reduced.
+    pub(super) fn begin_cut(&mut self, saved: Window, timeout: bool, now: Instant) {
+        if self.cuts.len() == CUTS {
+            self.cuts.pop_front();
+        }
+        let number = self.next_cut;
+        self.next_cut += 1;
+        let (proofs, reverted) = (0, false);
+        self.cuts.push_back(Cut { number, saved, began: now, proofs, timeout, reverted });
+        self.fresh = 0;
+    }
+
+    /// When the last reduction began.
+    pub(super) fn last_cut(&self) -> Option<Instant> {
+        self.cuts.back().map(|cut| cut.began)
+    }
+
+    /// The first pending suspicion: when it was sent, and with what window it was resent.
+    pub(super) fn first_pending(&mut self) -> Option<(Instant, f64)> {
+        loop {
+            let first = self.suspicions.get((self.pending - self.first) as usize)?;
+            if first.state == State::Pending {
+                return Some((first.sent, first.cwnd));
+            }
+            self.pending += 1;
+        }
+    }
+
+    /// The first pending suspicion is proved: the last reduction was due.
+    pub(super) fn prove_first(&mut self) {
+        if self.first_pending().is_none() {
+            return;
+        }
+        let at = (self.pending - self.first) as usize;
+        self.fresh -= u32::from(self.is_fresh(self.suspicions[at].sent));
+        self.pending += 1;
+        self.suspicions[at].state = self.proved();
+    }
+
+    /// One more proof of the last reduction; without one to prove, its number is nobody's.
+    fn proved(&mut self) -> State {
+        State::Proved(self.cuts.back_mut().map_or(u32::MAX, |cut| {
+            cut.proofs += 1;
+            cut.number
+        }))
+    }
+
+    /// So much is suspected at a time that it is proof.
+    pub(super) fn is_too_much(&self, cwnd: f64) -> bool {
+        f64::from(self.fresh) >= (cwnd * self.many).max(f64::from(DUPTHRESH))
+    }
+
+    /// Forgets what was decided, of the proved ones those resent longer than `horizon` ago.
+    pub(super) fn expire(&mut self, horizon: Duration, now: Instant) {
+        while let Some(front) = self.suspicions.front() {
+            match front.state {
+                State::Disproved => {}
+                State::Proved(_) if now.since(front.resent) > horizon => {
+                    let entry = (front.segment, self.first);
+                    if let Ok(at) = self.by_segment.binary_search(&entry) {
+                        self.by_segment.remove(at);
+                    }
+                }
+                _ => break,
+            }
+            self.suspicions.pop_front();
+            self.first += 1;
+            self.pending = self.pending.max(self.first);
+        }
+    }
+
+    /// Segments were split: they have other numbers, in the same order.
+    pub(super) fn renumber(&mut self, numbers: &Renumbered) {
+        for (segment, _) in &mut self.by_segment {
+            *segment = numbers.first(*segment);
+        }
+        for suspicion in &mut self.suspicions {
+            suspicion.segment = numbers.first(suspicion.segment);
+        }
+    }
+}

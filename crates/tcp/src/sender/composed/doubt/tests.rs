@@ -1,0 +1,135 @@
+use super::*;
+
+const fn window(cwnd: f64) -> Window {
+    Window { cwnd, ssthresh: 20.0 }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn doubt() -> Doubt {
+    Doubt { proof: Some(Duration::from_millis(200)), ..Doubt::new(0.1) }
+}
+
+/// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
+fn suspecting(segments: u64) -> Doubt {
+    let mut d = doubt();
+    (0..segments).for_each(|n| d.suspect(n, at(n), 50.0, at(100 + n)));
+    d
+}
+
+const fn disproof(proved: bool, reverted: bool, restored: Option<Window>) -> Option<Disproof> {
+    Some(Disproof { proved, reverted, restored })
+}
+
+const NOTHING: Option<Disproof> = disproof(false, false, None);
+
+#[test]
+fn what_is_disproved_in_time_costs_nothing() {
+    let mut d = suspecting(3);
+    assert_eq!(d.disprove(1), NOTHING);
+    assert_eq!(d.disprove(1), None, "it is known already");
+    assert_eq!(d.disprove(7), None, "it was never suspected");
+    assert_eq!(d.first_pending(), Some((at(0), 50.0)));
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    assert_eq!(d.first_pending(), Some((at(2), 50.0)), "the second one is decided");
+}
+
+#[test]
+fn a_reduction_without_a_proof_left_is_taken_back() {
+    let mut d = suspecting(2);
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    d.prove_first();
+    assert_eq!(d.disprove(1), disproof(true, false, None));
+    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.last_cut(), None);
+}
+
+#[test]
+fn where_suspicion_is_proof_it_proves_the_reduction_at_once() {
+    let mut d = Doubt { proof: None, ..doubt() };
+    d.begin_cut(window(50.0), false, at(100));
+    d.suspect(0, at(0), 50.0, at(100));
+    d.suspect(0, at(100), 50.0, at(200));
+    assert_eq!(d.first_pending(), None);
+    // Resent twice, and both copies arrived after the first.
+    assert_eq!(d.disprove(0), disproof(true, false, None));
+    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+}
+
+#[test]
+fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
+    let mut d = suspecting(1);
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    d.suspect(9, at(210), 25.0, at(310));
+    d.begin_cut(window(25.0), false, at(400));
+    d.prove_first();
+    assert_eq!(d.disprove(0), disproof(true, true, None));
+    assert_eq!(d.disprove(9), disproof(true, true, Some(window(50.0))));
+}
+
+#[test]
+fn of_a_segment_suspected_twice_the_first_suspicion_is_disproved_first() {
+    let mut d = suspecting(1);
+    d.suspect(0, at(100), 40.0, at(200));
+    assert_eq!(d.disprove(0), NOTHING);
+    assert_eq!(d.first_pending(), Some((at(100), 40.0)));
+    assert_eq!(d.disprove(0), NOTHING);
+    assert_eq!(d.first_pending(), None);
+}
+
+#[test]
+fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
+    let mut d = suspecting(4);
+    assert!(d.is_too_much(40.0) && !d.is_too_much(40.5) && d.is_too_much(1.0));
+    d.disprove(0);
+    d.disprove(1);
+    assert!(!d.is_too_much(1.0), "two are left");
+    d.begin_cut(window(50.0), false, at(200));
+    for n in 10..13 {
+        assert!(!d.is_too_much(1.0));
+        d.suspect(n, at(200 + n), 25.0, at(300 + n));
+    }
+    assert!(d.is_too_much(1.0));
+}
+
+#[test]
+fn a_timeout_is_taken_back_when_it_is_found_spurious_and_nothing_proves_it() {
+    let mut d = suspecting(1);
+    d.begin_cut(window(50.0), true, at(200));
+    assert_eq!(d.revert(at(200), window(50.0)), Some(window(50.0)));
+    // One with a proof: only when that is disproved as well.
+    d.begin_cut(window(50.0), true, at(300));
+    d.prove_first();
+    assert_eq!(d.revert(at(300), window(50.0)), None);
+    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    // One that is not known is not for this to judge.
+    assert_eq!(d.revert(at(7), window(9.0)), Some(window(9.0)));
+}
+
+#[test]
+fn what_is_decided_is_forgotten_in_time() {
+    let mut d = suspecting(3);
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    d.expire(Duration::from_millis(1000), at(1100));
+    assert_eq!((d.suspicions.len(), d.by_segment.len()), (3, 3));
+    d.disprove(1);
+    d.expire(Duration::from_millis(1000), at(1101));
+    assert_eq!((d.suspicions.len(), d.by_segment.len()), (1, 1), "the third is pending");
+    assert_eq!(d.disprove(0), None);
+    assert_eq!(d.disprove(2), NOTHING);
+}
+
+#[test]
+fn only_the_last_reductions_are_kept() {
+    let mut d = doubt();
+    for n in 0..20 {
+        d.begin_cut(window(50.0), false, at(n));
+    }
+    assert_eq!((d.cuts.len(), d.last_cut()), (CUTS, Some(at(19))));
+}

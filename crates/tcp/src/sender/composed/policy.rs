@@ -1,0 +1,136 @@
+//! What a composed sender does in the same way throughout, by its row and by the connection's
+//! settings.
+
+use super::{FastRecovery, Pipe};
+use crate::Config;
+use crate::parts::Maker;
+use crate::parts::control::{AnyControl, CongestionControl};
+use crate::parts::detect::Detector;
+use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
+use crate::parts::respond::dsack::Restoration;
+use crate::parts::respond::eifel::Eifel;
+use crate::parts::respond::f_rto::FRto;
+use crate::parts::timer::{AnyTimer, Timer};
+use crate::sender::Lengths;
+
+/// What acknowledgements say, and how recovery goes on by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acks {
+    /// Cumulative only; the first new acknowledgement ends recovery (Reno, RFC 5681).
+    Reno,
+    /// Cumulative only; partial acknowledgements resend the next hole (NewReno, RFC 6582).
+    NewReno,
+    /// Selective, with DSACK (RFC 6675).
+    Sack,
+}
+
+/// How the window goes down over a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    /// To ssthresh at once; the pipe paces what is sent (RFC 6675).
+    AtOnce,
+    /// In proportion to what is delivered (PRR, RFC 9937).
+    Proportional,
+}
+
+/// What a composed sender is made of.
+#[derive(Clone)]
+pub(crate) struct Composition {
+    pub(crate) acks: Acks,
+    pub(crate) reduction: Reduction,
+    /// Tail loss probes.
+    pub(crate) probes: bool,
+    pub(crate) lengths: Lengths,
+    pub(crate) detector: Maker<Detector>,
+    pub(crate) restoration: Maker<Restoration>,
+    /// Eifel detection, and the response to it.
+    pub(crate) eifel: bool,
+    /// F-RTO, and the response to it.
+    pub(crate) f_rto: bool,
+    pub(crate) timer: Maker<AnyTimer>,
+    pub(crate) limited_transmit: Maker<AnyLimitedTransmit>,
+    pub(crate) control: Maker<AnyControl>,
+}
+
+impl core::fmt::Debug for Composition {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { acks, reduction, probes, lengths, eifel, f_rto, .. } = self;
+        write!(f, "Composition({acks:?}, {reduction:?}, {probes}, {lengths:?}, {eifel}, {f_rto})")
+    }
+}
+
+impl Acks {
+    fn about(self) -> &'static str {
+        match self {
+            Self::Reno => "cumulative, recovery ends with the first new one",
+            Self::NewReno => "cumulative, partial ones resend the next hole",
+            Self::Sack => "selective, with DSACK",
+        }
+    }
+}
+
+impl Reduction {
+    fn about(self) -> &'static str {
+        match self {
+            Self::AtOnce => "to ssthresh at once",
+            Self::Proportional => "proportional (PRR)",
+        }
+    }
+}
+
+impl Composition {
+    /// The parts in words, as they say themselves.
+    pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
+        let config = Config::default();
+        let limited_transmit = (self.limited_transmit)(&config);
+        let mut parts = vec![
+            ("acknowledgements", self.acks.about().to_owned()),
+            ("loss detection", (self.detector)(&config).about().into_owned()),
+            ("spurious response", (self.restoration)(&config).about().to_owned()),
+            ("retransmission timer", (self.timer)(&config).about().into_owned()),
+            ("limited transmit", limited_transmit.about().into_owned()),
+            ("window reduction", self.reduction.about().to_owned()),
+            ("congestion control", (self.control)(&config).about().into_owned()),
+        ];
+        if self.eifel {
+            parts.push(("eifel", Eifel::ABOUT.to_owned()));
+        }
+        if self.f_rto {
+            parts.push(("f-rto", FRto::ABOUT.to_owned()));
+        }
+        if self.probes {
+            parts.push(("tail loss probe", "RFC 8985, section 7".to_owned()));
+        }
+        parts
+    }
+}
+
+/// The fixed rules.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policy {
+    pub(super) acks: Acks,
+    pub(super) reduction: Reduction,
+    pub(super) probes: bool,
+    pub(super) pipe: Pipe,
+    pub(super) fast_recovery: FastRecovery,
+    pub(super) byte_counting: u32,
+    pub(super) max_cwnd: f64,
+    pub(super) initial_window: u32,
+    pub(super) restart_window: bool,
+}
+
+impl Policy {
+    pub(super) fn new(config: &Config, parts: &Composition) -> Self {
+        Self {
+            acks: parts.acks,
+            reduction: parts.reduction,
+            probes: parts.probes,
+            pipe: config.pipe,
+            fast_recovery: config.fast_recovery,
+            byte_counting: config.byte_counting,
+            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
+            initial_window: config.initial_window,
+            restart_window: config.restart_window,
+        }
+    }
+}

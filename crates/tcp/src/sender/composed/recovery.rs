@@ -1,0 +1,262 @@
+//! When recovery begins, what it does to the window, and how it ends (RFC 6675, section 5; RFC 6582
+//! without SACK).
+
+use unruffled_units::Instant;
+
+use super::counted_pipe::CountedPipe;
+use super::fast_recovery::halved_as_ns2;
+use super::prr::{Prr, Told};
+use super::timers::SenderTimer;
+use super::{Acks, Composed, Pipe, Reduction};
+use crate::observer::{Event, Observer};
+use crate::parts::control::CongestionControl;
+use crate::parts::limited_transmit::LimitedTransmit;
+use crate::sender::Ack;
+use crate::sender::stream::{Cause, Delivery, Reading, Renumbered, SegNo, Stream};
+
+/// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
+/// acknowledgement ends the phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing is deemed lost; there may be holes.
+    #[default]
+    Open,
+    /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
+    Recovery { point: u64, partial: bool },
+    /// After a retransmission timeout.
+    Loss { point: u64 },
+}
+
+/// How far recovery is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) phase: Phase,
+    /// Duplicate acknowledgements since the last new one, for peers without SACK.
+    pub(super) dupacks: u32,
+    pub(super) counted_pipe: CountedPipe,
+    pub(super) prr: Prr,
+    /// SND.NXT when the last loss was detected (RFC 6582, section 3.2, steps 2 and 4).
+    pub(super) recover: Option<u64>,
+    /// Fast retransmit's first segment goes out whatever the pipe holds.
+    pub(super) fast_retransmit_due: bool,
+    /// HighRxt of RFC 6675: the highest segment resent by loss detection.
+    pub(super) high_rxt: SegNo,
+    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
+    pub(super) rescued_to: u64,
+}
+
+impl Recovery {
+    /// Segments were split: they have other numbers.
+    pub(super) fn renumber(&mut self, numbers: &Renumbered) {
+        self.high_rxt = numbers.first(self.high_rxt);
+    }
+
+    /// What was sent before `nxt` is recovered from as after a timeout.
+    pub(super) fn enter_loss(&mut self, nxt: u64) {
+        self.stop();
+        self.phase = Phase::Loss { point: nxt };
+    }
+
+    fn end(&mut self) {
+        self.stop();
+        self.phase = Phase::Open;
+    }
+
+    fn stop(&mut self) {
+        self.dupacks = 0;
+        self.fast_retransmit_due = false;
+        self.counted_pipe.end();
+    }
+}
+
+impl Composed {
+    /// Without SACK, each duplicate says that one segment, unknown which, has arrived. Gives
+    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+    #[inline]
+    pub(super) fn count_dupacks(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading) -> u32 {
+        if self.policy.acks == Acks::Sack {
+            return read.delivery.segments;
+        }
+        let passed = read.delivery.passed;
+        let dupacks = &mut self.recovery.dupacks;
+        let before = *dupacks;
+        if read.advanced {
+            // A partial acknowledgement: one segment was the hole, the others had made duplicates.
+            *dupacks = match self.recovery.phase {
+                Phase::Recovery { .. } => before.saturating_sub(passed.max(1) - 1),
+                _ => 0,
+            };
+            return passed.saturating_sub(before).max(1);
+        }
+        if ack.duplicate && before + 1 < stream.board.outstanding() {
+            *dupacks += 1;
+        }
+        *dupacks - before
+    }
+
+    /// The cumulative point advanced: recovery may be over.
+    #[inline]
+    pub(super) fn on_progress(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let (point, fast) = match self.recovery.phase {
+            Phase::Open => return,
+            Phase::Recovery { point, .. } => (point, true),
+            Phase::Loss { point } => (point, false),
+        };
+        if stream.una() >= point || (fast && self.policy.acks == Acks::Reno) {
+            self.end_recovery(stream, now, observer);
+        } else if fast && self.policy.acks == Acks::NewReno {
+            stream.board.mark_first_lost();
+            self.recovery.fast_retransmit_due = true;
+        }
+    }
+
+    pub(super) fn end_recovery(
+        &mut self,
+        stream: &Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let fast = matches!(self.recovery.phase, Phase::Recovery { .. });
+        if fast && self.policy.reduction == Reduction::Proportional {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.recovery.end();
+        self.responses.f_rto.stop();
+        self.detector.on_recovery_end(&self.view(stream, now));
+        observer.on_event(now, &Event::Recovered);
+    }
+
+    /// An acknowledgement may have told of losses: says whether it told of more with SACK.
+    #[inline]
+    pub(super) fn detect_losses(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        if self.policy.acks == Acks::Sack {
+            return self.detect(stream, delivery, now, observer);
+        }
+        if self.recovery.phase == Phase::Open && ack.duplicate {
+            let rule = self.detector.rule(&self.view(stream, now));
+            let dupthresh = rule.dupthresh.unwrap_or(u32::MAX);
+            let due = self.recovery.dupacks >= dupthresh && self.may_begin_recovery(stream.una());
+            if due && stream.board.mark_first_lost() {
+                self.begin_recovery(stream, delivery, now, observer);
+            }
+        }
+        false
+    }
+
+    /// Applies the detector's rule to the scoreboard, after an acknowledgement that delivered
+    /// something or nothing; says whether more is deemed lost. Only one that selectively covers new
+    /// segments is a duplicate in the sense of RFC 6675, section 2.
+    pub(super) fn detect(
+        &mut self,
+        stream: &mut Stream,
+        delivery: &Delivery,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let mut rule = self.detector.rule(&self.view(stream, now));
+        let hole = rule.first_hole_due.map(|due| due.since(now));
+        self.patience = rule.overdue.map(|overdue| overdue.wait).or(hole);
+        let open = self.recovery.phase == Phase::Open;
+        let counting = match self.recovery.phase {
+            Phase::Open => delivery.sacked > 0,
+            Phase::Recovery { .. } => true,
+            // RFC 6675, section 5.1: no counting until the timeout's point is acknowledged.
+            Phase::Loss { .. } => false,
+        };
+        if !counting {
+            rule.dupthresh = None;
+            rule.distance = None;
+        }
+        if !open {
+            rule.first_hole_due = None;
+        }
+        let applied = stream.board.apply(&rule, now);
+        // Reordering is forgotten while something suspected is still to be resent.
+        let lapsed = self.doubting() && rule.proof.is_none() && stream.board.lost() > 0;
+        let believe_at = self.believe(stream, rule.proof, now, observer);
+        match applied.ask_again.into_iter().chain(believe_at).min() {
+            Some(at) => self.timers.set(SenderTimer::Detect, at),
+            None => self.timers.stop(SenderTimer::Detect),
+        }
+        let due = applied.newly_lost > 0 || lapsed;
+        if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
+            self.begin_recovery(stream, delivery, now, observer);
+        }
+        applied.newly_lost > 0
+    }
+
+    /// What an acknowledgement delivered, or a timer, has told of the first loss.
+    fn begin_recovery(
+        &mut self,
+        stream: &mut Stream,
+        delivery: &Delivery,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        observer.on_event(now, &Event::FastRetransmit);
+        self.detector.on_recovery(&self.view(stream, now));
+        self.watch_for_spurious(stream, Cause::FastRetransmit);
+        self.begin_episode(stream, Cause::FastRetransmit, now);
+        self.reduce(stream, false, now);
+        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
+        self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        self.recovery.recover = Some(stream.nxt());
+        self.recovery.fast_retransmit_due = true;
+        if self.policy.pipe == Pipe::Counted && self.policy.acks == Acks::Sack {
+            self.recovery.counted_pipe.begin(outstanding, sacked);
+        }
+        self.recovery.rescued_to = stream.board.first_end();
+        self.limited_transmit.on_recovery();
+        self.end_probe();
+        match self.policy.reduction {
+            // Westwood may find room for more than the window is.
+            Reduction::AtOnce if self.halves_as_ns2() => self.window = halved_as_ns2(self.window),
+            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
+            Reduction::Proportional => {
+                self.recovery.prr.begin(outstanding, sacked, delivery.segments);
+            }
+        }
+        self.restart_retransmission_timer(now);
+    }
+
+    /// The window is about to be reduced because of `cause`.
+    pub(super) fn begin_episode(&mut self, stream: &mut Stream, cause: Cause, now: Instant) {
+        stream.retransmissions.begin(cause, self.window, now);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.begin_cut(self.window, cause == Cause::Timeout, now);
+        }
+    }
+
+    /// ssthresh by the congestion control.
+    pub(super) fn reduce(&mut self, stream: &Stream, timeout: bool, now: Instant) {
+        let flow = self.flow(stream, now);
+        self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
+    }
+
+    /// RFC 9937: how much this acknowledgement lets go.
+    pub(super) fn proportional_rate_reduction(
+        &mut self,
+        stream: &Stream,
+        delivery: &Delivery,
+        safe: bool,
+    ) {
+        if self.policy.reduction == Reduction::Proportional {
+            let told = Told { delivered: delivery.segments, pipe: stream.pipe(), safe };
+            if let Some(budget) = self.recovery.prr.on_ack(told, self.window.ssthresh as u32) {
+                self.window.cwnd = f64::from(told.pipe + budget);
+            }
+        }
+    }
+}

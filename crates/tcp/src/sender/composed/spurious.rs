@@ -1,0 +1,223 @@
+//! What happens when a reduction of the window proves spurious: by DSACKs, by timestamps (Eifel) or
+//! after a timeout (F-RTO). The [parts](crate::parts::respond) are asked here, and what they answer is
+//! done.
+
+use unruffled_units::Instant;
+
+use super::{Acks, Composed, Composition, Phase};
+use crate::Config;
+use crate::observer::{Event, Observer};
+use crate::parts::control::{CongestionControl, Window};
+use crate::parts::detect::SpuriousFastRetransmit;
+use crate::parts::respond::Before;
+use crate::parts::respond::dsack::Restoration;
+use crate::parts::respond::eifel::{Acceptable, Eifel};
+use crate::parts::respond::f_rto::{self, During, FRto, Finding};
+use crate::sender::Ack;
+use crate::sender::stream::{Cause, Reading, SpuriousReduction, Stream};
+
+/// The parts that respond.
+#[derive(Debug)]
+pub(super) struct Responses {
+    restoration: Restoration,
+    pub(super) eifel: Eifel,
+    pub(super) f_rto: FRto,
+}
+
+impl Responses {
+    pub(super) fn new(config: &Config, parts: &Composition) -> Self {
+        Self {
+            restoration: (parts.restoration)(config),
+            eifel: Eifel::new(parts.eifel),
+            f_rto: FRto::new(parts.f_rto),
+        }
+    }
+}
+
+impl Composed {
+    /// Something came twice: spurious retransmissions, if it is believable, and perhaps a spurious
+    /// reduction of the window.
+    #[inline]
+    pub(super) fn heed_dsack(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if ack.dsack.is_none() {
+            return;
+        }
+        let mut last = None;
+        while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
+            if let Some(sample) = spurious.reordering {
+                self.detector.on_reordering(sample, &self.view(stream, now));
+            }
+            if let Some(rtt) =
+                spurious.rtt.filter(|_| self.round_trips.rto.samples_retransmissions())
+            {
+                let flight = stream.board.outstanding().max(1);
+                self.round_trips.rto.sample(rtt, f64::from(flight));
+            }
+            self.heed_duplicate(stream, &spurious, now, observer);
+            if let Some(reduction) = spurious.reduction {
+                let length = spurious.reordering.map(|sample| sample.length);
+                self.tell_detector_of(stream, &reduction, length, now);
+                let saved = match &mut self.doubt {
+                    Some(doubt) => doubt.revert(now - reduction.lasted, reduction.saved),
+                    None => Some(reduction.saved).filter(|_| reduction.latest),
+                };
+                if let Some(saved) = saved {
+                    self.restore(stream, saved, now, observer);
+                }
+            }
+            last = Some(spurious);
+        }
+        if last.is_none() {
+            self.heed_repeated_duplicate(stream, ack, now, observer);
+        }
+    }
+
+    /// The detector learns of a reduction that was spurious.
+    fn tell_detector_of(
+        &mut self,
+        stream: &Stream,
+        reduction: &SpuriousReduction,
+        length: Option<u32>,
+        now: Instant,
+    ) {
+        if reduction.cause == Cause::FastRetransmit {
+            let window = reduction.saved.cwnd;
+            let found = SpuriousFastRetransmit { lasted: reduction.lasted, window, length };
+            self.detector.on_spurious_fast_retransmit(found, &self.view(stream, now));
+        }
+    }
+
+    /// The reduction that `saved` stood before was spurious, by DSACKs, and none after it is in doubt.
+    pub(super) fn restore(
+        &mut self,
+        stream: &mut Stream,
+        saved: Window,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let Some(window) = self.responses.restoration.respond(self.window, saved) else { return };
+        self.control.on_undo(&self.window, &saved);
+        self.window = window;
+        if self.recovery.phase != Phase::Open {
+            // Nothing was lost: what is still marked is late too.
+            let cwnd = self.window.cwnd;
+            stream.board.forgive();
+            self.end_recovery(stream, now, observer);
+            self.window.cwnd = cwnd;
+        }
+    }
+
+    /// The window is about to be reduced because of `cause`.
+    pub(super) fn watch_for_spurious(&mut self, stream: &Stream, cause: Cause) {
+        let before = Before {
+            episode: stream.retransmissions.next_episode(),
+            timeout: cause == Cause::Timeout,
+            pipe_prev: self.flight(stream).max(self.window.ssthresh),
+            rtt: self.round_trips.rto.estimators(),
+            point: stream.nxt(),
+        };
+        let during = match self.recovery.phase {
+            Phase::Open => During::Open,
+            Phase::Recovery { .. } => During::FastRecovery,
+            Phase::Loss { .. } => During::Timeout,
+        };
+        if during == During::Open {
+            self.responses.eifel.begin(before);
+        }
+        if before.timeout {
+            let sack = self.policy.acks == Acks::Sack;
+            self.responses.f_rto.on_timeout(stream.una(), during, sack, before);
+        }
+    }
+
+    /// Reads one acknowledgement for signs that the last reduction was spurious; says whether it
+    /// was.
+    #[inline]
+    pub(super) fn detect_spurious(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let acceptable = Acceptable {
+            echo: ack.echo,
+            dsack: ack.dsack.is_some(),
+            all: stream.una() == stream.nxt(),
+            advanced: read.advanced,
+        };
+        if let Some(before) = self.responses.eifel.on_ack(&acceptable) {
+            return self.respond(stream, &before, read, now, observer);
+        }
+        if !matches!(self.recovery.phase, Phase::Loss { .. }) {
+            return false;
+        }
+        let sack = self.policy.acks == Acks::Sack;
+        let right = ack.blocks.iter().map(|&(_, right)| right).max();
+        let finding = self.responses.f_rto.on_ack(&f_rto::AckView {
+            sack,
+            una: stream.una(),
+            nxt: stream.nxt(),
+            advanced: read.advanced,
+            duplicate: ack.duplicate || (sack && read.delivery.sacked > 0),
+            fresh: read.delivery.segments > 0,
+            highest: right.unwrap_or(0).max(stream.una()),
+            can_send_new: stream.next_new().is_some(),
+        });
+        match finding {
+            Finding::Wait => false,
+            Finding::Conventional { cwnd } => {
+                self.window.cwnd = self.window.cwnd.min(cwnd);
+                false
+            }
+            Finding::Spurious(before) => self.respond(stream, &before, read, now, observer),
+        }
+    }
+
+    /// RFC 4015, steps 8, 9 and 11; there is no ECN here. RFC 4015 speaks of timeouts only; a spurious
+    /// fast retransmit is answered in the same way, but for the timer.
+    fn respond(
+        &mut self,
+        stream: &mut Stream,
+        before: &Before,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let mut saved = None;
+        let from = before.episode;
+        while let Some((reduction, length)) = stream.retransmissions.prove_spurious(from, now) {
+            saved.get_or_insert(reduction.saved);
+            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
+            if let Some(doubt) = &mut self.doubt {
+                doubt.forget(now - reduction.lasted);
+            }
+            self.tell_detector_of(stream, &reduction, length, now);
+        }
+        // A DSACK has told already.
+        let Some(saved) = saved else { return false };
+        self.control.on_undo(&self.window, &saved);
+        // The next loss may be recovered from at once (RFC 5682, section 2.1, step 3b).
+        self.recovery.recover = None;
+        // Step 8: nothing more of what was deemed lost is resent.
+        if self.recovery.phase != Phase::Open {
+            stream.board.forgive();
+            self.end_recovery(stream, now, observer);
+        }
+        // Octets of less than a segment count as none.
+        let acked = read.delivery.passed.min(self.policy.initial_window);
+        let flight = f64::from(stream.board.outstanding() + acked);
+        self.window = before.respond(flight, saved);
+        // Step 11 waits for a sample.
+        self.round_trips.adapt = Some(*before).filter(|before| before.timeout);
+        true
+    }
+}

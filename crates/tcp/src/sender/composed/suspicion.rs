@@ -1,0 +1,258 @@
+//! How a sender that doubts goes about it: when it believes in a loss, what it sends and how it
+//! grows meanwhile (`docs/senders/unruffled.md`, sections 4 and 5). The books are in `doubt.rs`.
+
+use unruffled_units::{Duration, Instant};
+
+use super::timers::SenderTimer;
+use super::{Composed, Phase};
+use crate::observer::{Event, Observer};
+use crate::parts::control::{CongestionControl, Flow, Window};
+use crate::parts::limited_transmit::LimitedTransmit;
+use crate::sender::Ack;
+use crate::sender::stream::{Cause, Delivery, SegNo, Spurious, Stream, Transmission};
+
+/// DSACKs of what is late by the longest wait, twice, still teach.
+const HORIZON: Duration = Duration::from_secs(2);
+
+impl Composed {
+    /// Suspicion is not proof at present.
+    #[inline]
+    pub(super) fn doubting(&self) -> bool {
+        self.doubt.as_ref().is_some_and(|doubt| doubt.proof.is_some())
+    }
+
+    /// Segment `number` is about to be resent because of `cause`.
+    pub(super) fn suspect(&mut self, stream: &Stream, number: SegNo, cause: Cause, now: Instant) {
+        let Some(doubt) = &mut self.doubt else { return };
+        let sent = stream.board.entry(number).sent;
+        match (cause, doubt.proof) {
+            (Cause::Probe, _) | (Cause::Timeout, None) => {}
+            (Cause::FastRetransmit, None) => {
+                doubt.suspect(number, sent, self.window.cwnd, now);
+                self.detector.on_proof();
+            }
+            (Cause::FastRetransmit | Cause::Timeout, Some(wait)) => {
+                doubt.suspect(number, sent, self.window.cwnd, now);
+                let due = (sent + wait).max(now);
+                let first = self.timers.get(SenderTimer::Detect).map_or(due, |at| at.min(due));
+                self.timers.set(SenderTimer::Detect, first);
+            }
+        }
+    }
+
+    /// Believes what is due: in what has been pending for `proof`, and in too much at a time. Gives
+    /// when to look again.
+    pub(super) fn believe(
+        &mut self,
+        stream: &Stream,
+        proof: Option<Duration>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Instant> {
+        let horizon = self.dsack_horizon();
+        let doubt = self.doubt.as_mut()?;
+        // What is pending when reordering is forgotten waits as long as it would have.
+        let wait = proof.or(doubt.proof).unwrap_or_default();
+        doubt.proof = proof;
+        doubt.expire(horizon, now);
+        while let Some((sent, cwnd)) = self.doubt.as_mut()?.first_pending() {
+            if sent + wait > now {
+                return self.believe_many(stream, cwnd, now, observer).or(Some(sent + wait));
+            }
+            let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
+            if self.doubt.as_ref()?.is_fresh(sent) && !recovering {
+                self.cut(stream, cwnd, now, observer);
+            }
+            self.prove_first();
+            if matches!(self.recovery.phase, Phase::Loss { .. }) {
+                // The timeout's reduction, which leaves cwnd at what is in flight, was due.
+                self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            }
+        }
+        None
+    }
+
+    /// Believes in all that is pending if it is too much, the first of it suspected at a window of
+    /// `cwnd`. Gives when to look again, if it was: there is nothing left to wait for.
+    fn believe_many(
+        &mut self,
+        stream: &Stream,
+        cwnd: f64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Instant> {
+        let doubt = self.doubt.as_ref()?;
+        if self.recovery.phase != Phase::Open || !doubt.is_too_much(self.window.cwnd) {
+            return None;
+        }
+        self.cut(stream, cwnd, now, observer);
+        while self.doubt.as_mut()?.first_pending().is_some() {
+            self.prove_first();
+        }
+        Some(Instant::MAX)
+    }
+
+    fn prove_first(&mut self) {
+        if let Some(doubt) = &mut self.doubt {
+            doubt.prove_first();
+            self.detector.on_proof();
+        }
+    }
+
+    /// Reduces the window, once for all that was sent before, to a part of what it was when the loss
+    /// was suspected.
+    fn cut(&mut self, stream: &Stream, then: f64, now: Instant, observer: &mut impl Observer) {
+        observer.on_event(now, &Event::FastRetransmit);
+        self.detector.on_recovery(&self.view(stream, now));
+        if let Some(doubt) = &mut self.doubt {
+            doubt.begin_cut(self.window, false, now);
+        }
+        let cwnd = then.min(self.window.cwnd);
+        let flow = self.flow(stream, now);
+        let flow = Flow { flight: flow.flight.min(cwnd), ..flow };
+        let window = Window { cwnd, ..self.window };
+        self.window.ssthresh = self.control.on_loss(&window, false, &flow);
+        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
+        self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
+        self.recovery.fast_retransmit_due = true;
+        self.recovery.prr.begin(outstanding, sacked, 0);
+        self.limited_transmit.on_recovery();
+        self.end_probe();
+        self.restart_retransmission_timer(now);
+    }
+
+    /// What was sent after the last reduction has arrived: its round trip is over, whatever is still
+    /// missing.
+    pub(super) fn end_round(
+        &mut self,
+        stream: &Stream,
+        latest_sent: Option<Instant>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if !self.doubting() || !matches!(self.recovery.phase, Phase::Recovery { .. }) {
+            return;
+        }
+        let cut = self.doubt.as_ref().and_then(|doubt| doubt.last_cut());
+        if cut.zip(latest_sent).is_some_and(|(cut, sent)| sent > cut) {
+            self.end_recovery(stream, now, observer);
+        }
+    }
+
+    /// The segments that the acknowledgement says arrived by a suspected transmission.
+    #[inline]
+    pub(super) fn disprove_arrived(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        while let Some(number) = self.doubt.as_mut().and_then(|doubt| doubt.next_arrived()) {
+            self.disprove(stream, number, now, observer);
+        }
+    }
+
+    /// A DSACK reports a retransmission.
+    pub(super) fn heed_duplicate(
+        &mut self,
+        stream: &mut Stream,
+        spurious: &Spurious,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.doubt.is_some() {
+            if let Some(sent) = spurious.original {
+                self.detector.on_arrival(sent, now);
+            }
+            self.disprove(stream, spurious.number, now, observer);
+        }
+    }
+
+    /// A DSACK may report a segment once more that was resent more than once.
+    pub(super) fn heed_repeated_duplicate(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.doubt.is_some()
+            && let Some(number) = stream.repeated_spurious(ack)
+        {
+            self.disprove(stream, number, now, observer);
+        }
+    }
+
+    /// Segment `number` arrived by a transmission that was given up.
+    fn disprove(
+        &mut self,
+        stream: &mut Stream,
+        number: SegNo,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let disproof = self.doubt.as_mut().and_then(|doubt| doubt.disprove(number));
+        let Some(disproof) = disproof else { return };
+        if disproof.proved {
+            self.detector.on_disproof();
+        }
+        if disproof.reverted {
+            observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
+        }
+        if let Some(saved) = disproof.restored {
+            self.restore(stream, saved, now, observer);
+        }
+    }
+
+    /// What may be sent while nothing is proved: what is suspected, then new data, as long as the
+    /// pipe has room.
+    pub(super) fn poll_in_doubt(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+    ) -> Option<Transmission> {
+        self.restart_after_idle(stream, now);
+        if stream.pipe() >= self.window.cwnd as u32 {
+            return None;
+        }
+        match stream.board.next_lost() {
+            Some(number) => Some(self.retransmit(stream, number, Cause::FastRetransmit, now)),
+            None => self.new_data(stream, now),
+        }
+    }
+
+    /// The window grows by what is delivered, in whatever order, if the pipe was full: the cumulative
+    /// point says little of the rate where something is always late.
+    pub(super) fn grow_by_delivery(
+        &mut self,
+        stream: &Stream,
+        delivery: &Delivery,
+        pipe_before: u32,
+        open_before: bool,
+        now: Instant,
+    ) {
+        if delivery.segments == 0 || !open_before || self.recovery.phase != Phase::Open {
+            return;
+        }
+        if pipe_before < self.window.cwnd as u32 {
+            let flow = self.flow(stream, now);
+            self.control.on_limited(&flow);
+        } else if !self.overflows(stream, now) {
+            self.grow(stream, delivery.segments, now);
+        }
+    }
+
+    /// Slow start sees more holes than lateness explains, twice as many and three: the queue
+    /// overflows, and the proof of it is on its way.
+    fn overflows(&self, stream: &Stream, now: Instant) -> bool {
+        let usual = || self.detector.usual_holes(&self.view(stream, now));
+        self.window.slow_start() && f64::from(stream.board.holes()) > 2.0 * usual() + 3.0
+    }
+
+    /// How long after a retransmission its DSACK may come.
+    pub(super) fn dsack_horizon(&self) -> Duration {
+        let horizon = self.round_trips.rto.base() * 2;
+        if self.doubting() { horizon.max(HORIZON) } else { horizon }
+    }
+}

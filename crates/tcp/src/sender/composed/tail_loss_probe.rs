@@ -1,0 +1,118 @@
+//! Tail loss probes (RFC 8985, section 7).
+
+use unruffled_units::{Duration, Instant};
+
+use super::timers::SenderTimer;
+use super::{Composed, Phase};
+use crate::observer::{Event, Observer};
+use crate::sender::Ack;
+use crate::sender::stream::{Cause, Stream, Transmission};
+
+/// TLP.max_ack_delay: what a lone segment's acknowledgement may be delayed by (Linux's minimum
+/// timeout, which bounds its delayed acknowledgements).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+/// The probe timeout without a round-trip time (section 7.2).
+const NO_RTT: Duration = Duration::from_secs(1);
+
+/// The state of section 5.3.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TailLossProbe {
+    /// TLP.end_seq: what an outstanding probe ends at.
+    end: Option<u64>,
+    /// TLP.is_retrans.
+    retransmission: bool,
+    /// A round-trip time was measured since the last probe.
+    rtt_since: bool,
+    /// The timer expired: a probe is to be sent.
+    due: bool,
+}
+
+impl TailLossProbe {
+    /// A probe is to be sent.
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    pub(super) fn on_rtt_sample(&mut self) {
+        self.rtt_since = true;
+    }
+}
+
+impl Composed {
+    /// TLP_calc_PTO, where the conditions of section 7.2 hold; otherwise stops the timer.
+    pub(super) fn schedule_probe(&mut self, stream: &Stream, now: Instant) {
+        let flight = stream.board.outstanding();
+        if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 || flight == 0 {
+            self.timers.stop(SenderTimer::Probe);
+            return;
+        }
+        let mut pto = self.srtt().map_or(NO_RTT, |srtt| srtt * 2);
+        if flight == 1 && self.srtt().is_some() {
+            pto += MAX_ACK_DELAY;
+        }
+        let due = now + pto;
+        let rto = self.timers.get(SenderTimer::Retransmit).unwrap_or(Instant::MAX);
+        self.timers.set(SenderTimer::Probe, due.min(rto));
+    }
+
+    /// TLP_send_probe's conditions (section 7.3); the probe itself goes out with the next poll.
+    pub(super) fn on_probe_timer(
+        &mut self,
+        stream: &Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if !stream.outstanding() || self.recovery.phase != Phase::Open {
+            return;
+        }
+        if self.probe.end.is_none() && self.probe.rtt_since {
+            self.probe.due = true;
+            observer.on_event(now, &Event::LossProbe);
+        }
+        self.restart_retransmission_timer(now);
+    }
+
+    /// The probe that is due: new data if there is any and the peer has room, else the last
+    /// segment sent.
+    pub(super) fn poll_probe(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        if !std::mem::take(&mut self.probe.due) {
+            return None;
+        }
+        let new = self.new_data(stream, now);
+        let retransmission = new.is_none();
+        let probe = match new {
+            Some(new) => new,
+            None => {
+                let (number, _) = stream.board.last_unsacked()?;
+                self.retransmit(stream, number, Cause::Probe, now)
+            }
+        };
+        self.timers.stop(SenderTimer::Probe);
+        self.probe =
+            TailLossProbe { end: Some(stream.nxt()), retransmission, rtt_since: false, due: false };
+        Some(probe)
+    }
+
+    /// TLP_process_ack (section 7.4.2).
+    pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: &Ack<'_>, now: Instant) {
+        let Some(end) = self.probe.end.filter(|&end| ack.una >= end) else { return };
+        let dsack_of_probe = ack.dsack.is_some_and(|(_, right)| right == end);
+        if !self.probe.retransmission || dsack_of_probe {
+            self.probe.end = None;
+        } else if ack.una > end {
+            // The probe repaired a loss: react as to any other.
+            self.probe.end = None;
+            self.reduce(stream, false, now);
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        } else if ack.repeated && ack.blocks.is_empty() {
+            self.probe.end = None;
+        }
+    }
+
+    /// Recovery begins: the probe's outcome does not matter any more (TLP_init).
+    pub(super) fn end_probe(&mut self) {
+        self.probe.end = None;
+        self.probe.due = false;
+        self.timers.stop(SenderTimer::Probe);
+    }
+}

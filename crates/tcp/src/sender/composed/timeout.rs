@@ -1,0 +1,117 @@
+//! The sender's timers: when they are set, and what happens when the retransmission timer expires
+//! (RFC 6298, section 5).
+
+use unruffled_units::Instant;
+
+use super::timers::{SenderTimer, SenderTimers};
+use super::{Composed, Phase};
+use crate::observer::{Event, Observer};
+use crate::parts::limited_transmit::LimitedTransmit;
+use crate::sender::stream::{Cause, Delivery, Stream};
+
+impl Composed {
+    pub(in crate::sender) fn next_timer(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    pub(in crate::sender) fn on_timers(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.timers.expired(SenderTimer::Detect, now) {
+            self.detect(stream, &Delivery::default(), now, observer);
+        }
+        if self.timers.expired(SenderTimer::Probe, now) {
+            self.on_probe_timer(stream, now, observer);
+        }
+        if self.timers.expired(SenderTimer::Retransmit, now) {
+            self.on_retransmission_timeout(stream, now, observer);
+        }
+    }
+
+    /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
+    #[inline]
+    pub(super) fn rearm_after_ack(
+        &mut self,
+        stream: &Stream,
+        advanced: bool,
+        delivered: bool,
+        now: Instant,
+    ) {
+        if !stream.outstanding() {
+            self.timers = SenderTimers::new();
+        } else if advanced {
+            if self.restarts_timer() {
+                self.restart_retransmission_timer(now);
+            }
+            if self.policy.probes {
+                self.schedule_probe(stream, now);
+            }
+        } else if delivered && self.doubting() {
+            // A hole may be open for longer than the timeout while all goes well behind it.
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    /// The one place where the retransmission timer is computed.
+    #[inline]
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+        let timeout = self.round_trips.timeout(self.window.cwnd);
+        self.timers.set(SenderTimer::Retransmit, now + timeout);
+    }
+
+    pub(super) fn start_retransmission_timer(&mut self, now: Instant) {
+        if self.timers.get(SenderTimer::Retransmit).is_none() {
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7).
+    fn on_retransmission_timeout(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if !stream.outstanding() {
+            return;
+        }
+        observer.on_event(now, &Event::Timeout);
+        let first = !matches!(self.recovery.phase, Phase::Loss { .. });
+        self.detector.on_timeout(first, &self.view(stream, now));
+        self.watch_for_spurious(stream, Cause::Timeout);
+        self.begin_episode(stream, Cause::Timeout, now);
+        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
+        if first || self.halves_as_ns2() {
+            self.reduce(stream, true, now);
+        }
+        self.enter_loss(stream);
+        self.recovery.recover = Some(stream.nxt());
+        if stream.board.reneged()
+            && let Some(numbers) = stream.forget_sacks()
+        {
+            self.renumber(&numbers);
+        }
+        let rule = self.detector.rule(&self.view(stream, now));
+        if rule.overdue.is_some() {
+            // RFC 8985, section 6.3: the first, and what is overdue besides.
+            stream.board.mark_first_lost();
+            stream.board.mark_overdue(&rule, now);
+        } else {
+            stream.board.mark_all_lost();
+        }
+        self.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        self.round_trips.rto.back_off();
+        self.timers.stop(SenderTimer::Detect);
+        self.restart_retransmission_timer(now);
+    }
+
+    /// What was sent before now is recovered from as after a timeout.
+    pub(super) fn enter_loss(&mut self, stream: &Stream) {
+        self.recovery.enter_loss(stream.nxt());
+        self.limited_transmit.on_recovery();
+        self.end_probe();
+    }
+}

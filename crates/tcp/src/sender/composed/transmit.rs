@@ -1,0 +1,203 @@
+//! What to send next (RFC 6675, NextSeg; RFC 3042; RFC 5681).
+
+use unruffled_units::Instant;
+
+use super::{Acks, Composed, Phase, Reduction};
+use crate::parts::control::CongestionControl;
+use crate::parts::limited_transmit::LimitedTransmit;
+use crate::parts::respond::f_rto::Step;
+use crate::sender::stream::{Cause, SegNo, Stream, Transmission};
+
+impl Composed {
+    /// The next segment that may leave at `now`, if any.
+    #[inline]
+    pub(in crate::sender) fn poll(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+    ) -> Option<Transmission> {
+        // Every second poll of a sender and every poll of a receiver ends here.
+        let idle = !stream.has_new() && stream.board.lost() == 0;
+        if idle && self.recovery.phase == Phase::Open && !self.probe.is_due() {
+            return None;
+        }
+        self.next_transmission(stream, now)
+    }
+
+    fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        if let Some(transmission) = self.poll_probe(stream, now) {
+            return Some(transmission);
+        }
+        match self.recovery.phase {
+            Phase::Open if self.doubting() => self.poll_in_doubt(stream, now),
+            Phase::Open => self.poll_open(stream, now),
+            Phase::Recovery { point, .. } => self.poll_in_recovery(stream, point, now),
+            Phase::Loss { .. } => self.poll_after_timeout(stream, now),
+        }
+    }
+
+    fn poll_open(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        self.restart_after_idle(stream, now);
+        let duplicates = stream.board.sacked().max(self.recovery.dupacks);
+        let cwnd = self.limited_transmit.window(self.window.cwnd);
+        let allowed = cwnd as u32 + self.limited_transmit.allowance(duplicates, cwnd);
+        if stream.board.outstanding() < allowed {
+            return self.new_data(stream, now);
+        }
+        if !self.limited_transmit.may_exceed(stream.pipe()) {
+            return None;
+        }
+        let transmission = self.new_data(stream, now)?;
+        self.limited_transmit.on_exceeded();
+        Some(transmission)
+    }
+
+    fn poll_in_recovery(
+        &mut self,
+        stream: &mut Stream,
+        point: u64,
+        now: Instant,
+    ) -> Option<Transmission> {
+        if !self.may_send_in_recovery(stream) {
+            return None;
+        }
+        let transmission = match stream.board.next_lost() {
+            Some(number) => {
+                self.recovery.high_rxt = self.recovery.high_rxt.max(number);
+                Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
+            }
+            None => self.new_data(stream, now).or_else(|| self.last_resort(stream, point, now)),
+        };
+        let first = std::mem::take(&mut self.recovery.fast_retransmit_due);
+        if transmission.is_none() && self.doubting() {
+            self.recovery.fast_retransmit_due = first;
+        }
+        if transmission.is_some() {
+            if !first {
+                self.recovery.counted_pipe.on_sent();
+            }
+            self.recovery.prr.on_sent();
+        }
+        transmission
+    }
+
+    fn poll_after_timeout(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        match self.responses.f_rto.step() {
+            Step::First { .. } | Step::Second { new: 0 } => None,
+            Step::Second { .. } => {
+                let transmission = self.new_data(stream, now)?;
+                self.responses.f_rto.on_sent_new();
+                Some(transmission)
+            }
+            Step::Idle | Step::Resend => {
+                if f64::from(self.effective_pipe(stream)) >= self.window.cwnd.floor() {
+                    return None;
+                }
+                match stream.board.next_lost() {
+                    Some(number) => {
+                        let transmission = self.retransmit(stream, number, Cause::Timeout, now);
+                        self.responses.f_rto.on_resent(stream.board.entry(number).end());
+                        Some(transmission)
+                    }
+                    None => self.new_data(stream, now),
+                }
+            }
+        }
+    }
+
+    fn may_send_in_recovery(&self, stream: &Stream) -> bool {
+        self.recovery.fast_retransmit_due
+            || match self.policy.reduction {
+                Reduction::AtOnce => {
+                    f64::from(self.effective_pipe(stream)) < self.window.cwnd.floor()
+                }
+                Reduction::Proportional => self.recovery.prr.budget() > 0,
+            }
+    }
+
+    /// The pipe, less what duplicates without SACK say has arrived.
+    fn effective_pipe(&self, stream: &Stream) -> u32 {
+        let counted = self.recovery.counted_pipe.get();
+        counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.recovery.dupacks))
+    }
+
+    #[inline]
+    pub(super) fn new_data(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        let len = stream.next_new()?;
+        Some(self.send_new(stream, len, now))
+    }
+
+    /// The next `len` octets leave, whatever the window.
+    #[inline]
+    pub(in crate::sender) fn send_new(
+        &mut self,
+        stream: &mut Stream,
+        len: u64,
+        now: Instant,
+    ) -> Transmission {
+        let transmission = stream.push_new(len, now);
+        self.start_retransmission_timer(now);
+        if self.policy.probes {
+            self.schedule_probe(stream, now);
+        }
+        transmission
+    }
+
+    /// The peer has taken a window probe's octet: its acknowledgement is being read.
+    pub(in crate::sender) fn on_probe_taken(&mut self, _stream: &Stream, _sent: Instant) {}
+
+    pub(super) fn retransmit(
+        &mut self,
+        stream: &mut Stream,
+        number: SegNo,
+        cause: Cause,
+        now: Instant,
+    ) -> Transmission {
+        self.suspect(stream, number, cause, now);
+        let alone =
+            cause == Cause::Probe || (cause == Cause::FastRetransmit && self.doubt.is_some());
+        let transmission = stream.retransmit(number, cause, alone, now);
+        self.responses.eifel.on_retransmit(now);
+        self.start_retransmission_timer(now);
+        transmission
+    }
+
+    /// NextSeg's rules 3 and 4: better a hole that may not be lost than no acknowledgements at all.
+    fn last_resort(
+        &mut self,
+        stream: &mut Stream,
+        point: u64,
+        now: Instant,
+    ) -> Option<Transmission> {
+        if self.policy.acks != Acks::Sack || self.policy.reduction == Reduction::Proportional {
+            return None;
+        }
+        if let Some(number) = stream.board.hole_from(self.recovery.high_rxt + 1) {
+            self.recovery.high_rxt = number;
+            return Some(self.retransmit(stream, number, Cause::FastRetransmit, now));
+        }
+        let (number, last) = stream.board.last_unsacked()?;
+        let retransmitted = last.retransmitted;
+        if stream.una() <= self.recovery.rescued_to || retransmitted {
+            return None;
+        }
+        self.recovery.rescued_to = point;
+        Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
+    }
+
+    /// "A TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not
+    /// sent data in an interval exceeding the retransmission timeout", and RW is min(IW, cwnd)
+    /// (RFC 5681, section 4.1).
+    pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
+        if !self.policy.restart_window || stream.outstanding() {
+            return;
+        }
+        let Some(sent) = stream.last_sent() else { return };
+        if now.since(sent) <= self.rto() || stream.next_new().is_none() {
+            return;
+        }
+        self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
+        let flow = self.flow(stream, now);
+        self.control.on_limited(&flow);
+    }
+}

@@ -1,0 +1,181 @@
+//! What every sender has, whatever decides what it sends: which octets were written, sent and
+//! acknowledged, what became of each segment, and what acknowledgements say in themselves.
+
+mod facts;
+mod flow_control;
+mod min_rtt;
+mod path_mtu;
+mod retransmissions;
+mod scoreboard;
+mod time_order;
+
+use unruffled_units::{Duration, Instant};
+
+pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
+pub(crate) use flow_control::WindowProbe;
+pub use retransmissions::Cause;
+pub(crate) use retransmissions::SpuriousReduction;
+pub(crate) use scoreboard::{Delivery, Renumbered};
+
+use crate::Config;
+use flow_control::FlowControl;
+use min_rtt::MinRtt;
+use retransmissions::Retransmissions;
+use scoreboard::Scoreboard;
+
+/// A segment's place in the stream, counted in segments.
+pub(crate) type SegNo = u64;
+
+/// A data segment to send: where it starts in the stream, how long it is, and whether again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    /// It is the FIN, which has no payload.
+    pub(crate) fin: bool,
+    /// Why again, if it is a retransmission.
+    pub(crate) cause: Option<Cause>,
+}
+
+/// The stream of octets and its segments.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(super) board: Scoreboard,
+    pub(super) retransmissions: Retransmissions,
+    /// SND.UNA and SND.NXT as stream offsets.
+    una: u64,
+    nxt: u64,
+    /// First octet that the application has not written yet.
+    written: u64,
+    /// The application has written its last: a FIN follows, which takes one octet of the stream.
+    finished: bool,
+    flow_control: FlowControl,
+    mss: u32,
+    pub(super) min_rtt: MinRtt,
+    /// When a segment left last.
+    last_sent: Option<Instant>,
+    /// When the highest delivered segment was delivered.
+    highest_at: Instant,
+    /// SACK blocks count.
+    selective: bool,
+    lengths: Lengths,
+}
+
+impl Stream {
+    pub(super) fn new(config: &Config, selective: bool, lengths: Lengths) -> Self {
+        Self {
+            board: Scoreboard::new(),
+            retransmissions: Retransmissions::default(),
+            una: 0,
+            nxt: 0,
+            written: 0,
+            finished: false,
+            flow_control: FlowControl::new(config.nagle),
+            mss: config.mss,
+            min_rtt: MinRtt::default(),
+            last_sent: None,
+            highest_at: Instant::ZERO,
+            selective,
+            lengths,
+        }
+    }
+
+    /// The application writes `octets` more.
+    pub(crate) fn write(&mut self, octets: u64) {
+        self.written = self.written.saturating_add(octets);
+    }
+
+    /// The application writes no more: a FIN follows the last octet.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// Whether the application writes no more.
+    pub(crate) fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// First octet that the application has not written yet.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// SND.UNA.
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// SND.NXT.
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// All that was written has been acknowledged, and the FIN if there is one.
+    pub(crate) fn done(&self) -> bool {
+        self.una == self.written + u64::from(self.finished)
+    }
+
+    /// Segments believed to be in the network.
+    pub(crate) fn pipe(&self) -> u32 {
+        self.board.pipe()
+    }
+
+    /// Whether anything is on its way to the peer.
+    pub(crate) fn outstanding(&self) -> bool {
+        self.board.outstanding() > 0
+    }
+
+    /// When a segment left last.
+    pub(super) fn last_sent(&self) -> Option<Instant> {
+        self.last_sent
+    }
+
+    /// Minimum round-trip time of late.
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt.get()
+    }
+
+    /// Whether it has to know which segments are retransmissions, by a bit of the simulator's.
+    pub(crate) fn times_originals(&self) -> bool {
+        self.lengths == Lengths::Original
+    }
+
+    /// The peer turned out not to know SACK.
+    pub(super) fn without_sack(&mut self) {
+        self.selective = false;
+    }
+
+    /// The next `len` octets leave for the first time.
+    #[inline]
+    pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
+        let offset = self.nxt;
+        self.flow_control.forget_probe();
+        self.board.push(offset, len as u32, now);
+        self.nxt += len;
+        self.last_sent = Some(now);
+        self.transmission(offset, len as u32, None)
+    }
+
+    /// Segment `number` leaves again; `alone` if that says nothing of a reduction of the window.
+    pub(super) fn retransmit(
+        &mut self,
+        number: SegNo,
+        cause: Cause,
+        alone: bool,
+        now: Instant,
+    ) -> Transmission {
+        let entry = self.board.entry(number);
+        let (offset, len, sent) = (entry.start, entry.len, entry.sent);
+        let range = (offset, offset + u64::from(len));
+        self.retransmissions.on_retransmit(number, range, sent, alone, now);
+        self.board.retransmit(number, now);
+        self.last_sent = Some(now);
+        self.transmission(offset, len, Some(cause))
+    }
+
+    #[inline]
+    fn transmission(&self, offset: u64, len: u32, cause: Option<Cause>) -> Transmission {
+        let fin = self.finished && offset == self.written;
+        Transmission { offset, len: if fin { 0 } else { len }, fin, cause }
+    }
+}

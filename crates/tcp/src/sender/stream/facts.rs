@@ -1,0 +1,186 @@
+//! What an acknowledgement says in itself: which segments have arrived, what came out of order, and
+//! what was retransmitted spuriously.
+
+use unruffled_units::{Duration, Instant};
+
+use super::retransmissions::{DsackReport, SpuriousReduction};
+use super::scoreboard::SpuriousAfter;
+use super::{Delivery, SegNo, Stream};
+use crate::observer::{Event, Observer};
+use crate::parts::detect::Reordering;
+use crate::sender::Ack;
+
+/// Which of a retransmitted segment's two acknowledgements measures its reordering length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    /// The mean of both, once a DSACK has come (RR-TCP's MEAN).
+    Mean,
+    /// That of the original, known by a bit that only the simulator has (RR-TCP's RTX).
+    Original,
+}
+
+/// What the scoreboard made of an acknowledgement, and how it stood before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) delivery: Delivery,
+    /// The cumulative point moved.
+    pub(crate) advanced: bool,
+    /// Segments outstanding before.
+    pub(crate) flight_before: u32,
+    /// The highest segment delivered before.
+    pub(crate) highest_before: Option<SegNo>,
+}
+
+/// A segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) number: SegNo,
+    /// When it was sent first, if it is that transmission that arrived.
+    pub(crate) original: Option<Instant>,
+    /// It arrived by another transmission than the last.
+    pub(crate) spurious: bool,
+}
+
+/// A retransmission that a DSACK proves spurious.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spurious {
+    /// Behind which more may be reported.
+    end: u64,
+    pub(crate) number: SegNo,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original: Option<Instant>,
+    /// How late the segment was, if that could be measured.
+    pub(crate) reordering: Option<Reordering>,
+    /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
+    pub(crate) rtt: Option<Duration>,
+    /// With this one, every retransmission under the reduction proved spurious.
+    pub(crate) reduction: Option<SpuriousReduction>,
+}
+
+impl Stream {
+    /// Takes in an acceptable acknowledgement: none before SND.UNA, none beyond what was sent.
+    /// `on_covered` is told of every segment that it covers and none did before.
+    #[inline]
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: &Ack<'_>,
+        now: Instant,
+        mut on_covered: impl FnMut(Arrival),
+    ) -> Reading {
+        let advanced = ack.una > self.una;
+        let flight_before = self.board.outstanding();
+        let highest_before = self.board.highest_delivered();
+        let selective = now - self.min_rtt.get().unwrap_or_default();
+        let cumulative = ack.echo.map_or(selective, |echo| echo.min(selective));
+        let spurious_after = SpuriousAfter { cumulative, selective };
+        let blocks = if self.selective { ack.blocks } else { &[] };
+        let retransmissions = &mut self.retransmissions;
+        let delivery = self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
+            let number = covered.number;
+            let original = match covered.resent {
+                true => retransmissions.on_covered(number, covered.spurious, now),
+                false => Some(covered.sent),
+            };
+            on_covered(Arrival { number, original, spurious: covered.spurious });
+        });
+        self.una = ack.una;
+        Reading { delivery, advanced, flight_before, highest_before }
+    }
+
+    /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
+    #[inline]
+    pub(crate) fn measure_reordering(
+        &mut self,
+        ack: &Ack<'_>,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Reordering> {
+        let Reading { delivery, highest_before, .. } = read;
+        let late = delivery.segments == 1 && *highest_before > Some(delivery.number);
+        let found = if late { self.late_by(ack, delivery, *highest_before) } else { None };
+        let sample = found.map(|length| self.reordering(length, false, now, observer));
+        if delivery.segments > 0 && self.board.highest_delivered() > *highest_before {
+            self.highest_at = now;
+        }
+        sample
+    }
+
+    /// How late the only segment delivered was, which is below the highest.
+    fn late_by(
+        &mut self,
+        ack: &Ack<'_>,
+        delivery: &Delivery,
+        highest_before: Option<SegNo>,
+    ) -> Option<u32> {
+        let length = (highest_before? - delivery.number) as u32;
+        if delivery.retransmitted {
+            self.retransmissions.set_length(delivery.number, length);
+            if self.lengths == Lengths::Mean || ack.rtx {
+                return None;
+            }
+        }
+        Some(length)
+    }
+
+    /// A segment came this late.
+    fn reordering(
+        &self,
+        length: u32,
+        by_dsack: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Reordering {
+        let sample = Reordering { length, delay: now.since(self.highest_at), by_dsack };
+        observer.on_event(now, &Event::Reordered { length, delay: sample.delay });
+        sample
+    }
+
+    /// The first spurious retransmission that the acknowledgement reports by DSACK (RFC 2883), or the
+    /// next one behind `last`. Believable is only what has been acknowledged (RFC 3708, section 3).
+    pub(crate) fn next_spurious(
+        &mut self,
+        last: Option<&Spurious>,
+        ack: &Ack<'_>,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Spurious> {
+        let (left, right) = ack.dsack?;
+        let from = match last {
+            Some(last) => last.end,
+            None if right > self.una && !self.board.is_sacked(left.max(self.una), right) => {
+                return None;
+            }
+            None => left,
+        };
+        let report = self.retransmissions.on_dsack(from, right, now)?;
+        let DsackReport { number, start, end, first_length, rtt, original_sent, reduction } =
+            report;
+        observer.on_event(
+            now,
+            &Event::SpuriousRetransmission { offset: start, len: (end - start) as u32 },
+        );
+        let second = read.highest_before.map_or(0, |h| h.saturating_sub(number) as u32);
+        let length = match self.lengths {
+            // Rounded up: the longer of two ways to be wrong is the careful one.
+            Lengths::Mean => first_length.map(|first| (first + second).div_ceil(2)),
+            // The original came second; had it come first, its length was taken then.
+            Lengths::Original => (!ack.rtx).then_some(second),
+        };
+        let reordering = length
+            .filter(|&length| length > 0)
+            .map(|length| self.reordering(length, true, now, observer));
+        if let Some(reduction) = reduction {
+            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
+        }
+        Some(Spurious { end, number, original: original_sent, reordering, rtt, reduction })
+    }
+
+    /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of
+    /// what was resent more than once.
+    pub(crate) fn repeated_spurious(&mut self, ack: &Ack<'_>) -> Option<SegNo> {
+        let (left, right) = ack.dsack.filter(|&(_, right)| right <= self.una)?;
+        self.retransmissions.on_repeated_dsack(left, right)
+    }
+}

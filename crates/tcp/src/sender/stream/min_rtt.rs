@@ -1,0 +1,68 @@
+//! The minimum round-trip time of late (RACK.min_RTT): the minimum over a window of time, kept by the
+//! three best samples of its thirds (K. Nichols' filter), in constant space.
+
+use unruffled_units::{Duration, Instant};
+
+/// How long a minimum counts; long against a route's life, as in Linux.
+const WINDOW: Duration = Duration::from_secs(300);
+
+/// Best, second best and third best, each later than the one before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MinRtt {
+    best: Option<[(Instant, Duration); 3]>,
+}
+
+impl MinRtt {
+    /// The minimum of the window.
+    pub(crate) fn get(&self) -> Option<Duration> {
+        self.best.map(|[(_, rtt), ..]| rtt)
+    }
+
+    /// A round-trip time was measured.
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
+        let new = (now, rtt);
+        let Some(best) = &mut self.best else {
+            self.best = Some([new; 3]);
+            return;
+        };
+        if rtt <= best[0].1 || now.since(best[2].0) > WINDOW {
+            *best = [new; 3];
+        } else if rtt <= best[1].1 {
+            best[1] = new;
+            best[2] = new;
+        } else if rtt <= best[2].1 {
+            best[2] = new;
+        }
+        if now.since(best[0].0) > WINDOW {
+            *best = [best[1], best[2], new];
+        } else if best[1].0 == best[0].0 && now.since(best[0].0) > WINDOW / 4 {
+            best[1] = new;
+            best[2] = new;
+        } else if best[2].0 == best[1].0 && now.since(best[1].0) > WINDOW / 2 {
+            best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minimum_is_forgotten_after_its_window() {
+        let mut m = MinRtt::default();
+        let at = |s: u64| Instant::ZERO + Duration::from_secs(s);
+        m.sample(Duration::from_millis(50), at(0));
+        for s in 1..=299 {
+            m.sample(Duration::from_millis(100), at(s));
+        }
+        assert_eq!(m.get(), Some(Duration::from_millis(50)));
+        for s in 300..=310 {
+            m.sample(Duration::from_millis(100), at(s));
+        }
+        assert_eq!(m.get(), Some(Duration::from_millis(100)));
+        m.sample(Duration::from_millis(60), at(311));
+        assert_eq!(m.get(), Some(Duration::from_millis(60)));
+    }
+}

@@ -1,0 +1,403 @@
+//! What became of each retransmission: needed, or proved spurious by a DSACK (RFC 2883; RFC 3708,
+//! section 3). Also keeps what a retransmitted segment's ambiguous acknowledgements said, until the
+//! DSACK that tells them apart comes or does not come (RR-TCP, sections 4.1.1 and 4).
+
+use std::collections::VecDeque;
+
+use unruffled_units::{Duration, Instant};
+
+use super::SegNo;
+use crate::parts::control::Window;
+
+/// Reductions of the window that can be waiting for their DSACKs at a time.
+const EPISODES: usize = 8;
+
+/// Why a segment was sent again. Observers read it from [`Event::Sent`](crate::Event::Sent).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Loss detection deemed it lost, or recovery sent it as a last resort.
+    FastRetransmit,
+    /// The retransmission timer expired.
+    Timeout,
+    /// A tail loss probe.
+    Probe,
+}
+
+/// One reduction of the window and the retransmissions made under it.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    number: u32,
+    cause: Cause,
+    began: Instant,
+    /// The window before the reduction.
+    saved: Window,
+    /// Retransmissions, and those of them reported as duplicates.
+    retransmitted: u32,
+    duplicates: u32,
+    /// RFC 3708 (A.1), (A.3): cannot prove spurious.
+    barred: bool,
+    /// Proved spurious.
+    spurious: bool,
+}
+
+/// A segment that was retransmitted, kept until its DSACK can no longer come.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    number: SegNo,
+    start: u64,
+    end: u64,
+    episode: u32,
+    original_sent: Instant,
+    resent: Instant,
+    retransmissions: u32,
+    /// When an acknowledgement first covered it, and whether that was too early for the last copy.
+    covered: Option<Instant>,
+    original_first: bool,
+    /// The reordering length at that time, if it could be measured.
+    length: Option<u32>,
+    reported: bool,
+    /// DSACKs beyond the first.
+    repeated: u32,
+}
+
+/// What a DSACK said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DsackReport {
+    /// The segment, and the stream offsets that it covers.
+    pub(crate) number: SegNo,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Its reordering length when its first copy was acknowledged, if that could be measured.
+    pub(crate) first_length: Option<u32>,
+    /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
+    pub(crate) rtt: Option<Duration>,
+    /// When the original was sent, if it is the copy that came second.
+    pub(crate) original_sent: Option<Instant>,
+    /// With this one, every retransmission under the reduction proved spurious.
+    pub(crate) reduction: Option<SpuriousReduction>,
+}
+
+/// A reduction of the window that proved spurious.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SpuriousReduction {
+    pub(crate) cause: Cause,
+    pub(crate) lasted: Duration,
+    /// The window to go back to.
+    pub(crate) saved: Window,
+    /// No later reduction is still in doubt.
+    pub(crate) latest: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Retransmissions {
+    /// In the order of the stream.
+    records: VecDeque<Record>,
+    episodes: VecDeque<Episode>,
+    next_episode: u32,
+}
+
+impl Retransmissions {
+    /// The number that the next reduction of the window will get.
+    pub(crate) fn next_episode(&self) -> u32 {
+        self.next_episode
+    }
+
+    /// The window is about to be reduced because of `cause`.
+    pub(crate) fn begin(&mut self, cause: Cause, saved: Window, now: Instant) {
+        if self.episodes.len() == EPISODES {
+            self.episodes.pop_front();
+        }
+        let number = self.next_episode;
+        self.next_episode += 1;
+        self.episodes.push_back(Episode {
+            number,
+            cause,
+            began: now,
+            saved,
+            retransmitted: 0,
+            duplicates: 0,
+            barred: false,
+            spurious: false,
+        });
+    }
+
+    /// Segment `number`, sent last at `sent`, is sent again at `now`.
+    pub(crate) fn on_retransmit(
+        &mut self,
+        number: SegNo,
+        range: (u64, u64),
+        sent: Instant,
+        alone: bool,
+        now: Instant,
+    ) {
+        // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
+        match self.records.binary_search_by_key(&number, |r| r.number) {
+            Ok(at) => {
+                let record = &mut self.records[at];
+                record.retransmissions += 1;
+                record.resent = now;
+                let earlier = record.episode;
+                record.episode = episode;
+                self.bar(earlier);
+                self.bar(episode);
+            }
+            Err(at) => self.records.insert(
+                at,
+                Record {
+                    number,
+                    start: range.0,
+                    end: range.1,
+                    episode,
+                    original_sent: sent,
+                    resent: now,
+                    retransmissions: 1,
+                    covered: None,
+                    original_first: false,
+                    length: None,
+                    reported: false,
+                    repeated: 0,
+                },
+            ),
+        }
+        if let Some(episode) = self.episode(episode) {
+            episode.retransmitted += 1;
+        }
+    }
+
+    /// An acknowledgement covers the retransmitted segment `number` for the first time.
+    /// `original`: too early for its last copy. Gives when the original was sent, if it is that.
+    pub(crate) fn on_covered(
+        &mut self,
+        number: SegNo,
+        original: bool,
+        now: Instant,
+    ) -> Option<Instant> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        let record = &mut self.records[at];
+        record.covered = Some(now);
+        record.original_first = original;
+        (original && record.retransmissions == 1).then_some(record.original_sent)
+    }
+
+    /// The reordering length of segment `number` as of its first acknowledgement.
+    pub(crate) fn set_length(&mut self, number: SegNo, length: u32) {
+        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
+            self.records[at].length = Some(length);
+        }
+    }
+
+    /// A believable DSACK for offsets `left..right` came: gives the first segment that it reports,
+    /// unless that is the network's duplication or was reported before. More may follow behind that
+    /// segment's end: receivers merge duplicates that arrive together into one block.
+    pub(crate) fn on_dsack(&mut self, left: u64, right: u64, now: Instant) -> Option<DsackReport> {
+        let at = self.records.partition_point(|r| r.start < left);
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| !r.reported)?;
+        record.reported = true;
+        let record = *record;
+        // Exactly one retransmission, or one cannot say which copy came twice (RFC 3708, A.3).
+        let once = record.retransmissions == 1;
+        let rtt = record
+            .covered
+            .filter(|_| once)
+            .map(|covered| (covered.since(record.original_sent) + now.since(record.resent)) / 2);
+        let reduction = self.count_duplicate(record.episode, now);
+        Some(DsackReport {
+            number: record.number,
+            start: record.start,
+            end: record.end,
+            first_length: record.length.filter(|_| once),
+            rtt,
+            original_sent: (once && !record.original_first).then_some(record.original_sent),
+            reduction,
+        })
+    }
+
+    /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
+    /// it that was resent more often than reported.
+    pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
+        let at = self.records.partition_point(|r| r.start < left);
+        let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
+        let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
+        record.repeated += 1;
+        Some(record.number)
+    }
+
+    /// Segments were split: they have other numbers, in the same order.
+    pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
+        for record in &mut self.records {
+            record.number = number(record.number);
+        }
+    }
+
+    /// All reductions from number `from` on proved spurious, and not by DSACKs: gives the first that
+    /// was not known to be, with the reordering length of a segment resent under it, if that could be
+    /// measured.
+    pub(crate) fn prove_spurious(
+        &mut self,
+        from: u32,
+        now: Instant,
+    ) -> Option<(SpuriousReduction, Option<u32>)> {
+        let episode = self.episodes.iter_mut().find(|e| e.number >= from && !e.spurious)?;
+        episode.spurious = true;
+        let Episode { number, cause, began, saved, .. } = *episode;
+        let length = self.records.iter().find(|r| r.episode == number).and_then(|r| r.length);
+        Some((SpuriousReduction { cause, lasted: now.since(began), saved, latest: true }, length))
+    }
+
+    /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
+    pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
+        while let Some(front) = self.records.front() {
+            match front.covered {
+                Some(covered) if now.since(covered) > horizon => self.records.pop_front(),
+                _ => break,
+            };
+        }
+    }
+
+    /// One more retransmission under reduction `number` proved spurious; was it the last?
+    fn count_duplicate(&mut self, number: u32, now: Instant) -> Option<SpuriousReduction> {
+        let latest = self.episodes.iter().all(|e| e.number <= number || e.spurious);
+        let episode = self.episode(number)?;
+        episode.duplicates += 1;
+        if episode.barred || episode.spurious || episode.duplicates < episode.retransmitted {
+            return None;
+        }
+        episode.spurious = true;
+        let Episode { cause, began, saved, .. } = *episode;
+        if !latest {
+            self.hand_on(number, saved);
+        }
+        Some(SpuriousReduction { cause, lasted: now.since(began), saved, latest })
+    }
+
+    /// The reduction with this number cannot prove spurious (RFC 3708, A.1 and A.3).
+    fn bar(&mut self, number: u32) {
+        if let Some(episode) = self.episode(number) {
+            episode.barred = true;
+        }
+    }
+
+    fn episode(&mut self, number: u32) -> Option<&mut Episode> {
+        self.episodes.iter_mut().find(|e| e.number == number)
+    }
+
+    /// A reduction proved spurious while a later one is in doubt: should that one prove spurious as
+    /// well, it is this one's window that comes back. If it is genuine, nothing does.
+    fn hand_on(&mut self, from: u32, saved: Window) {
+        for episode in self.episodes.iter_mut().filter(|e| e.number > from) {
+            episode.saved.cwnd = episode.saved.cwnd.max(saved.cwnd);
+            episode.saved.ssthresh = episode.saved.ssthresh.max(saved.ssthresh);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAVED: Window = Window { cwnd: 50.0, ssthresh: 20.0 };
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn range(number: u64) -> (u64, u64) {
+        (number * 1000, number * 1000 + 1000)
+    }
+
+    #[test]
+    fn a_reduction_is_false_when_every_retransmission_under_it_is_reported() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(6, range(6), at(0), false, at(101));
+        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reduction, None);
+        let last = r.on_dsack(6000, 7000, at(202)).expect("known").reduction.expect("all reported");
+        assert_eq!((last.saved, last.lasted), (SAVED, Duration::from_millis(102)));
+        assert!(last.latest);
+        assert_eq!(r.on_dsack(6000, 7000, at(203)), None, "reported before");
+    }
+
+    #[test]
+    fn one_block_reports_every_segment_that_it_covers_and_was_not_reported() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        for number in [4, 5, 7, 8] {
+            r.on_retransmit(number, range(number), at(0), false, at(100));
+        }
+        let mut next = |left, right| r.on_dsack(left, right, at(200)).map(|n| (n.number, n.end));
+        assert_eq!(next(5000, 6000), Some((5, 6000)));
+        // 5 was reported, 6 never retransmitted, and of 8 one octet is missing.
+        assert_eq!(next(4000, 8999), Some((4, 5000)));
+        assert_eq!(next(5000, 8999), Some((7, 8000)));
+        assert_eq!(next(8000, 8999), None);
+    }
+
+    #[test]
+    fn a_reduction_proved_false_otherwise_is_not_found_again_by_its_dsack() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.set_length(4, 7);
+        let (found, length) = r.prove_spurious(0, at(130)).expect("in doubt until now");
+        assert_eq!((found.saved, found.lasted), (SAVED, Duration::from_millis(30)));
+        assert_eq!(length, Some(7));
+        assert_eq!(r.prove_spurious(0, at(130)), None);
+        assert_eq!(r.on_dsack(4000, 5000, at(200)).expect("known").reduction, None);
+    }
+
+    #[test]
+    fn a_segment_resent_twice_can_be_reported_twice() {
+        let mut r = Retransmissions::default();
+        r.on_retransmit(4, range(4), at(0), true, at(100));
+        r.on_retransmit(4, range(4), at(100), true, at(200));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "it was not reported once");
+        assert!(r.on_dsack(4000, 5000, at(300)).is_some());
+        assert_eq!(r.on_repeated_dsack(4000, 5000), Some(4));
+        assert_eq!(r.on_repeated_dsack(4000, 5000), None, "three copies, two of them too many");
+    }
+
+    #[test]
+    fn a_segment_never_retransmitted_is_the_networks_duplicate() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        assert_eq!(r.on_dsack(5000, 6000, at(200)), None);
+    }
+
+    #[test]
+    fn a_segment_retransmitted_twice_bars_the_reversal() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.on_retransmit(4, range(4), at(100), false, at(300));
+        assert_eq!(r.on_dsack(4000, 5000, at(400)).expect("known").reduction, None);
+    }
+
+    #[test]
+    fn both_copies_sample_the_round_trip_whichever_acknowledgement_is_whose() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        assert_eq!(r.on_covered(4, false, at(130)), None);
+        // 130 − 0 and 210 − 100: mean 120.
+        assert_eq!(
+            r.on_dsack(4000, 5000, at(210)).expect("known").rtt,
+            Some(Duration::from_millis(120))
+        );
+    }
+
+    #[test]
+    fn the_window_of_a_false_reduction_passes_to_a_later_one_in_doubt() {
+        let mut r = Retransmissions::default();
+        r.begin(Cause::FastRetransmit, SAVED, at(100));
+        r.on_retransmit(4, range(4), at(0), false, at(100));
+        r.begin(Cause::FastRetransmit, Window { cwnd: 25.0, ssthresh: 25.0 }, at(150));
+        r.on_retransmit(9, range(9), at(0), false, at(150));
+        assert!(!r.on_dsack(4000, 5000, at(200)).expect("known").reduction.expect("false").latest);
+        let second = r.on_dsack(9000, 10000, at(250)).expect("known").reduction.expect("false");
+        assert_eq!(second.saved.cwnd, 50.0);
+    }
+}

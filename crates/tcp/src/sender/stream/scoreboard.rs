@@ -1,0 +1,298 @@
+//! What the sender knows of each segment between the cumulative acknowledgement and the highest
+//! sequence number sent (RFC 6675, sections 2 and 4): delivered, lost, resent, and when last sent.
+//!
+//! Segments are numbered in the order of the stream, from 0; a number changes only when segments are
+//! split. All steps are amortised O(1) or O(log window), and allocate only when the window outgrows
+//! what it ever was.
+
+mod is_lost;
+mod split;
+mod update;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use unruffled_units::Instant;
+
+pub(crate) use split::Renumbered;
+pub(crate) use update::{Delivery, SpuriousAfter};
+
+use super::SegNo;
+use super::time_order::{Links, Ring, TimeOrder, Timed};
+
+/// One outstanding segment.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Stream offset of its first octet.
+    pub(crate) start: u64,
+    /// Octets.
+    pub(crate) len: u32,
+    /// How far on, and how far back, to look for a segment that is not SACKed: 0 when this one is
+    /// not.
+    skip: u32,
+    skip_back: u32,
+    /// Last transmission.
+    pub(crate) sent: Instant,
+    links: Links,
+    sacked: bool,
+    /// Deemed lost and not resent since.
+    lost: bool,
+    /// A retransmission is in flight.
+    resent: bool,
+    /// Was ever retransmitted.
+    pub(crate) retransmitted: bool,
+}
+
+impl Entry {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Deemed lost and not resent since.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+impl Timed for Entry {
+    fn key(&self) -> (Instant, u64) {
+        (self.sent, self.end())
+    }
+
+    fn links(&mut self) -> &mut Links {
+        &mut self.links
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    entries: VecDeque<Entry>,
+    /// Number of the first entry, which is also the first one not cumulatively acknowledged.
+    base: SegNo,
+    order: TimeOrder,
+    /// Numbers deemed lost, smallest first; stale ones are passed over when they come up.
+    lost_queue: BinaryHeap<Reverse<SegNo>>,
+    sacked: u32,
+    lost: u32,
+    resent: u32,
+    /// The boundary that `sacked_from_edge` counts from, kept near the dupthresh-th highest SACK.
+    edge: SegNo,
+    sacked_from_edge: u32,
+    /// All holes below this number have been deemed lost at some time.
+    marked_to: SegNo,
+    /// The highest segment delivered so far.
+    highest: Option<SegNo>,
+    /// Last transmission and end of the latest-sent delivered segment (RACK.xmit_ts, RACK.end_seq).
+    latest_delivered: Option<(Instant, u64)>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            base: 0,
+            order: TimeOrder::new(),
+            lost_queue: BinaryHeap::new(),
+            sacked: 0,
+            lost: 0,
+            resent: 0,
+            edge: 0,
+            sacked_from_edge: 0,
+            marked_to: 0,
+            highest: None,
+            latest_delivered: None,
+        }
+    }
+
+    /// Segments sent and not cumulatively acknowledged (FlightSize).
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Segments covered selectively.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments below the highest delivered one that have not been delivered.
+    pub(crate) fn holes(&self) -> u32 {
+        let below = self.highest.map_or(0, |highest| (highest + 1).saturating_sub(self.base));
+        (below as u32).saturating_sub(self.sacked)
+    }
+
+    /// Segments deemed lost and not resent since.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments believed to be in the network (RFC 6675's pipe).
+    pub(crate) fn pipe(&self) -> u32 {
+        self.outstanding() - self.sacked - self.lost + self.resent
+    }
+
+    /// The highest segment delivered so far (m, before the acknowledgement that is being read).
+    pub(crate) fn highest_delivered(&self) -> Option<SegNo> {
+        self.highest
+    }
+
+    /// Where the first outstanding segment ends.
+    pub(crate) fn first_end(&self) -> u64 {
+        self.entries.front().map_or(0, Entry::end)
+    }
+
+    /// The last segment sent that is not SACKed.
+    pub(crate) fn last_unsacked(&mut self) -> Option<(SegNo, &Entry)> {
+        let mut index = self.entries.len().checked_sub(1)?;
+        // Path halving, as in `find_unsacked`.
+        while let back @ 1.. = self.entries[index].skip_back as usize {
+            let before = index.checked_sub(back)?;
+            self.entries[index].skip_back += self.entries[before].skip_back;
+            index = before;
+        }
+        Some((self.base + index as u64, &self.entries[index]))
+    }
+
+    /// Whether every octet of `left..right` has been SACKed.
+    pub(crate) fn is_sacked(&mut self, left: u64, right: u64) -> bool {
+        let from = self.entries.partition_point(|e| e.end() <= left);
+        if self.entries.get(from).is_none_or(|e| e.start >= right) {
+            return false;
+        }
+        let hole = self.find_unsacked(self.base + from as u64);
+        hole >= self.end() || self.entry(hole).start >= right
+    }
+
+    pub(crate) fn entry(&self, number: SegNo) -> &Entry {
+        &self.entries[(number - self.base) as usize]
+    }
+
+    /// Number of the first segment that is not cumulatively acknowledged.
+    pub(crate) fn first(&self) -> SegNo {
+        self.base
+    }
+
+    /// Number that the next new segment will get.
+    pub(crate) fn end(&self) -> SegNo {
+        self.base + self.entries.len() as u64
+    }
+
+    /// New data left at `now`.
+    #[inline]
+    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant) -> SegNo {
+        let number = self.end();
+        self.entries.push_back(Entry {
+            start,
+            len,
+            skip: 0,
+            skip_back: 0,
+            sent: now,
+            links: Links::LOOSE,
+            sacked: false,
+            lost: false,
+            resent: false,
+            retransmitted: false,
+        });
+        self.order.append(&mut ring(&mut self.entries, self.base), number);
+        number
+    }
+
+    /// Segment `number` was sent again at `now`.
+    pub(crate) fn retransmit(&mut self, number: SegNo, now: Instant) {
+        let entry = &mut self.entries[(number - self.base) as usize];
+        entry.sent = now;
+        entry.retransmitted = true;
+        if std::mem::take(&mut entry.lost) {
+            self.lost -= 1;
+        } else {
+            self.resent += u32::from(!std::mem::replace(&mut entry.resent, true));
+            self.order.remove(&mut ring(&mut self.entries, self.base), number);
+        }
+        self.order.append(&mut ring(&mut self.entries, self.base), number);
+    }
+
+    /// The receiver has thrown away what it had SACKed (RFC 2018, section 8): forget it.
+    pub(crate) fn forget_sacks(&mut self) {
+        for entry in &mut self.entries {
+            entry.sacked = false;
+            (entry.skip, entry.skip_back) = (0, 0);
+        }
+        self.sacked = 0;
+        self.sacked_from_edge = 0;
+        self.edge = self.base;
+        self.marked_to = self.base;
+        self.rebuild_order();
+    }
+
+    /// Threads the time order anew; only after events that are rare.
+    fn rebuild_order(&mut self) {
+        let in_flight = |e: &Entry| !e.sacked && !e.lost;
+        let mut numbers: Vec<SegNo> =
+            (self.base..self.end()).filter(|&n| in_flight(self.entry(n))).collect();
+        numbers.sort_by_key(|&n| (self.entry(n).sent, n));
+        self.order = TimeOrder::new();
+        for number in numbers {
+            let entry = self.entry(number);
+            let before_latest =
+                self.latest_delivered.is_some_and(|l| (entry.sent, entry.end()) < l);
+            let mut ring = ring(&mut self.entries, self.base);
+            self.order.append(&mut ring, number);
+            if before_latest {
+                self.order.set_cursor(number);
+            }
+        }
+    }
+
+    /// The first segment was SACKed but not acknowledged: the receiver reneged.
+    pub(crate) fn reneged(&self) -> bool {
+        self.entries.front().is_some_and(|e| e.sacked)
+    }
+
+    /// The smallest segment deemed lost and not resent (NextSeg rule 1).
+    pub(crate) fn next_lost(&mut self) -> Option<SegNo> {
+        while let Some(&Reverse(number)) = self.lost_queue.peek() {
+            if number >= self.base && self.entry(number).lost {
+                return Some(number);
+            }
+            self.lost_queue.pop();
+        }
+        None
+    }
+
+    /// The smallest hole at or after `from` and below the highest SACKed segment that was never
+    /// resent (NextSeg rule 3).
+    pub(crate) fn hole_from(&mut self, from: SegNo) -> Option<SegNo> {
+        let highest = self.highest.filter(|_| self.sacked > 0)?;
+        let mut number = self.find_unsacked(from.max(self.base));
+        while number < highest {
+            if !self.entry(number).retransmitted {
+                return Some(number);
+            }
+            number = self.find_unsacked(number + 1);
+        }
+        None
+    }
+
+    /// The smallest segment at or after `number` that is not SACKed, or the end: union-find with
+    /// path halving over the runs of SACKed segments.
+    fn find_unsacked(&mut self, number: SegNo) -> SegNo {
+        let (mut index, len) = ((number - self.base) as usize, self.entries.len());
+        while index < len {
+            let skip = self.entries[index].skip as usize;
+            if skip == 0 {
+                break;
+            }
+            if let Some(further) = self.entries.get(index + skip).map(|e| e.skip) {
+                self.entries[index].skip += further;
+            }
+            index += skip;
+        }
+        self.base + index as u64
+    }
+}
+
+fn ring(entries: &mut VecDeque<Entry>, base: SegNo) -> Ring<'_, Entry> {
+    Ring { entries, base }
+}
+
+#[cfg(test)]
+mod tests;

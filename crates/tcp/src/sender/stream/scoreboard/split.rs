@@ -1,0 +1,144 @@
+//! Splitting segments that have become too big for the path. Only here do numbers change; it
+//! happens a few times in a connection's life, so everything is simply built anew.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use super::{Entry, Scoreboard, SegNo};
+
+/// Which numbers the segments have after a split.
+#[derive(Clone, Debug)]
+pub(crate) struct Renumbered {
+    base: SegNo,
+    /// Of each outstanding segment: the number of its first piece. Then one for the end.
+    first: Vec<SegNo>,
+}
+
+impl Renumbered {
+    /// The first piece of the segment that had this number.
+    pub(crate) fn first(&self, number: SegNo) -> SegNo {
+        let Some(index) = number.checked_sub(self.base) else { return number };
+        match self.first.get(index as usize) {
+            Some(&first) => first,
+            // Beyond the end: as far beyond as before.
+            None => {
+                let (old, new) = (self.first.len() as u64 - 1, self.first[self.first.len() - 1]);
+                new + (index - old)
+            }
+        }
+    }
+
+    /// The last piece of the segment that had this number.
+    fn last(&self, number: SegNo) -> SegNo {
+        self.first(number + 1) - 1
+    }
+}
+
+impl Scoreboard {
+    /// Splits every segment of more than `max` octets that has not been delivered, and deems the
+    /// pieces lost; none when there is no such segment.
+    pub(crate) fn split(&mut self, max: u32) -> Option<Renumbered> {
+        let too_big = |e: &Entry| !e.sacked && e.len > max;
+        if !self.entries.iter().any(too_big) {
+            return None;
+        }
+        let mut first = Vec::with_capacity(self.entries.len() + 1);
+        let mut entries = VecDeque::with_capacity(self.entries.len() * 2);
+        for entry in &self.entries {
+            first.push(self.base + entries.len() as u64);
+            if !too_big(entry) {
+                let skip = u32::from(entry.sacked);
+                entries.push_back(Entry { skip, skip_back: skip, ..entry.clone() });
+                continue;
+            }
+            let mut start = entry.start;
+            while start < entry.end() {
+                let len = (entry.end() - start).min(u64::from(max)) as u32;
+                entries.push_back(Entry { start, len, lost: true, resent: false, ..entry.clone() });
+                start += u64::from(len);
+            }
+        }
+        first.push(self.base + entries.len() as u64);
+        self.entries = entries;
+        let renumbered = Renumbered { base: self.base, first };
+        let count = |which: fn(&Entry) -> bool| self.entries.iter().filter(|e| which(e)).count();
+        self.sacked = count(|e| e.sacked) as u32;
+        self.lost = count(|e| e.lost) as u32;
+        self.resent = count(|e| e.resent) as u32;
+        self.lost_queue = (self.base..self.end())
+            .filter(|&number| self.entry(number).lost)
+            .map(Reverse)
+            .collect();
+        self.edge = self.base;
+        self.sacked_from_edge = self.sacked;
+        self.marked_to = self.base;
+        self.highest = self.highest.map(|number| match number.checked_sub(self.base) {
+            Some(_) => renumbered.last(number),
+            None => number,
+        });
+        self.rebuild_order();
+        Some(renumbered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SpuriousAfter;
+    use super::*;
+    use crate::parts::detect::Rule;
+    use unruffled_units::Instant;
+
+    const NO_DOUBT: SpuriousAfter =
+        SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX };
+
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::new();
+        for n in 0..4 {
+            board.push(n * 1400, 1400, Instant::from_millis(n));
+        }
+        board
+    }
+
+    fn covers(board: &Scoreboard) -> Vec<(u64, u32)> {
+        (board.base..board.end()).map(|n| (board.entry(n).start, board.entry(n).len)).collect()
+    }
+
+    #[test]
+    fn what_is_too_big_becomes_lost_pieces_that_cover_the_same_octets() {
+        let mut board = board();
+        board.acknowledge(0, &[(1400, 2800)], NO_DOUBT, |_| ());
+        let renumbered = board.split(600).expect("1400 is more than 600");
+        let expected = [
+            [(0, 600), (600, 600), (1200, 200)].as_slice(),
+            &[(1400, 1400)],
+            &[(2800, 600), (3400, 600), (4000, 200)],
+            &[(4200, 600), (4800, 600), (5400, 200)],
+        ];
+        assert_eq!(covers(&board), expected.concat());
+        assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (10, 1, 0));
+        assert_eq!(board.highest_delivered(), Some(3));
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|n| renumbered.first(n)), [0, 3, 4, 7, 10, 11]);
+        assert_eq!(board.next_lost(), Some(0));
+    }
+
+    #[test]
+    fn after_a_split_the_scoreboard_counts_as_before() {
+        let mut board = board();
+        board.split(700).expect("too big");
+        let now = Instant::from_millis(10);
+        while let Some(number) = board.next_lost() {
+            board.retransmit(number, now);
+        }
+        assert_eq!((board.outstanding(), board.pipe()), (8, 8));
+        board.acknowledge(700, &[(1400, 2100)], NO_DOUBT, |_| ());
+        assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (7, 1, 6));
+        board.apply(&Rule::dupthresh(1), now);
+        board.acknowledge(5600, &[], NO_DOUBT, |_| ());
+        assert_eq!((board.outstanding(), board.sacked(), board.pipe()), (0, 0, 0));
+    }
+
+    #[test]
+    fn nothing_happens_when_nothing_is_too_big() {
+        assert!(board().split(1400).is_none());
+    }
+}

@@ -1,0 +1,162 @@
+//! What an acknowledgement changes on the scoreboard (Update of RFC 6675, section 4).
+
+use unruffled_units::Instant;
+
+use super::{Scoreboard, SegNo, ring};
+
+/// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2): a retransmission sent after
+/// these cannot be what the acknowledgement covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpuriousAfter {
+    /// By the timestamp's echo, or min_RTT before now.
+    pub(crate) cumulative: Instant,
+    /// min_RTT before now: a SACK echoes what came before the hole (RFC 7323, section 4.3, step 2),
+    /// so here the RFC's first condition would always hold. Linux never asks it.
+    pub(crate) selective: Instant,
+}
+
+/// One segment that an acknowledgement covers and none did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) number: SegNo,
+    /// It was ever retransmitted.
+    pub(crate) resent: bool,
+    /// When it was last sent.
+    pub(crate) sent: Instant,
+    /// That is too late to be what arrived: it was an earlier transmission.
+    pub(crate) spurious: bool,
+}
+
+/// What one acknowledgement newly delivered, cumulatively or selectively.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// Segments newly covered.
+    pub(crate) segments: u32,
+    /// Of those, the ones covered selectively.
+    pub(crate) sacked: u32,
+    /// Segments that the cumulative point passed, SACKed earlier or not.
+    pub(crate) passed: u32,
+    /// The last one covered; with `segments == 1` the only one.
+    pub(crate) number: SegNo,
+    /// Whether that one was ever retransmitted.
+    pub(crate) retransmitted: bool,
+    /// Latest transmission among the covered ones that were never retransmitted (Karn's rule).
+    pub(crate) original_sent: Option<Instant>,
+    /// Whether any covered segment was ever retransmitted.
+    pub(crate) any_retransmitted: bool,
+    /// The latest-sent covered segment that is not a suspected spurious retransmission (RFC 8985,
+    /// section 6.2, step 2): when it was sent.
+    pub(crate) latest_sent: Option<Instant>,
+    /// A segment that was never retransmitted arrived behind a later one (RFC 8985, step 3).
+    pub(crate) reordered: bool,
+}
+
+impl Scoreboard {
+    /// Takes in one acknowledgement: cumulative up to offset `una`, then `blocks` of offsets.
+    /// `on_delivered` is told of every newly covered segment.
+    pub(crate) fn acknowledge(
+        &mut self,
+        una: u64,
+        blocks: &[(u64, u64)],
+        spurious_after: SpuriousAfter,
+        mut on_delivered: impl FnMut(Covered),
+    ) -> Delivery {
+        let mut d = Delivery::default();
+        let highest_before = self.highest;
+        while let Some(front) = self.entries.front_mut() {
+            if front.end() > una {
+                if front.start < una {
+                    front.len -= (una - front.start) as u32;
+                    front.start = una;
+                }
+                break;
+            }
+            d.passed += 1;
+            if front.sacked {
+                self.sacked -= 1;
+                self.sacked_from_edge -= u32::from(self.base >= self.edge);
+            } else {
+                let guard = spurious_after.cumulative;
+                self.deliver(self.base, highest_before, guard, &mut d, &mut on_delivered);
+            }
+            self.entries.pop_front();
+            self.base += 1;
+        }
+        self.edge = self.edge.max(self.base);
+        for &(left, right) in blocks {
+            let Some(mut number) = self.first_at_or_after(left.max(una)) else { continue };
+            loop {
+                number = self.find_unsacked(number);
+                if number >= self.end() || self.entry(number).end() > right {
+                    break;
+                }
+                let guard = spurious_after.selective;
+                self.deliver(number, highest_before, guard, &mut d, &mut on_delivered);
+                d.sacked += 1;
+                self.sacked += 1;
+                self.sacked_from_edge += u32::from(number >= self.edge);
+                let entry = &mut self.entries[(number - self.base) as usize];
+                entry.sacked = true;
+                (entry.skip, entry.skip_back) = (1, 1);
+                number += 1;
+            }
+        }
+        d
+    }
+
+    /// Books segment `number` as delivered and takes it out of the time order.
+    fn deliver(
+        &mut self,
+        number: SegNo,
+        highest_before: Option<SegNo>,
+        spurious_after: Instant,
+        d: &mut Delivery,
+        on_delivered: &mut impl FnMut(Covered),
+    ) {
+        let index = (number - self.base) as usize;
+        let entry = &mut self.entries[index];
+        d.segments += 1;
+        d.number = number;
+        d.retransmitted = entry.retransmitted;
+        let (sent, end) = (entry.sent, entry.end());
+        let was_lost = std::mem::take(&mut entry.lost);
+        self.lost -= u32::from(was_lost);
+        self.resent -= u32::from(std::mem::take(&mut entry.resent));
+        let suspect = entry.retransmitted && sent > spurious_after;
+        let resent = entry.retransmitted;
+        on_delivered(Covered { number, resent, sent, spurious: suspect });
+        d.any_retransmitted |= entry.retransmitted;
+        if !entry.retransmitted {
+            d.original_sent = d.original_sent.max(Some(sent));
+            d.reordered |= highest_before.is_some_and(|h| number < h);
+        }
+        let mut ring = ring(&mut self.entries, self.base);
+        if !suspect {
+            d.latest_sent = d.latest_sent.max(Some(sent));
+            if self.latest_delivered.is_none_or(|latest| (sent, end) > latest) {
+                self.latest_delivered = Some((sent, end));
+                if was_lost {
+                    self.order.seek(&mut ring, |e| (e.sent, e.end()) < (sent, end));
+                } else {
+                    self.order.delivered_latest(&mut ring, number);
+                }
+            }
+        }
+        if !was_lost {
+            self.order.remove(&mut ring, number);
+        }
+        self.highest = self.highest.max(Some(number));
+    }
+
+    /// The first segment that starts at or behind `offset`.
+    fn first_at_or_after(&self, offset: u64) -> Option<SegNo> {
+        let front = self.entries.front()?;
+        // Segments of equal size make the first guess right.
+        let guess = (offset.saturating_sub(front.start) / u64::from(front.len.max(1))) as usize;
+        let index = match self.entries.get(guess) {
+            Some(entry) if entry.start == offset => guess,
+            _ => self.entries.partition_point(|e| e.start < offset),
+        };
+        (index < self.entries.len()).then(|| self.base + index as u64)
+    }
+}

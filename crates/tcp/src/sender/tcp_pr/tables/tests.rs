@@ -1,0 +1,351 @@
+//! The tables line by line, computed by hand: what both have, and what Table 3 adds; the rest in
+//! `table_1` and `table_3`. Against a literal copy of both tables in `literal`.
+
+mod literal;
+mod table_1;
+mod table_3;
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// `n` milliseconds after the origin, and just behind that: when mxrtt is over.
+fn at(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+fn past(n: u64) -> Instant {
+    at(n) + TICK
+}
+
+/// The machine and the list to-be-sent, fed with as much new data as it takes.
+struct Run {
+    pr: Tables,
+    dropped: BTreeSet<SegNo>,
+    next: SegNo,
+}
+
+impl Run {
+    fn of(form: Form, initial_window: u32) -> Self {
+        let version = match form {
+            Form::Basic => super::super::BASIC,
+            Form::Extreme => super::super::EXTREME,
+        };
+        let values: Vec<f64> = version.parameters.iter().map(|p| p.default).collect();
+        let config = Config { initial_window, ..Config::default() };
+        let pr = Tables::new(&config, &(version.read)(&values));
+        Self { pr, dropped: BTreeSet::new(), next: 0 }
+    }
+
+    /// Table 3, which has all that Table 1 has.
+    fn new(initial_window: u32) -> Self {
+        Self::of(Form::Extreme, initial_window)
+    }
+
+    /// Table 1, with a first round-trip time of 100 ms.
+    fn basic(initial_window: u32) -> Self {
+        let mut run = Self::of(Form::Basic, initial_window);
+        run.pr.on_handshake(ms(100));
+        run
+    }
+
+    /// The same, with a first round-trip time of 100 ms: mxrtt is 300 ms.
+    fn timed(initial_window: u32) -> Self {
+        let mut run = Self::new(initial_window);
+        run.pr.on_handshake(ms(100));
+        run
+    }
+
+    fn flush(&mut self, now: Instant) -> Vec<SegNo> {
+        let mut sent = Vec::new();
+        while self.pr.may_send(now) {
+            let n = self.dropped.pop_first().unwrap_or(self.next);
+            self.next = self.next.max(n + 1);
+            self.pr.on_sent(n, now);
+            sent.push(n);
+        }
+        self.pr.on_flushed(false);
+        sent
+    }
+
+    /// One acknowledgement that newly covers `packets`; gives what the flush sends.
+    fn ack(&mut self, packets: impl IntoIterator<Item = SegNo>, now: Instant) -> Vec<SegNo> {
+        for n in packets {
+            self.pr.on_covered(n);
+            self.dropped.remove(&n);
+        }
+        self.pr.on_ack(now);
+        self.flush(now)
+    }
+
+    /// One drop and the flush behind it.
+    fn drop(&mut self, now: Instant) -> Option<(SegNo, Dropped)> {
+        let drop = self.pr.on_time(now)?;
+        self.dropped.insert(drop.0);
+        Some(drop)
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.pr.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.pr.window.ssthresh
+    }
+}
+
+#[test]
+fn slow_start_sends_two_for_each_acknowledgement() {
+    // Lines 18, 19, 24: cwnd 1; after one acknowledgement 2, after two more 4.
+    let mut run = Run::new(1);
+    assert_eq!(run.flush(at(0)), [0]);
+    assert_eq!(run.ack([0], at(100)), [1, 2]);
+    assert_eq!(run.ack([1], at(200)), [3, 4]);
+    assert_eq!(run.ack([2], at(200)), [5, 6]);
+    assert_eq!(run.cwnd(), 4.0);
+    assert_eq!((run.pr.srtt(), run.pr.mxrtt()), (Some(ms(100)), ms(300)), "lines 14 and 15");
+}
+
+#[test]
+fn slow_start_ends_where_one_more_would_pass_ssthresh() {
+    // Line 18: with ssthresh 4, cwnd 3 + 1 ≤ 4 still grows by one; 4 + 1 > 4 changes the mode, and
+    // cwnd grows by 1/4 to 4.25, then by 1/4.25 (lines 21 and 22).
+    let mut run = Run::timed(3);
+    run.pr.window.ssthresh = 4.0;
+    run.flush(at(0));
+    run.ack([0], at(100));
+    assert_eq!((run.cwnd(), run.pr.slow_start), (4.0, true));
+    run.ack([1], at(100));
+    assert_eq!((run.cwnd(), run.pr.slow_start), (4.25, false));
+    run.ack([2], at(100));
+    assert_eq!(run.cwnd(), 4.25 + 1.0 / 4.25);
+}
+
+#[test]
+fn the_largest_round_trip_time_decays_by_alpha_per_window() {
+    // Line 14, cwnd 4: 0.995^(1/4) · 100 ms = 99.8747649 ms is more than the sample of 50 ms.
+    let mut run = Run::timed(4);
+    run.flush(at(0));
+    run.ack([0], at(50));
+    assert!((run.pr.srtt - 0.099_874_764_9).abs() < 1e-10, "{}", run.pr.srtt);
+    // Line 15: 3 · 99.8747649 ms, in whole nanoseconds.
+    assert!((run.pr.mxrtt().as_millis_f64() - 299.624_294_8).abs() < 1e-6, "{}", run.pr.mxrtt());
+    // A larger sample counts at once.
+    run.ack([1], at(120));
+    assert_eq!(run.pr.srtt(), Some(ms(120)));
+}
+
+#[test]
+fn one_acknowledgement_of_many_packets_is_one_event() {
+    // Lines 16 and 17 for all three, the others once: cwnd 4 and not 6.
+    let mut run = Run::new(3);
+    run.flush(at(0));
+    assert_eq!(run.ack([0, 1, 2], at(100)), [3, 4, 5, 6]);
+    assert_eq!(run.cwnd(), 4.0);
+}
+
+#[test]
+fn the_first_packet_covered_gives_the_sample() {
+    // Packet 0 is dropped and resent at 301 ms; 1, sent at 0 ms, came long ago, but a cumulative
+    // acknowledgement could not say so. That of 0 at 401 ms measures 100 ms, not 401.
+    let mut run = Run::timed(2);
+    run.flush(at(0));
+    assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
+    run.drop(past(300));
+    assert_eq!(run.flush(at(301)), [0]);
+    run.ack([0, 1], at(401));
+    assert_eq!(run.pr.srtt(), Some(ms(100)));
+}
+
+#[test]
+fn a_packet_is_dropped_when_mxrtt_has_passed_and_not_before() {
+    let mut run = Run::timed(1);
+    run.flush(at(1000));
+    assert_eq!(run.pr.next_event(at(1000)), Some(past(1300)));
+    assert_eq!(run.drop(at(1300)), None, "time > time(n) + mxrtt is strict");
+    assert_eq!(run.drop(past(1300)), Some((0, Dropped::New)));
+}
+
+/// 0 to 7 leave with cwnd 8; 1 and 2 are acknowledged, 8 to 11 leave with cwnd 9 and 10.
+fn eight_and_two_more(mut run: Run) -> Run {
+    assert_eq!(run.flush(at(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(run.ack([1], at(100)), [8, 9]);
+    assert_eq!(run.ack([2], at(100)), [10, 11]);
+    assert_eq!(run.cwnd(), 10.0);
+    run
+}
+
+#[test]
+fn a_new_drop_halves_the_window_of_the_time_when_the_packet_was_sent() {
+    // Lines 8 to 10: cwnd(0) = 8, so cwnd = 4 although it is 10 now; ssthresh = 4; memorize is the
+    // nine packets 3 to 11.
+    let mut run = eight_and_two_more(Run::timed(8));
+    assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.lists.memorized()), (4.0, 4.0, 9));
+    assert_eq!(run.flush(past(300)), [], "line 24: 4 ≤ |to-be-ack| = 9");
+}
+
+#[test]
+fn other_drops_of_the_burst_do_not_halve_again() {
+    // Lines 11 to 12a: 3, 4 and 5, sent with 0, go out of memorize; cburst 1, 2, 3 ≤ 4/2 + 1.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.drop(past(300));
+    for (n, cburst) in [(3, 1), (4, 2), (5, 3)] {
+        assert_eq!(run.drop(past(300)), Some((n, Dropped::Burst)));
+        assert_eq!((run.cwnd(), run.pr.cburst), (4.0, cburst));
+    }
+    assert_eq!(run.pr.lists.memorized(), 6);
+}
+
+#[test]
+fn a_burst_of_more_than_half_a_window_and_one_is_extreme() {
+    // Line 12b: the fourth, 6: 4 > 4/2 + 1. Lines 12c to 12f: cwnd 1, slow start, mxrtt 1 s,
+    // nothing leaves for 1 s. With that mxrtt, 7 is not overdue any more.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.drop(past(300));
+    run.pr.slow_start = false;
+    for _ in 0..3 {
+        run.drop(past(300));
+    }
+    assert_eq!(run.drop(past(300)), Some((6, Dropped::Extreme)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.slow_start), (1.0, 4.0, true));
+    assert_eq!((run.pr.mxrtt(), run.pr.slowdown), (ms(1000), past(1300)));
+    assert_eq!(run.drop(past(300)), None);
+    // 7 is overdue 1 s after it left at 0 ms: before the slowdown ends.
+    assert_eq!(run.pr.next_event(past(300)), Some(past(1000)));
+    // A further one of the burst: 5 > 1/2 + 1, lines 12c to 12f again, but reported only once.
+    assert_eq!(run.drop(past(1000)), Some((7, Dropped::Burst)));
+    assert_eq!(run.pr.slowdown, past(2000));
+    // The others come: with the last of them memorize is empty, and slow start begins (17a to 19).
+    assert_eq!(run.ack([8, 9, 10], at(1050)), []);
+    assert_eq!((run.cwnd(), run.pr.cburst, run.pr.lists.memorized()), (1.0, 5, 1));
+    assert_eq!(run.ack([11], at(1050)), [], "line 24a: slowdown");
+    assert_eq!((run.cwnd(), run.pr.cburst), (2.0, 0));
+    assert_eq!(run.flush(at(2000)), []);
+    assert_eq!(run.flush(past(2000)), [0, 3], "line 25: the smallest first");
+}
+
+#[test]
+fn nothing_grows_while_memorize_holds_a_packet() {
+    // Section 3.2. 0 dropped, cwnd 1.5, memorize {1, 2}: the acknowledgement of 1 leaves cwnd alone;
+    // that of 2 empties memorize, and 1.5 + 1 > ssthresh adds 1/1.5.
+    let mut run = Run::timed(3);
+    run.flush(at(0));
+    run.drop(past(300));
+    assert_eq!((run.cwnd(), run.pr.lists.memorized()), (1.5, 2));
+    assert_eq!(run.ack([1], past(300)), [0], "1.5 > |to-be-ack| = 1");
+    assert_eq!((run.cwnd(), run.pr.lists.memorized()), (1.5, 1));
+    assert_eq!(run.ack([2], past(300)), [3, 4]);
+    assert_eq!(run.cwnd(), 1.5 + 1.0 / 1.5);
+}
+
+#[test]
+fn the_count_starts_anew_when_memorize_is_empty() {
+    // Line 12a: of memorize {1, 2}, 1 counts; with 2 it is empty, and the count is 0.
+    let mut run = Run::timed(3);
+    run.flush(at(0));
+    run.drop(past(300));
+    run.drop(past(300));
+    assert_eq!(run.pr.cburst, 1);
+    assert_eq!(run.drop(past(300)), Some((2, Dropped::Burst)));
+    assert_eq!((run.pr.cburst, run.pr.lists.memorized()), (0, 0));
+}
+
+#[test]
+fn a_retransmission_that_is_dropped_is_a_new_drop() {
+    // 0 is dropped: cwnd 4, memorize 3 to 11. Those but 11 come: |to-be-ack| = 1, and 0 leaves with
+    // cwnd 4, then 12 and 13. 0 is dropped again: it is not in memorize {11}, so cwnd = 4/2.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.drop(past(300));
+    assert_eq!(run.ack(3..=10, at(350)), [0, 12, 13]);
+    // The sample of 3 was 350 ms: mxrtt 1050 ms. 11, sent at 100 ms, is overdue before 0.
+    assert_eq!(run.pr.mxrtt(), ms(1050));
+    assert_eq!(run.drop(past(1150)), Some((11, Dropped::Burst)));
+    assert_eq!(run.drop(past(1400)), Some((0, Dropped::New)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.lists.memorized()), (2.0, 2.0, 2));
+}
+
+#[test]
+fn what_is_dropped_leaves_again_before_new_data() {
+    // Lines 6, 24 and 25. cwnd 4, 0 to 3 leave; 1 is acknowledged, 4 and 5 leave with cwnd 5; 0 and
+    // 2 are dropped, cwnd 2, memorize {3, 4, 5}. When those have come, cwnd 2 + 1/2: 0, 2 and 6.
+    let mut run = Run::timed(4);
+    run.flush(at(0));
+    assert_eq!(run.ack([1], at(100)), [4, 5]);
+    assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
+    assert_eq!(run.drop(past(300)), Some((2, Dropped::Burst)));
+    assert_eq!(run.pr.lists.memorized(), 3);
+    assert_eq!(run.ack([3, 4, 5], past(300)), [0, 2, 6]);
+    assert_eq!(run.cwnd(), 2.5);
+}
+
+#[test]
+fn with_a_window_of_one_each_drop_doubles_mxrtt() {
+    // Lines 8a, 9a, 9b: cwnd(0) = 1 is not halved; 300, 600, 1200 ms. Line 10: ssthresh = 1.
+    let mut run = Run::timed(1);
+    run.flush(at(0));
+    assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.mxrtt()), (1.0, 1.0, ms(600)));
+    assert_eq!(run.flush(at(301)), [0]);
+    assert_eq!(run.drop(at(901)), None);
+    assert_eq!(run.drop(past(901)), Some((0, Dropped::New)));
+    assert_eq!(run.pr.mxrtt(), ms(1200));
+    // Line 15 ends it.
+    run.flush(at(902));
+    run.ack([0], at(1002));
+    assert_eq!(run.pr.mxrtt(), ms(300));
+    // It never goes beyond the greatest timeout.
+    run.pr.mxrtt = Duration::from_secs(50);
+    run.pr.window.cwnd = 1.0;
+    run.pr.lists.set_windows(1.0);
+    run.drop(at(60_000));
+    assert_eq!(run.pr.mxrtt(), Duration::from_secs(60));
+}
+
+#[test]
+fn a_sender_short_of_data_does_not_grow_its_window() {
+    let mut run = Run::timed(4);
+    run.pr.on_sent(0, at(0));
+    run.pr.on_flushed(true);
+    run.pr.on_covered(0);
+    run.pr.on_ack(at(100));
+    assert_eq!(run.cwnd(), 4.0);
+}
+
+#[test]
+fn a_delayed_acknowledgement_counts_as_one_or_where_that_is_asked_for_as_two() {
+    for (byte_counting, cwnd) in [(1, 5.0), (2, 6.0)] {
+        let mut run = Run::timed(4);
+        run.pr.byte_counting = byte_counting;
+        run.flush(at(0));
+        run.ack([0, 1], at(100));
+        assert_eq!(run.cwnd(), cwnd);
+        run.ack([2, 3, 4], at(200));
+        assert_eq!(run.cwnd(), cwnd + f64::from(byte_counting));
+    }
+}
+
+#[test]
+fn smaller_packets_make_more_of_every_window() {
+    // cwnd(0) = 8 and cwnd 10 of packets that hold half as much now: 16 and 20; 16/2 after a drop.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.pr.window.ssthresh = 12.0;
+    run.pr.on_smaller_packets(2.0);
+    assert_eq!((run.cwnd(), run.ssthresh()), (20.0, 24.0));
+    assert_eq!(run.drop(past(300)), Some((0, Dropped::New)));
+    assert_eq!((run.cwnd(), run.ssthresh()), (8.0, 8.0));
+}
+
+#[test]
+fn what_had_to_be_split_is_followed_by_slow_start_up_to_the_old_window() {
+    // Ten packets wait: the window of ten becomes ssthresh, and there is room for one more.
+    let mut run = eight_and_two_more(Run::timed(8));
+    run.pr.window.ssthresh = 4.0;
+    run.pr.slow_start = false;
+    run.pr.restart();
+    assert_eq!((run.cwnd(), run.ssthresh(), run.pr.slow_start), (11.0, 10.0, true));
+}
