@@ -22,7 +22,7 @@ fn packet(number: u64) -> Vec<u8> {
         .tcp(4000, 80, number as u32 * 100, 1000)
         .ack(1)
         .write(&mut octets, &[0; 100])
-        .unwrap();
+        .expect("memory takes it");
     octets.truncate(60);
     octets
 }
@@ -38,21 +38,24 @@ fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
         datalink: DataLink::ETHERNET,
         ..PcapHeader::default()
     };
-    let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+    let mut writer = PcapWriter::with_header(Vec::new(), header).expect("memory takes it");
     for number in 0..PACKETS {
-        writer.write_packet(&PcapPacket::new_owned(at(number), 154, packet(number))).unwrap();
+        writer
+            .write_packet(&PcapPacket::new_owned(at(number), 154, packet(number)))
+            .expect("memory takes it");
     }
     writer.into_writer()
 }
 
 fn pcapng(endianness: Endianness) -> Vec<u8> {
-    let mut writer = PcapNgWriter::with_endianness(Vec::new(), endianness).unwrap();
+    let mut writer =
+        PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory takes it");
     let interface = InterfaceDescriptionBlock {
         linktype: DataLink::ETHERNET,
         snaplen: 60,
         options: vec![InterfaceDescriptionOption::IfTsResol(9)],
     };
-    writer.write_pcapng_block(interface).unwrap();
+    writer.write_pcapng_block(interface).expect("memory takes it");
     for number in 0..PACKETS {
         let block = EnhancedPacketBlock {
             interface_id: 0,
@@ -61,15 +64,15 @@ fn pcapng(endianness: Endianness) -> Vec<u8> {
             data: packet(number).into(),
             options: Vec::new(),
         };
-        writer.write_pcapng_block(block).unwrap();
+        writer.write_pcapng_block(block).expect("memory takes it");
     }
     writer.into_inner()
 }
 
 fn gzip(octets: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(octets).unwrap();
-    encoder.finish().unwrap()
+    encoder.write_all(octets).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
 }
 
 /// Gives an octet at a time, as a slow pipe does.

@@ -18,7 +18,8 @@ fn analysed(name: &str) -> Option<Analysis> {
         return None;
     };
     let mut analyzer = Analyzer::new(Limits::default());
-    let damage = read(Source::open(&folder.join(name)).unwrap(), |frame| analyzer.frame(frame));
+    let damage =
+        read(Source::open(&folder.join(name)).expect("a capture"), |frame| analyzer.frame(frame));
     assert_eq!(damage, Ok(None));
     Some(analyzer.finish())
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::sweep::{Point, Sweep};
 use unruffled_lab::{Error, Scenario, compare};
-use unruffled_race::{Competitor, Course, Finished, Length, Recording, dcr_t20, field};
+use unruffled_race::{Competitor, Course, Failure, Finished, Length, Recording, dcr_t20, field};
 
 use crate::output::{self, Showable};
 
@@ -124,11 +124,11 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
 enum Results {
     One(Finished),
     /// And the transfers that failed.
-    Sweep(Sweep, Vec<String>),
+    Sweep(Sweep, Vec<Failure>),
 }
 
 impl Results {
-    fn failures(&self) -> &[String] {
+    fn failures(&self) -> &[Failure] {
         match self {
             Self::One(finished) => &finished.failures,
             Self::Sweep(_, failures) => failures,
@@ -181,7 +181,7 @@ fn run(
     with_progress(&course, recording)
 }
 
-/// Who was asked for.
+/// The competitors that the flags ask for.
 fn competitors(
     arguments: &Arguments,
     scenario: &Scenario,

@@ -175,6 +175,18 @@ mod loaded {
         assert!(!is_registered());
     }
 
+    /// Where QEMU is: it starts machines of its own, so that nothing here is touched.
+    #[test]
+    fn other_kernels_take_the_same_programs() {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/qemu/run");
+        let output = Command::new(script).arg(UNRUFFLED).output().expect("bash");
+        let said = text(&output);
+        match output.status.code() {
+            Some(77) => eprintln!("skipped: {}", said.lines().last().unwrap_or_default()),
+            status => assert_eq!(status, Some(0), "{said}"),
+        }
+    }
+
     const PORT: u16 = 5001;
 
     /// What a connection has, as `ss` sees it.

@@ -171,7 +171,7 @@ fn a_claim_that_no_longer_holds_fails_the_check() {
     assert!(!list.contains("SACK is above RR-TCP"), "{list}");
     quick(&folder, &["--check", "holds.txt"]);
 
-    write(&folder, "more.txt", &format!("# what held\n{list}mine-1: SACK is above RR-TCP\n"));
+    write(&folder, "more.txt", format!("# what held\n{list}mine-1: SACK is above RR-TCP\n"));
     let failed = |check: &str| {
         let all = [&QUICK[..], &["--check", check]].concat();
         let output = unruffled(&folder, &all).output().expect("runs");
@@ -218,9 +218,9 @@ fn the_built_in_ones_are_listed_by_paper() {
 #[test]
 fn wrong_flags_and_files_are_refused_with_what_was_expected() {
     let folder = folder();
-    write(&folder, "wrong.toml", &EXPERIMENT.replace("8 Mbit/s", "8 parsecs"));
-    write(&folder, "misspelt.toml", &EXPERIMENT.replace("goodput()", "godput()"));
-    write(&folder, "text.sqlite", &"no store\n".repeat(200));
+    write(&folder, "wrong.toml", EXPERIMENT.replace("8 Mbit/s", "8 parsecs"));
+    write(&folder, "misspelt.toml", EXPERIMENT.replace("goodput()", "godput()"));
+    write(&folder, "text.sqlite", "no store\n".repeat(200));
     for (arguments, wanted) in [
         (
             &["reproduce", "rr-99"][..],

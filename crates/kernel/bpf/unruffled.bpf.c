@@ -35,8 +35,11 @@ void BPF_PROG(unruffled_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(unruffled_in_ack, struct sock *sk, __u32 flags)
 {
-	struct connection *c = connection(sk);
+	struct connection *c;
 
+	if (cong_control_arguments != 2)
+		return;
+	c = connection(sk);
 	if (c)
 		c->ece = !!(flags & CA_ACK_ECE);
 }

@@ -245,3 +245,36 @@ pub(crate) fn records() -> Result<Vec<u8>, Error> {
     }
     Ok(records)
 }
+
+#[cfg(test)]
+mod tests {
+    use libbpf_rs::query::ProgInfoIter;
+
+    use super::*;
+
+    #[test]
+    fn no_program_costs_the_verifier_much() {
+        if let Err(refusal) = crate::requirements::check() {
+            eprintln!("skipped: {refusal}");
+            return;
+        }
+        let kernel = Kernel::running().expect("it meets the requirements");
+        let mut largest = 0;
+        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS] {
+            let mut object = open(object).expect("it was compiled");
+            for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
+                if !kernel.has_links {
+                    map.set_map_flags(0).expect("a flag");
+                }
+            }
+            let object = load(object).expect("this kernel takes it");
+            let names: Vec<_> = object.progs().map(|p| p.name().to_owned()).collect();
+            for info in ProgInfoIter::default() {
+                if names.iter().any(|name| *name == *info.name.to_string_lossy()) {
+                    largest = largest.max(info.verified_insns);
+                }
+            }
+        }
+        assert!((1..50_000).contains(&largest), "{largest} instructions");
+    }
+}

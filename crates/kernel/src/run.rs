@@ -18,7 +18,10 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
     requirements::check()?;
     // Held as long as the command runs; connections that outlive it hold it themselves.
-    let mut registered = (!is_registered()).then(Registered::new).transpose()?;
+    let mut registered = Vec::new();
+    if !is_registered() {
+        registered.push(Registered::new()?);
+    }
     let own = cgroup::Own::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
@@ -28,13 +31,12 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
     let mut child = child.map_err(Error::file(&name))?;
     loop {
         if let Some(status) = child.try_wait().map_err(Error::file(&name))? {
-            drop(registered);
             return Ok(status);
         }
         thread::sleep(TICK);
         // Whoever had registered it may have ended.
         if !is_registered() {
-            registered = Some(Registered::new()?);
+            registered.push(Registered::new()?);
         }
     }
 }

@@ -74,7 +74,7 @@ pub fn senders() -> Vec<String> {
 }
 
 /// The built-in scenarios, with these keys replaced; unless these say how long, each runs for
-/// [`LONGEST`] at most.
+/// 100 s at most.
 ///
 /// # Errors
 /// A key that they do not have.

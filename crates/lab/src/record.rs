@@ -7,7 +7,7 @@ pub use unruffled_measure::{SendKind, Sent, Trace};
 use crate::metric::METRICS;
 
 /// One run: one variant, one seed. JSON and CSV have the run and then
-/// [`METRICS`](crate::metric::METRICS).
+/// [`METRICS`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The scenario's name.

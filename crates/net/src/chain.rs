@@ -75,7 +75,7 @@ struct Waiting<P> {
     packet: Crossing<P>,
 }
 
-/// What a packet does when it is due.
+/// The next step of a packet that waits.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     /// It comes to this hop; the number of hops stands for the far end.

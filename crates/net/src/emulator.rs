@@ -18,7 +18,7 @@ pub struct Emulator {
     lanes: Option<[JoinHandle<LaneReport>; 2]>,
 }
 
-/// What an emulator did.
+/// The counts of an emulator that has stopped.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// From left to right: data.
@@ -54,7 +54,7 @@ impl Emulator {
         Ok(Self { stop, lanes: Some([forward, reverse]) })
     }
 
-    /// Stops, and says what happened. Packets on their way are gone.
+    /// Stops and reports. Packets on their way are gone.
     pub fn stop(mut self) -> Report {
         self.stop.store(true, Ordering::Relaxed);
         let lanes = self.lanes.take().expect("only this method takes them, and the emulator");

@@ -37,7 +37,7 @@ const BATCH: usize = 64;
 /// The most that an IP packet can hold.
 const LARGEST_PACKET: usize = 65_536;
 
-/// What one direction did.
+/// The counts of one direction.
 #[derive(Clone, Debug)]
 pub struct LaneReport {
     /// What became of the packets on the path.

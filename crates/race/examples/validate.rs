@@ -144,7 +144,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
     eprintln!("{}: {variant}", scene.what);
     let raced = course.run(None::<&mut Recording<Vec<u8>>>, |_| ())?;
     if let Some(failure) = raced.failures.first() {
-        return Err(failure.clone().into());
+        return Err(failure.to_string().into());
     }
     let lateness = Duration::from_nanos(raced.lateness.quantile(0.99).as_nanos());
     Ok(Cell { simulated: goodput(&simulated), wire: goodput(&raced.comparison), lateness })

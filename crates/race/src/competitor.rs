@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The senders that take part.
 
 use std::fs;
 

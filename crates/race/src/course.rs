@@ -14,17 +14,18 @@ use unruffled_units as units;
 
 use crate::competitor::release;
 use crate::entrant::{Entrant, Task};
+use crate::error::{Failure, Reason};
 use crate::guest::mtu;
 use crate::length::Length;
 use crate::payload::Payload;
 use crate::{Competitor, Error, Recording};
 
-/// What is sent, by whom, over which path.
+/// A race to run: what is sent, by whom, over which path.
 #[derive(Clone, Debug)]
 pub struct Course<'a> {
     /// The path, and settings of our senders; how long it runs, and for whom, stands below.
     pub scenario: &'a Scenario,
-    /// Who sends.
+    /// The senders.
     pub competitors: &'a [Competitor],
     /// How much.
     pub length: Length,
@@ -37,18 +38,18 @@ pub struct Course<'a> {
 }
 
 /// A race that is over.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Finished {
     /// The results, in the order of the competitors.
     pub comparison: Comparison,
-    /// Transfers that failed, a line each.
-    pub failures: Vec<String>,
+    /// Transfers that failed.
+    pub failures: Vec<Failure>,
     /// How late the emulator was, in all heats.
     pub lateness: Lateness,
 }
 
-/// What came of one competitor in one heat.
-type Ran = Result<(Row, Trace), String>;
+/// The result of one competitor in one heat.
+type Ran = Result<(Row, Trace), Failure>;
 
 impl Course<'_> {
     /// How many heats there are.
@@ -119,7 +120,7 @@ impl Course<'_> {
         Ok(Finished { comparison, failures, lateness })
     }
 
-    /// One heat over a path of its own, by those of the competitors that `who` says.
+    /// Runs one heat over a path of its own; `who` has the indices of the competitors.
     fn heat<W: Write + Send>(
         &self,
         who: &[usize],
@@ -153,10 +154,11 @@ impl Course<'_> {
             let counts = report.forward.counts;
             let ran = who.iter().zip(outcomes).map(|(&i, outcome)| {
                 let who = format!("{}, seed {seed}", self.competitors[i].name());
-                let outcome = outcome.map_err(|error| format!("{who}: {error}"))?;
+                let failure = |reason: Reason| Failure { who: who.clone(), reason };
+                let outcome = outcome.map_err(|error| failure(error.into()))?;
                 let expected = Payload::hash(seed, outcome.received.octets);
                 if outcome.received.digest != expected {
-                    return Err(format!("{who}: what arrived is not what was sent"));
+                    return Err(failure(Reason::Corrupted));
                 }
                 let (mut row, trace) = outcome.tell(self.scenario);
                 row.loss_rate = share(counts.dropped + counts.lost, counts.offered);
@@ -215,7 +217,7 @@ fn timeliness(lateness: &Lateness) -> String {
     line
 }
 
-/// How those who ran at once shared what was delivered.
+/// The senders' shares of the goodput, where all ran at once.
 fn shares(runs: &[VariantRuns]) -> Option<String> {
     let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.flow.goodput_bps)).mean;
     let all: f64 = runs.iter().map(mean).sum();

@@ -43,3 +43,23 @@ impl Error {
         move |reason| Self::System { what, reason }
     }
 }
+
+/// A transfer that failed, while the race went on; prints as one line that says whose it was.
+#[derive(Debug, thiserror::Error)]
+#[error("{who}: {reason}")]
+pub struct Failure {
+    /// The sender and the seed.
+    pub(crate) who: String,
+    pub(crate) reason: Reason,
+}
+
+/// Why a transfer failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    /// No connection came about, or it broke.
+    #[error(transparent)]
+    Stream(#[from] std::io::Error),
+    /// The receiver has other octets than those sent.
+    #[error("what arrived is not what was sent")]
+    Corrupted,
+}

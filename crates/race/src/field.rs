@@ -1,4 +1,4 @@
-//! Who sends at once: the traffic of a scenario, with real senders.
+//! The traffic of a scenario with real senders, who send at once.
 
 use unruffled_lab::Scenario;
 use unruffled_lab::scenario::{App, Arrivals, Traffic};

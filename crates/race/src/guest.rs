@@ -1,4 +1,4 @@
-//! What stands behind the kernel of an end, which forwards its packets: our stack, or another kernel.
+//! Guests: stacks of ours, or other kernels, behind the kernel of an end, which forwards their packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -47,11 +47,11 @@ pub(crate) fn stack(
     Ok((driver, own))
 }
 
-/// What our stack is there for.
+/// The role of our stack in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Sender,
-    /// Offers whatever a kernel's sender may want of it, timestamps among that.
+    /// Offers every option that a kernel's sender may use, timestamps included.
     Receiver,
 }
 

@@ -1,4 +1,4 @@
-//! What a transfer came to, as a row and a trace.
+//! The result of a transfer, as a row and a trace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 use crate::counters;
 use crate::transfer::{Received, SLICE};
 
-/// Follows what our sender does.
+/// Follows our sender by its events.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// The stack's time at the start.
@@ -36,7 +36,7 @@ impl Watch {
     }
 }
 
-/// Who knows what the sender did.
+/// The source of a sender's counts.
 #[derive(Debug)]
 pub(crate) enum Account {
     /// The sending kernel.
@@ -50,7 +50,7 @@ pub(crate) enum Account {
 pub(crate) struct Transferred {
     pub(crate) received: Received,
     pub(crate) account: Account,
-    /// What the row is of.
+    /// The name of its row.
     pub(crate) name: String,
     pub(crate) seed: u64,
     /// Measured time, in seconds.
@@ -58,7 +58,7 @@ pub(crate) struct Transferred {
 }
 
 impl Transferred {
-    /// The row and the trace; what the path did to packets is not in them yet.
+    /// Makes the row and the trace, without what the path did to packets.
     pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
         let Self { received, account, name, seed, seconds } = self;
         let end = Instant::ZERO + Duration::from_secs_f64(seconds);

@@ -1,4 +1,4 @@
-//! What is sent: random octets that both ends can make, so that each can tell what should have come.
+//! The payload: random octets that both ends can make, so that each knows what is to arrive.
 
 use std::hash::Hasher;
 
@@ -32,7 +32,7 @@ impl Payload {
         &self.chunk[self.used..]
     }
 
-    /// The first `n` octets of what was last peeked at are done with.
+    /// Moves on by the first `n` octets of what was last peeked at.
     pub(crate) fn advance(&mut self, n: usize) {
         self.used += n;
     }

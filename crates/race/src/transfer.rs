@@ -25,7 +25,7 @@ pub(crate) struct Received {
     pub(crate) last: Duration,
     /// Octets in each [`SLICE`] since the start.
     pub(crate) slices: Vec<u64>,
-    /// The receiver has what it waited for, or its time was up.
+    /// The receiver has all that it waited for, or its time is up.
     pub(crate) complete: bool,
 }
 

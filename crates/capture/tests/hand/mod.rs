@@ -64,7 +64,7 @@ impl Hand {
 
     fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>) {
         let ends = ["192.0.2.1:40000", "198.51.100.1:80"];
-        let ends = ends.map(|end| end.parse::<SocketAddr>().unwrap());
+        let ends = ends.map(|end| end.parse::<SocketAddr>().expect("an address"));
         self.analyzer.packet(&Packet {
             at: Instant::from_nanos(1_000_000_000 + at_us * 1000),
             from: ends[from],

@@ -14,7 +14,7 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
 pub use retransmissions::Cause;
-pub(crate) use retransmissions::SpuriousReduction;
+pub(crate) use retransmissions::{Resent, SpuriousReduction};
 pub(crate) use scoreboard::{Delivery, Renumbered};
 
 use crate::Config;
@@ -156,18 +156,18 @@ impl Stream {
         self.transmission(offset, len as u32, None)
     }
 
-    /// Segment `number` leaves again; `alone` if that says nothing of a reduction of the window.
+    /// Segment `number` leaves again.
     pub(super) fn retransmit(
         &mut self,
         number: SegNo,
         cause: Cause,
-        alone: bool,
+        why: Resent,
         now: Instant,
     ) -> Transmission {
         let entry = self.board.entry(number);
         let (offset, len, sent) = (entry.start, entry.len, entry.sent);
         let range = (offset, offset + u64::from(len));
-        self.retransmissions.on_retransmit(number, range, sent, alone, now);
+        self.retransmissions.on_retransmit(number, range, sent, why, now);
         self.board.retransmit(number, now);
         self.last_sent = Some(now);
         self.transmission(offset, len, Some(cause))

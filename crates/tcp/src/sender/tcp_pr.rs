@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
-use super::stream::{Cause, Reading, Renumbered, SegNo, Stream, Transmission};
+use super::stream::{Cause, Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
 use crate::observer::{Event, Observer};
@@ -187,7 +187,15 @@ impl TcpPr {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            return Some((number, stream.retransmit(number, cause, cause == Cause::Probe, now)));
+            return Some((
+                number,
+                stream.retransmit(
+                    number,
+                    cause,
+                    Resent { alone: cause == Cause::Probe, suspected: false },
+                    now,
+                ),
+            ));
         }
         let number = stream.board.end();
         let len = stream.next_new()?;

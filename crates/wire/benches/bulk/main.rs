@@ -97,14 +97,14 @@ fn main() {
         ("kernel, veth", kernel::plain),
         ("kernel, veth, offload", kernel::with_offload),
     ];
-    // Only the rows that contain one of these, to look at a few: `BULK_ONLY=smoltcp,streams`, or
+    // Only the rows that contain one of these, to look at a few: `BULK_ONLY='smoltcp|streams'`, or
     // `"one thread    sending"`.
     let only = std::env::var("BULK_ONLY").unwrap_or_default();
     let mut rows = Vec::new();
     for (name, run) in stacks {
         for (way, going) in [(Way::Sending, "sending"), (Way::Receiving, "receiving")] {
             let row = format!("{name:24} {going:>10}");
-            if only.split(',').any(|part| row.contains(part)) {
+            if only.split('|').any(|part| row.contains(part)) {
                 rows.push((row, way, run, Vec::new()));
             }
         }

@@ -143,6 +143,7 @@ impl World {
             11 => self.connects(peer),
             12 => self.leaves(n, input.byte()),
             13 if n == 15 => self.listens_anew(),
+            13 if n >= 12 => self.sets(n, input),
             13 if n >= 8 => self.flushes(n),
             13 => {
                 let len = usize::from(input.byte());

@@ -9,7 +9,7 @@ use crate::observer::{Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Delivery, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Cause, Delivery, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
@@ -21,23 +21,32 @@ impl Composed {
         self.doubt.as_ref().is_some_and(|doubt| doubt.proof.is_some())
     }
 
-    /// Segment `number` is about to be resent because of `cause`.
-    pub(super) fn suspect(&mut self, stream: &Stream, number: SegNo, cause: Cause, now: Instant) {
-        let Some(doubt) = &mut self.doubt else { return };
-        let sent = stream.board.entry(number).sent;
-        match (cause, doubt.proof) {
-            (Cause::Probe, _) | (Cause::Timeout, None) => {}
-            (Cause::FastRetransmit, None) => {
-                doubt.suspect(number, sent, self.window.cwnd, now);
-                self.detector.on_proof();
-            }
-            (Cause::FastRetransmit | Cause::Timeout, Some(wait)) => {
-                doubt.suspect(number, sent, self.window.cwnd, now);
-                let due = (sent + wait).max(now);
-                let first = self.timers.get(SenderTimer::Detect).map_or(due, |at| at.min(due));
-                self.timers.set(SenderTimer::Detect, first);
+    /// Segment `number` is about to be resent because of `cause`: says what that means.
+    pub(super) fn suspect(
+        &mut self,
+        stream: &Stream,
+        number: SegNo,
+        cause: Cause,
+        now: Instant,
+    ) -> Resent {
+        let (probe, fast) = (cause == Cause::Probe, cause == Cause::FastRetransmit);
+        let Some(doubt) = &mut self.doubt else {
+            return Resent { alone: probe, suspected: false };
+        };
+        let suspected = fast || (!probe && doubt.proof.is_some());
+        if suspected {
+            let sent = stream.board.entry(number).sent;
+            doubt.suspect(number, sent, self.window.cwnd, now);
+            match doubt.proof {
+                None => self.detector.on_proof(),
+                Some(wait) => {
+                    let due = (sent + wait).max(now);
+                    let first = self.timers.get(SenderTimer::Detect).map_or(due, |at| at.min(due));
+                    self.timers.set(SenderTimer::Detect, first);
+                }
             }
         }
+        Resent { alone: probe || fast, suspected }
     }
 
     /// Believes what is due: in what has been pending for `proof`, and in too much at a time. Gives
@@ -165,7 +174,9 @@ impl Composed {
             if let Some(sent) = spurious.original {
                 self.detector.on_arrival(sent, now);
             }
-            self.disprove(stream, spurious.number, now, observer);
+            if let Some(number) = spurious.suspicion {
+                self.disprove(stream, number, now, observer);
+            }
         }
     }
 

@@ -153,10 +153,8 @@ impl Composed {
         cause: Cause,
         now: Instant,
     ) -> Transmission {
-        self.suspect(stream, number, cause, now);
-        let alone =
-            cause == Cause::Probe || (cause == Cause::FastRetransmit && self.doubt.is_some());
-        let transmission = stream.retransmit(number, cause, alone, now);
+        let why = self.suspect(stream, number, cause, now);
+        let transmission = stream.retransmit(number, cause, why, now);
         self.responses.eifel.on_retransmit(now);
         self.start_retransmission_timer(now);
         transmission

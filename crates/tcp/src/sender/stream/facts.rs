@@ -37,7 +37,7 @@ pub(crate) struct Arrival {
     pub(crate) number: SegNo,
     /// When it was sent first, if it is that transmission that arrived.
     pub(crate) original: Option<Instant>,
-    /// It arrived by another transmission than the last.
+    /// It was resent once, and that is not what arrived.
     pub(crate) spurious: bool,
 }
 
@@ -46,7 +46,8 @@ pub(crate) struct Arrival {
 pub(crate) struct Spurious {
     /// Behind which more may be reported.
     end: u64,
-    pub(crate) number: SegNo,
+    /// The segment of which it disproves a suspicion.
+    pub(crate) suspicion: Option<SegNo>,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original: Option<Instant>,
     /// How late the segment was, if that could be measured.
@@ -81,7 +82,9 @@ impl Stream {
                 true => retransmissions.on_covered(number, covered.spurious, now),
                 false => Some(covered.sent),
             };
-            on_covered(Arrival { number, original, spurious: covered.spurious });
+            // Of several copies it may be any but the last.
+            let spurious = covered.spurious && original.is_some();
+            on_covered(Arrival { number, original, spurious });
         });
         self.una = ack.una;
         Reading { delivery, advanced, flight_before, highest_before }
@@ -155,8 +158,7 @@ impl Stream {
             None => left,
         };
         let report = self.retransmissions.on_dsack(from, right, now)?;
-        let DsackReport { number, start, end, first_length, rtt, original_sent, reduction } =
-            report;
+        let DsackReport { number, start, end, first_length, rtt, reduction, .. } = report;
         observer.on_event(
             now,
             &Event::SpuriousRetransmission { offset: start, len: (end - start) as u32 },
@@ -174,7 +176,9 @@ impl Stream {
         if let Some(reduction) = reduction {
             observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
         }
-        Some(Spurious { end, number, original: original_sent, reordering, rtt, reduction })
+        let suspicion = report.disproves.then_some(number);
+        let original = report.original_sent;
+        Some(Spurious { end, suspicion, original, reordering, rtt, reduction })
     }
 
     /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of

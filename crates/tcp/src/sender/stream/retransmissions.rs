@@ -53,6 +53,8 @@ struct Record {
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
+    /// Those of them by which no transmission was given up.
+    unsuspected: u32,
     /// When an acknowledgement first covered it, and whether that was too early for the last copy.
     covered: Option<Instant>,
     original_first: bool,
@@ -61,6 +63,15 @@ struct Record {
     reported: bool,
     /// DSACKs beyond the first.
     repeated: u32,
+}
+
+/// What it means that a segment is resent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Resent {
+    /// It says nothing of a reduction of the window.
+    pub(crate) alone: bool,
+    /// The last transmission is given up, and that is on the books.
+    pub(crate) suspected: bool,
 }
 
 /// What a DSACK said.
@@ -74,6 +85,8 @@ pub(crate) struct DsackReport {
     pub(crate) first_length: Option<u32>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
+    /// More copies arrived than were sent without a suspicion: one that was suspected is among them.
+    pub(crate) disproves: bool,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original_sent: Option<Instant>,
     /// With this one, every retransmission under the reduction proved spurious.
@@ -130,15 +143,17 @@ impl Retransmissions {
         number: SegNo,
         range: (u64, u64),
         sent: Instant,
-        alone: bool,
+        why: Resent,
         now: Instant,
     ) {
         // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
+        let Resent { alone, suspected } = why;
         let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
                 record.retransmissions += 1;
+                record.unsuspected += u32::from(!suspected);
                 record.resent = now;
                 let earlier = record.episode;
                 record.episode = episode;
@@ -155,6 +170,7 @@ impl Retransmissions {
                     original_sent: sent,
                     resent: now,
                     retransmissions: 1,
+                    unsuspected: u32::from(!suspected),
                     covered: None,
                     original_first: false,
                     length: None,
@@ -212,19 +228,20 @@ impl Retransmissions {
             end: record.end,
             first_length: record.length.filter(|_| once),
             rtt,
+            disproves: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
             reduction,
         })
     }
 
     /// A believable DSACK for these offsets reports nothing for the first time: gives a segment in
-    /// it that was resent more often than reported.
+    /// it that was resent more often than reported, if that disproves a suspicion.
     pub(crate) fn on_repeated_dsack(&mut self, left: u64, right: u64) -> Option<SegNo> {
         let at = self.records.partition_point(|r| r.start < left);
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
         let record = covered.find(|r| r.reported && r.repeated + 1 < r.retransmissions)?;
         record.repeated += 1;
-        Some(record.number)
+        Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
     /// Segments were split: they have other numbers, in the same order.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Wake, Waker};
 
-use unruffled_tcp::{SeqNr, State};
+use unruffled_tcp::{KeepAlive, SeqNr, State};
+use unruffled_units::Duration;
 use unruffled_wire::codec::Arrival;
-use unruffled_wire::stack::ConnectionId;
+use unruffled_wire::stack::{ConnectionId, Options};
 
 use super::peer::Peer;
 use super::{World, octet};
+use crate::input::Input;
 
 /// Most connections that applications hold.
 const MOST: usize = 6;
@@ -131,6 +133,42 @@ impl World {
             check_woken(&mut held.flusher, flag, &outcome);
         }
         self.tell("flushes", (at, &outcome));
+    }
+
+    /// An application changes its mind about a connection, or what later ones begin with, and looks
+    /// how it stands.
+    pub(super) fn sets(&mut self, n: usize, input: &mut Input<'_>) {
+        let (what, size) = (input.byte(), input.byte());
+        let seconds = Duration::from_secs(u64::from(size));
+        let change = |options: &mut Options| match what >> 1 & 7 {
+            0 => options.nodelay = size & 1 == 1,
+            1 => {
+                let (idle, interval) = (seconds, seconds + Duration::from_millis(1));
+                options.keepalive =
+                    (size > 0).then_some(KeepAlive { idle, interval, count: u32::from(size & 7) });
+            }
+            2 => options.user_timeout = Some(seconds + Duration::from_millis(1)),
+            3 => options.send_buffer = Some(usize::from(size) << 8),
+            4 => options.receive_buffer = Some(usize::from(size) << 8),
+            5 => options.linger = Some(seconds),
+            6 => options.linger = None,
+            _ => {}
+        };
+        if what & 1 == 1 {
+            let listener = self.listeners[n % self.listeners.len()];
+            let set = self.stack.set_listener_options(listener, change);
+            self.tell("sets for a listener", (what, size, set));
+        } else if !self.held.is_empty() {
+            let held = &self.held[n % self.held.len()];
+            let (id, written) = (held.id, held.written);
+            let set = self.stack.set_options(id, self.now, change);
+            self.tell("sets", (id, what, size, set));
+            let Ok(info) = self.stack.info(id) else { return };
+            assert!(info.acknowledged <= info.sent && info.sent <= written, "{info:?}");
+            assert_eq!(info.sent + info.unsent, written, "{info:?}");
+            assert!(info.unread <= info.received && info.spurious <= info.retransmissions);
+            assert!(self.stack.buffer_sizes(id).is_ok() && self.stack.options(id).is_ok());
+        }
     }
 
     /// An application has had enough of a connection.

@@ -1,0 +1,92 @@
+//! `unruffled analyze` as people and programs meet it.
+
+use std::fs;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn unruffled(folder: &TempDir, arguments: &[&str]) -> std::process::Output {
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    command.current_dir(folder).args(arguments).output().expect("runs")
+}
+
+/// A folder with a capture of 10 s at a sender whose packets come late.
+fn captured() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let arguments = ["compare", "rr-3", "--duration", "10 s", "--seeds", "1", "--variants", "sack"];
+    let output =
+        unruffled(&folder, &[&arguments[..], &["--no-report", "--pcap", "c.pcapng"]].concat());
+    assert!(output.status.success());
+    folder
+}
+
+#[test]
+fn three_commands_lead_from_a_capture_to_a_ranking() {
+    let folder = captured();
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
+    assert!(output.status.success());
+    let (text, told) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
+    assert!(text.unwrap().contains("Reordering: "));
+    let told = told.unwrap();
+    assert!(told.starts_with("scenario: path.toml: linux-reordering+cubic delivers "), "{told}");
+    let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];
+    let output = unruffled(&folder, &ranked);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn json_has_the_same_of_a_file_and_of_standard_input() {
+    let folder = captured();
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--json"]);
+    let of_file: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    let capture = fs::read(folder.path().join("c.pcapng")).expect("is there");
+    let output = command.args(["analyze", "-", "--json"]).write_stdin(capture).output().unwrap();
+    let of_pipe: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(of_file["connections"], of_pipe["connections"]);
+    assert_eq!(of_file["verdicts"][0]["cause"], "reordering");
+    let direction = &of_file["connections"][0]["directions"][0];
+    assert!(direction["retransmissions"]["spurious"].as_u64() > Some(0));
+    assert_eq!(direction["place"], "sender");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    fs::write(folder.path().join("text"), "no capture").expect("can be written");
+    fs::write(folder.path().join("nothing"), "").expect("can be written");
+    for (name, line) in [
+        ("text", "unruffled: text: no capture: expected pcap or pcapng, also gzip\n"),
+        ("nothing", "unruffled: nothing: empty: expected a capture (pcap or pcapng, also gzip)\n"),
+    ] {
+        let output = unruffled(&folder, &["analyze", name]);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+        assert!(output.stdout.is_empty());
+    }
+    let absent = unruffled(&folder, &["analyze", "absent.pcap"]);
+    let line = String::from_utf8(absent.stderr).unwrap();
+    assert_eq!((absent.status.code(), line.lines().count()), (Some(2), 1));
+}
+
+#[test]
+fn a_capture_that_is_cut_off_is_told_as_far_as_it_goes() {
+    let folder = captured();
+    let path = folder.path().join("c.pcapng");
+    let octets = fs::read(&path).expect("is there");
+    fs::write(&path, &octets[..octets.len() / 2]).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "c.pcapng"]);
+    assert!(output.status.success());
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(line.starts_with("unruffled: c.pcapng: cut off after "), "{line}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("captured at the sender"));
+    // A capture is never written over.
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "c.pcapng"]);
+    assert_eq!(output.status.code(), Some(2));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        line.ends_with("c.pcapng: would replace the capture: expected another file\n"),
+        "{line}"
+    );
+}
