@@ -29,7 +29,7 @@ demo: bpf-tools build
 	@$(MAKE) --no-print-directory demo-race
 
 # Real packets need Linux, root (for namespaces and TUN) and ip.
-RACE := race half-late --variants rack,tcp-pr-sack,linux-reordering+cubic --duration 15s
+RACE := race half-late --variants unruffled,rack,tcp-pr-sack --duration 15s
 # The last row is the kernel's own TCP with the congestion control of `unruffled attach`.
 KERNELS = cubic$(if $(FEATURES),$(comma)unruffled)
 comma := ,
