@@ -88,6 +88,7 @@ impl Arrived {
     }
 
     /// Makes room for `left..right`: what was SACKed may be dropped (RFC 2018, section 8).
+    #[inline]
     pub(super) fn make_room(&mut self, left: u64, right: u64) -> Room {
         if self.ranges.len() < self.max_ranges || left <= self.next || left == right {
             return Room::Enough;
@@ -176,6 +177,7 @@ impl Arrived {
     }
 
     /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.
+    #[inline]
     fn remember(&mut self, left: u64, right: u64, octet: u64) {
         let mut kept = 1;
         let mut next = [0; RECENT];

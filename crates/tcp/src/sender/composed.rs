@@ -155,15 +155,15 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        let (detector, doubt) = (&mut self.detector, &mut self.doubt);
-        let read = stream.acknowledge(ack, now, |arrival| {
-            if let Some(doubt) = doubt {
+        let read = match &mut self.doubt {
+            None => stream.acknowledge(ack, now, |_| {}),
+            Some(doubt) => stream.acknowledge(ack, now, |arrival| {
                 doubt.on_arrival(&arrival);
                 if let Some(sent) = arrival.original {
-                    detector.on_arrival(sent, now);
+                    self.detector.on_arrival(sent, now);
                 }
-            }
-        });
+            }),
+        };
         let Reading { delivery, advanced, flight_before, .. } = read;
         let arrived = self.count_dupacks(stream, ack, &read);
         self.measure_rtt(stream, ack, &read, now);

@@ -85,6 +85,7 @@ impl LimitedTransmit for Windows {
         duplicates.min(self.segments(cwnd))
     }
 
+    #[inline]
     fn idle(&mut self, wait: &Wait, window: &Window) -> Option<Idle> {
         if !wait.open {
             self.idle = None;

@@ -262,6 +262,7 @@ impl Composed {
     }
 
     /// How long after a retransmission its DSACK may come.
+    #[inline]
     pub(super) fn dsack_horizon(&self) -> Duration {
         let horizon = self.round_trips.rto.base() * 2;
         if self.doubting() { horizon.max(HORIZON) } else { horizon }
