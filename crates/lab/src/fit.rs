@@ -11,8 +11,8 @@ use crate::run;
 use crate::scenario::Scenario;
 
 /// Senders that the scenario compares.
-const SENDERS: [&str; 6] =
-    ["linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
+const SENDERS: [&str; 7] =
+    ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
 
 /// The sender that is run to see how well a path fits: Linux's.
 pub const OBSERVED: &str = "linux-reordering+cubic";

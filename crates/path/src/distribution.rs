@@ -199,12 +199,11 @@ mod tests {
     #[test]
     fn empirical_draws_have_the_quantiles_that_were_measured() {
         let quantiles = vec![ms(1), ms(5), ms(6), ms(50), ms(200)];
-        let mut drawn = draws(&Distribution::Empirical { quantiles: quantiles.clone() });
-        drawn.sort_by(f64::total_cmp);
+        let drawn = draws(&Distribution::Empirical { quantiles: quantiles.clone() });
         for (i, quantile) in quantiles.iter().enumerate() {
-            let at = (i * 25_000).min(drawn.len() - 1);
-            let expected = quantile.as_millis_f64();
-            assert!((drawn[at] - expected).abs() < 0.05 * expected, "{i}: {}", drawn[at]);
+            let below = drawn.iter().filter(|&&x| x <= quantile.as_millis_f64()).count();
+            // Three standard deviations of a share of 100 000 draws are at most 474.
+            assert!(below.abs_diff(i * 25_000) < 500, "{i}: {below}");
         }
         let one = draws(&Distribution::Empirical { quantiles: vec![ms(7)] });
         assert!(one.iter().all(|&x| x == 7.0));
