@@ -70,7 +70,7 @@ fn start(folder: &TempDir, store: &str, report: &str) -> std::process::Child {
         .current_dir(folder)
         .args(["reproduce", "mine.toml", "--json", "--store", store, "--report", report])
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("starts")
 }
@@ -113,7 +113,7 @@ fn two_processes_share_a_store() {
     let folder = folder();
     let both = [start(&folder, "s.sqlite", "a.html"), start(&folder, "s.sqlite", "b.html")];
     let both = both.map(|child| child.wait_with_output().expect("ends"));
-    assert!(both.iter().all(|output| output.status.success()));
+    both.iter().for_each(|output| assert!(output.status.success(), "{output:?}"));
     assert!(both[0].stdout == both[1].stdout);
     assert_eq!(held(&folder, "s.sqlite"), 24, "each run is there once");
     let alone = start(&folder, "alone.sqlite", "c.html").wait_with_output().expect("ends");

@@ -5,9 +5,11 @@
 //! in flight, and several processes may use a file at a time.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
+};
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
@@ -122,6 +124,22 @@ pub enum Prune {
     Older(u32),
 }
 
+/// Tries again while another process holds the file.
+fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let began = Instant::now();
+    loop {
+        match attempt() {
+            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                if began.elapsed() > PATIENCE {
+                    return Err(e);
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            ended => return ended,
+        }
+    }
+}
+
 impl Store {
     /// Opens the file, or makes it, with its folder.
     ///
@@ -163,7 +181,8 @@ impl Store {
             return Ok(Err(self.wrong(message)));
         }
         // Readers do not wait for a writer; what is committed outlives the process at any moment.
-        c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        // SQLite itself does not wait where two processes change the mode at once.
+        patiently(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;
         c.pragma_update(None, "synchronous", "normal")?;
         c.execute_batch(&format!(
             "BEGIN IMMEDIATE;
@@ -234,7 +253,8 @@ impl Store {
         let scenario = blake3::hash(run.scenario.as_bytes());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
         let write = || -> rusqlite::Result<()> {
-            let transaction = self.connection.unchecked_transaction()?;
+            let c = &self.connection;
+            let transaction = Transaction::new_unchecked(c, TransactionBehavior::Immediate)?;
             transaction
                 .prepare("INSERT OR IGNORE INTO scenario VALUES (?1, ?2)")?
                 .execute(params![&scenario.as_bytes()[..], run.scenario])?;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::reproduce::{Plan, json, tiny};
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use unruffled_measure::FlowRecord;
 
 fn record(goodput_bps: f64) -> RunRecord {
@@ -43,6 +43,25 @@ fn what_is_put_comes_back_bit_for_bit() {
         assert_eq!(back, record(number));
     }
     assert_eq!(store.get(&key(99)).expect("reads"), None);
+}
+
+#[test]
+fn a_new_file_is_made_by_several_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for round in 0..50 {
+        let path = folder.path().join(format!("{round}.sqlite"));
+        let (path, start) = (&path, &Barrier::new(4));
+        std::thread::scope(|scope| {
+            for seed in 1..=4 {
+                scope.spawn(move || {
+                    start.wait();
+                    put(&Store::open(path).expect("waits"), seed, &record(1.0));
+                });
+            }
+        });
+        let store = Store::open(path).expect("opens");
+        assert!((1..=4).all(|seed| store.has(&key(seed)).expect("reads")));
+    }
 }
 
 #[test]
