@@ -10,7 +10,10 @@ use crate::sender::Transmission;
 impl Connection {
     /// The next segment to send, if any.
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if let Some(reset) = self.reset.take() {
+        // Asked first: to take a segment that is hardly ever there means to move it.
+        if self.reset.is_some()
+            && let Some(reset) = self.reset.take()
+        {
             return Some(self.stamped(reset, now));
         }
         self.receiver.moderate(now);
