@@ -106,3 +106,25 @@ macro_rules! kind {
 }
 
 pub(crate) use kind;
+
+/// The parts that a folder has: an enum of them, and a macro `each!` that matches it, because a call
+/// through a table would cost more than most parts do. A part is one line of the list. The first
+/// argument is a dollar sign, which the inner macro's variables need.
+macro_rules! any_of {
+    ($d:tt $(#[$meta:meta])* $any:ident { $($(#[$doc:meta])* $kind:ident($part:ty),)* }) => {
+        $(#[$meta])*
+        pub(crate) enum $any {
+            $($(#[$doc])* $kind($part),)*
+        }
+
+        macro_rules! each {
+            ($d self:expr, $d part:ident => $d do:expr) => {
+                match $d self {
+                    $($any::$kind($d part) => $d do,)*
+                }
+            };
+        }
+    };
+}
+
+pub(crate) use any_of;

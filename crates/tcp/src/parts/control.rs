@@ -10,7 +10,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use reno::Reno;
 
-use crate::parts::Variable;
+use crate::parts::{Variable, any_of};
 
 /// The congestion window and the slow-start threshold, in segments. Ask
 /// [`Connection::window`](crate::Connection::window) for a sender's.
@@ -73,25 +73,16 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
 }
 
-/// A congestion control of any kind.
-#[derive(Debug)]
-pub(crate) enum AnyControl {
-    Reno(Reno),
-    Cubic(cubic::Cubic),
-    Westwood(westwood::Westwood),
-    /// One from outside the crate.
-    Own(Box<dyn CongestionControl>),
-}
-
-macro_rules! each {
-    ($self:expr, $part:ident => $do:expr) => {
-        match $self {
-            Self::Reno($part) => $do,
-            Self::Cubic($part) => $do,
-            Self::Westwood($part) => $do,
-            Self::Own($part) => $do,
-        }
-    };
+any_of! { $
+    /// A congestion control of any kind.
+    #[derive(Debug)]
+    AnyControl {
+        Reno(Reno),
+        Cubic(cubic::Cubic),
+        Westwood(westwood::Westwood),
+        /// One from outside the crate.
+        Own(Box<dyn CongestionControl>),
+    }
 }
 
 impl CongestionControl for AnyControl {

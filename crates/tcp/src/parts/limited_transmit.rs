@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use unruffled_units::Instant;
 
+use crate::parts::any_of;
 use crate::parts::control::Window;
 use crate::parts::detect::Idle;
 
@@ -87,26 +88,16 @@ pub(crate) trait LimitedTransmit {
     fn on_recovery(&mut self) {}
 }
 
-/// A limited transmit of any kind.
-#[derive(Clone, Debug)]
-pub(crate) enum AnyLimitedTransmit {
-    Rfc3042(rfc3042::Rfc3042),
-    EveryOther(every_other::EveryOther),
-    Windows(windows::Windows),
-    Ncr(ncr::ExtendedLimitedTransmit),
-    Dcr(dcr::DelayedGrowth),
-}
-
-macro_rules! each {
-    ($self:expr, $part:ident => $do:expr) => {
-        match $self {
-            Self::Rfc3042($part) => $do,
-            Self::EveryOther($part) => $do,
-            Self::Windows($part) => $do,
-            Self::Ncr($part) => $do,
-            Self::Dcr($part) => $do,
-        }
-    };
+any_of! { $
+    /// A limited transmit of any kind.
+    #[derive(Clone, Debug)]
+    AnyLimitedTransmit {
+        Rfc3042(rfc3042::Rfc3042),
+        EveryOther(every_other::EveryOther),
+        Windows(windows::Windows),
+        Ncr(ncr::ExtendedLimitedTransmit),
+        Dcr(dcr::DelayedGrowth),
+    }
 }
 
 impl LimitedTransmit for AnyLimitedTransmit {

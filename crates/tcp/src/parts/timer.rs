@@ -10,6 +10,8 @@ use unruffled_units::Duration;
 
 pub(crate) use rfc6298::Rto;
 
+use crate::parts::any_of;
+
 /// What a timer changes of RFC 6298's: hooks with a default that changes nothing.
 pub(crate) trait Timer {
     /// What it does, in a few words.
@@ -46,22 +48,14 @@ pub(crate) trait Timer {
     fn on_timeout(&mut self) {}
 }
 
-/// A timer of any kind.
-#[derive(Clone, Debug)]
-pub(crate) enum AnyTimer {
-    Rfc6298(rfc6298::Rfc6298),
-    Percentile(percentile::Percentile),
-    WbRto(wb_rto::WbRto),
-}
-
-macro_rules! each {
-    ($self:expr, $part:ident => $do:expr) => {
-        match $self {
-            Self::Rfc6298($part) => $do,
-            Self::Percentile($part) => $do,
-            Self::WbRto($part) => $do,
-        }
-    };
+any_of! { $
+    /// A timer of any kind.
+    #[derive(Clone, Debug)]
+    AnyTimer {
+        Rfc6298(rfc6298::Rfc6298),
+        Percentile(percentile::Percentile),
+        WbRto(wb_rto::WbRto),
+    }
 }
 
 impl Timer for AnyTimer {
