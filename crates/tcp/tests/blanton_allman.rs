@@ -4,34 +4,13 @@
 mod trace;
 
 use trace::Trace;
-
-/// A window of 20, halved by the spurious fast retransmit of segment 1, which was late by 9: the mean of
-/// 5 − 1 and 15 − 1.
-fn spurious_fast_retransmit(variant: &str) -> Trace {
-    let mut t = Trace::of(variant).fixed_window(20).start();
-    t.sends("1-20").dupthresh(3);
-    t.at(100).ack("C0 S2-5").sees("fast-retransmit").cwnd(10.0).sends("R1");
-    t.at(101).ack("C5").sees("").sends("");
-    t.at(102).ack("C15").sees("").sends("21-25").dupthresh(3);
-    t.at(200).ack("C15 D1").sees("spurious 1, reordered 9, spurious-fast-retransmit, recovered");
-    t.sends("").ssthresh(20.0).cwnd(10.0);
-    t
-}
-
-/// Slow start back to the window of 20, all of it in flight: 26 to 45.
-fn back_to_twenty(t: &mut Trace) {
-    for n in 16..=25 {
-        let (first, second) = (2 * n - 6, 2 * n - 5);
-        t.at(190 + n).ack(&format!("C{n}")).sees("").sends(&format!("{first} {second}"));
-    }
-    t.cwnd(20.0);
-}
+use trace::late::{back_to_twenty, spurious_fast_retransmit};
 
 /// The four rules: d + 1, d + N, (d + N)/2 and 3/4·d + 1/4·N, with d = 3 and N = 9.
 #[test]
 fn each_rule_moves_the_threshold_in_its_own_way() {
     for (variant, dupthresh) in [("ba-inc", 4), ("ba-inc-n", 12), ("ba-avg", 6), ("ba-ewma", 4)] {
-        let mut t = spurious_fast_retransmit(variant);
+        let mut t = spurious_fast_retransmit(Trace::of(variant));
         back_to_twenty(&mut t);
         t.dupthresh(dupthresh);
         for k in 1..dupthresh {
@@ -44,7 +23,7 @@ fn each_rule_moves_the_threshold_in_its_own_way() {
 /// "The upper bound of dupthresh is set to 0.9 cwnd" (AVG-DEV, section II), as it is now.
 #[test]
 fn nine_tenths_of_the_window_bound_the_threshold() {
-    let mut t = spurious_fast_retransmit("ba-inc-n");
+    let mut t = spurious_fast_retransmit(Trace::of("ba-inc-n"));
     // 12, but 0.9·10 at the first acknowledgement, 0.9·11 at the next, until 0.9·14 is more than 12.
     t.dupthresh(9);
     for (n, dupthresh) in [(16, 9), (17, 9), (18, 10), (19, 11), (20, 12), (21, 12)] {
@@ -56,7 +35,7 @@ fn nine_tenths_of_the_window_bound_the_threshold() {
 /// ACKs received afterwards" (AVG-DEV, section IV-D).
 #[test]
 fn duplicates_release_two_segments_and_then_every_second_one() {
-    let mut t = spurious_fast_retransmit("ba-inc-n");
+    let mut t = spurious_fast_retransmit(Trace::of("ba-inc-n"));
     back_to_twenty(&mut t);
     let released = ["46", "47", "", "48", "", "49", "", "50", "", "51", ""];
     for (last, released) in (27..).zip(released) {
@@ -69,7 +48,7 @@ fn duplicates_release_two_segments_and_then_every_second_one() {
 #[test]
 fn a_timeout_resets_the_threshold() {
     for variant in ["ba-inc", "ba-inc-n", "ba-avg", "ba-ewma"] {
-        let mut t = spurious_fast_retransmit(variant);
+        let mut t = spurious_fast_retransmit(Trace::of(variant));
         back_to_twenty(&mut t);
         t.at(1215).timer().sees("timeout").dupthresh(3).sends("T26");
         t.at(1315).ack("C45").sees("recovered").dupthresh(3).and_so_on();

@@ -19,6 +19,7 @@
 
 #![allow(dead_code)] // Every test file has its own copy and uses a part of it.
 
+pub(crate) mod late;
 mod notation;
 mod setup;
 

@@ -133,11 +133,7 @@ impl End {
         let segment = parse(segment, THEIRS, OURS);
         let (now, events) = (self.now, &mut self.events);
         self.connection.handle_segment(&segment, now, &mut |_, e: &Event| events.push(*e));
-        for event in &self.events {
-            if let Event::Ignored { reason } = event {
-                self.ignored.push(*reason);
-            }
-        }
+        self.heed_ignored();
         self.pump();
         self
     }
@@ -182,11 +178,7 @@ impl End {
         let quoted = OURS.add(quoted);
         self.connection
             .handle_packet_too_big(mtu, quoted, now, &mut |_, e: &Event| events.push(*e));
-        for event in &self.events {
-            if let Event::Ignored { reason } = event {
-                self.ignored.push(*reason);
-            }
-        }
+        self.heed_ignored();
         self.pump();
         self
     }
@@ -198,13 +190,17 @@ impl End {
         let (now, events) = (self.now, &mut self.events);
         let quoted = OURS.add(quoted);
         self.connection.handle_unreachable(what, quoted, now, &mut |_, e: &Event| events.push(*e));
-        for event in &self.events {
-            if let Event::Ignored { reason } = event {
-                self.ignored.push(*reason);
-            }
-        }
+        self.heed_ignored();
         self.pump();
         self
+    }
+
+    fn heed_ignored(&mut self) {
+        let reasons = self.events.iter().filter_map(|event| match event {
+            Event::Ignored { reason } => Some(*reason),
+            _ => None,
+        });
+        self.ignored.extend(reasons);
     }
 
     fn pump(&mut self) {
