@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use unruffled_lab::Error;
-use unruffled_lab::store::{MODEL, Prune, Store};
+use unruffled_lab::store::{MODEL, Prune, Store, StoreError};
 
 use crate::output;
 
@@ -59,11 +59,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<String, Error> {
     let path = arguments.store.clone().or_else(usual).ok_or_else(|| Error::Store {
         path: PathBuf::from("--store"),
-        message: "no cache folder: expected a file".to_owned(),
+        reason: StoreError::NoPlace,
     })?;
     if !path.exists() {
-        let message = "no such store: expected a file that unruffled reproduce has made".to_owned();
-        return Err(Error::Store { path, message });
+        return Err(Error::Store { path, reason: StoreError::Missing });
     }
     let store = Store::open(&path)?;
     match &arguments.action {

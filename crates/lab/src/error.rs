@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use unruffled_tcp::VariantError;
+
+use crate::store::StoreError;
+
 /// A wrong scenario, variant or file. Prints as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -50,7 +54,15 @@ pub enum Error {
         /// Where the name stands.
         place: String,
         /// What was expected.
-        reason: String,
+        reason: VariantError,
+    },
+    /// No experiment is of that paper.
+    #[error("--paper: {paper}: no such paper: expected one of {}", known.join(", "))]
+    NoPaper {
+        /// What was asked for.
+        paper: String,
+        /// Those that there are.
+        known: Vec<String>,
     },
     /// A sender is named twice.
     #[error("{place}: {name} stands twice: expected each once")]
@@ -72,12 +84,12 @@ pub enum Error {
         reason: std::io::Error,
     },
     /// A store of runs cannot be used.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {reason}", path.display())]
     Store {
         /// The file.
         path: PathBuf,
         /// What is wrong, and what was expected.
-        message: String,
+        reason: StoreError,
     },
     /// Real packets cannot cross the scenario's network.
     #[error("{name}: topology.kind: expected chain: real packets cross links in a row (path.hops)")]

@@ -4,6 +4,11 @@
 //! the version of the model. Each run is committed as it ends, so that a kill loses at most the runs
 //! in flight, and several processes may use a file at a time.
 
+mod csv;
+mod error;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +20,7 @@ use unruffled_tcp::Variant;
 
 use crate::Scenario;
 use crate::error::Error;
+pub use error::StoreError;
 
 /// The version of the model: a hash of the sources that decide what a run does.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");
@@ -149,9 +155,10 @@ impl Store {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Error::output(path, e))?;
         }
-        let connection = Connection::open(path).map_err(|e| refused(path, &e))?;
+        let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), reason: e.into() };
+        let connection = Connection::open(path).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
-        store.prepare().map_err(|e| refused(path, &e))??;
+        store.prepare().map_err(refused)??;
         Ok(store)
     }
 
@@ -161,9 +168,10 @@ impl Store {
     /// None that are known.
     pub fn in_memory() -> Result<Self, Error> {
         let path = PathBuf::from("memory");
-        let connection = Connection::open_in_memory().map_err(|e| refused(&path, &e))?;
-        let store = Self { connection, path };
-        store.prepare().map_err(|e| refused(&store.path, &e))??;
+        let refused = |e: rusqlite::Error| Error::Store { path: path.clone(), reason: e.into() };
+        let connection = Connection::open_in_memory().map_err(refused)?;
+        let store = Self { connection, path: path.clone() };
+        store.prepare().map_err(refused)??;
         Ok(store)
     }
 
@@ -174,11 +182,10 @@ impl Store {
         let tables: i64 = c.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
         let (application, layout) = (number("application_id")?, number("user_version")?);
         if tables > 0 && application != APPLICATION {
-            return Ok(Err(self.wrong("not a store of runs: expected another file")));
+            return Ok(Err(self.wrong(StoreError::Foreign)));
         }
         if tables > 0 && layout != LAYOUT {
-            let message = "made by another version of unruffled: expected another file";
-            return Ok(Err(self.wrong(message)));
+            return Ok(Err(self.wrong(StoreError::OtherLayout)));
         }
         // Readers do not wait for a writer; what is committed outlives the process at any moment.
         // SQLite itself does not wait where two processes change the mode at once.
@@ -200,12 +207,8 @@ impl Store {
         Ok(Ok(()))
     }
 
-    fn wrong(&self, message: &str) -> Error {
-        Error::Store { path: self.path.clone(), message: message.to_owned() }
-    }
-
-    fn refused(&self, error: &rusqlite::Error) -> Error {
-        refused(&self.path, error)
+    fn wrong(&self, reason: impl Into<StoreError>) -> Error {
+        Error::Store { path: self.path.clone(), reason: reason.into() }
     }
 
     /// Whether the run is there.
@@ -218,7 +221,7 @@ impl Store {
             .connection
             .prepare(query)
             .and_then(|mut s| s.query_row([&key.0[..]], |_| Ok(())).optional());
-        found.map(|found| found.is_some()).map_err(|e| self.refused(&e))
+        found.map(|found| found.is_some()).map_err(|e| self.wrong(e))
     }
 
     /// What the run left behind, if it is there.
@@ -233,8 +236,8 @@ impl Store {
             });
             row.optional()
         });
-        let Some((bytes, hash)) = found.map_err(|e| self.refused(&e))? else { return Ok(None) };
-        let damaged = || self.wrong("damaged: remove the file, or give another by --store");
+        let Some((bytes, hash)) = found.map_err(|e| self.wrong(e))? else { return Ok(None) };
+        let damaged = || self.wrong(StoreError::Damaged);
         if blake3::hash(&bytes).as_bytes()[..] != hash {
             return Err(damaged());
         }
@@ -248,7 +251,7 @@ impl Store {
     pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
         let mut record = Vec::new();
         ciborium::into_writer(run.record, &mut record)
-            .map_err(|e| self.wrong(&format!("a record cannot be written: {e}")))?;
+            .map_err(|e| self.wrong(StoreError::Encoding(e)))?;
         let hash = blake3::hash(&record);
         let scenario = blake3::hash(run.scenario.as_bytes());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
@@ -276,7 +279,7 @@ impl Store {
                 ])?;
             transaction.commit()
         };
-        write().map_err(|e| self.refused(&e))
+        write().map_err(|e| self.wrong(e))
     }
 
     /// What is there, by version of the model and by what it was made for.
@@ -300,56 +303,7 @@ impl Store {
             };
             query.query_map([], holding)?.collect()
         };
-        read().map_err(|e| self.refused(&e))
-    }
-
-    /// All runs as CSV: a line for each flow.
-    ///
-    /// # Errors
-    /// A damaged file.
-    pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
-        let mut read = || -> rusqlite::Result<Result<(), Error>> {
-            let mut query = self.connection.prepare(
-                "SELECT key, model, made_for, variant, seed, seconds, record FROM run
-                 ORDER BY model, made_for, variant, seed, key",
-            )?;
-            let mut rows = query.query([])?;
-            let mut heads: Vec<String> = Vec::new();
-            while let Some(row) = rows.next()? {
-                let bytes: Vec<u8> = row.get(6)?;
-                // Records of other versions may have other fields: those of the first are the heads.
-                let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
-                else {
-                    return Ok(Err(self.wrong("damaged: expected another file")));
-                };
-                for (flow, fields) in flows(&record).into_iter().enumerate() {
-                    let mut writer = csv::Writer::from_writer(Vec::new());
-                    let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
-                    if heads.is_empty() {
-                        heads = fields.iter().map(|(name, _)| name.clone()).collect();
-                        let all = fixed.into_iter().chain(heads.iter().map(String::as_str));
-                        writer.write_record(all).expect("memory takes every write");
-                    }
-                    let key: Vec<u8> = row.get(0)?;
-                    let key: String = key[..8].iter().map(|b| format!("{b:02x}")).collect();
-                    let mut cells = vec![key, row.get(1)?, row.get(2)?, row.get(3)?];
-                    cells.push(row.get::<_, i64>(4)?.to_string());
-                    cells.push(format!("{:.3}", row.get::<_, f64>(5)?));
-                    cells.push((flow + 1).to_string());
-                    cells.extend(heads.iter().map(|head| {
-                        let field = fields.iter().find(|(name, _)| name == head);
-                        field.map_or(String::new(), |(_, value)| value.clone())
-                    }));
-                    writer.write_record(&cells).expect("memory takes every write");
-                    let text = writer.into_inner().expect("memory takes every write");
-                    if let Err(reason) = line(&text) {
-                        return Ok(Err(Error::output(Path::new("the CSV file"), reason)));
-                    }
-                }
-            }
-            Ok(Ok(()))
-        };
-        read().map_err(|e| self.refused(&e))?
+        read().map_err(|e| self.wrong(e))
     }
 
     /// Removes runs, and says how many.
@@ -368,7 +322,7 @@ impl Store {
         };
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
         let removed = removed.and_then(|removed| c.execute_batch(tidy).map(|()| removed));
-        removed.map_err(|e| self.refused(&e))
+        removed.map_err(|e| self.wrong(e))
     }
 
     /// Where it is.
@@ -376,39 +330,3 @@ impl Store {
         &self.path
     }
 }
-
-/// The fields of each flow of a record, in their order.
-fn flows(record: &ciborium::Value) -> Vec<Vec<(String, String)>> {
-    let text = |value: &ciborium::Value| match value {
-        ciborium::Value::Text(text) => text.clone(),
-        ciborium::Value::Integer(n) => i128::from(*n).to_string(),
-        ciborium::Value::Float(f) => f.to_string(),
-        ciborium::Value::Bool(b) => b.to_string(),
-        _ => String::new(),
-    };
-    let all = record.as_map().into_iter().flatten();
-    let flows = all.filter(|(name, _)| name.as_text() == Some("flows"));
-    let flows = flows.filter_map(|(_, flows)| flows.as_array()).flatten();
-    let fields = |flow: &ciborium::Value| -> Vec<(String, String)> {
-        let fields = flow.as_map().into_iter().flatten();
-        fields.filter_map(|(name, value)| Some((name.as_text()?.to_owned(), text(value)))).collect()
-    };
-    flows.map(fields).collect()
-}
-
-/// One line on what SQLite says.
-fn refused(path: &Path, error: &rusqlite::Error) -> Error {
-    let message = match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => "not a store of runs: expected another file".to_owned(),
-        Some(ErrorCode::DatabaseCorrupt) => {
-            "damaged: remove the file, or give another by --store".to_owned()
-        }
-        Some(ErrorCode::CannotOpen) => "cannot be opened: expected a file to write".to_owned(),
-        Some(ErrorCode::ReadOnly) => "cannot be written: expected a file to write".to_owned(),
-        _ => error.to_string(),
-    };
-    Error::Store { path: path.to_owned(), message }
-}
-
-#[cfg(test)]
-mod tests;

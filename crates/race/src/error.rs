@@ -25,7 +25,7 @@ pub enum Error {
         /// The key, dotted.
         key: String,
         /// What a race has.
-        expected: String,
+        expected: Possible,
     },
     /// The system refused something that every race needs.
     #[error("{what}: {reason}")]
@@ -35,6 +35,30 @@ pub enum Error {
         /// Why.
         reason: std::io::Error,
     },
+}
+
+/// What the traffic of a race may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Possible {
+    /// From one end of the path to the other.
+    WholePath,
+    /// A single stream of each sender.
+    Bulk,
+    /// Senders that all start at once and do not stop.
+    FromTheBeginning,
+    /// So many senders.
+    AtMost(u64),
+}
+
+impl std::fmt::Display for Possible {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::WholePath => f.write_str("the whole path"),
+            Self::Bulk => f.write_str("bulk"),
+            Self::FromTheBeginning => f.write_str("the beginning, and no stop"),
+            Self::AtMost(most) => write!(f, "at most {most} senders at once"),
+        }
+    }
 }
 
 impl Error {

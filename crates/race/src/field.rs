@@ -4,6 +4,7 @@ use unruffled_lab::Scenario;
 use unruffled_lab::scenario::{App, Arrivals, Traffic};
 use unruffled_units::Instant;
 
+use crate::error::Possible;
 use crate::{Competitor, Error};
 
 /// The most that can send at once: each takes addresses and threads of its own.
@@ -30,8 +31,7 @@ pub fn field(scenario: &Scenario, competitors: Vec<Competitor>) -> Result<Vec<Co
         }
     }
     if field.len() as u64 > MOST {
-        let wanted = format!("at most {MOST} senders at once");
-        return Err(refuse(scenario, "traffic", &wanted));
+        return Err(refuse(scenario, "traffic", Possible::AtMost(MOST)));
     }
     Ok(field)
 }
@@ -41,18 +41,18 @@ pub fn field(scenario: &Scenario, competitors: Vec<Competitor>) -> Result<Vec<Co
 fn check(scenario: &Scenario, group: &Traffic) -> Result<(), Error> {
     let key = |field: &str| format!("traffic.{}.{field}", group.name);
     if group.ends != (0, scenario.hops.len()) {
-        return Err(refuse(scenario, &key("from"), "the whole path"));
+        return Err(refuse(scenario, &key("from"), Possible::WholePath));
     }
     if !matches!(group.app, App::Bulk { .. }) {
-        return Err(refuse(scenario, &key("app"), "bulk"));
+        return Err(refuse(scenario, &key("app"), Possible::Bulk));
     }
     if group.arrivals != Arrivals::At(Instant::ZERO) || group.stop.is_some() {
-        return Err(refuse(scenario, &key("start"), "the beginning, and no stop"));
+        return Err(refuse(scenario, &key("start"), Possible::FromTheBeginning));
     }
     Ok(())
 }
 
-fn refuse(scenario: &Scenario, key: &str, expected: &str) -> Error {
-    let (scenario, key, expected) = (scenario.name.clone(), key.to_owned(), expected.to_owned());
+fn refuse(scenario: &Scenario, key: &str, expected: Possible) -> Error {
+    let (scenario, key) = (scenario.name.clone(), key.to_owned());
     Error::Traffic { scenario, key, expected }
 }

@@ -30,7 +30,7 @@ mod transfer;
 
 pub use competitor::Competitor;
 pub use course::{Course, Finished};
-pub use error::{Error, Failure};
+pub use error::{Error, Failure, Possible};
 pub use field::field;
 pub use length::Length;
 pub use recording::Recording;

@@ -1,0 +1,76 @@
+//! A store's runs as CSV.
+
+use std::path::Path;
+
+use super::{Store, StoreError};
+use crate::error::Error;
+
+impl Store {
+    /// All runs as CSV: a line for each flow.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
+        let mut read = || -> rusqlite::Result<Result<(), Error>> {
+            let mut query = self.connection.prepare(
+                "SELECT key, model, made_for, variant, seed, seconds, record FROM run
+                 ORDER BY model, made_for, variant, seed, key",
+            )?;
+            let mut rows = query.query([])?;
+            let mut heads: Vec<String> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let bytes: Vec<u8> = row.get(6)?;
+                // Records of other versions may have other fields: those of the first are the heads.
+                let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
+                else {
+                    return Ok(Err(self.wrong(StoreError::NoRecord)));
+                };
+                for (flow, fields) in flows(&record).into_iter().enumerate() {
+                    let mut writer = csv::Writer::from_writer(Vec::new());
+                    let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
+                    if heads.is_empty() {
+                        heads = fields.iter().map(|(name, _)| name.clone()).collect();
+                        let all = fixed.into_iter().chain(heads.iter().map(String::as_str));
+                        writer.write_record(all).expect("memory takes every write");
+                    }
+                    let key: Vec<u8> = row.get(0)?;
+                    let key: String = key[..8].iter().map(|b| format!("{b:02x}")).collect();
+                    let mut cells = vec![key, row.get(1)?, row.get(2)?, row.get(3)?];
+                    cells.push(row.get::<_, i64>(4)?.to_string());
+                    cells.push(format!("{:.3}", row.get::<_, f64>(5)?));
+                    cells.push((flow + 1).to_string());
+                    cells.extend(heads.iter().map(|head| {
+                        let field = fields.iter().find(|(name, _)| name == head);
+                        field.map_or(String::new(), |(_, value)| value.clone())
+                    }));
+                    writer.write_record(&cells).expect("memory takes every write");
+                    let text = writer.into_inner().expect("memory takes every write");
+                    if let Err(reason) = line(&text) {
+                        return Ok(Err(Error::output(Path::new("the CSV file"), reason)));
+                    }
+                }
+            }
+            Ok(Ok(()))
+        };
+        read().map_err(|e| self.wrong(e))?
+    }
+}
+
+/// The fields of each flow of a record, in their order.
+fn flows(record: &ciborium::Value) -> Vec<Vec<(String, String)>> {
+    let text = |value: &ciborium::Value| match value {
+        ciborium::Value::Text(text) => text.clone(),
+        ciborium::Value::Integer(n) => i128::from(*n).to_string(),
+        ciborium::Value::Float(f) => f.to_string(),
+        ciborium::Value::Bool(b) => b.to_string(),
+        _ => String::new(),
+    };
+    let all = record.as_map().into_iter().flatten();
+    let flows = all.filter(|(name, _)| name.as_text() == Some("flows"));
+    let flows = flows.filter_map(|(_, flows)| flows.as_array()).flatten();
+    let fields = |flow: &ciborium::Value| -> Vec<(String, String)> {
+        let fields = flow.as_map().into_iter().flatten();
+        fields.filter_map(|(name, value)| Some((name.as_text()?.to_owned(), text(value)))).collect()
+    };
+    flows.map(fields).collect()
+}

@@ -1,0 +1,51 @@
+//! What can be wrong with a store of runs.
+
+use rusqlite::ErrorCode;
+
+/// Why a store of runs cannot be used. Prints as what is wrong and what was expected; the file stands
+/// before it, in [`Error::Store`](crate::Error::Store).
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No folder for caches, and no file was named.
+    #[error("no cache folder: expected a file")]
+    NoPlace,
+    /// The file is not there.
+    #[error("no such store: expected a file that unruffled reproduce has made")]
+    Missing,
+    /// The file is something else.
+    #[error("not a store of runs: expected another file")]
+    Foreign,
+    /// The tables are laid out otherwise.
+    #[error("made by another version of unruffled: expected another file")]
+    OtherLayout,
+    /// A record does not fit its hash, or SQLite finds its file damaged.
+    #[error("damaged: remove the file, or give another by --store")]
+    Damaged,
+    /// A record is none, though it fits its hash.
+    #[error("damaged: expected another file")]
+    NoRecord,
+    /// It is no file, or one without the right to open it.
+    #[error("cannot be opened: expected a file to write")]
+    CannotOpen,
+    /// It may be read only.
+    #[error("cannot be written: expected a file to write")]
+    ReadOnly,
+    /// A record cannot be put into octets.
+    #[error("a record cannot be written: {0}")]
+    Encoding(ciborium::ser::Error<std::io::Error>),
+    /// Anything else that SQLite says: a full disk, for example.
+    #[error("{0}")]
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::Foreign,
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged,
+            Some(ErrorCode::CannotOpen) => Self::CannotOpen,
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            _ => Self::Sqlite(error),
+        }
+    }
+}
