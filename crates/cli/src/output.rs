@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unruffled_lab::record::Comparison;
-use unruffled_lab::sweep::Sweep;
+use unruffled_lab::sweep::ComparisonSweep;
 use unruffled_lab::{Error, report, table};
 
 /// How results are given.
@@ -85,7 +85,7 @@ impl Showable for Comparison {
     }
 }
 
-impl Showable for Sweep {
+impl Showable for ComparisonSweep {
     fn json(&self) -> String {
         self.json()
     }

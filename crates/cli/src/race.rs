@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use unruffled_lab::sweep::{Point, Sweep};
+use unruffled_lab::sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario, compare};
 use unruffled_race::{Competitor, Course, Failure, Finished, Length, Recording, dcr_t20, field};
 
@@ -124,7 +124,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
 enum Results {
     One(Finished),
     /// And the transfers that failed.
-    Sweep(Sweep, Vec<Failure>),
+    Sweep(ComparisonSweep, Vec<Failure>),
 }
 
 impl Results {
@@ -151,12 +151,12 @@ fn sweep(
         let scenario = Scenario::load(dcr_t20::NAME, &overrides)?;
         let finished = run(arguments, &scenario, competitors, recording.as_deref_mut())?;
         failures.extend(finished.failures);
-        points.push(Point { value: deviation, comparison: finished.comparison });
+        points.push(ComparisonAt { value: deviation, comparison: finished.comparison });
     }
     let (name, quantity) = (dcr_t20::NAME.to_owned(), dcr_t20::QUANTITY.to_owned());
     let (title, source) = (table.title.clone(), table.source.clone());
     let paper = Some(dcr_t20::paper());
-    Ok(Results::Sweep(Sweep { name, title, source, quantity, points, paper }, failures))
+    Ok(Results::Sweep(ComparisonSweep { name, title, source, quantity, points, paper }, failures))
 }
 
 fn run(
@@ -219,7 +219,7 @@ fn competitors(
     }
     let competitors = field(scenario, competitors)?;
     if competitors.is_empty() {
-        return Err("race: nobody takes part: expected --kernel or --variants".into());
+        return Err("race: no sender takes part: expected --kernel or --variants".into());
     }
     Ok(competitors)
 }

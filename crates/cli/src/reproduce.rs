@@ -144,9 +144,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
         }
         experiments.retain(|experiment| experiment.paper == *paper);
         if experiments.is_empty() {
-            let expected = papers.join(", ");
-            let reason = format!("{paper}: no such paper: expected one of {expected}");
-            return Err(Error::Variant { place: "--paper".to_owned(), reason });
+            return Err(Error::NoPaper { paper: paper.clone(), known: papers });
         }
     }
     Ok(experiments)

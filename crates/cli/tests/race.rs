@@ -108,7 +108,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--kernel", "tortoise"], "--kernel tortoise: not in this kernel: expected names among"),
         (&["--variants", "bbr3"], "--variants: bbr3: no such variant"),
         (&["--variants", "rr-ta-rtx"], "--variants: rr-ta-rtx: for simulation only"),
-        (&["--variants", "none", "--kernel", "none"], "race: nobody takes part"),
+        (&["--variants", "none", "--kernel", "none"], "race: no sender takes part"),
         (&["--together"], "--together: expected --variants, too"),
         (&["--reverse", "--variants", "sack"], "the argument '--reverse' cannot be used with"),
         (&["--duration", "0 s"], "--duration: expected more than none"),

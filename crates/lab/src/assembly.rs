@@ -2,7 +2,7 @@
 
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_measure::{LinkId, Plan, Source};
+use unruffled_measure::{LinkId, MeasuredSource, Measurement};
 use unruffled_path::{ConfigError, Direction};
 use unruffled_sim::{App, NodeId, Route, Simulation, SourceConfig, Topology};
 use unruffled_tcp::{Config, Variant};
@@ -13,7 +13,7 @@ use crate::scenario::{Scenario, Traffic};
 /// A simulation that is ready to run, and what is to be measured of it.
 pub(crate) struct Built {
     pub(crate) simulation: Simulation,
-    pub(crate) plan: Plan,
+    pub(crate) plan: Measurement,
 }
 
 /// What a stream of random numbers is for.
@@ -47,7 +47,7 @@ struct Builder<'a> {
     seed: u64,
     simulation: Simulation,
     topology: Topology,
-    plan: Plan,
+    plan: Measurement,
     /// Links of sources' own so far.
     copies: u64,
 }
@@ -73,12 +73,12 @@ impl<'a> Builder<'a> {
             seed,
             simulation: Simulation::new(),
             topology: scenario.network.topology(),
-            plan: Plan {
+            plan: Measurement {
                 measured: (Instant::ZERO + scenario.warmup, end),
                 series: scenario.recording.series.clone(),
                 interval: scenario.recording.interval,
                 deliveries: scenario.recording.deliveries,
-                ..Plan::default()
+                ..Measurement::default()
             },
             copies: 0,
         };
@@ -116,7 +116,7 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let source = self.plan.sources.len() as u64;
         let app = group.app.clone();
-        self.plan.sources.push(Source {
+        self.plan.sources.push(MeasuredSource {
             group: group.name.clone(),
             number: index + 1,
             sender: match app {

@@ -6,7 +6,7 @@ use unruffled_path::ConfigError;
 use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
-use crate::record::{Comparison, Medium, Row, Trace, VariantRuns};
+use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use crate::run::{record, row, run};
 use crate::scenario::Scenario;
 
@@ -20,10 +20,7 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
         if variants.iter().any(|earlier| earlier.name() == name) {
             return Err(Error::Twice { place: place.to_owned(), name: name.to_owned() });
         }
-        let refused = |reason: VariantError| {
-            let reason = reason.to_string();
-            Error::Variant { place: place.to_owned(), reason }
-        };
+        let refused = |reason: VariantError| Error::Variant { place: place.to_owned(), reason };
         let mut variant = Variant::parse(name).map_err(refused)?;
         scenario.parametrise(&mut variant)?;
         variants.push(variant);
@@ -60,7 +57,7 @@ pub fn compare(
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
     let several = scenario.sources() > 1;
-    let results: Vec<(Row, Option<RunRecord>, Option<Trace>)> = tasks
+    let results: Vec<(RunRow, Option<RunRecord>, Option<Trace>)> = tasks
         .into_par_iter()
         .map(|(variant, seed)| {
             // Only the first seed is drawn, of the first flow that is compared.

@@ -16,7 +16,7 @@ use rhai::{AST, Scope};
 
 use crate::error::Error;
 pub(crate) use file::Kind;
-use place::Source;
+use place::FileText;
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
@@ -52,7 +52,7 @@ pub struct Experiment {
     /// Whether this is the quick version.
     pub quick: bool,
     /// The whole file.
-    pub(crate) source: Source,
+    pub(crate) source: FileText,
     set: Vec<Setting>,
     quick_set: Vec<Setting>,
     base: Base,
@@ -250,7 +250,7 @@ impl Experiment {
         } else {
             file.to_owned()
         };
-        let source = Source { file: name, text: text.to_owned() };
+        let source = FileText { file: name, text: text.to_owned() };
         let file: file::File = toml::from_str(text).map_err(|e| source.syntax(&e))?;
         reader::read(source, file, quick)
     }

@@ -60,7 +60,7 @@ pub struct Standing {
     pub shares: Vec<f64>,
 }
 
-/// The senders that are compared unless somebody names others: all that need no simulator and keep
+/// The senders that are compared unless the caller names others: all that need no simulator and keep
 /// to the standard's response to a loss, which Westwood does not.
 pub fn senders() -> Vec<String> {
     let of = |row: &&unruffled_tcp::Row| {
@@ -158,7 +158,7 @@ impl Path {
         self.goodput_bps.iter().position(|&bps| bps == self.best_bps())
     }
 
-    /// A sender's share of the best; nobody has a share of nothing.
+    /// A sender's share of the best; of nothing there is no share.
     fn share(&self, sender: usize) -> f64 {
         let best = self.best_bps();
         if best > 0.0 { self.goodput_bps[sender] / best } else { 1.0 }

@@ -6,7 +6,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::record::Row;
+use crate::record::RunRow;
 
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub enum Unit {
     Times,
 }
 
-/// One number of a run: use [`of`](Self::of) to take it from a [`Row`].
+/// One number of a run: use [`of`](Self::of) to take it from a [`RunRow`].
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
     /// Its name in JSON and CSV; it never changes.
@@ -63,20 +63,20 @@ pub struct Metric {
     pub heading: &'static str,
     /// What it is measured in.
     pub unit: Unit,
-    source: Source,
+    extract: Extract,
 }
 
 /// How a metric is taken from a row.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum Extract {
     Count {
-        get: fn(&Row) -> u64,
-        put: fn(&mut Row, u64),
+        get: fn(&RunRow) -> u64,
+        put: fn(&mut RunRow, u64),
         kernel: &'static [Counter],
     },
-    Number(fn(&Row) -> f64),
+    Number(fn(&RunRow) -> f64),
     /// Not every sender has it.
-    Optional(fn(&Row) -> Option<f64>),
+    Optional(fn(&RunRow) -> Option<f64>),
 }
 
 /// A kernel's counter: its group and its name, as `nstat` and linux/snmp.h have them.
@@ -84,22 +84,22 @@ pub type Counter = (&'static str, &'static str);
 
 impl Metric {
     /// Its value in a run.
-    pub fn of(&self, row: &Row) -> Value {
-        match self.source {
-            Source::Count { get, .. } => Value::Count(get(row)),
-            Source::Number(get) => Value::Measured(Some(get(row))),
-            Source::Optional(get) => Value::Measured(get(row)),
+    pub fn of(&self, row: &RunRow) -> Value {
+        match self.extract {
+            Extract::Count { get, .. } => Value::Count(get(row)),
+            Extract::Number(get) => Value::Measured(Some(get(row))),
+            Extract::Optional(get) => Value::Measured(get(row)),
         }
     }
 
     /// Whether some senders have no such number.
     pub fn is_optional(&self) -> bool {
-        matches!(self.source, Source::Optional(_))
+        matches!(self.extract, Extract::Optional(_))
     }
 
     /// Puts the sum of the kernel's counters that stand for it into a row; nothing if none do.
-    pub fn count_by_kernel(&self, row: &mut Row, counter: impl Fn(Counter) -> u64) {
-        if let Source::Count { put, kernel: counters @ [_, ..], .. } = self.source {
+    pub fn count_by_kernel(&self, row: &mut RunRow, counter: impl Fn(Counter) -> u64) {
+        if let Extract::Count { put, kernel: counters @ [_, ..], .. } = self.extract {
             put(row, counters.iter().copied().map(counter).sum());
         }
     }
@@ -113,7 +113,7 @@ macro_rules! count {
             short: $short,
             heading: $heading,
             unit: Unit::Times,
-            source: Source::Count {
+            extract: Extract::Count {
                 get: |row| row.flow.$field,
                 put: |row, count| row.flow.$field = count,
                 kernel: &$kernel,
@@ -128,9 +128,9 @@ const fn number(
     short: &'static str,
     heading: &'static str,
     unit: Unit,
-    get: fn(&Row) -> f64,
+    get: fn(&RunRow) -> f64,
 ) -> Metric {
-    Metric { name, short, heading, unit, source: Source::Number(get) }
+    Metric { name, short, heading, unit, extract: Extract::Number(get) }
 }
 
 /// A number that some senders do not have.
@@ -139,9 +139,9 @@ const fn optional(
     short: &'static str,
     heading: &'static str,
     unit: Unit,
-    get: fn(&Row) -> Option<f64>,
+    get: fn(&RunRow) -> Option<f64>,
 ) -> Metric {
-    Metric { name, short, heading, unit, source: Source::Optional(get) }
+    Metric { name, short, heading, unit, extract: Extract::Optional(get) }
 }
 
 const fn tcp(name: &'static str) -> Counter {
@@ -234,7 +234,7 @@ pub const FA_RATIO: Metric =
 pub const DSACKS: Metric =
     count!(dsacks, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
 
-/// The metrics of a [`Row`], in the order of its fields in JSON and CSV.
+/// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
     DURATION,
     DELIVERED,

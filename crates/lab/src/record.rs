@@ -9,7 +9,7 @@ use crate::metric::METRICS;
 /// One run: one variant, one seed. JSON and CSV have the run and then
 /// [`METRICS`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct RunRow {
     /// The scenario's name.
     pub scenario: String,
     /// The variant's name, flavour and all (`rr-ta-rtx`).
@@ -24,7 +24,7 @@ pub struct Row {
     pub out_of_order_rate: f64,
 }
 
-impl Row {
+impl RunRow {
     /// The row of a run of `scenario` in which `flow` was counted.
     pub fn of(scenario: &str, variant: &str, seed: u64, mut flow: FlowRecord) -> Self {
         flow.cwnd_mean.get_or_insert(0.0);
@@ -39,9 +39,9 @@ impl Row {
     }
 }
 
-impl Serialize for Row {
+impl Serialize for RunRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Row", 3 + METRICS.len())?;
+        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len())?;
         row.serialize_field("scenario", &self.scenario)?;
         row.serialize_field("variant", &self.variant)?;
         row.serialize_field("seed", &self.seed)?;
@@ -71,7 +71,7 @@ pub struct VariantRuns {
     /// One line on what it does.
     pub about: String,
     /// One row per seed, in the order of the seeds.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RunRow>,
     /// The time series of the first seed.
     pub trace: Trace,
     /// What was counted of each flow and link, one for each seed; empty where there is one flow.

@@ -31,7 +31,6 @@ pub use figure::figure_file;
 pub use gallery::gallery;
 pub use markdown::markdown;
 pub use reproduction::reproduction;
-use series::Quantity;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
 
@@ -48,34 +47,6 @@ const STYLE: &str = include_str!("report/style.css");
 
 /// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
 const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
-
-const DELIVERED: Quantity = Quantity {
-    points: |trace| &trace.delivered,
-    name: "Goodput",
-    label: "goodput (Mb/s)",
-    stepwise: true,
-};
-
-const CWND: Quantity = Quantity {
-    points: |trace| &trace.cwnd,
-    name: "Congestion window",
-    label: "cwnd (segments)",
-    stepwise: false,
-};
-
-const DUPTHRESH: Quantity = Quantity {
-    points: |trace| &trace.dupthresh,
-    name: "Duplicate threshold",
-    label: "dupthresh (segments)",
-    stepwise: true,
-};
-
-const PATIENCE: Quantity = Quantity {
-    points: |trace| &trace.patience,
-    name: "Time before a loss",
-    label: "wait (ms)",
-    stepwise: true,
-};
 
 /// The report. The same comparison gives the same bytes.
 pub fn html(comparison: &Comparison) -> String {
@@ -118,10 +89,10 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         goodput_wide => Value::from_safe_string(goodput(wide)),
         goodput_narrow => Value::from_safe_string(goodput(narrow)),
         seed => seed,
-        delivered => values(series::panels(comparison, &DELIVERED)),
-        cwnd => values(series::panels(comparison, &CWND)),
-        dupthresh => values(series::panels(comparison, &DUPTHRESH)),
-        patience => values(series::panels(comparison, &PATIENCE)),
+        delivered => values(series::panels(comparison, &series::DELIVERED)),
+        cwnd => values(series::panels(comparison, &series::CWND)),
+        dupthresh => values(series::panels(comparison, &series::DUPTHRESH)),
+        patience => values(series::panels(comparison, &series::PATIENCE)),
         episodes => comparison.episodes.iter().map(|e| e.what.clone()).collect::<Vec<_>>(),
         sequence => values(sequence::panels(comparison)),
         reordering => values(reordering::panels(comparison)),

@@ -7,7 +7,7 @@ mod results;
 #[cfg(test)]
 pub(crate) mod tiny;
 
-pub(crate) use curve::Curve;
+pub(crate) use curve::TimeSeries;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
 pub(crate) use results::{Count, summary};

@@ -6,7 +6,7 @@ use unruffled_tcp::Variant;
 use unruffled_units::Instant;
 
 use crate::assembly::{self, Built};
-use crate::record::Row;
+use crate::record::RunRow;
 use crate::scenario::Scenario;
 
 /// Runs `variant` over the scenario with `seed`; `monitor` is told of everything besides.
@@ -18,7 +18,7 @@ pub fn run<M: Monitor>(
     variant: &Variant,
     seed: u64,
     monitor: M,
-) -> Result<(Row, M), ConfigError> {
+) -> Result<(RunRow, M), ConfigError> {
     let (flows, _, monitor) =
         finish(scenario, assembly::assemble(scenario, variant, seed)?, monitor);
     let record = RunRecord { flows, ..RunRecord::default() };
@@ -70,8 +70,8 @@ fn finish<M: Monitor>(
 
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
 /// none of them.
-pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> Row {
+pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> RunRow {
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
-    Row::of(&scenario.name, variant.name(), seed, FlowRecord::sum(&flows))
+    RunRow::of(&scenario.name, variant.name(), seed, FlowRecord::sum(&flows))
 }

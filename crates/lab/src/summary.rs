@@ -1,7 +1,7 @@
 //! What the seeds of one variant say together: the numbers that the table and the report share.
 
 use crate::metric::{self, Metric, Unit};
-use crate::record::{Comparison, Medium, Row, VariantRuns};
+use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 
 /// The means over the seeds of one variant.
@@ -15,7 +15,7 @@ pub struct Summary<'a> {
     pub goodput_bps: Estimate,
     /// Goodput over the goodput of the undisturbed path; 1 is all of it.
     pub share: Estimate,
-    rows: &'a [Row],
+    rows: &'a [RunRow],
 }
 
 impl<'a> Summary<'a> {

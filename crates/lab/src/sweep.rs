@@ -3,13 +3,13 @@
 use comfy_table::Cell;
 use serde::Serialize;
 
-use crate::record::{Comparison, Row};
+use crate::record::{Comparison, RunRow};
 use crate::summary::{number, summaries};
 use crate::table;
 
 /// The same comparison, again and again with one key changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sweep {
+pub struct ComparisonSweep {
     /// Its name.
     pub name: String,
     /// One line on what it is.
@@ -19,15 +19,15 @@ pub struct Sweep {
     /// What is changed, and its unit.
     pub quantity: String,
     /// The values, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<ComparisonAt>,
     /// The paper's results at the same values.
     pub paper: Option<Paper>,
 }
 
 /// One value of the key.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    /// The value in the unit of [`Sweep::quantity`].
+pub struct ComparisonAt {
+    /// The value in the unit of [`ComparisonSweep::quantity`].
     pub value: f64,
     /// What came of it; all points have the same variants.
     pub comparison: Comparison,
@@ -46,7 +46,7 @@ pub struct Paper {
 
 /// A variant's results over the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
+pub struct GoodputCurve {
     /// The variant's name, or the paper's.
     pub variant: String,
     /// Mean goodput at each point, in bits per second.
@@ -55,7 +55,7 @@ pub struct Curve {
     pub spread: f64,
 }
 
-impl Curve {
+impl GoodputCurve {
     fn new(variant: &str, goodput_bps: Vec<f64>) -> Self {
         let highest = goodput_bps.iter().copied().fold(f64::NAN, f64::max);
         let lowest = goodput_bps.iter().copied().fold(f64::NAN, f64::min);
@@ -64,22 +64,22 @@ impl Curve {
     }
 }
 
-impl Sweep {
+impl ComparisonSweep {
     /// One curve for each variant, then the paper's.
-    pub fn curves(&self) -> Vec<Curve> {
+    pub fn curves(&self) -> Vec<GoodputCurve> {
         let at: Vec<_> = self.points.iter().map(|p| summaries(&p.comparison)).collect();
         let variants = self.points.first().map_or(&[][..], |p| &p.comparison.variants);
         let curve = |(i, variant): (usize, &crate::record::VariantRuns)| {
             let goodput = at.iter().map(|s| s.get(i).map_or(f64::NAN, |s| s.goodput_bps.mean));
-            Curve::new(&variant.name, goodput.collect())
+            GoodputCurve::new(&variant.name, goodput.collect())
         };
-        let paper = self.paper.iter().map(|p| Curve::new(&p.name, p.goodput_bps.clone()));
+        let paper = self.paper.iter().map(|p| GoodputCurve::new(&p.name, p.goodput_bps.clone()));
         variants.iter().enumerate().map(curve).chain(paper).collect()
     }
 
     /// The mean share of packets that arrived out of order at each point.
     pub fn out_of_order(&self) -> Vec<f64> {
-        let mean = |p: &Point| {
+        let mean = |p: &ComparisonAt| {
             let rows = p.comparison.variants.iter().flat_map(|v| &v.rows);
             let rates: Vec<f64> = rows.map(|row| row.out_of_order_rate).collect();
             rates.iter().sum::<f64>() / rates.len() as f64
@@ -89,7 +89,7 @@ impl Sweep {
 
     /// The table's lines, without a head: a name, a cell for each point, the spread.
     pub(crate) fn lines(&self) -> Vec<Vec<String>> {
-        let curve = |c: &Curve| -> Vec<String> {
+        let curve = |c: &GoodputCurve| -> Vec<String> {
             let cells = c.goodput_bps.iter().map(|bps| number(bps / 8e3, 1));
             let spread = number(c.spread * 100.0, 1);
             [c.variant.clone()].into_iter().chain(cells).chain([spread]).collect()
@@ -162,8 +162,8 @@ struct Document<'a> {
     scenario: &'a str,
     quantity: &'a str,
     values: Vec<f64>,
-    rows: Vec<&'a Row>,
-    curves: Vec<Curve>,
+    rows: Vec<&'a RunRow>,
+    curves: Vec<GoodputCurve>,
     out_of_order_rate: Vec<f64>,
     paper: Option<&'a Paper>,
 }

@@ -7,7 +7,7 @@ use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
 use crate::groups::{Grid, busy_links, flow_groups};
 use crate::metric::GOODPUT;
-use crate::record::{Comparison, Medium, Row, VariantRuns};
+use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{
     MEANS, Summary, best, cells, columns, effort, goodput_decimals, number, summaries,
@@ -129,7 +129,7 @@ struct Document<'a> {
     undisturbed_bps: f64,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
-    rows: Vec<&'a Row>,
+    rows: Vec<&'a RunRow>,
     variants: Vec<Means<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     flows: Vec<Counted<'a, FlowRecord>>,

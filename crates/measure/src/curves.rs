@@ -7,7 +7,7 @@ use crate::{End, Quantity, Series};
 
 /// A quantity of one subject over time.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
+pub(crate) struct GrowingSeries {
     subject: String,
     quantity: Quantity,
     points: Vec<(f64, f64)>,
@@ -22,7 +22,7 @@ pub(crate) struct Curve {
 pub(crate) struct Curves {
     interval: Duration,
     /// For each source, the octets of its segments and its curves.
-    sources: Vec<(f64, Vec<Curve>)>,
+    sources: Vec<(f64, Vec<GrowingSeries>)>,
 }
 
 impl Curves {
@@ -35,7 +35,7 @@ impl Curves {
     ) -> Option<Self> {
         let of_flows = || quantities.iter().filter(|q| **q != Quantity::Queue);
         of_flows().next()?;
-        let curves = |subject: &str| of_flows().map(|&q| Curve::new(subject, q)).collect();
+        let curves = |subject: &str| of_flows().map(|&q| GrowingSeries::new(subject, q)).collect();
         let sources = sources.map(|(subject, mss)| (f64::from(mss), curves(&subject)));
         Some(Self { interval, sources: sources.collect() })
     }
@@ -87,7 +87,7 @@ impl Curves {
     }
 }
 
-impl Curve {
+impl GrowingSeries {
     pub(crate) fn new(subject: &str, quantity: Quantity) -> Self {
         let (subject, points) = (subject.to_owned(), Vec::new());
         Self { subject, quantity, points, due: Instant::ZERO, octets: 0 }

@@ -17,7 +17,7 @@ mod time_mean;
 
 pub use flow::FlowMeter;
 pub use link::LinkMeters;
-pub use meter::{Meter, Plan, Source};
+pub use meter::{MeasuredSource, Measurement, Meter};
 pub use monitor::{Crossing, End, FlowId, LinkId, Monitor, Passage};
 pub use record::{FlowRecord, LinkRecord, Quantity, RunRecord, Series};
 pub use recorder::{Recorder, SendKind, Sent, Trace};

@@ -3,8 +3,8 @@
 use unruffled_path::{DropCause, Verdict};
 use unruffled_units::{Duration, Instant, Rate};
 
-use crate::curves::Curve;
-use crate::{Crossing, LinkId, LinkRecord, Monitor, Plan, Quantity, Series, share};
+use crate::curves::GrowingSeries;
+use crate::{Crossing, LinkId, LinkRecord, Measurement, Monitor, Quantity, Series, share};
 
 /// Counts each direction of each link that the plan names: a monitor to put beside a
 /// [`Meter`](crate::Meter), as a pair.
@@ -16,10 +16,10 @@ pub struct LinkMeters {
 
 impl LinkMeters {
     /// Measures what `plan` says of links.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Measurement) -> Self {
         let queues = plan.series.contains(&Quantity::Queue);
         let link = |(name, rate): &(String, _)| LinkMeter {
-            queue: queues.then(|| Curve::new(name, Quantity::Queue)),
+            queue: queues.then(|| GrowingSeries::new(name, Quantity::Queue)),
             name: name.clone(),
             rate: *rate,
             measured: plan.measured,
@@ -33,7 +33,7 @@ impl LinkMeters {
     pub fn records(self, end: Instant) -> (Vec<LinkRecord>, Vec<Series>) {
         let records = self.links.iter().map(|link| link.record(end)).collect();
         let curves = self.links.into_iter().filter_map(|link| link.queue);
-        (records, curves.map(Curve::into_series).collect())
+        (records, curves.map(GrowingSeries::into_series).collect())
     }
 }
 
@@ -59,7 +59,7 @@ struct LinkMeter {
     /// Time that packets waited within the measured time; over that time it is the mean number that
     /// wait (Little's law).
     waited: Duration,
-    queue: Option<Curve>,
+    queue: Option<GrowingSeries>,
 }
 
 impl LinkMeter {

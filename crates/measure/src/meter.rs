@@ -7,9 +7,9 @@ use unruffled_units::{Duration, Instant, Rate};
 use crate::curves::Curves;
 use crate::{End, FlowId, FlowMeter, FlowRecord, Monitor, Passage, Quantity, Series};
 
-/// A source of traffic, as it appears in the record; one for each in [`Plan::sources`].
+/// A source of traffic, as it appears in the record; one for each in [`Measurement::sources`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct MeasuredSource {
     /// The name of its `[[traffic]]`.
     pub group: String,
     /// Which of the group it is, from 1 on.
@@ -25,11 +25,11 @@ pub struct Source {
 /// What a run is to be measured of; tells a [`Meter`] and [`LinkMeters`](crate::LinkMeters) what to
 /// count.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct Measurement {
     /// Nothing before the first instant is measured, nor after the second.
     pub measured: (Instant, Instant),
     /// The sources, by the numbers that [`Monitor::opened`] tells.
-    pub sources: Vec<Source>,
+    pub sources: Vec<MeasuredSource>,
     /// Name and rate of each direction of each link to measure, by [`LinkId`](crate::LinkId).
     pub links: Vec<(String, Option<Rate>)>,
     /// Which time series to keep.
@@ -43,18 +43,18 @@ pub struct Plan {
 /// Counts each source's flows: the monitor of a run whose [`FlowRecord`]s are wanted.
 ///
 /// ```
-/// use unruffled_measure::{FlowId, Meter, Monitor, Passage, Plan, Source};
+/// use unruffled_measure::{FlowId, Meter, Monitor, Passage, Measurement, MeasuredSource};
 /// use unruffled_units::Instant;
 ///
 /// let (start, end) = (Instant::ZERO, Instant::from_millis(1_000));
-/// let source = Source {
+/// let source = MeasuredSource {
 ///     group: "voice".to_owned(),
 ///     number: 1,
 ///     sender: "udp".to_owned(),
 ///     mss: 200,
 ///     start,
 /// };
-/// let plan = Plan { measured: (start, end), sources: vec![source], ..Plan::default() };
+/// let plan = Measurement { measured: (start, end), sources: vec![source], ..Measurement::default() };
 /// let mut meter = Meter::new(plan);
 /// meter.opened(FlowId(0), 0, start);
 /// meter.datagram(FlowId(0), Passage::Out, start, 200);
@@ -63,7 +63,7 @@ pub struct Plan {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Meter {
-    plan: Plan,
+    plan: Measurement,
     /// By source.
     flows: Vec<FlowMeter>,
     /// The source of each flow that is there.
@@ -75,7 +75,7 @@ pub struct Meter {
 
 impl Meter {
     /// Measures what `plan` says.
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(plan: Measurement) -> Self {
         let flow = || match FlowMeter::new(plan.measured.0) {
             flow if plan.deliveries => flow.with_deliveries(),
             flow => flow,

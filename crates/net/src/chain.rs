@@ -312,7 +312,7 @@ mod tests {
         // Sent from 0 to 1 ms and from 5 to 6 ms; the other from 2 to 3 ms.
         assert_eq!(trace(&mut chain, &[0, 2]), [(at(24), 1), (at(27), 0)]);
         assert_eq!((chain.counts().delayed, chain.counts().overtaken), (1, 1));
-        // Nobody looked in between.
+        // No poll came in between.
         let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
         chain.offer(0, 1000, at(0));
         chain.offer(1, 1000, at(2));

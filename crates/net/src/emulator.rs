@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use unruffled_path::Direction;
 
-use crate::lane::{Lane, LaneReport};
+use crate::lane::{Lane, LaneReport, Wiring};
 use crate::pair::Device;
 use crate::{Chain, Error, Lateness, SeededLink, Tap};
 
@@ -39,7 +39,8 @@ impl Emulator {
         let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
             let chain = Chain::new(hops, direction)?;
             let tap = tap.map(|tap| (tap.clone(), direction));
-            Ok(Lane::new(from.clone(), to.clone(), chain, start, stop.clone(), tap))
+            let (from, to, stop) = (from.clone(), to.clone(), stop.clone());
+            Ok(Lane::new(Wiring { from, to, start, stop, tap }, chain))
         };
         let forward = lane(left, right, Direction::Forward)?;
         let reverse = lane(right, left, Direction::Reverse)?;

@@ -50,13 +50,20 @@ pub struct LaneReport {
     pub lateness: Lateness,
 }
 
+/// What a lane is between, and what it shares with the other one.
+pub(crate) struct Wiring {
+    pub(crate) from: Arc<Device>,
+    pub(crate) to: Arc<Device>,
+    /// The beginning of time.
+    pub(crate) start: Clock,
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Who is shown what passes, and the direction of the packets.
+    pub(crate) tap: Option<(Tap, Direction)>,
+}
+
 pub(crate) struct Lane {
-    from: Arc<Device>,
-    to: Arc<Device>,
+    wiring: Wiring,
     chain: Chain<Box<[u8]>>,
-    start: Clock,
-    stop: Arc<AtomicBool>,
-    tap: Option<(Tap, Direction)>,
     budget: Budget,
     ignored: u64,
     refused: u64,
@@ -64,16 +71,9 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(
-        from: Arc<Device>,
-        to: Arc<Device>,
-        chain: Chain<Box<[u8]>>,
-        start: Clock,
-        stop: Arc<AtomicBool>,
-        tap: Option<(Tap, Direction)>,
-    ) -> Self {
+    pub(crate) fn new(wiring: Wiring, chain: Chain<Box<[u8]>>) -> Self {
         let (budget, lateness) = (Budget::new(), Lateness::new());
-        Self { from, to, chain, start, stop, tap, budget, ignored: 0, refused: 0, lateness }
+        Self { wiring, chain, budget, ignored: 0, refused: 0, lateness }
     }
 
     /// Carries packets until it is told to stop.
@@ -82,7 +82,7 @@ impl Lane {
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         real_time();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.wiring.stop.load(Ordering::Relaxed) {
             self.deliver();
             if self.collect(&mut buffer) < BATCH {
                 self.rest();
@@ -97,7 +97,7 @@ impl Lane {
     }
 
     fn now(&self) -> Instant {
-        Instant::from_nanos(self.start.elapsed().as_nanos() as u64)
+        Instant::from_nanos(self.wiring.start.elapsed().as_nanos() as u64)
     }
 
     /// Writes the packets that are due.
@@ -110,15 +110,17 @@ impl Lane {
 
     /// Writes a packet that was due; if the device would block, until it no longer does.
     fn write(&mut self, packet: &[u8], due: Instant) {
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.wiring.stop.load(Ordering::Relaxed) {
             let now = self.now();
-            match self.to.send(packet) {
+            match self.wiring.to.send(packet) {
                 Ok(_) => {
                     self.show(packet, Direction::Reverse, now);
                     return self.lateness.record(now.since(due));
                 }
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => wait_for(&self.to, PollFlags::OUT, LONGEST_SLEEP),
+                    ErrorKind::WouldBlock => {
+                        wait_for(&self.wiring.to, PollFlags::OUT, LONGEST_SLEEP)
+                    }
                     ErrorKind::Interrupted | ErrorKind::OutOfMemory => {}
                     _ => return self.refused += 1,
                 },
@@ -129,7 +131,7 @@ impl Lane {
     /// Reads what has come, up to a batch, and says how much it was.
     fn collect(&mut self, buffer: &mut [u8]) -> usize {
         for read in 0..BATCH {
-            match self.from.recv(buffer) {
+            match self.wiring.from.recv(buffer) {
                 Ok(length) => {
                     let packet = &buffer[..length];
                     if is_carried(packet) {
@@ -154,7 +156,7 @@ impl Lane {
 
     /// Shows a packet that passes the left end, which packets of `way` do at this point.
     fn show(&self, packet: &[u8], way: Direction, at: Instant) {
-        if let Some((tap, direction)) = &self.tap
+        if let Some((tap, direction)) = &self.wiring.tap
             && *direction == way
         {
             // The reader is gone.
@@ -167,7 +169,7 @@ impl Lane {
         let now = self.now();
         let sleep = self.chain.due().map_or(LONGEST_SLEEP, |due| self.budget.sleep(now, due));
         if sleep > Duration::ZERO {
-            wait_for(&self.from, PollFlags::IN, sleep.min(LONGEST_SLEEP));
+            wait_for(&self.wiring.from, PollFlags::IN, sleep.min(LONGEST_SLEEP));
         }
     }
 }

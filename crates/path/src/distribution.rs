@@ -55,7 +55,7 @@ pub enum Distribution {
         /// The tail index; the smaller it is, the heavier the tail.
         shape: f64,
     },
-    /// As measured: straight lines between quantiles, from the least to the greatest, whose
+    /// As measured: straight lines between quantiles, from the minimum to the maximum, whose
     /// probabilities lie equally far apart.
     Empirical {
         /// At least one; each at least as large as the one before.

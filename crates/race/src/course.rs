@@ -6,7 +6,7 @@ use std::thread;
 
 use unruffled_lab::Scenario;
 use unruffled_lab::compare::undisturbed_bps;
-use unruffled_lab::record::{Comparison, Medium, Row, Trace, VariantRuns};
+use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
 use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
@@ -49,7 +49,7 @@ pub struct Finished {
 }
 
 /// The result of one competitor in one heat.
-type Ran = Result<(Row, Trace), Failure>;
+type Ran = Result<(RunRow, Trace), Failure>;
 
 impl Course<'_> {
     /// How many heats there are.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unruffled_lab::Scenario;
-use unruffled_lab::record::{Row, Trace};
+use unruffled_lab::record::{RunRow, Trace};
 use unruffled_measure::{End, FlowId, FlowMeter, Monitor, Recorder};
 use unruffled_net::Statistics;
 use unruffled_tcp::Event;
@@ -59,14 +59,14 @@ pub(crate) struct Transferred {
 
 impl Transferred {
     /// Makes the row and the trace, without what the path did to packets.
-    pub(crate) fn tell(self, scenario: &Scenario) -> (Row, Trace) {
+    pub(crate) fn tell(self, scenario: &Scenario) -> (RunRow, Trace) {
         let Self { received, account, name, seed, seconds } = self;
         let end = Instant::ZERO + Duration::from_secs_f64(seconds);
         let finish = |meter: &mut FlowMeter| {
             let delivered = Event::Delivered { len: received.octets };
             meter.event(End::Receiver, end, &delivered);
             let record = meter.record(end, Instant::ZERO, scenario.sender.mss);
-            Row::of(&scenario.name, &name, seed, record)
+            RunRow::of(&scenario.name, &name, seed, record)
         };
         let (row, mut trace) = match account {
             Account::Kernel(statistics) => {

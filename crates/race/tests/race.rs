@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use unruffled_lab::record::Row;
+use unruffled_lab::record::RunRow;
 use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
 
@@ -56,7 +56,7 @@ fn record(
 }
 
 /// The single row of each competitor.
-fn rows(finished: &Finished) -> Vec<&Row> {
+fn rows(finished: &Finished) -> Vec<&RunRow> {
     assert!(finished.failures.is_empty(), "{:?}", finished.failures);
     finished.comparison.variants.iter().map(|v| &v.rows[0]).collect()
 }

@@ -36,7 +36,7 @@ pub struct SourceConfig {
 
 /// A source at work.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct TrafficSource {
     pub(crate) config: SourceConfig,
     pub(crate) app: Running,
     /// For packets of the sender, and of the receiver.
@@ -75,7 +75,7 @@ pub(crate) struct Flow {
 /// More than any transfer needs.
 pub(crate) const ENDLESS: u64 = u64::MAX / 2;
 
-impl Source {
+impl TrafficSource {
     pub(crate) fn new(config: SourceConfig, routes: [Chooser; 2]) -> Result<Self, ConfigError> {
         let app = Running::new(config.app.clone(), config.sender.mss, config.seed)?;
         Ok(Self { config, app, routes, flow: None, active: true })

@@ -13,7 +13,7 @@ use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig, Outcome,
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
-use crate::queue::{Plan, Queue};
+use crate::queue::{FutureEvent, Queue};
 
 /// A sequence of links, by the order of their adding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,22 +258,22 @@ impl Network {
             }
             Verdict::Held { until, ticket } => {
                 self.hops[link.0 as usize].held.push((id, ticket));
-                queue.plan(until, Plan::Held(id));
+                queue.plan(until, FutureEvent::Held(id));
                 return Progress::Underway;
             }
             Verdict::Deliver(arrival) => arrival,
         };
         if outcome.duplicate {
             let copy = self.keep(self.packets[id as usize]);
-            queue.plan(arrival, Plan::Packet(copy));
+            queue.plan(arrival, FutureEvent::Packet(copy));
         }
         if outcome.detoured {
-            queue.plan(arrival, Plan::Packet(id));
+            queue.plan(arrival, FutureEvent::Packet(id));
         } else {
             let line = &mut self.hops[link.0 as usize].line;
             line.push_back((arrival, id));
             if line.len() == 1 {
-                queue.plan(arrival, Plan::Line(link.0));
+                queue.plan(arrival, FutureEvent::Line(link.0));
             }
         }
         if outcome.duplicate { Progress::Doubled } else { Progress::Underway }
@@ -302,7 +302,7 @@ impl Network {
         let line = &mut self.hops[link as usize].line;
         let (_, id) = line.pop_front()?;
         if let Some(&(at, _)) = line.front() {
-            queue.plan(at, Plan::Line(link));
+            queue.plan(at, FutureEvent::Line(link));
         }
         Some(id)
     }

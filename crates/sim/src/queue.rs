@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 
 /// Something planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
+pub(crate) enum FutureEvent {
     /// The first packet in this link's line gets to the link's far end.
     Line(u32),
     /// This packet, which left the line, gets to the far end of its link.
@@ -28,11 +28,11 @@ struct Entry {
     at: Instant,
     /// How many were planned before it.
     order: u64,
-    plan: Plan,
+    plan: FutureEvent,
 }
 
 impl Entry {
-    const NONE: Self = Self { at: Instant::ZERO, order: 0, plan: Plan::Line(0) };
+    const NONE: Self = Self { at: Instant::ZERO, order: 0, plan: FutureEvent::Line(0) };
 }
 
 impl PartialEq for Entry {
@@ -80,7 +80,7 @@ impl Default for Queue {
 
 impl Queue {
     #[inline]
-    pub(crate) fn plan(&mut self, at: Instant, plan: Plan) {
+    pub(crate) fn plan(&mut self, at: Instant, plan: FutureEvent) {
         self.planned += 1;
         let entry = Entry { at, order: self.planned, plan };
         if self.count == NEAR || !self.far.is_empty() {
@@ -125,7 +125,7 @@ impl Queue {
 
     /// The next plan, if it is due by `end`.
     #[inline]
-    pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, Plan)> {
+    pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {
         let last = self.count.checked_sub(1)?;
         let Entry { at, plan, .. } = *self.near.get(last)?;
         if at > end {
@@ -171,13 +171,16 @@ mod tests {
                 if waiting.is_empty() || number(most) > waiting.len() as u64 {
                     // Few instants, so that many fall together.
                     let at = now + number(10);
-                    queue.plan(Instant::from_nanos(at), Plan::Packet(n));
+                    queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
                     waiting.push((at, n));
                 } else {
                     let next = *waiting.iter().min().expect("not empty");
                     waiting.retain(|plan| *plan != next);
                     let got = queue.next(Instant::MAX);
-                    assert_eq!(got, Some((Instant::from_nanos(next.0), Plan::Packet(next.1))));
+                    assert_eq!(
+                        got,
+                        Some((Instant::from_nanos(next.0), FutureEvent::Packet(next.1)))
+                    );
                     now = next.0;
                 }
                 assert_eq!(queue.is_empty(), waiting.is_empty());
@@ -188,11 +191,11 @@ mod tests {
     #[test]
     fn what_is_not_due_stays() {
         let mut queue = Queue::default();
-        queue.plan(Instant::from_nanos(5), Plan::Stop(0));
+        queue.plan(Instant::from_nanos(5), FutureEvent::Stop(0));
         assert_eq!(queue.next(Instant::from_nanos(4)), None);
         assert_eq!(
             queue.next(Instant::from_nanos(5)),
-            Some((Instant::from_nanos(5), Plan::Stop(0)))
+            Some((Instant::from_nanos(5), FutureEvent::Stop(0)))
         );
         assert!(queue.is_empty());
     }

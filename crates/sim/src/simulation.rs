@@ -6,9 +6,9 @@ use unruffled_tcp::{Connection, Event, Observer, Segment, State};
 use unruffled_units::Instant;
 
 use crate::app::Want;
-use crate::host::{ENDLESS, Flow, Source, SourceConfig};
+use crate::host::{ENDLESS, Flow, SourceConfig, TrafficSource};
 use crate::network::{Network, Packet, Progress};
-use crate::queue::{Plan, Queue};
+use crate::queue::{FutureEvent, Queue};
 use crate::route::{Chooser, Route};
 
 /// Segments that an endless application writes at a time if it is to stop some day.
@@ -64,7 +64,7 @@ pub struct Simulation {
 #[derive(Debug, Default)]
 struct World {
     network: Network,
-    sources: Vec<Source>,
+    sources: Vec<TrafficSource>,
     queue: Queue,
     now: Instant,
 }
@@ -120,11 +120,11 @@ impl Simulation {
         };
         let routes =
             [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];
-        queue.plan(config.start, Plan::Application(number));
+        queue.plan(config.start, FutureEvent::Application(number));
         if let Some(stop) = config.stop {
-            queue.plan(stop, Plan::Stop(number));
+            queue.plan(stop, FutureEvent::Stop(number));
         }
-        sources.push(Source::new(config, routes)?);
+        sources.push(TrafficSource::new(config, routes)?);
         self.flows.push(None);
         Ok(FlowId(number))
     }
@@ -151,17 +151,17 @@ impl Simulation {
             debug_assert!(at >= self.world.now, "time runs backwards");
             self.world.now = at;
             match plan {
-                Plan::Line(link) => {
+                FutureEvent::Line(link) => {
                     let World { network, queue, .. } = &mut self.world;
                     if let Some(packet) = network.pop_line(link, queue) {
                         self.arrive(packet, monitor);
                     }
                 }
-                Plan::Packet(packet) => self.arrive(packet, monitor),
-                Plan::Held(packet) => self.resume(packet, monitor),
-                Plan::Timer(which) => self.on_timer(which, monitor),
-                Plan::Application(source) => self.go_on(source, monitor),
-                Plan::Stop(source) => self.stop(source, monitor),
+                FutureEvent::Packet(packet) => self.arrive(packet, monitor),
+                FutureEvent::Held(packet) => self.resume(packet, monitor),
+                FutureEvent::Timer(which) => self.on_timer(which, monitor),
+                FutureEvent::Application(source) => self.go_on(source, monitor),
+                FutureEvent::Stop(source) => self.stop(source, monitor),
             }
         }
         !self.world.queue.is_empty()
@@ -235,7 +235,7 @@ impl Simulation {
         let World { sources, queue, now, .. } = &mut self.world;
         let source = &mut sources[number as usize];
         if let Some(pause) = source.app.pause().filter(|_| source.active) {
-            queue.plan(*now + pause, Plan::Application(number));
+            queue.plan(*now + pause, FutureEvent::Application(number));
         }
     }
 
@@ -293,7 +293,7 @@ impl Simulation {
             Want::More(bytes) => self.send_more(number, bytes, monitor),
             Want::Request(bytes, next) => {
                 let World { queue, now, .. } = &mut self.world;
-                queue.plan(*now + next, Plan::Application(number));
+                queue.plan(*now + next, FutureEvent::Application(number));
                 self.send_more(number, bytes, monitor);
             }
             Want::Datagram(octets, interval) => {
@@ -304,7 +304,7 @@ impl Simulation {
                     source.flow = Some(number);
                     monitor.opened(id, number, now);
                 }
-                queue.plan(now + interval, Plan::Application(number));
+                queue.plan(now + interval, FutureEvent::Application(number));
                 let segment = Segment { len: octets, ..Segment::default() };
                 let (size, path) = (octets + source.config.header, source.routes[0].next());
                 monitor.datagram(id, Passage::Out, now, octets);
@@ -387,7 +387,7 @@ impl World {
         {
             let due = due.max(now);
             endpoint.armed = Some(due);
-            queue.plan(due, Plan::Timer(id.0 * 2 + end.index() as u32));
+            queue.plan(due, FutureEvent::Timer(id.0 * 2 + end.index() as u32));
         }
     }
 }

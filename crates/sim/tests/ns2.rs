@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_measure::{LinkMeters, Meter, Plan, RunRecord, Source, jain};
+use unruffled_measure::{LinkMeters, MeasuredSource, Measurement, Meter, RunRecord, jain};
 use unruffled_path::{Direction, LinkConfig, Red};
 use unruffled_sim::{App, Simulation, SourceConfig};
 use unruffled_tcp::{Config, FastRecovery, Pipe, Variant};
@@ -129,12 +129,16 @@ impl Point {
             };
             simulation.add_source(source).expect("a valid source");
             let (group, sender) = ("flows".to_owned(), "it".to_owned());
-            sources.push(Source { group, number, sender, mss: config.mss, start });
+            sources.push(MeasuredSource { group, number, sender, mss: config.mss, start });
         }
         let (warm, end) = (self.at("warmup_s"), self.at("end_s"));
         let bottleneck = ("bottleneck".to_owned(), Rate::from_bps(self.number("rate_bps")));
-        let plan =
-            Plan { measured: (warm, end), sources, links: vec![bottleneck], ..Plan::default() };
+        let plan = Measurement {
+            measured: (warm, end),
+            sources,
+            links: vec![bottleneck],
+            ..Measurement::default()
+        };
         let mut meters = (LinkMeters::new(&plan), Meter::new(plan));
         simulation.run(end, &mut meters);
         let ((links, _), (flows, series)) = (meters.0.records(end), meters.1.records(end));

@@ -8,12 +8,12 @@ use crate::error::{Error, Place};
 
 /// A file's text, for errors that say where.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct FileText {
     pub(crate) file: String,
     pub(crate) text: String,
 }
 
-impl Source {
+impl FileText {
     /// An error about what stands at `span`.
     pub(crate) fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> Error {
         let message = message.into().replace('\n', " ");

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rhai::{AST, Engine};
 use toml::Spanned;
 
-use super::place::Source;
+use super::place::FileText;
 use super::{
     Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Setting, Sweep, expression, file,
 };
@@ -18,12 +18,12 @@ use crate::error::{Error, Place};
 const USUAL_SEEDS: u64 = 5;
 
 /// The experiment that `file` describes, whose text is `source`.
-pub(super) fn read(source: Source, file: file::File, quick: bool) -> Result<Experiment, Error> {
+pub(super) fn read(source: FileText, file: file::File, quick: bool) -> Result<Experiment, Error> {
     Reader { source, quick, engine: expression::engine() }.experiment(file)
 }
 
 struct Reader {
-    source: Source,
+    source: FileText,
     quick: bool,
     engine: Engine,
 }

@@ -2,8 +2,8 @@
 
 use unruffled_measure::FlowRecord;
 
-use crate::record::{Comparison, Medium, Row, SendKind, Sent, Trace, VariantRuns};
-use crate::sweep::{Paper, Point, Sweep};
+use crate::record::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
+use crate::sweep::{ComparisonAt, ComparisonSweep, Paper};
 
 /// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
 pub(crate) fn comparison() -> Comparison {
@@ -33,9 +33,9 @@ pub(crate) fn comparison() -> Comparison {
 }
 
 /// The same at two values of something, and a paper that has something else.
-pub(crate) fn sweep() -> Sweep {
-    let point = |value: f64| Point { value, comparison: comparison() };
-    Sweep {
+pub(crate) fn sweep() -> ComparisonSweep {
+    let point = |value: f64| ComparisonAt { value, comparison: comparison() };
+    ComparisonSweep {
         name: "fake-sweep".to_owned(),
         title: "Ten per cent of the packets arrive late, and later".to_owned(),
         source: "Nobody and Noone, table 3".to_owned(),
@@ -85,7 +85,7 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
             dsacks: spuriously,
             ..FlowRecord::default()
         };
-        Row { loss_rate: 0.001, out_of_order_rate: 0.1, ..Row::of("fake", name, seed, flow) }
+        RunRow { loss_rate: 0.001, out_of_order_rate: 0.1, ..RunRow::of("fake", name, seed, flow) }
     };
     VariantRuns {
         name: name.to_owned(),

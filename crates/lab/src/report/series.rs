@@ -15,7 +15,7 @@ use crate::record::{Comparison, Episode, Trace, VariantRuns};
 const COLUMNS: usize = 400;
 
 /// A quantity over time.
-pub(super) struct Quantity {
+pub(super) struct TracedQuantity {
     /// Its series in a trace.
     pub(super) points: fn(&Trace) -> &[(f64, f64)],
     /// Its name.
@@ -26,8 +26,37 @@ pub(super) struct Quantity {
     pub(super) stepwise: bool,
 }
 
+impl TracedQuantity {
+    const fn new(
+        points: fn(&Trace) -> &[(f64, f64)],
+        (name, label): (&'static str, &'static str),
+        stepwise: bool,
+    ) -> Self {
+        Self { points, name, label, stepwise }
+    }
+}
+
+/// What arrives in order.
+pub(super) const DELIVERED: TracedQuantity =
+    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput (Mb/s)"), true);
+
+/// The window.
+pub(super) const CWND: TracedQuantity =
+    TracedQuantity::new(|trace| &trace.cwnd, ("Congestion window", "cwnd (segments)"), false);
+
+/// How many duplicates make a loss.
+pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
+    |trace| &trace.dupthresh,
+    ("Duplicate threshold", "dupthresh (segments)"),
+    true,
+);
+
+/// How long a segment may be in flight before it is deemed lost.
+pub(super) const PATIENCE: TracedQuantity =
+    TracedQuantity::new(|trace| &trace.patience, ("Time before a loss", "wait (ms)"), true);
+
 /// One panel for each variant that has the quantity.
-pub(super) fn panels(comparison: &Comparison, quantity: &Quantity) -> Vec<Panel> {
+pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Panel> {
     let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
     let time = plot::span(traces().flatten().map(|p| p.0));
     let highest = plot::span(traces().flatten().map(|p| p.1)).end;

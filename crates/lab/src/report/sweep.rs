@@ -8,10 +8,10 @@ use plotters::style::Color;
 use super::palette::{self, TEXT};
 use super::plot::{self, Axes};
 use super::{Panel, STYLE, page, values};
-use crate::sweep::{Curve, Sweep};
+use crate::sweep::{ComparisonSweep, GoodputCurve};
 
 /// The page. The same sweep gives the same bytes.
-pub fn sweep(sweep: &Sweep) -> String {
+pub fn sweep(sweep: &ComparisonSweep) -> String {
     let first = sweep.points.first().map(|p| &p.comparison);
     let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
     let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
@@ -33,13 +33,13 @@ pub fn sweep(sweep: &Sweep) -> String {
 }
 
 /// A panel for each curve but the paper's, which is dashed in each.
-fn panels(sweep: &Sweep) -> Vec<Panel> {
+fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
     let curves = sweep.curves();
     let highest = plot::span(curves.iter().flat_map(|c| &c.goodput_bps).copied()).end / 8e3;
     let x = plot::span(sweep.points.iter().map(|p| p.value));
     let (ours, paper) = curves.split_at(curves.len() - usize::from(sweep.paper.is_some()));
-    let panel = |(i, curve): (usize, &Curve)| {
-        let points = |curve: &Curve| -> Vec<(f64, f64)> {
+    let panel = |(i, curve): (usize, &GoodputCurve)| {
+        let points = |curve: &GoodputCurve| -> Vec<(f64, f64)> {
             let values = sweep.points.iter().map(|p| p.value);
             let points = values.zip(curve.goodput_bps.iter().map(|bps| bps / 8e3));
             points.filter(|p| p.1.is_finite()).collect()

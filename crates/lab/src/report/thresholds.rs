@@ -1,8 +1,8 @@
 //! What each variant takes for a loss, over time, as one SVG that stands alone: for documents.
 
+use super::Panel;
 use super::palette;
-use super::series::{self, Quantity};
-use super::{DUPTHRESH, PATIENCE, Panel};
+use super::series::{self, DUPTHRESH, PATIENCE, TracedQuantity};
 use crate::record::Comparison;
 use minijinja::HtmlEscape;
 
@@ -15,7 +15,7 @@ const CAPTION: usize = 30;
 
 /// A panel for each variant's duplicate threshold, then one for each one's time limit.
 pub fn thresholds(comparison: &Comparison) -> String {
-    let of = |quantity: &Quantity| series::panels(comparison, quantity);
+    let of = |quantity: &TracedQuantity| series::panels(comparison, quantity);
     let mut panels = of(&DUPTHRESH);
     let thresholds: Vec<String> = panels.iter().map(|p| p.variant.clone()).collect();
     panels.extend(of(&PATIENCE).into_iter().map(|mut panel| {

@@ -6,12 +6,12 @@ use crate::experiment::expression::{Evaluated, as_number};
 
 /// A quantity over time, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Curve {
+pub(crate) struct TimeSeries {
     /// `(seconds since the start of the run, value)`.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-impl Curve {
+impl TimeSeries {
     fn between(&self, from: f64, until: f64) -> Self {
         let inside = self.points.iter().filter(|p| p.0 >= from && p.0 < until);
         Self { points: inside.copied().collect() }
@@ -78,44 +78,47 @@ impl Curve {
 
 /// The functions of curves.
 pub(super) fn register(engine: &mut Engine) {
-    engine.register_type_with_name::<Curve>("time series");
+    engine.register_type_with_name::<TimeSeries>("time series");
     fn number(value: &Dynamic) -> Evaluated<f64> {
         as_number(value)
             .ok_or_else(|| format!("expected a number, found {}", value.type_name()).into())
     }
-    engine.register_fn("between", |c: Curve, from: Dynamic, until: Dynamic| -> Evaluated<Curve> {
-        Ok(c.between(number(&from)?, number(&until)?))
-    });
-    engine.register_fn("mean", |c: Curve| c.mean());
-    engine.register_fn("min", |c: Curve| c.values().fold(f64::NAN, f64::min));
-    engine.register_fn("max", |c: Curve| c.values().fold(f64::NAN, f64::max));
-    engine.register_fn("last", |c: Curve| c.points.last().map_or(f64::NAN, |p| p.1));
-    engine.register_fn("points", |c: Curve| c.points.len() as i64);
-    engine.register_fn("share_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn(
+        "between",
+        |c: TimeSeries, from: Dynamic, until: Dynamic| -> Evaluated<TimeSeries> {
+            Ok(c.between(number(&from)?, number(&until)?))
+        },
+    );
+    engine.register_fn("mean", |c: TimeSeries| c.mean());
+    engine.register_fn("min", |c: TimeSeries| c.values().fold(f64::NAN, f64::min));
+    engine.register_fn("max", |c: TimeSeries| c.values().fold(f64::NAN, f64::max));
+    engine.register_fn("last", |c: TimeSeries| c.points.last().map_or(f64::NAN, |p| p.1));
+    engine.register_fn("points", |c: TimeSeries| c.points.len() as i64);
+    engine.register_fn("share_above", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.share(|value| value > v))
     });
-    engine.register_fn("share_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn("share_below", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.share(|value| value < v))
     });
-    engine.register_fn("first_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn("first_above", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.first(|value| value > v))
     });
-    engine.register_fn("first_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn("first_below", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.first(|value| value < v))
     });
-    engine.register_fn("stays_above", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn("stays_above", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.settled(|value| value > v))
     });
-    engine.register_fn("stays_below", |c: Curve, v: Dynamic| -> Evaluated<f64> {
+    engine.register_fn("stays_below", |c: TimeSeries, v: Dynamic| -> Evaluated<f64> {
         let v = number(&v)?;
         Ok(c.settled(|value| value < v))
     });
-    engine.register_fn("smooth", |c: Curve, span: Dynamic| -> Evaluated<Curve> {
+    engine.register_fn("smooth", |c: TimeSeries, span: Dynamic| -> Evaluated<TimeSeries> {
         let span = number(&span)?;
         if span > 0.0 { Ok(c.smooth(span)) } else { Err("expected more than 0 s".into()) }
     });
@@ -123,14 +126,14 @@ pub(super) fn register(engine: &mut Engine) {
     let operations: [(&'static str, Operation); 4] =
         [("+", |a, b| a + b), ("-", |a, b| a - b), ("*", |a, b| a * b), ("/", |a, b| a / b)];
     for (sign, f) in operations {
-        engine.register_fn(sign, move |a: Curve, b: Curve| a.zip(&b, f));
-        engine.register_fn(sign, move |a: Curve, b: f64| a.map(|a| f(a, b)));
-        engine.register_fn(sign, move |a: Curve, b: i64| a.map(|a| f(a, b as f64)));
+        engine.register_fn(sign, move |a: TimeSeries, b: TimeSeries| a.zip(&b, f));
+        engine.register_fn(sign, move |a: TimeSeries, b: f64| a.map(|a| f(a, b)));
+        engine.register_fn(sign, move |a: TimeSeries, b: i64| a.map(|a| f(a, b as f64)));
     }
-    engine.register_fn("times", |c: Curve| -> Array {
+    engine.register_fn("times", |c: TimeSeries| -> Array {
         c.points.iter().map(|p| Dynamic::from_float(p.0)).collect()
     });
-    engine.register_fn("values", |c: Curve| -> Array {
+    engine.register_fn("values", |c: TimeSeries| -> Array {
         c.values().map(Dynamic::from_float).collect()
     });
 }
@@ -139,8 +142,8 @@ pub(super) fn register(engine: &mut Engine) {
 mod tests {
     use super::*;
 
-    fn curve(values: &[f64]) -> Curve {
-        Curve { points: values.iter().enumerate().map(|(i, &v)| (i as f64, v)).collect() }
+    fn curve(values: &[f64]) -> TimeSeries {
+        TimeSeries { points: values.iter().enumerate().map(|(i, &v)| (i as f64, v)).collect() }
     }
 
     #[test]
@@ -160,8 +163,8 @@ mod tests {
 
     #[test]
     fn curves_meet_at_the_times_that_both_have() {
-        let a = Curve { points: vec![(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)] };
-        let b = Curve { points: vec![(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)] };
+        let a = TimeSeries { points: vec![(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)] };
+        let b = TimeSeries { points: vec![(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)] };
         assert_eq!(a.zip(&b, |a, b| a + b).points, [(1.0, 12.0), (3.0, 34.0)]);
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use unruffled_measure::{Quantity, RunRecord, jain};
 
-use super::curve::{self, Curve};
+use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
 use crate::experiment::expression::{self, Evaluated, ExpressionError};
 
@@ -73,7 +73,7 @@ impl Meter {
     }
 
     /// The time series that the expression gives of the run.
-    pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<Curve, ExpressionError> {
+    pub(super) fn curve(&self, ast: &AST, point: &Point) -> Result<TimeSeries, ExpressionError> {
         let value = self.engine.eval_ast_with_scope::<Dynamic>(&mut point.scope(), ast)?;
         let found = value.type_name();
         let expected = "a time series";
@@ -107,7 +107,7 @@ impl Run {
         }
     }
 
-    fn series(&self, subject: &str, quantity: &str) -> Evaluated<Curve> {
+    fn series(&self, subject: &str, quantity: &str) -> Evaluated<TimeSeries> {
         let wanted = Quantity::ALL.into_iter().find(|q| q.name() == quantity).ok_or_else(|| {
             let names = Quantity::ALL.map(Quantity::name).join(", ");
             format!("no quantity {quantity:?}: expected one of {names}")
@@ -124,7 +124,7 @@ impl Run {
             };
             format!("no {quantity} of {subject:?}: expected {expected}")
         })?;
-        Ok(Curve { points: found.points.clone() })
+        Ok(TimeSeries { points: found.points.clone() })
     }
 }
 
@@ -266,33 +266,37 @@ fn of_links(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
 
 fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
     let at = Rc::clone(run);
-    engine.register_fn("series", move |subject: &str, quantity: &str| -> Evaluated<Curve> {
+    engine.register_fn("series", move |subject: &str, quantity: &str| -> Evaluated<TimeSeries> {
         at.borrow().series(subject, quantity)
     });
     // The sum over the sources of a group, `bulk-1` and so on, at the times that all have.
     let at = Rc::clone(run);
-    engine.register_fn("group_series", move |group: &str, quantity: &str| -> Evaluated<Curve> {
-        let run = at.borrow();
-        let numbered = |s: &str| {
-            let number = s.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
-            s == group || number.is_some_and(|n| n.bytes().all(|c| c.is_ascii_digit()))
-        };
-        let mut total: Option<Curve> = None;
-        let of_group =
-            |s: &&unruffled_measure::Series| s.quantity.name() == quantity && numbered(&s.subject);
-        for series in run.record.series.iter().filter(of_group) {
-            let curve = Curve { points: series.points.clone() };
-            total = Some(match total {
-                None => curve,
-                Some(total) => total.zip(&curve, |a, b| a + b),
-            });
-        }
-        match total {
-            Some(total) => Ok(total),
-            // Says what there is.
-            None => run.series(group, quantity),
-        }
-    });
+    engine.register_fn(
+        "group_series",
+        move |group: &str, quantity: &str| -> Evaluated<TimeSeries> {
+            let run = at.borrow();
+            let numbered = |s: &str| {
+                let number = s.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
+                s == group || number.is_some_and(|n| n.bytes().all(|c| c.is_ascii_digit()))
+            };
+            let mut total: Option<TimeSeries> = None;
+            let of_group = |s: &&unruffled_measure::Series| {
+                s.quantity.name() == quantity && numbered(&s.subject)
+            };
+            for series in run.record.series.iter().filter(of_group) {
+                let curve = TimeSeries { points: series.points.clone() };
+                total = Some(match total {
+                    None => curve,
+                    Some(total) => total.zip(&curve, |a, b| a + b),
+                });
+            }
+            match total {
+                Some(total) => Ok(total),
+                // Says what there is.
+                None => run.series(group, quantity),
+            }
+        },
+    );
     engine.register_fn("finite", |value: f64, otherwise: Dynamic| -> f64 {
         let otherwise = expression::as_number(&otherwise).unwrap_or(f64::NAN);
         if value.is_finite() { value } else { otherwise }

@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
-use super::Curve;
+use super::TimeSeries;
 use crate::experiment::Experiment;
 use crate::statistics::Estimate;
 use crate::table;
@@ -18,7 +18,7 @@ pub struct FigureOutcome<'a> {
     /// One for each of its claims.
     pub claims: Vec<ClaimOutcome>,
     /// Time series by panel: name and curve.
-    pub(crate) curves: Vec<Vec<(String, Curve)>>,
+    pub(crate) curves: Vec<Vec<(String, TimeSeries)>>,
     /// The scenario of its first line at its first point.
     pub(crate) scenario_toml: Option<String>,
 }

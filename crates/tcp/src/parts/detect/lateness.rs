@@ -136,7 +136,7 @@ impl Lateness {
         }
     }
 
-    /// The least bound above which at most the share lost lies, within bounds.
+    /// The minimum bound above which at most the share lost lies, within bounds.
     fn look_up(&self) -> Duration {
         let samples = f64::from(self.current.samples + self.earlier.samples);
         let lost = f64::from(self.current.lost + self.earlier.lost);
