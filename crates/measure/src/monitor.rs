@@ -83,7 +83,7 @@ pub struct Crossing<'a> {
 /// # assert_eq!(Drops::default().0, 0);
 /// ```
 pub trait Monitor {
-    /// A new flow has the number `flow`; `source` is whose it is, as given by whoever added it.
+    /// A new flow has the number `flow`; `source` is whose it is, as given when it was added.
     fn opened(&mut self, _flow: FlowId, _source: u32, _now: Instant) {}
 
     /// Something happened inside the connection at `end` of `flow`.

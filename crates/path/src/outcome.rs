@@ -5,7 +5,7 @@ use unruffled_units::{Duration, Instant};
 use crate::Ticket;
 
 /// What becomes of a packet that was offered to a link, as [`Link::offer`](crate::Link::offer) and
-/// [`Link::resume`](crate::Link::resume) tell it. Whoever carries packets needs the verdict and the
+/// [`Link::resume`](crate::Link::resume) tell it. What carries packets needs the verdict and the
 /// duplicate; the rest is for measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {

@@ -211,7 +211,7 @@ impl Simulation {
         self.world.network.release(packet);
         // Applications here read at once.
         connection.read(connection.readable());
-        // Who has received everything has nothing left to do.
+        // An end that has received everything has nothing left to do.
         if connection.state() == State::CloseWait {
             connection.finish();
         }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use unruffled_measure::LinkId;
 
-/// A node, by the order of their adding; [`Topology::add_node`] gives it.
+/// A node, by the order of their adding; [`Topology::add_node`] gives it. Use it to say which nodes a
+/// link joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 

@@ -146,7 +146,8 @@ pub enum Ignored {
 }
 
 /// Receives what happens in a connection. A closure of an instant and an event is one, and `()` ignores
-/// all events.
+/// all events. Pass one to each method of a [`Connection`](crate::Connection) that takes it, to count
+/// or to log.
 pub trait Observer {
     /// `event` happened at `now`.
     fn on_event(&mut self, now: Instant, event: &Event);

@@ -96,7 +96,8 @@ impl Parameter {
     }
 }
 
-/// Why a text is no value of a parameter. Displays as one line.
+/// Why a text is no value of a parameter. Displays as one line. Match on it in a
+/// [`VariantError::Value`](crate::VariantError::Value).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
     expected: String,

@@ -190,7 +190,8 @@ impl AsyncWrite for TcpStream {
     }
 }
 
-/// Waits for connections; dropping it closes the port and resets those that nobody accepted.
+/// Waits for connections; dropping it closes the port and resets those that nobody accepted. Use it
+/// for a server of tasks.
 #[derive(Debug)]
 pub struct TcpListener {
     held: HeldListener,

@@ -90,7 +90,8 @@ impl Ring {
     }
 }
 
-/// What the application wrote and the peer has not acknowledged.
+/// What the application wrote and the peer has not acknowledged. Use it where octets are kept for an
+/// engine that only counts them.
 #[derive(Debug)]
 pub struct SendBuffer {
     ring: Ring,

@@ -15,7 +15,8 @@ use unruffled_tcp::{Segment, SeqNr, Unreachable};
 pub use decode::decode;
 pub use encode::{encode, encode_for_offload, header_len, pure_len, sum_up};
 
-/// Who checks and fills the checksums of the transport.
+/// Who checks and fills the checksums of the transport. Use it to tell the codec what the device does
+/// of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksums {
     /// This crate: they are verified on arrival.
@@ -24,7 +25,7 @@ pub enum Checksums {
     Trust,
 }
 
-/// A segment that arrived, and between whom.
+/// A segment that arrived, and between whom. Give it to the [`Stack`](crate::Stack).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival<'a> {
     /// Who sent it.
@@ -37,7 +38,8 @@ pub struct Arrival<'a> {
     pub payload: &'a [u8],
 }
 
-/// A router could not pass on a packet of ours (RFC 1191, RFC 8201).
+/// A router could not pass on a packet of ours (RFC 1191, RFC 8201). Give it to the
+/// [`Stack`](crate::Stack), which lowers the path's MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooBig {
     /// The sender of the packet quoted: us.
@@ -50,7 +52,8 @@ pub struct TooBig {
     pub mtu: u32,
 }
 
-/// A packet of ours did not get there (RFC 792; RFC 4443, section 3.1).
+/// A packet of ours did not get there (RFC 792; RFC 4443, section 3.1). Give it to the
+/// [`Stack`](crate::Stack), which tells the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreached {
     /// The sender of the packet quoted: us.
@@ -63,7 +66,7 @@ pub struct Unreached {
     pub what: Unreachable,
 }
 
-/// What a packet was.
+/// What a packet was. Match on it after decoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Packet<'a> {
     /// A TCP segment.
@@ -74,7 +77,7 @@ pub enum Packet<'a> {
     Unreached(Unreached),
 }
 
-/// Why a packet goes no further.
+/// Why a packet goes no further. Use it to count what was dropped, as [`Drops`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Neither IPv4 nor IPv6, or headers that do not fit into the packet.
@@ -121,7 +124,7 @@ impl Malformed {
     ];
 }
 
-/// How many packets were dropped for which reason.
+/// How many packets were dropped for which reason. Read it where packets go missing.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drops([u64; Malformed::ALL.len()]);
 

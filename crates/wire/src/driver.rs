@@ -20,6 +20,7 @@ use crate::stack::{Counters, Stack};
 use turn::Loop;
 
 /// Owns the thread; the [`Handle`]s of it are for everybody. Dropping it resets what is still open.
+/// Use it as the program's one way from a device to streams.
 #[derive(Debug)]
 pub struct Driver {
     handle: Handle,

@@ -61,15 +61,15 @@ const QUANTUM: u32 = 32;
 /// Most SYN-ACKs, resets and the like that wait to leave: more than a driver's batch brings.
 const MAX_REPLIES: usize = 1024;
 
-/// Names a connection of a stack; never used for a second one.
+/// Names a connection of a stack; never used for a second one. Use it to write, read and close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(Key);
 
-/// Names a listener of a stack.
+/// Names a listener of a stack. Use it to accept what came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(Key);
 
-/// Somebody who is told what happens in all connections.
+/// Receives what happens in all connections. Use it to count or to log.
 pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
 /// The stack.

@@ -143,7 +143,8 @@ impl Write for TcpStream {
     }
 }
 
-/// Waits for connections; dropping it closes the port and resets those that nobody accepted.
+/// Waits for connections; dropping it closes the port and resets those that nobody accepted. Use it
+/// for a server of threads.
 #[derive(Debug)]
 pub struct TcpListener {
     held: HeldListener,

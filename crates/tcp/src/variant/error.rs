@@ -6,7 +6,7 @@ use super::{PARTS, ROWS};
 use crate::parameter::ParameterError;
 
 /// Why a name is no sender, or why a sender cannot be changed so. Displays as one line that says what
-/// was expected.
+/// was expected. Match on it where [`Variant::parse`](super::Variant::parse) and its kin fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariantError {
     /// No row of the table has this name.

@@ -10,11 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::TcpStream;
 use crate::halves::halves;
 
-/// The half that reads; made by [`TcpStream::into_split`].
+/// The half that reads; made by [`TcpStream::into_split`]. Use it in a task of its own.
 #[derive(Debug)]
 pub struct OwnedReadHalf(Arc<TcpStream>);
 
-/// The half that writes; made by [`TcpStream::into_split`]. Dropping it ends this end's stream.
+/// The half that writes; made by [`TcpStream::into_split`]. Dropping it ends this end's stream. Use
+/// it in a task of its own.
 #[derive(Debug)]
 pub struct OwnedWriteHalf {
     stream: Arc<TcpStream>,

@@ -36,7 +36,8 @@ pub(super) const REQUEST: usize = 256;
 /// What a connection in TIME-WAIT takes, likewise.
 pub(super) const TIME_WAIT: usize = 384;
 
-/// Bounds of a stack. What goes beyond is refused, and counted in [`Counters`](super::Counters).
+/// Bounds of a stack. What goes beyond is refused, and counted in [`Counters`](super::Counters). Use
+/// it in a [`StackConfig`](super::StackConfig).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Octets of memory for all connections, buffers and tables together: 512 MiB.

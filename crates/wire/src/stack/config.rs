@@ -11,7 +11,7 @@ use super::secret::Secret;
 
 /// Settings of a stack. What connections have in common stands in `connection`; the stack itself
 /// sets of that what differs between them: MSS, initial sequence number, start of the timestamp
-/// clock, version of IP.
+/// clock, version of IP. Use it to make a stack.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Largest packet of the link.
@@ -83,7 +83,7 @@ pub(super) fn unspecified(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Why something cannot be done.
+/// Why something cannot be done. Match on it where a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StackError {
     /// The connection ended before its time.

@@ -2,7 +2,8 @@
 
 use crate::codec::Drops;
 
-/// What a stack has seen, in packets, and what it has refused.
+/// What a stack has seen, in packets, and what it has refused. Use it to see whether a peer or a path
+/// misbehaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.

@@ -9,7 +9,8 @@ use crate::codec;
 /// Most octets of payload in a burst: with all headers it stays below 65,536.
 const LARGEST_BURST: u32 = 65_000;
 
-/// How a packet is to be cut and summed up behind us, as a `virtio_net_hdr` says it.
+/// How a packet is to be cut and summed up behind us, as a `virtio_net_hdr` says it. Use it where the
+/// device cuts large packets itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// Payload of each segment but the last; none where it is one segment.
@@ -22,7 +23,7 @@ pub struct Offload {
     pub v6: bool,
 }
 
-/// A packet that leaves.
+/// A packet that leaves. Write it to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Octets of it, headers and all.

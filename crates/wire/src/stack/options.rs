@@ -7,7 +7,8 @@ use unruffled_units::{Duration, Instant};
 use super::socket::Socket;
 use super::{ConnectionId, ListenerId, Stack, StackConfig, StackError};
 
-/// Settings of a connection. The stack's [`StackConfig`] says what they begin with.
+/// Settings of a connection. The stack's [`StackConfig`] says what they begin with. Use it for what
+/// one connection has otherwise than the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Small segments do not wait for acknowledgements (Nagle's algorithm is off; RFC 9293, section
@@ -57,7 +58,8 @@ impl Options {
     }
 }
 
-/// Octets of the send buffer and of the receive buffer, as they are now.
+/// Octets of the send buffer and of the receive buffer, as they are now. Ask for it to see how far
+/// they have grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
     /// Most that may be written ahead of acknowledgements.

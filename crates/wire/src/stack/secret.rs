@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 
 use siphasher::sip::SipHasher24;
 
-/// A random secret. It is never printed.
+/// A random secret. It is never printed. Use it to make what strangers must not guess: numbers,
+/// cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 

@@ -13,7 +13,7 @@ use super::orphan::Orphan;
 use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 
-/// The two ends of a connection.
+/// The two ends of a connection. Use it to tell connections apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FourTuple {
     /// This end.

@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::TcpStream;
 use crate::halves::halves;
 
-/// The half that reads; made by [`TcpStream::into_split`].
+/// The half that reads; made by [`TcpStream::into_split`]. Use it in a thread of its own.
 #[derive(Debug)]
 pub struct OwnedReadHalf(TcpStream);
 
-/// The half that writes; made by [`TcpStream::into_split`]. Dropping it ends this end's stream.
+/// The half that writes; made by [`TcpStream::into_split`]. Dropping it ends this end's stream. Use
+/// it in a thread of its own.
 #[derive(Debug)]
 pub struct OwnedWriteHalf {
     stream: TcpStream,
