@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
 use unruffled_lab::{Error, analysis, fit};
 
@@ -78,13 +77,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
 fn analyze(path: &Path) -> Result<(Analysis, Option<String>), unruffled_capture::Error> {
     let source = Source::open(path)?;
     let progress = source.progress();
-    let bar = match progress.length() {
-        Some(length) => ProgressBar::new(length),
-        None => ProgressBar::no_length(),
-    };
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {bytes}, {eta}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let bar = output::bar(progress.length(), "{msg} [{wide_bar}] {bytes}, {eta}");
     bar.set_message("reading");
     let mut analyzer = Analyzer::new(Limits::default());
     let mut frames: u64 = 0;

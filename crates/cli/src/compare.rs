@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::capture::Capture;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run};
@@ -69,10 +68,8 @@ impl Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    if arguments.paths.several() {
-        return crate::gallery::main(arguments);
-    }
-    match execute(arguments) {
+    let several = arguments.paths.several();
+    match if several { crate::gallery::execute(arguments) } else { execute(arguments) } {
         Ok((text, report)) => {
             let printed = crate::print(&text);
             // What was found is shown even if the report could not be written.
@@ -120,12 +117,9 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
 }
 
 fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison, Error> {
-    let bar = ProgressBar::new(compare::runs(scenario, variants));
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} runs, {eta}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let runs = compare::runs(scenario, variants);
+    let bar = output::bar(Some(runs), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}");
     bar.set_message(scenario.name.clone());
-    // Indicatif draws nothing where standard error is no terminal.
     let comparison = compare::compare(scenario, variants, || bar.inc(1));
     bar.finish_and_clear();
     comparison.map_err(Error::from)

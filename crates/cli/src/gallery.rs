@@ -1,15 +1,13 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use unruffled_lab::gallery::{self, Gallery};
-use unruffled_lab::{Error, report};
+use unruffled_lab::Error;
+use unruffled_lab::gallery;
 
 use crate::compare::Arguments;
-use crate::output::{self, Showable};
+use crate::output;
 
 /// Which paths.
 #[derive(Args)]
@@ -33,32 +31,8 @@ impl Paths {
     }
 }
 
-impl Showable for Gallery {
-    fn json(&self) -> String {
-        self.json()
-    }
-    fn csv(&self) -> String {
-        self.csv()
-    }
-    fn table(&self) -> String {
-        self.render()
-    }
-    fn page(&self) -> String {
-        report::gallery(self)
-    }
-}
-
-pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    match execute(arguments) {
-        Ok((text, report)) => {
-            let printed = crate::print(&text);
-            report.map_or_else(crate::refuse, |()| printed)
-        }
-        Err(error) => crate::refuse(error),
-    }
-}
-
-fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+/// What to print, and what became of the report.
+pub(crate) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (mut overrides, flags) = arguments.overrides();
     if arguments.seeds.is_none() {
         overrides.push("seeds=1".to_owned());
@@ -75,10 +49,8 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     };
     let report: Option<PathBuf> = arguments.results.report_path("gallery");
     output::check(Path::new("unruffled"), &[("the report", report.as_deref())])?;
-    let bar = ProgressBar::new(gallery::runs(&scenarios, senders.len()));
-    if let Ok(style) = ProgressStyle::with_template("[{wide_bar}] {pos}/{len} runs, {eta}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let runs = gallery::runs(&scenarios, senders.len());
+    let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
     let found =
         pool.install(|| gallery::gallery(&scenarios, &senders, "--variants", || bar.inc(1)));

@@ -8,6 +8,8 @@ use std::io::{BufWriter, IsTerminal, Result, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::gallery::Gallery;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::sweep::ComparisonSweep;
 use unruffled_lab::{Error, report, table};
@@ -85,19 +87,38 @@ impl Showable for Comparison {
     }
 }
 
-impl Showable for ComparisonSweep {
-    fn json(&self) -> String {
-        self.json()
+/// Results that know their own words.
+macro_rules! showable {
+    ($($results:ty, $page:path;)+) => {$(
+        impl Showable for $results {
+            fn json(&self) -> String {
+                self.json()
+            }
+            fn csv(&self) -> String {
+                self.csv()
+            }
+            fn table(&self) -> String {
+                self.render()
+            }
+            fn page(&self) -> String {
+                $page(self)
+            }
+        }
+    )+};
+}
+
+showable! {
+    ComparisonSweep, report::sweep;
+    Gallery, report::gallery;
+}
+
+/// A progress bar up to `length`, where that is known. It is drawn only on a terminal.
+pub(crate) fn bar(length: Option<u64>, template: &str) -> ProgressBar {
+    let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
     }
-    fn csv(&self) -> String {
-        self.csv()
-    }
-    fn table(&self) -> String {
-        self.render()
-    }
-    fn page(&self) -> String {
-        report::sweep(self)
-    }
+    bar
 }
 
 /// The columns of standard output's terminal, and whether it wants colour.

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario, compare};
 use unruffled_race::{Competitor, Course, Failure, Finished, Length, Recording, dcr_t20, field};
@@ -230,12 +229,8 @@ fn with_progress(
     course: &Course<'_>,
     recording: Option<&mut Recording<Output>>,
 ) -> Result<Finished, unruffled_race::Error> {
-    let bar = ProgressBar::new(course.heats());
-    if let Ok(style) =
-        ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} heats, {elapsed}")
-    {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let template = "{msg} [{wide_bar}] {pos}/{len} heats, {elapsed}";
+    let bar = output::bar(Some(course.heats()), template);
     bar.enable_steady_tick(Duration::from_millis(500));
     let mut begun = 0;
     let finished = course.run(recording, |names| {

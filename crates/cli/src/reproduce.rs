@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
 use unruffled_lab::store::Store;
@@ -261,17 +261,12 @@ fn write(
     Ok(())
 }
 
-/// How far the runs are; indicatif draws nothing where standard error is no terminal.
+/// How far the runs are.
 struct Bar(ProgressBar);
 
 impl Bar {
     fn new() -> Self {
-        let bar = ProgressBar::no_length();
-        let template = "{msg} [{wide_bar}] {percent} %, {eta}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self(bar)
+        Self(output::bar(None, "{msg} [{wide_bar}] {percent} %, {eta}"))
     }
 }
 
