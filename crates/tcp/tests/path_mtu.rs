@@ -90,6 +90,32 @@ fn the_window_stays_in_octets() {
     assert_eq!((window.cwnd, window.ssthresh), (1.0, f64::INFINITY));
 }
 
+/// Beyond the slow-start threshold, too: it becomes the window, so that slow start fills it again.
+#[test]
+fn the_threshold_becomes_the_window_in_octets() {
+    let mut t = established();
+    t.writes(1460).says("P. 1:1461 a1").timer().says("P. 1:1461 a1").gets(". 1 a1461").says("");
+    t.writes(2920).says(". 1461:2921 a1, P. 2921:4381 a1").gets(". 1 a2921").gets(". 1 a4381");
+    t.writes(2920).says(". 4381:5841 a1, P. 5841:7301 a1");
+    let before = t.connection.window();
+    assert!(before.cwnd > before.ssthresh, "{before:?}");
+    t.too_big(770, 4381).says(". 4381:5111 a1");
+    let after = t.connection.window();
+    assert_eq!((after.cwnd, after.ssthresh), (1.0, 2.0 * before.cwnd));
+}
+
+/// A segment that leaves again with as much text as fits without options has no room for SACK blocks.
+#[test]
+fn a_full_segment_tells_of_no_ranges() {
+    let config = Config { timestamps: true, paws: None, ..wire(1460) };
+    let mut t = End::connected(config, "S. 0 a1 w65535 mss1460 sackok ts1:1000000");
+    t.writes(1448).says("P. 1:1449 a1").gets(". 101:201 a1 ts1:1000000").says(". 1449 a1 sack101-201");
+    let due = t.connection.poll_timeout().expect("a timer");
+    t.connection.handle_timeout(due, &mut ());
+    let again = t.connection.poll_transmit(due, &mut ()).expect("a retransmission");
+    assert_eq!((again.len, again.sack.is_empty()), (1448, true));
+}
+
 #[test]
 fn what_has_arrived_is_not_sent_again() {
     let mut t = established();

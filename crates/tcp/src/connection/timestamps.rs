@@ -194,4 +194,17 @@ mod tests {
         assert_eq!(c.echoed(&echo(1051), now), None);
         assert_eq!(c.echoed(&echo(999), now), None, "before the origin of time");
     }
+
+    #[test]
+    fn an_echo_is_as_old_as_the_ticks_since() {
+        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
+        let echo = |echo| Segment {
+            timestamps: Some(Timestamps { value: 0, echo }),
+            ..Segment::default()
+        };
+        let now = Instant::from_millis(50);
+        assert_eq!(c.echo(&echo(1043), now), Some((1043, Duration::from_millis(7))));
+        assert_eq!(c.echo(&echo(1050), now), Some((1050, Duration::ZERO)));
+        assert_eq!(c.echo(&echo(1051), now), None, "from the future");
+    }
 }

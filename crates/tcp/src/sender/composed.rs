@@ -19,8 +19,6 @@ mod tail_loss_probe;
 mod timeout;
 mod timers;
 mod transmit;
-#[cfg(test)]
-mod waiting_tests;
 
 use unruffled_units::{Duration, Instant};
 

@@ -99,3 +99,9 @@ fn a_parameter_can_be_set_in_its_unit() {
         "rack+own has no parameters"
     );
 }
+
+#[test]
+fn only_those_that_know_originals_from_copies_are_for_simulation_only() {
+    let only = ROWS.iter().filter(|row| row.is_for_simulation_only()).map(|row| row.name);
+    assert_eq!(only.collect::<Vec<_>>(), ["rr-fa-rtx", "rr-ta-rtx"]);
+}

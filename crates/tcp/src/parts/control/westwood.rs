@@ -130,6 +130,17 @@ mod tests {
         Instant::from_millis(ms)
     }
 
+    #[test]
+    fn acknowledgements_a_millisecond_apart_are_two_samples_and_closer_ones_are_one() {
+        let mut filter = Filter::new(0.5);
+        filter.add(1, at(0));
+        filter.add(1, Instant::from_nanos(CLOSEST.as_nanos() - 1));
+        assert_eq!(filter.estimate, 0.0);
+        filter.add(1, Instant::ZERO + CLOSEST);
+        // Two segments in 1 ms: (2000 + 0)/(2·500 + 1) of them.
+        assert!((filter.estimate - 2000.0 / 1001.0).abs() < 1e-9, "{}", filter.estimate);
+    }
+
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-4, "found {found}, expected {expected}");
     }

@@ -48,6 +48,8 @@ mod tests {
         assert_eq!(spurious_fast_retransmit(50.0, Duration::from_millis(150), R), 37.0);
         // Beyond W/2 = 25 rounds it is capped: 25·(50 − 25 + 1)/2 = 325.
         assert_eq!(spurious_fast_retransmit(50.0, R * 400, R), 325.0);
+        // Half of an odd window is between two rounds: 2.5·(5 − 2.5 + 1)/2 = 4.375.
+        assert_eq!(spurious_fast_retransmit(5.0, R * 400, R), 4.375);
     }
 
     #[test]

@@ -44,3 +44,6 @@ impl LimitedTransmit for DelayedGrowth {
         if wait.advanced || !wait.window_was_full { 0 } else { wait.sacked }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,8 @@
 
 use unruffled_units::Instant;
 
-use super::Phase;
 use crate::parts::control::Window;
-use crate::sender::{Ack, Sender};
+use crate::sender::{Ack, Phase, Sender};
 use crate::{Config, Variant};
 
 const MSS: u64 = 1000;
