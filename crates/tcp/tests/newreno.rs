@@ -113,6 +113,17 @@ fn duplicates_of_spurious_retransmissions_start_nothing() {
     t.at(209).ack("C15").sees("fast-retransmit").sends("R16");
 }
 
+/// TcpAgent::slowdown of ns-2: Reno's ssthresh is a whole number; NewReno's is RFC 5681's there as well.
+#[test]
+fn as_in_ns2_fast_retransmit_leaves_reno_a_whole_threshold() {
+    for (name, ssthresh) in [("reno", 7.0), ("newreno", 7.5)] {
+        let mut t = Trace::of(name).fast_recovery_of_ns2().fixed_window(15).start();
+        t.sends("1-15");
+        t.at(100).ack("C0").sends("16").at(101).ack("C0").sends("17");
+        t.at(102).ack("C0").sees("fast-retransmit").ssthresh(ssthresh).sends("R1");
+    }
+}
+
 /// RFC 5681, section 2: an acknowledgement that changes the window is no duplicate.
 #[test]
 fn a_window_update_is_no_duplicate() {

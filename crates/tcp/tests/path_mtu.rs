@@ -109,7 +109,10 @@ fn the_threshold_becomes_the_window_in_octets() {
 fn a_full_segment_tells_of_no_ranges() {
     let config = Config { timestamps: true, paws: None, ..wire(1460) };
     let mut t = End::connected(config, "S. 0 a1 w65535 mss1460 sackok ts1:1000000");
-    t.writes(1448).says("P. 1:1449 a1").gets(". 101:201 a1 ts1:1000000").says(". 1449 a1 sack101-201");
+    t.writes(1448)
+        .says("P. 1:1449 a1")
+        .gets(". 101:201 a1 ts1:1000000")
+        .says(". 1449 a1 sack101-201");
     let due = t.connection.poll_timeout().expect("a timer");
     t.connection.handle_timeout(due, &mut ());
     let again = t.connection.poll_transmit(due, &mut ()).expect("a retransmission");

@@ -84,6 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn round_trips_are_doubted_after_four_doublings_in_ns2_alone() {
+        assert_eq!(FastRecovery::Ns2.doubts_rtt_after(), Some(4));
+        assert_eq!(FastRecovery::Rfc5681.doubts_rtt_after(), None);
+    }
+
+    #[test]
     fn ns2_halves_the_window_down_to_one_segment() {
         let after = |cwnd| {
             let Window { cwnd, ssthresh } = halved_as_ns2(Window { cwnd, ssthresh: 64.0 });

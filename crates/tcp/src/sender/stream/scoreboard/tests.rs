@@ -58,3 +58,20 @@ fn runs_are_stepped_over_both_ways() {
     }
     assert!(steps(&mut board) <= 2, "{} steps", steps(&mut board));
 }
+
+/// NextSeg's rule (3) passes over a hole that was resent out of turn, as by a probe.
+#[test]
+fn a_hole_that_was_resent_is_passed_over() {
+    let mut board = Scoreboard::new();
+    for n in 0..5 {
+        board.push(n * SEGMENT, SEGMENT as u32, Instant::ZERO);
+    }
+    let never = SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX };
+    let blocks = [(SEGMENT, 2 * SEGMENT), (3 * SEGMENT, 4 * SEGMENT)];
+    board.acknowledge(0, &blocks, never, |_| ());
+    assert_eq!(board.hole_from(0), Some(0));
+    board.retransmit(0, Instant::from_millis(1));
+    assert_eq!(board.hole_from(0), Some(2));
+    board.retransmit(2, Instant::from_millis(2));
+    assert_eq!(board.hole_from(0), None);
+}
