@@ -25,7 +25,7 @@ pub enum Checksums {
     Trust,
 }
 
-/// A segment that arrived, and between whom. Give it to the [`Stack`](crate::Stack).
+/// A segment that arrived, and between whom. Give it to the [`Stack`](crate::stack::Stack).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival<'a> {
     /// Who sent it.
@@ -39,7 +39,7 @@ pub struct Arrival<'a> {
 }
 
 /// A router could not pass on a packet of ours (RFC 1191, RFC 8201). Give it to the
-/// [`Stack`](crate::Stack), which lowers the path's MTU.
+/// [`Stack`](crate::stack::Stack), which lowers the path's MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooBig {
     /// The sender of the packet quoted: us.
@@ -53,7 +53,7 @@ pub struct TooBig {
 }
 
 /// A packet of ours did not get there (RFC 792; RFC 4443, section 3.1). Give it to the
-/// [`Stack`](crate::Stack), which tells the connection.
+/// [`Stack`](crate::stack::Stack), which tells the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreached {
     /// The sender of the packet quoted: us.
