@@ -141,7 +141,7 @@ fn silence_is_probed_whatever_is_open() {
     let due = t.connection().poll_timeout().expect("a timer");
     let quiet = t.wait_until(due);
     assert!((Duration::from_millis(190)..Duration::from_millis(250)).contains(&quiet), "{quiet:?}");
-    t.timer().sees("probe").sends("R6");
+    t.timer().sees("probe").sends("P6");
 }
 
 /// Section 5: in doubt the window grows by what is delivered, in whatever order, and new data goes
