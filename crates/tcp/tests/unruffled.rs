@@ -131,6 +131,19 @@ fn what_is_sacked_restarts_the_retransmission_timer() {
     }
 }
 
+/// Section 5: when nothing is delivered for two round trips, the last segment is resent, though a
+/// hole is open and recovery is under way; the timeout is still far.
+#[test]
+fn silence_is_probed_whatever_is_open() {
+    let mut t = missing_4(false);
+    t.at(349).writes(1).sends("6");
+    t.at(350).timer().sees("fast-retransmit").sends("");
+    let due = t.connection().poll_timeout().expect("a timer");
+    let quiet = t.wait_until(due);
+    assert!((Duration::from_millis(190)..Duration::from_millis(250)).contains(&quiet), "{quiet:?}");
+    t.timer().sees("probe").sends("P6");
+}
+
 /// Section 5: in doubt the window grows by what is delivered, in whatever order, and new data goes
 /// while the pipe has room.
 #[test]

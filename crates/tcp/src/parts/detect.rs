@@ -196,6 +196,11 @@ pub trait LossDetector: core::fmt::Debug + Send {
         0.0
     }
 
+    /// How many of the segments in flight are usually under suspicion at a time.
+    fn usual_suspects(&self, _view: &View) -> f64 {
+        0.0
+    }
+
     /// An acknowledgement was read into the scoreboard.
     fn on_ack(&mut self, _facts: &AckFacts, _view: &View) {}
 

@@ -60,8 +60,7 @@ fn end(bin: usize) -> Duration {
 pub(super) struct Lateness {
     /// How long a generation collects at least.
     age: Duration,
-    /// The share of all samples that may exceed the quantile: the share lost, within these bounds.
-    least: f64,
+    /// The greatest share of all samples that may exceed the quantile; up to it, the share lost.
     most: f64,
     current: Generation,
     earlier: Generation,
@@ -73,10 +72,9 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    pub(super) fn new(age: Duration, least: f64, most: f64) -> Self {
+    pub(super) fn new(age: Duration, most: f64) -> Self {
         Self {
             age,
-            least: least.min(most),
             most,
             current: Generation::EMPTY,
             earlier: Generation::EMPTY,
@@ -136,11 +134,11 @@ impl Lateness {
         }
     }
 
-    /// The minimum bound above which at most the share lost lies, within bounds.
+    /// The smallest bound above which at most the share lost lies, or the greatest share allowed.
     fn look_up(&self) -> Duration {
         let samples = f64::from(self.current.samples + self.earlier.samples);
         let lost = f64::from(self.current.lost + self.earlier.lost);
-        let allowed = lost.clamp(samples * self.least, samples * self.most) as u32;
+        let allowed = lost.min(samples * self.most) as u32;
         let mut above = 0;
         for at in (1..BINS).rev() {
             above += self.current.bins[at] + self.earlier.bins[at];
@@ -161,6 +159,17 @@ impl Lateness {
         self.current.longest.max(self.earlier.longest)
     }
 
+    /// The mean over all samples of what their latenesses exceed `wait` by.
+    pub(super) fn mean_beyond(&self, wait: Duration) -> Duration {
+        let mut sum = Duration::ZERO;
+        for at in bin(wait)..BINS {
+            let count = u64::from(self.current.bins[at]) + u64::from(self.earlier.bins[at]);
+            sum += end(at).saturating_sub(wait) * count;
+        }
+        let samples = u64::from(self.current.samples) + u64::from(self.earlier.samples);
+        sum / samples.max(1)
+    }
+
     /// The mean over all samples.
     pub(super) fn mean(&self) -> Duration {
         let samples = u64::from(self.current.samples) + u64::from(self.earlier.samples);
@@ -175,7 +184,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn of(latenesses: &[(u64, u32)]) -> Lateness {
-        let mut l = Lateness::new(MS(3000), 0.001, 0.01);
+        let mut l = Lateness::new(MS(3000), 0.01);
         for &(ms, count) in latenesses {
             for _ in 0..count {
                 if ms == 0 { l.in_order() } else { l.late(MS(ms)) }
@@ -195,12 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn the_quantile_leaves_out_the_share_that_is_lost_within_bounds() {
+    fn the_quantile_leaves_out_the_share_that_is_lost_up_to_a_bound() {
         // Of 1000: 980 in order, ten late by 10 ms, ten by 40.
         let mut l = of(&[(0, 980), (10, 10), (40, 10)]);
         assert!(l.seen());
-        // Nothing is lost: 0.1 %, one of them, may exceed it. The
-        // bin ends at 2^23 · 5 ns.
+        // Nothing is lost: none may exceed it. The bin ends at 2^23 · 5 ns.
         let forty = Duration::from_nanos(5 << 23);
         assert_eq!((l.quantile(), l.longest()), (forty, MS(40)));
         // 0.9 %: nine; still some of those late by 40.
@@ -218,9 +226,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_in_no_more_than_the_budget_has_no_quantile() {
-        let l = of(&[(0, 1000), (300, 1)]);
+    fn what_is_late_in_no_more_than_is_lost_has_no_quantile() {
+        let mut l = of(&[(0, 1000), (300, 1)]);
+        assert!(l.quantile() >= MS(300));
+        l.lost();
+        l.refresh(Instant::from_millis(11));
         assert_eq!((l.quantile(), l.longest(), l.seen()), (Duration::ZERO, MS(300), true));
+    }
+
+    #[test]
+    fn the_mean_beyond_a_wait_leaves_out_what_came_within_it() {
+        // Bins end at 10.49 and 41.94 ms.
+        let l = of(&[(0, 80), (10, 10), (40, 10)]);
+        let tenth = |ns: u64| Duration::from_nanos(ns) / 10;
+        assert_eq!(l.mean_beyond(MS(100)), Duration::ZERO);
+        assert_eq!(l.mean_beyond(MS(20)), tenth((5 << 23) - 20_000_000));
+        assert_eq!(l.mean_beyond(Duration::ZERO), tenth((5 << 23) + (5 << 21)));
     }
 
     #[test]

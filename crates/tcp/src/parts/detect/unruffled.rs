@@ -26,15 +26,7 @@ settings! {
             unit: Unit::Fraction,
             default: 0.01,
             range: (0.0, 0.5),
-            about: "greatest share of all segments that may be resent spuriously",
-            source: "docs/senders/unruffled.md, ablation",
-        },
-        floor: f64 = Parameter {
-            name: "floor",
-            unit: Unit::Fraction,
-            default: 0.001,
-            range: (0.0, 0.5),
-            about: "smallest such share; between the two it is the share lost",
+            about: "greatest share of all segments that may be resent spuriously; up to it, the share lost",
             source: "docs/senders/unruffled.md, ablation",
         },
         margin: f64 = Parameter {
@@ -71,6 +63,8 @@ pub(crate) const UNRUFFLED: Kind<Detector> =
 /// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
 const BOUND: Duration = Duration::from_secs(1);
+/// The wait for proof may be longer, over long paths: so many round trips.
+const PATIENCE: u64 = 16;
 
 /// The detector.
 #[derive(Debug)]
@@ -87,10 +81,10 @@ pub(crate) struct Unruffled {
 
 impl Unruffled {
     fn new(settings: Settings) -> Self {
-        let Settings { persist, reo_wnd, budget, floor, memory, .. } = settings;
+        let Settings { persist, reo_wnd, budget, memory, .. } = settings;
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
-            lateness: Lateness::new(memory, floor, budget),
+            lateness: Lateness::new(memory, budget),
             settings,
             front: None,
             reference: Duration::ZERO,
@@ -104,7 +98,8 @@ impl Unruffled {
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
         let floor = view.min_rtt.unwrap_or_default().mul_f64(self.settings.reo_wnd);
         let resend = self.lateness.quantile().max(floor).min(bound);
-        let believe = resend.max(self.lateness.longest().mul_f64(self.settings.margin)).min(bound);
+        let longest = self.lateness.longest().mul_f64(self.settings.margin);
+        let believe = resend.max(longest.min(bound.max(self.reference * PATIENCE)));
         (resend, believe)
     }
 }
@@ -147,6 +142,12 @@ impl LossDetector for Unruffled {
         // Little's law: of cwnd segments in a round trip, so many are late at a time.
         let share = self.lateness.mean().as_secs_f64() / self.reference.as_secs_f64().max(1e-9);
         share * view.cwnd
+    }
+
+    fn usual_suspects(&self, view: &View) -> f64 {
+        let (resend, _) = self.waits(view);
+        let share = self.lateness.mean_beyond(resend).as_secs_f64();
+        share / self.reference.as_secs_f64().max(1e-9) * view.cwnd
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_waits_are_a_quarter_of_the_minimum_at_least_and_a_second_or_the_timeout_at_most() {
+    fn the_waits_are_bounded_below_and_above() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
         ours.on_arrival(at(0), at(101));
@@ -242,10 +243,11 @@ mod tests {
         assert_eq!((rule.overdue.map(|o| o.wait), rule.proof), (Some(ms(125)), Some(ms(125))));
         ours.on_arrival(at(0), at(9100));
         latest(ours.as_mut(), 0, 9100);
-        for (rto, bound) in [(200, 1000), (1500, 1500)] {
+        // A second, the timeout; for proof, 16 round trips of 100 ms if that is longer.
+        for (rto, resend, believe) in [(200, 1000, 1600), (1500, 1500, 1600), (2000, 2000, 2000)] {
             let rule = ours.rule(&View { rto: ms(rto), ..view(9100) });
-            let wait = Some(ms(100 + bound));
-            assert_eq!((rule.overdue.map(|o| o.wait), rule.proof), (wait, wait));
+            assert_eq!(rule.overdue.map(|o| o.wait), Some(ms(100 + resend)));
+            assert_eq!(rule.proof, Some(ms(100 + believe)));
         }
     }
 

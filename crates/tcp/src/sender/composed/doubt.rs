@@ -140,9 +140,10 @@ impl Doubt {
         self.cuts.back().is_none_or(|cut| sent > cut.began)
     }
 
-    /// Segment `segment` arrived by a transmission that was given up: the first of them.
+    /// Segment `segment` arrived by a transmission that was given up: the last of them, for which
+    /// that is the least late.
     pub(super) fn disprove(&mut self, segment: SegNo) -> Option<Disproof> {
-        let at = self.by_segment.partition_point(|&(s, _)| s < segment);
+        let at = self.by_segment.partition_point(|&(s, _)| s <= segment).checked_sub(1)?;
         let &(_, number) = self.by_segment.get(at).filter(|&&(s, _)| s == segment)?;
         self.by_segment.remove(at);
         let suspicion = &mut self.suspicions[(number - self.first) as usize];
@@ -173,6 +174,11 @@ impl Doubt {
             return None;
         }
         self.count_fresh();
+        // What was suspected under the reduced window would have found this one.
+        let from = (self.pending - self.first) as usize;
+        for pending in self.suspicions.range_mut(from..) {
+            pending.cwnd = pending.cwnd.max(cut.saved.cwnd);
+        }
         Some(cut.saved)
     }
 
@@ -245,9 +251,10 @@ impl Doubt {
         }))
     }
 
-    /// So much is suspected at a time that it is proof.
-    pub(super) fn is_too_much(&self, cwnd: f64) -> bool {
-        f64::from(self.fresh) >= (cwnd * self.many).max(f64::from(DUPTHRESH))
+    /// So much is suspected at a time that it is proof, and more than twice what is `usual`.
+    pub(super) fn is_too_much(&self, cwnd: f64, usual: impl FnOnce() -> f64) -> bool {
+        let fresh = f64::from(self.fresh);
+        fresh >= (cwnd * self.many).max(f64::from(DUPTHRESH)) && fresh > 2.0 * usual()
     }
 
     /// Forgets what was decided, of the proved ones those resent longer than `horizon` ago.

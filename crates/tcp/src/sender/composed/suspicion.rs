@@ -33,7 +33,7 @@ impl Composed {
         let Some(doubt) = &mut self.doubt else {
             return Resent { alone: probe, suspected: false };
         };
-        let suspected = fast || (!probe && doubt.proof.is_some());
+        let suspected = fast || doubt.proof.is_some();
         if suspected {
             let sent = stream.board.entry(number).sent;
             doubt.suspect(number, sent, self.window.cwnd, now);
@@ -91,7 +91,8 @@ impl Composed {
         observer: &mut impl Observer,
     ) -> Option<Instant> {
         let doubt = self.doubt.as_ref()?;
-        if self.recovery.phase != Phase::Open || !doubt.is_too_much(self.window.cwnd) {
+        let usual = || self.detector.usual_suspects(&self.view(stream, now));
+        if self.recovery.phase != Phase::Open || !doubt.is_too_much(self.window.cwnd, usual) {
             return None;
         }
         self.cut(stream, cwnd, now, observer);
@@ -116,7 +117,10 @@ impl Composed {
         if let Some(doubt) = &mut self.doubt {
             doubt.begin_cut(self.window, false, now);
         }
-        let cwnd = then.min(self.window.cwnd);
+        // What slow start added since then was built on the loss; what came after it by one segment
+        // in a round trip would have come after a reduction as well.
+        let cwnd = if then < self.window.ssthresh { then } else { self.window.cwnd };
+        let cwnd = cwnd.min(self.window.cwnd);
         let flow = self.flow(stream, now);
         let flow = Flow { flight: flow.flight.min(cwnd), ..flow };
         let window = Window { cwnd, ..self.window };
@@ -129,6 +133,7 @@ impl Composed {
         self.limited_transmit.on_recovery();
         self.end_probe();
         self.restart_retransmission_timer(now);
+        self.schedule_probe(stream, now);
     }
 
     /// What was sent after the last reduction has arrived: its round trip is over, whatever is still
@@ -264,7 +269,10 @@ impl Composed {
     /// How long after a retransmission its DSACK may come.
     #[inline]
     pub(super) fn dsack_horizon(&self) -> Duration {
-        let horizon = self.round_trips.rto.base() * 2;
-        if self.doubting() { horizon.max(HORIZON) } else { horizon }
+        let rto = self.round_trips.rto.base();
+        match &self.doubt {
+            None => rto * 2,
+            Some(doubt) => HORIZON.max(rto * 8).max(doubt.proof.unwrap_or_default() * 2),
+        }
     }
 }

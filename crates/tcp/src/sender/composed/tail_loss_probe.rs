@@ -41,8 +41,14 @@ impl TailLossProbe {
 impl Composed {
     /// TLP_calc_PTO, where the conditions of section 7.2 hold; otherwise stops the timer.
     pub(super) fn schedule_probe(&mut self, stream: &Stream, now: Instant) {
-        let flight = stream.board.outstanding();
-        if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 || flight == 0 {
+        let mut flight = stream.board.outstanding();
+        if self.doubting() {
+            // Holes are usual, and nothing is found out about them while nothing is delivered.
+            flight -= stream.board.sacked();
+        } else if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 {
+            flight = 0;
+        }
+        if flight == 0 || matches!(self.recovery.phase, Phase::Loss { .. }) {
             self.timers.stop(SenderTimer::Probe);
             return;
         }
@@ -62,7 +68,8 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if !stream.outstanding() || self.recovery.phase != Phase::Open {
+        let may = self.recovery.phase == Phase::Open || self.doubting();
+        if !stream.outstanding() || !may {
             return;
         }
         if self.probe.end.is_none() && self.probe.rtt_since {
@@ -95,6 +102,11 @@ impl Composed {
 
     /// TLP_process_ack (section 7.4.2).
     pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: &Ack<'_>, now: Instant) {
+        if self.doubting() {
+            // A probe that resends is a suspicion, and is proved or disproved as one.
+            self.probe.end = None;
+            return;
+        }
         let Some(end) = self.probe.end.filter(|&end| ack.una >= end) else { return };
         let dsack_of_probe = ack.dsack.is_some_and(|(_, right)| right == end);
         if !self.probe.retransmission || dsack_of_probe {

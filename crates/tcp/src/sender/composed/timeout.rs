@@ -52,6 +52,7 @@ impl Composed {
         } else if delivered && self.doubting() {
             // A hole may be open for longer than the timeout while all goes well behind it.
             self.restart_retransmission_timer(now);
+            self.schedule_probe(stream, now);
         }
     }
 

@@ -73,11 +73,12 @@ fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
 }
 
 #[test]
-fn of_a_segment_suspected_twice_the_first_suspicion_is_disproved_first() {
+fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
     let mut d = suspecting(1);
+    let first = d.first_pending();
     d.suspect(0, at(100), 40.0, at(200));
     assert_eq!(d.disprove(0), NOTHING);
-    assert_eq!(d.first_pending(), Some((at(100), 40.0)));
+    assert_eq!(d.first_pending(), first);
     assert_eq!(d.disprove(0), NOTHING);
     assert_eq!(d.first_pending(), None);
 }
@@ -85,16 +86,18 @@ fn of_a_segment_suspected_twice_the_first_suspicion_is_disproved_first() {
 #[test]
 fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     let mut d = suspecting(4);
-    assert!(d.is_too_much(40.0) && !d.is_too_much(40.5) && d.is_too_much(1.0));
+    assert!(
+        d.is_too_much(40.0, || 0.0) && !d.is_too_much(40.5, || 0.0) && d.is_too_much(1.0, || 0.0)
+    );
     d.disprove(0);
     d.disprove(1);
-    assert!(!d.is_too_much(1.0), "two are left");
+    assert!(!d.is_too_much(1.0, || 0.0), "two are left");
     d.begin_cut(window(50.0), false, at(200));
     for n in 10..13 {
-        assert!(!d.is_too_much(1.0));
+        assert!(!d.is_too_much(1.0, || 0.0));
         d.suspect(n, at(200 + n), 25.0, at(300 + n));
     }
-    assert!(d.is_too_much(1.0));
+    assert!(d.is_too_much(1.0, || 0.0));
 }
 
 #[test]
@@ -132,4 +135,15 @@ fn only_the_last_reductions_are_kept() {
         d.begin_cut(window(50.0), false, at(n));
     }
     assert_eq!((d.cuts.len(), d.last_cut()), (CUTS, Some(at(19))));
+}
+
+#[test]
+fn what_is_pending_when_a_window_comes_back_was_suspected_under_that_window() {
+    let mut d = suspecting(1);
+    d.begin_cut(window(50.0), false, at(50));
+    d.prove_first();
+    d.suspect(5, at(60), 25.0, at(100));
+    assert_eq!(d.first_pending(), Some((at(60), 25.0)));
+    assert!(d.disprove(0).expect("it was suspected").restored.is_some());
+    assert_eq!(d.first_pending(), Some((at(60), 50.0)));
 }
