@@ -134,7 +134,7 @@ fn applications_come_between_the_packets_of_one_turn() {
     // packets of a turn are on their way, unless none can be.
     let between = (0..1_000_000).any(|_| {
         let taken = handle.with(|stack| stack.counters().received) as usize;
-        taken % TURN != 0
+        !taken.is_multiple_of(TURN)
     });
     stop.store(true, Ordering::SeqCst);
     driver.close(time::Duration::ZERO).unwrap();
