@@ -17,6 +17,7 @@ mod state;
 mod time_wait;
 mod timers;
 mod timestamps;
+mod touch;
 mod transmit;
 mod unreachable;
 
@@ -75,27 +76,30 @@ pub use unreachable::Unreachable;
 /// The crate's [front page](crate) has an example of all this.
 ///
 /// Not supported: urgent data, and data on a SYN, which is not acknowledged, so that it comes again.
+// An ACK to a connection that has long been idle costs what it waits for memory: so what every segment
+// needs stands in one piece, from the end of the stream to the beginning of the receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
     config: Config,
-    state: State,
-    error: Option<Error>,
-    sender: Sender,
-    receiver: Receiver,
-    numbers: InitialNumbers,
-    /// Both ends can take SACK blocks.
-    sack: bool,
-    clock: Clock,
-    peer_window: PeerWindow,
+    handshake: Handshake,
+    challenges: ChallengeLimit,
     /// Largest segment by the peer's and the path's bounds, counted as [`Config::mss`] is.
     max_segment: u32,
-    handshake: Handshake,
-    timers: ConnectionTimers,
-    idle: Idle,
-    challenges: ChallengeLimit,
+    error: Option<Error>,
+    sender: Sender,
+    state: State,
+    /// Both ends can take SACK blocks.
+    sack: bool,
     unreachable: Option<Unreachable>,
+    numbers: InitialNumbers,
+    clock: Clock,
+    peer_window: PeerWindow,
+    idle: Idle,
+    timers: ConnectionTimers,
     /// A reset that is to leave before all else.
-    reset: Option<Segment>,
+    reset: Option<Box<Segment>>,
+    receiver: Receiver,
 }
 
 /// Initial sequence numbers.

@@ -15,26 +15,30 @@ use arrived::{Arrived, Room};
 use moderation::Moderation;
 pub(crate) use window::ReceiveWindow;
 
-/// The receiving half. Positions are stream offsets.
+/// The receiving half. Positions are stream offsets. What every segment that arrives needs comes
+/// first, in one piece.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    arrived: Arrived,
-    /// Where the stream ends, once a FIN has told.
-    end: Option<u64>,
-    window: ReceiveWindow,
-    /// Where the window grows with what is read.
-    moderation: Option<Moderation>,
-    delay: Option<Duration>,
-    /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
-    last_acknowledged: u64,
-    /// Segments that no acknowledgement has answered.
-    unanswered: u32,
     /// An acknowledgement is to leave at once.
     ack_due: bool,
-    /// Until when a delayed one may wait.
-    ack_deadline: Option<Instant>,
     /// The segment to be answered was a retransmission (in simulation).
     rtx: bool,
+    /// The application has read something since the window was last looked at.
+    read: bool,
+    /// Segments that no acknowledgement has answered.
+    unanswered: u32,
+    /// Until when a delayed one may wait.
+    ack_deadline: Option<Instant>,
+    /// What the last acknowledgement said (Last.ACK.sent of RFC 7323).
+    last_acknowledged: u64,
+    window: ReceiveWindow,
+    /// Where the stream ends, once a FIN has told.
+    end: Option<u64>,
+    arrived: Arrived,
+    delay: Option<Duration>,
+    /// Where the window grows with what is read.
+    moderation: Option<Moderation>,
 }
 
 impl Receiver {
@@ -60,7 +64,13 @@ impl Receiver {
             ack_due: false,
             ack_deadline: None,
             rtx: false,
+            read: false,
         }
+    }
+
+    /// Reads something of each line of memory that a connection with nothing on its way needs.
+    pub(crate) fn touch(&self) -> u64 {
+        u64::from(self.ack_due) ^ self.window.edge() ^ self.next()
     }
 
     /// RCV.NXT, with the FIN counted once it has been reached.
@@ -118,6 +128,7 @@ impl Receiver {
         let left = self.readable();
         if let Some(moderation) = &mut self.moderation {
             moderation.on_read(self.window.taken(), left);
+            self.read = true;
         }
         if self.end.is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
@@ -126,7 +137,9 @@ impl Receiver {
 
     /// Lets the window grow, if what was read says so.
     pub(crate) fn moderate(&mut self, now: Instant) {
-        if let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now)) {
+        if std::mem::take(&mut self.read)
+            && let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now))
+        {
             self.window.grow(octets);
             if self.end.is_none() && self.window.should_update(self.arrived.next()) {
                 self.ack_due = true;

@@ -62,8 +62,11 @@ impl Recipe {
 
 /// The sending half.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
     pub(crate) stream: Stream,
+    /// When the last acknowledgement had been read, nothing was left for the machine to wait for.
+    settled: bool,
     machine: Machine,
 }
 
@@ -74,7 +77,7 @@ impl Sender {
             Recipe::TcpPr(settings) => (settings.selective, Lengths::Mean),
         };
         let stream = Stream::new(config, selective, lengths);
-        Self { stream, machine: Machine::new(config, recipe) }
+        Self { stream, settled: false, machine: Machine::new(config, recipe) }
     }
 
     /// The peer turned out not to know SACK.
@@ -135,17 +138,39 @@ impl Sender {
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
         self.machine.on_ack(&mut self.stream, ack, now, observer);
+        self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
+    }
+
+    /// Nothing is on its way, and nothing that was is still to be judged: an acknowledgement without
+    /// SACK blocks tells nothing, and no timer runs.
+    #[inline]
+    pub(crate) fn settled(&self) -> bool {
+        self.settled && !self.stream.outstanding()
+    }
+
+    /// Nothing is to be sent, nor was anything that is still of concern.
+    #[inline]
+    pub(crate) fn idle(&self) -> bool {
+        self.settled() && !self.stream.has_new()
+    }
+
+    /// Reads something of each line of memory that a connection with nothing on its way needs.
+    pub(crate) fn touch(&self) -> u64 {
+        self.stream.touch() ^ u64::from(self.settled)
     }
 
     /// The next segment that may leave at `now`, if any.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
+        if self.idle() {
+            return None;
+        }
         self.machine.poll(&mut self.stream, now)
     }
 
     /// When to call [`Sender::on_timers`] at the latest.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.machine.next_timer()
+        if self.settled() { None } else { self.machine.next_timer() }
     }
 
     /// Timers may be due.

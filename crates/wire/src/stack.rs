@@ -13,9 +13,11 @@ mod config;
 mod cookies;
 mod counters;
 mod departure;
+mod directory;
 mod failure;
 mod info;
 mod listener;
+mod lookahead;
 mod memory;
 mod options;
 mod orphan;
@@ -47,7 +49,9 @@ pub use socket::FourTuple;
 
 use budget::Budget;
 use cookies::Cookies;
+use directory::Directory;
 use listener::Listener;
+use lookahead::Expected;
 use ports::Ports;
 use requests::Requests;
 use slab::{Key, Slab};
@@ -76,7 +80,8 @@ pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 pub struct Stack {
     config: StackConfig,
     sockets: Slab<Box<Socket>>,
-    by_tuple: HashMap<FourTuple, ConnectionId>,
+    directory: Directory,
+    expected: Expected,
     listeners: Slab<Listener>,
     by_address: HashMap<SocketAddr, ListenerId>,
     timers: Timers,
@@ -129,10 +134,11 @@ impl Stack {
             watched: VecDeque::new(),
             orphans: 0,
             ports: Ports::new(config.key.key_for("ports"), config.ports.clone()),
+            directory: Directory::new(config.key.key_for("directory")),
             isn_key: config.key.key_for("initial sequence numbers"),
             config,
             sockets: Slab::new(),
-            by_tuple: HashMap::new(),
+            expected: Expected::default(),
             listeners: Slab::new(),
             by_address: HashMap::new(),
             timers: Timers::default(),
@@ -279,9 +285,7 @@ impl Stack {
         if socket.owner == Owner::Nobody {
             self.remove(id);
         } else {
-            if self.by_tuple.get(&tuple) == Some(&id) {
-                self.by_tuple.remove(&tuple);
-            }
+            self.strike(tuple, id);
             self.economise(id, now);
         }
     }
@@ -290,7 +294,7 @@ impl Stack {
     fn wait_out(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.get(id.0) else { return };
         let (tuple, kept) = (socket.tuple, socket.connection.time_wait());
-        let current = self.by_tuple.get(&tuple) == Some(&id);
+        let current = self.connection_between(tuple) == Some(id);
         self.remove(id);
         let limit = self.budget.limits.time_waits;
         if self.time_waits.len() >= limit || !self.budget.has_room_for(budget::TIME_WAIT) {

@@ -71,7 +71,7 @@ impl Connection {
         }
         let unchanged = segment.window == self.peer_window.last_field;
         self.peer_window.last_field = segment.window;
-        if nxt == una && segment.len > 0 && segment.sack.is_empty() {
+        if nxt == una && segment.sack.is_empty() && (segment.len > 0 || self.sender.settled()) {
             // Nothing is on its way, and this tells of nothing that was.
             return Ok(());
         }

@@ -87,7 +87,7 @@ impl Connection {
         if self.state == State::SynReceived {
             if segment.ack != self.numbers.ours.add(1) {
                 // <SEQ=SEG.ACK><CTL=RST>
-                self.reset = super::reset_for(segment);
+                self.reset = super::reset_for(segment).map(Box::new);
                 return Err(Ignored::UnacceptableAck);
             }
             self.establish(segment, now);

@@ -28,7 +28,7 @@ impl Connection {
             State::Closed => return,
             State::Listen | State::SynSent => {}
             State::Closing | State::LastAck | State::TimeWait => {}
-            _ => self.reset = Some(self.reset_segment()),
+            _ => self.reset = Some(Box::new(self.reset_segment())),
         }
         self.fail(Error::Aborted);
     }

@@ -80,7 +80,7 @@ impl Connection {
         let flags = segment.flags;
         if flags.rst || flags.ack || !flags.syn {
             let reason = if flags.ack { Ignored::UnacceptableAck } else { Ignored::NoConnection };
-            self.reset = if flags.ack { reset_for(segment) } else { None };
+            self.reset = if flags.ack { reset_for(segment).map(Box::new) } else { None };
             ignore(reason, now, observer);
             return;
         }
@@ -99,7 +99,7 @@ impl Connection {
         let flags = segment.flags;
         let acceptable = flags.ack && segment.ack == self.numbers.ours.add(1);
         if flags.ack && !acceptable {
-            self.reset = reset_for(segment);
+            self.reset = reset_for(segment).map(Box::new);
             ignore(Ignored::UnacceptableAck, now, observer);
         } else if flags.rst {
             if acceptable {

@@ -87,10 +87,8 @@ impl Connection {
     /// An acceptable segment arrived.
     pub(super) fn heard(&mut self, now: Instant) {
         self.unreachable = None;
-        if self.config.keep_alive.is_some() {
-            self.idle.heard = now;
-            self.idle.unanswered = 0;
-        }
+        self.idle.heard = now;
+        self.idle.unanswered = 0;
     }
 
     pub(super) fn on_keep_alive_timer(&mut self, now: Instant) {

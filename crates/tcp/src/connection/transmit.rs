@@ -10,11 +10,8 @@ use crate::sender::Transmission;
 impl Connection {
     /// The next segment to send, if any.
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        // Asked first: to take a segment that is hardly ever there means to move it.
-        if self.reset.is_some()
-            && let Some(reset) = self.reset.take()
-        {
-            return Some(self.stamped(reset, now));
+        if let Some(reset) = self.reset.take() {
+            return Some(self.stamped(*reset, now));
         }
         self.receiver.moderate(now);
         match self.state {
@@ -44,7 +41,7 @@ impl Connection {
 
     /// Data, or a probe that stands for it.
     fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if self.config.count_options {
+        if !self.sender.idle() && self.config.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
             self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }

@@ -30,17 +30,18 @@ pub(super) enum Room {
 
 /// The octets that have arrived, as stream offsets.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Arrived {
     /// RCV.NXT: everything below has arrived.
     next: u64,
+    /// What the last segment brought a second time.
+    duplicate: Option<(u64, u64)>,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
     max_ranges: usize,
+    recent_len: usize,
     /// One octet of each range, most recently changed first.
     recent: [u64; RECENT],
-    recent_len: usize,
-    /// What the last segment brought a second time.
-    duplicate: Option<(u64, u64)>,
 }
 
 impl Arrived {

@@ -213,6 +213,14 @@ impl Composed {
         observer.on_event(now, &event);
     }
 
+    /// Whether, nothing being on its way, no recovery, probe or retransmission awaits its outcome.
+    pub(super) fn settled(&self, stream: &Stream) -> bool {
+        self.recovery.phase == Phase::Open
+            && self.probe.is_over()
+            && stream.retransmissions.is_empty()
+            && self.timers.next().is_none()
+    }
+
     /// The acknowledgement was read into the scoreboard.
     #[inline]
     fn tell_detector(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading, now: Instant) {

@@ -92,6 +92,14 @@ impl Machine {
         either!(self, machine => machine.on_ack(stream, ack, now, observer));
     }
 
+    /// Whether it waits for nothing when nothing is on its way. TCP-PR's tables say nothing of that.
+    pub(super) fn settled(&self, stream: &Stream) -> bool {
+        match self {
+            Self::Composed(machine) => machine.settled(stream),
+            Self::TcpPr(_) => false,
+        }
+    }
+
     #[inline]
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         either!(self, machine => machine.poll(stream, now))

@@ -121,13 +121,16 @@ impl<L: Link> Loop<L> {
             })
             .collect();
         let mut stack = self.handle.lock_for_loop();
-        for (n, (packet, at)) in packets.into_iter().enumerate() {
-            if n > 0 && n % HOLD == 0 {
+        for (n, packets) in packets.chunks(HOLD).enumerate() {
+            if n > 0 {
                 drop(stack);
                 stack = self.handle.lock_for_loop();
             }
-            if stack.receive_decoded(packet, at) {
-                take(&mut stack, &mut self.outbox, offload, at, WRITE);
+            stack.look_ahead(packets.iter().map(|(packet, _)| packet));
+            for &(packet, at) in packets {
+                if stack.receive_decoded(packet, at) {
+                    take(&mut stack, &mut self.outbox, offload, at, WRITE);
+                }
             }
         }
         let now = self.handle.now();

@@ -156,7 +156,7 @@ impl Stack {
     /// Whether a connection may begin between these ends: there is none, or one in TIME-WAIT that
     /// the peer can tell from a new one by its timestamps.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
-        !self.by_tuple.contains_key(&ends)
+        self.connection_between(ends).is_none()
             && !self.requests.contains(ends)
             && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
@@ -332,7 +332,7 @@ impl Stack {
         for id in listeners {
             self.close_listener(id);
         }
-        let mut open: Vec<ConnectionId> = self.by_tuple.values().copied().collect();
+        let mut open: Vec<ConnectionId> = self.directory.iter().collect();
         // Not in the order of a hash map, which is another one each time.
         open.sort_unstable();
         for id in open {

@@ -35,13 +35,13 @@ impl Stack {
             self.counters.foreign += 1;
             return;
         }
-        if let Some(&id) = self.by_tuple.get(&tuple) {
+        if let Some(id) = self.connection_for_next(tuple) {
             if let Some(isn) = self.gives_way(id, &arrival.segment)
                 && let Some(listener) = self.listener_for(tuple.local)
             {
                 // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4); whoever holds
                 // the old one still reads what it has.
-                self.by_tuple.remove(&tuple);
+                self.strike(tuple, id);
                 self.on_syn(tuple, listener, &arrival.segment, Some(isn), now);
             } else {
                 self.on_segment_of(id, arrival, now);
@@ -100,7 +100,7 @@ impl Stack {
 
     fn on_unreached(&mut self, told: &Unreached, now: Instant) {
         let tuple = FourTuple { local: told.from, remote: told.to };
-        let Some(&id) = self.by_tuple.get(&tuple) else { return };
+        let Some(id) = self.connection_between(tuple) else { return };
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         let mut relay = Relay { watcher: &mut self.watcher, id };
         socket.connection.handle_unreachable(told.what, told.seq, now, &mut relay);
@@ -109,7 +109,7 @@ impl Stack {
 
     fn on_too_big(&mut self, told: &TooBig, now: Instant) {
         let tuple = FourTuple { local: told.from, remote: told.to };
-        let Some(&id) = self.by_tuple.get(&tuple) else { return };
+        let Some(id) = self.connection_between(tuple) else { return };
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         let mut relay = Relay { watcher: &mut self.watcher, id };
         socket.connection.handle_packet_too_big(told.mtu, told.seq, now, &mut relay);

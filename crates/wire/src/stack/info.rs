@@ -85,9 +85,9 @@ pub(super) struct Tally {
     fast_retransmits: u64,
     reordered: u64,
     reordering_length: u32,
+    delivery_rate: Option<Rate>,
     /// The round trip that is under way: since when, and what had been acknowledged.
     round: Option<(Instant, u64)>,
-    delivery_rate: Option<Rate>,
 }
 
 impl Observer for Tally {

@@ -17,7 +17,7 @@ impl Stack {
         self.budget.charge(socket.charged);
         let tuple = socket.tuple;
         let id = ConnectionId(self.sockets.insert(Box::new(socket)));
-        self.by_tuple.insert(tuple, id);
+        self.enter(tuple, id);
         id
     }
 
@@ -26,9 +26,7 @@ impl Stack {
         let Some(socket) = self.sockets.remove(id.0) else { return };
         self.budget.refund(socket.charged);
         self.orphans -= usize::from(socket.orphan.is_some());
-        if self.by_tuple.get(&socket.tuple) == Some(&id) {
-            self.by_tuple.remove(&socket.tuple);
-        }
+        self.strike(socket.tuple, id);
     }
 
     /// Brings the account up to what the connection takes now.

@@ -33,36 +33,40 @@ pub(super) enum Owner {
     Nobody,
 }
 
+/// What every segment needs stands in one piece here, and in another one in the [`Connection`].
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Socket {
-    pub(super) connection: Connection,
-    pub(super) tuple: FourTuple,
-    pub(super) owner: Owner,
-    send: SendBuffer,
-    receive: ReceiveBuffer,
-    /// It stands in the queue of those that may have something to send.
-    pub(super) queued: bool,
-    pub(super) options: Options,
     /// What has happened in it.
     pub(super) tally: Tally,
-    /// The due time that counts among those in the stack's heap.
-    pub(super) armed: Option<Instant>,
-    /// No application holds it any more.
-    pub(super) orphan: Option<Orphan>,
-    /// Octets of memory that it has been charged for.
-    pub(super) charged: usize,
-    /// When it last had something to do.
-    pub(super) used: Instant,
+    readers: Vec<Waker>,
+    writers: Vec<Waker>,
+    /// Those who wait for all to be acknowledged.
+    flushers: Vec<Waker>,
+    pub(super) options: Options,
+    pub(super) tuple: FourTuple,
+    pub(super) owner: Owner,
+    /// It stands in the queue of those that may have something to send.
+    pub(super) queued: bool,
     /// It stands in the queue of those whose buffers are looked at.
     pub(super) watched: bool,
     /// A writer waits, for which there was no memory.
     starved: bool,
     /// The application writes no more.
     pub(super) finished: bool,
-    readers: Vec<Waker>,
-    writers: Vec<Waker>,
-    /// Those who wait for all to be acknowledged.
-    flushers: Vec<Waker>,
+    /// Somebody may wait for it.
+    awaited: bool,
+    /// Octets of memory that it has been charged for.
+    pub(super) charged: usize,
+    /// When it last had something to do.
+    pub(super) used: Instant,
+    /// The due time that counts among those in the stack's heap.
+    pub(super) armed: Option<Instant>,
+    /// No application holds it any more.
+    pub(super) orphan: Option<Orphan>,
+    send: SendBuffer,
+    receive: ReceiveBuffer,
+    pub(super) connection: Connection,
 }
 
 impl Socket {
@@ -92,7 +96,19 @@ impl Socket {
             writers: Vec::new(),
             flushers: Vec::new(),
             finished: false,
+            awaited: false,
         }
+    }
+
+    /// Reads something of each line of memory that a segment needs if nothing is on its way.
+    pub(super) fn touch(&self) -> u64 {
+        let own = u64::from(self.options.receive_buffer.is_some())
+            ^ u64::from(self.tuple.local.port() ^ self.tuple.remote.port())
+            ^ u64::from(self.awaited)
+            ^ u64::from(self.armed.is_some() ^ self.orphan.is_some())
+            ^ self.send.end()
+            ^ self.receive.start();
+        own ^ self.connection.touch()
     }
 
     /// A segment arrived. Says whether its answer must leave before anything else is read, because
@@ -110,8 +126,9 @@ impl Socket {
         }
         let offset = self.connection.receive_offset(segment.seq);
         let before = self.connection.received();
+        let awaits_ack = self.connection.in_flight() > 0;
         let half = segment.len / 2;
-        if segment.len > self.connection.max_arriving_payload() && half > 0 {
+        if half > 0 && segment.len > self.connection.max_arriving_payload() {
             // Several segments that offload has joined: to be acknowledged as such, at once.
             let (first, second) = payload.split_at((half as usize).min(payload.len()));
             let mut head = Segment { len: half, ..segment };
@@ -140,7 +157,7 @@ impl Socket {
             self.discard();
         }
         self.send.release(self.connection.unacknowledged_from());
-        if self.connection.in_flight() == 0 {
+        if awaits_ack && self.connection.in_flight() == 0 {
             self.tally.rest();
         }
         let advance = self.connection.received().wrapping_sub(before);
@@ -248,14 +265,17 @@ impl Socket {
     }
 
     pub(super) fn wait_to_read(&mut self, waker: &Waker) {
+        self.awaited = true;
         remember(&mut self.readers, waker);
     }
 
     pub(super) fn wait_to_write(&mut self, waker: &Waker) {
+        self.awaited = true;
         remember(&mut self.writers, waker);
     }
 
     pub(super) fn wait_for_acknowledgement(&mut self, waker: &Waker) {
+        self.awaited = true;
         remember(&mut self.flushers, waker);
     }
 
@@ -303,10 +323,12 @@ impl Socket {
 
     /// Frees the buffers that hold nothing and are larger than they may grow now.
     pub(super) fn free_empty(&mut self, allowance: Allowance) {
-        if self.send.is_empty() && self.send.storage() > self.send_most(allowance) {
+        let holds = self.send.storage();
+        if holds > 0 && self.send.is_empty() && holds > self.send_most(allowance) {
             self.send.shrink();
         }
-        if self.receive.is_empty() && self.receive.storage() > self.receive_most(allowance) {
+        let holds = self.receive.storage();
+        if holds > 0 && self.receive.is_empty() && holds > self.receive_most(allowance) {
             self.receive.shrink();
         }
     }
@@ -341,6 +363,9 @@ impl Socket {
 
     /// Moves to `wakers` those whose time has come.
     pub(super) fn wake(&mut self, allowance: Allowance, wakers: &mut Vec<Waker>) {
+        if !self.awaited {
+            return;
+        }
         let over = self.closed();
         let connection = &self.connection;
         if !self.readers.is_empty()
@@ -354,6 +379,8 @@ impl Socket {
         if !self.flushers.is_empty() && (over || self.acknowledged()) {
             wakers.append(&mut self.flushers);
         }
+        let waiting = [&self.readers, &self.writers, &self.flushers];
+        self.awaited = waiting.iter().any(|waiting| !waiting.is_empty());
     }
 }
 

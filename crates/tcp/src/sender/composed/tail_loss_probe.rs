@@ -33,6 +33,11 @@ impl TailLossProbe {
         self.due
     }
 
+    /// None is to be sent, and none awaits its outcome.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_none() && !self.due
+    }
+
     pub(super) fn on_rtt_sample(&mut self) {
         self.rtt_since = true;
     }

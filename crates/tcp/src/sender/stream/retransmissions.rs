@@ -113,6 +113,11 @@ pub(crate) struct Retransmissions {
 }
 
 impl Retransmissions {
+    /// Nothing is remembered that an acknowledgement could still concern.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.episodes.is_empty()
+    }
+
     /// The number that the next reduction of the window will get.
     pub(crate) fn next_episode(&self) -> u32 {
         self.next_episode

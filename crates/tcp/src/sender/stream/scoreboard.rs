@@ -65,25 +65,26 @@ impl Timed for Entry {
 }
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
-    entries: VecDeque<Entry>,
-    /// Number of the first entry, which is also the first one not cumulatively acknowledged.
-    base: SegNo,
-    order: TimeOrder,
-    /// Numbers deemed lost, smallest first; stale ones are passed over when they come up.
-    lost_queue: BinaryHeap<Reverse<SegNo>>,
-    sacked: u32,
-    lost: u32,
-    resent: u32,
-    /// The boundary that `sacked_from_edge` counts from, kept near the dupthresh-th highest SACK.
-    edge: SegNo,
-    sacked_from_edge: u32,
-    /// All holes below this number have been deemed lost at some time.
-    marked_to: SegNo,
     /// The highest segment delivered so far.
     highest: Option<SegNo>,
     /// Last transmission and end of the latest-sent delivered segment (RACK.xmit_ts, RACK.end_seq).
     latest_delivered: Option<(Instant, u64)>,
+    order: TimeOrder,
+    resent: u32,
+    /// Numbers deemed lost, smallest first; stale ones are passed over when they come up.
+    lost_queue: BinaryHeap<Reverse<SegNo>>,
+    /// The boundary that `sacked_from_edge` counts from, kept near the dupthresh-th highest SACK.
+    edge: SegNo,
+    /// All holes below this number have been deemed lost at some time.
+    marked_to: SegNo,
+    sacked_from_edge: u32,
+    sacked: u32,
+    lost: u32,
+    /// Number of the first entry, which is also the first one not cumulatively acknowledged.
+    base: SegNo,
+    entries: VecDeque<Entry>,
 }
 
 impl Scoreboard {
