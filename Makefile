@@ -8,7 +8,7 @@
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates
-# make claims      what races must show against this machine's kernel: root, some minutes
+# make claims      what races must show against this machine's kernel: root, an hour and a half
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
 CARGO ?= cargo
@@ -101,7 +101,7 @@ claims:
 	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture
 
 validation:
-	$(CARGO) run --release --locked -p unruffled-race --example validate
+	$(CARGO) run --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --example validate
 
 # libFuzzer is C++, and wants to know which edges a run takes. The compiler counts them for the host
 # named outright, so that build scripts are built without. New inputs stay under the target directory.

@@ -41,11 +41,13 @@ fn a_build_without_programs_says_how_to_get_them() {
 
 #[cfg(feature = "bpf")]
 mod loaded {
+    use std::collections::BTreeSet;
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
     use std::process::Stdio;
     use std::sync::{Mutex, MutexGuard, PoisonError};
-    use std::time::Duration;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use rustix::net::sockopt::tcp_congestion;
 
@@ -140,6 +142,50 @@ mod loaded {
         assert_eq!(lines[..2], ["7", "2"]);
         assert!(lines[2].starts_with("unruffled: run: /no/such/program: "), "{said}");
         assert!(!is_registered());
+    }
+
+    /// The registrations that the kernel keeps, by their ids; nothing without bpftool.
+    fn registrations() -> Option<BTreeSet<u32>> {
+        let list = Command::new("bpftool").args(["map", "list"]).output().ok()?;
+        let list = String::from_utf8_lossy(&list.stdout).into_owned();
+        let ours = list.lines().filter(|line| line.contains(": struct_ops  name unruffled"));
+        Some(ours.filter_map(|line| line.split(':').next()?.parse().ok()).collect())
+    }
+
+    /// A namespace that dies keeps its sockets, and they what they use, for up to a minute.
+    const ORPHANS: Duration = Duration::from_secs(90);
+
+    #[test]
+    fn no_registration_is_left_in_the_kernel() {
+        let Some(_turn) = turn() else { return };
+        let Some(before) = registrations() else {
+            eprintln!("skipped: bpftool is not there");
+            return;
+        };
+        let race = "$U race in-order --duration 1s --variants none --no-report";
+        let output = script(&format!(
+            "$U attach && $U attach --default && $U detach && $U run -- true &&
+            {race} --kernel unruffled && {race} --kernel unruffled,reno --together && echo all"
+        ));
+        let said = text(&output);
+        assert!(said.ends_with("all\n"), "{said}");
+        // Those of others come and go.
+        let deadline = Instant::now() + ORPHANS;
+        loop {
+            let now = registrations().unwrap_or_default();
+            let new: Vec<_> = now.difference(&before).collect();
+            if new.is_empty() {
+                return;
+            }
+            if Instant::now() >= deadline {
+                if is_registered() {
+                    eprintln!("skipped: somebody else has registered it");
+                    return;
+                }
+                panic!("registrations are left: {new:?}");
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
     }
 
     /// What `serves` and `connects` do is told by what they print.

@@ -81,7 +81,6 @@ struct cubic {
 	__u32 credit;		/* acknowledged since the window last grew */
 	__u32 round, last_ack, round_rtt; /* HyStart */
 	__u8 samples, left;	/* HyStart: RTTs in this round; slow start was left */
-	__u32 used, used_since;	/* application-limited: most out, and since when */
 };
 
 struct counters {

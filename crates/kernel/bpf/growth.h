@@ -177,7 +177,10 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 		c->ssthresh = c->cwnd;
 }
 
-/* RFC 7661, section 4, in the form of tcp_cwnd_restart: half for each RTO without data, as far as the initial window. */
+/*
+ * RFC 7661, section 4, in the form of tcp_cwnd_restart: half for each RTO without data, as far as the initial window. A window that
+ * is used in part only does not grow and stays: under CUBIC, Linux validates it after an RTO without an ACK, which is this.
+ */
 static __always_inline void restart_after_idle(struct tcp_sock *tp, struct connection *c)
 {
 	__u32 now = jiffies(), rto = tp->inet_conn.icsk_rto, floor = min(c->cwnd, TCP_INIT_CWND);
@@ -194,28 +197,6 @@ static __always_inline void restart_after_idle(struct tcp_sock *tp, struct conne
 	c->ssthresh = max(c->ssthresh, c->cwnd - (c->cwnd >> 2));
 	idle = idle / rto;
 	c->cwnd = idle > 16 ? floor : max(c->cwnd >> idle, floor);
-}
-
-/* tcp_cwnd_application_limited: a window that was not filled for an RTO comes halfway down to what was used. */
-static __always_inline void application_limited(struct tcp_sock *tp, struct connection *c)
-{
-	struct cubic *q = &c->cubic;
-	__u32 now = jiffies();
-
-	if (cwnd_limited(tp, c) || ca_state(tp) != TCP_CA_Open) {
-		q->used = 0;
-		q->used_since = now;
-		return;
-	}
-	q->used = max(q->used, tp->packets_out);
-	if (now - q->used_since < tp->inet_conn.icsk_rto)
-		return;
-	if (max(q->used, TCP_INIT_CWND) < c->cwnd) {
-		c->ssthresh = max(c->ssthresh, c->cwnd - (c->cwnd >> 2));
-		c->cwnd = (c->cwnd + max(q->used, TCP_INIT_CWND)) >> 1;
-	}
-	q->used = 0;
-	q->used_since = now;
 }
 
 /* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */

@@ -179,7 +179,6 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	settling = in_slow_start(c) && missing(tp) > c->cwnd / 4 && (state != TCP_CA_Loss || c->gentle);
 	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !answering && !settling)
 		grow(tp, c, acked);
-	application_limited(tp, c);
 	remember(tp, c);
 
 	/* After a cut, a segment leaves for one that arrived (RFC 6937, section 3, SSRB). */

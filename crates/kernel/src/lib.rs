@@ -46,3 +46,18 @@ pub fn is_registered() -> bool {
     let names = std::fs::read_to_string(path).unwrap_or_default();
     names.split_whitespace().any(|name| name == NAME)
 }
+
+/// Registers it where nobody else has; whoever has may end, so ask again before it is needed again.
+///
+/// # Errors
+/// The kernel cannot have it.
+pub fn ensure_registered() -> Result<Option<Registered>, Error> {
+    if is_registered() {
+        return Ok(None);
+    }
+    match Registered::new() {
+        // Somebody else was faster.
+        Err(_) if is_registered() => Ok(None),
+        registered => registered.map(Some),
+    }
+}

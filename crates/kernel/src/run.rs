@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::state::State;
-use crate::{Error, Registered, cgroup, is_registered, object, requirements};
+use crate::{Error, cgroup, ensure_registered, object, requirements};
 
 /// How often the command is looked after.
 const TICK: Duration = Duration::from_millis(50);
@@ -18,10 +18,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
     requirements::check()?;
     // Held as long as the command runs; connections that outlive it hold it themselves.
-    let mut registered = Vec::new();
-    if !is_registered() {
-        registered.push(Registered::new()?);
-    }
+    let mut registered = Vec::from_iter(ensure_registered()?);
     let own = cgroup::Own::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
@@ -35,8 +32,6 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
         }
         thread::sleep(TICK);
         // Whoever had registered it may have ended.
-        if !is_registered() {
-            registered.push(Registered::new()?);
-        }
+        registered.extend(ensure_registered()?);
     }
 }

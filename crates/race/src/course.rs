@@ -69,9 +69,7 @@ impl Course<'_> {
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
         let needed = self.competitors.iter().any(Competitor::is_loaded);
-        let _registered = (needed && !unruffled_kernel::is_registered())
-            .then(unruffled_kernel::Registered::new)
-            .transpose()?;
+        let mut registered = Vec::new();
         let undisturbed = Scenario {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()
@@ -87,6 +85,9 @@ impl Course<'_> {
                 let names: Vec<String> = heat.iter().map(|&i| self.competitors[i].name()).collect();
                 let names = names.join(" and ");
                 started(&names);
+                if needed {
+                    registered.extend(unruffled_kernel::ensure_registered()?);
+                }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);
                 let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
                 lateness = lateness.and(&report.lateness());
