@@ -37,7 +37,10 @@ impl Emulator {
         let stop = Arc::new(AtomicBool::new(false));
         let start = Instant::now();
         let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
-            let chain = Chain::new(hops, direction)?;
+            let mut chain = Chain::new(hops, direction)?;
+            if tap.is_some() {
+                chain.show_between();
+            }
             let tap = tap.map(|tap| (tap.clone(), direction));
             Ok(Lane::new(from.clone(), to.clone(), chain, start, stop.clone(), tap))
         };
