@@ -9,6 +9,7 @@ use serde::Serialize;
 
 pub(crate) use gathered::Gathered;
 
+use crate::drawing::Drawing;
 use crate::lateness::Lateness;
 use crate::reordering::Reordering;
 use crate::series::Bin;
@@ -149,6 +150,10 @@ pub struct Direction {
     pub flight: Vec<Bin>,
     /// Acknowledged octets over time; a bin's sum is its count times its mean.
     pub acked: Vec<Bin>,
+    /// Sequence over time, if the limits asked for it and the connection is among the largest; not
+    /// in the JSON.
+    #[serde(skip)]
+    pub drawing: Option<Drawing>,
 }
 
 impl Direction {
@@ -303,6 +308,8 @@ pub struct Quic {
     pub payload_bytes: [u64; 2],
     /// The largest.
     pub largest: [u32; 2],
+    /// The longest time without any.
+    pub longest_gap_s: [f64; 2],
     /// Round trips by the spin bit of each end, where it spins.
     pub spin_rtt: [Option<Lateness>; 2],
 }

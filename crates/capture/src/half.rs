@@ -19,6 +19,7 @@ use activity::{Doing, Times};
 use counts::Counts;
 use order::Ids;
 
+use crate::drawing::Sketch;
 use crate::episode::Episodes;
 use crate::lateness::Spans;
 use crate::outstanding::{Mark, Outstanding};
@@ -86,9 +87,24 @@ pub(crate) struct Half {
     last_sent: Option<Instant>,
     pub(crate) last_ack: Option<Instant>,
     pub(crate) sack_seen: bool,
+    /// Only if it is to be drawn.
+    pub(crate) sketch: Option<Box<Sketch>>,
 }
 
 impl Half {
+    /// A direction that is to be drawn with `dots` of each kind, if any.
+    pub(crate) fn drawn(dots: usize) -> Self {
+        let sketch = (dots > 0).then(|| Box::new(Sketch::new(dots)));
+        Self { sketch, ..Self::default() }
+    }
+
+    /// Has `draw` draw at the octet of the stream that `position` is.
+    fn draw(&mut self, position: u64, draw: impl FnOnce(&mut Sketch, u64)) {
+        if let (Some(sketch), Some(origin)) = (&mut self.sketch, self.origin) {
+            draw(sketch, position.saturating_sub(origin));
+        }
+    }
+
     /// How many segments are remembered.
     pub(crate) fn remembered(&self) -> usize {
         self.outstanding.len()
@@ -129,7 +145,7 @@ impl Half {
         self.counts.packets += 1;
         self.stamped |= segment.timestamps.is_some();
         if segment.syn {
-            self.open(segment);
+            self.open(now, segment);
             return;
         }
         let len = u64::from(segment.len) + u64::from(segment.fin);
@@ -195,11 +211,13 @@ impl Half {
         origin
     }
 
-    fn open(&mut self, segment: &Segment) {
+    fn open(&mut self, now: Instant, segment: &Segment) {
         let first = (1 << 32 | u64::from(segment.seq)) + 1;
         match self.origin {
             None => {
                 self.begin(first);
+                // The first flight has one timestamp: how fast the clock ticks is known from here.
+                self.clock = segment.timestamps.map(|(value, _)| (value, now));
             }
             Some(origin) if origin == first => self.counts.syn_resent += 1,
             Some(_) => self.counts.strange += 1,

@@ -112,6 +112,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         limits: limits(half, place),
         flight: half.flight.bins(talk.first),
         acked: half.acked.bins(talk.first),
+        drawing: half.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
     }
 }
 

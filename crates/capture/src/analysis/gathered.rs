@@ -25,7 +25,12 @@ pub(crate) struct Gathered {
     tcp: Largest,
     udp: Largest,
     ended: u64,
+    /// The octets of the largest connections so far: theirs are the drawings that are kept.
+    drawn: BinaryHeap<Reverse<u64>>,
 }
+
+/// Connections whose drawings are kept.
+const DRAWN: usize = 24;
 
 /// The largest of those that ended: octets, and the order in which they ended.
 #[derive(Debug, Default)]
@@ -85,6 +90,7 @@ impl Gathered {
             tcp: Largest::default(),
             udp: Largest::default(),
             ended: 0,
+            drawn: BinaryHeap::new(),
         }
     }
 
@@ -138,6 +144,7 @@ impl Gathered {
                     self.late.merge(arrivals.late_times());
                 }
                 let octets = talk.halves.iter().map(|half| half.counts.payload).sum();
+                let what = if self.draws(octets) { what } else { without_drawings(what) };
                 self.tcp.add(Kept { octets, order, what }, self.told);
             }
             Speakers::Udp(datagrams) => {
@@ -146,6 +153,13 @@ impl Gathered {
                 self.udp.add(Kept { octets, order, what }, self.told);
             }
         }
+    }
+
+    /// Whether a connection of so many octets is among the largest so far.
+    fn draws(&mut self, octets: u64) -> bool {
+        self.drawn.push(Reverse(octets));
+        let smallest = (self.drawn.len() > DRAWN).then(|| self.drawn.pop()).flatten();
+        smallest.is_none_or(|Reverse(smallest)| octets > smallest)
     }
 
     pub(crate) fn finish(self) -> Analysis {
@@ -166,6 +180,13 @@ impl Gathered {
         });
         Analysis { totals, connections: connections.collect(), udp: udp.collect() }
     }
+}
+
+fn without_drawings(mut what: Speakers) -> Speakers {
+    if let Speakers::Tcp(talk) = &mut what {
+        talk.halves.iter_mut().for_each(|half| half.sketch = None);
+    }
+    what
 }
 
 fn connection(talk: &Talk, start: Instant) -> Connection {
@@ -204,6 +225,7 @@ fn quic(datagrams: &Datagrams, start: Instant) -> Quic {
         datagrams: [client.datagrams, server.datagrams],
         payload_bytes: [client.payload, server.payload],
         largest: [client.largest, server.largest],
+        longest_gap_s: [client, server].map(|way| way.longest_gap.as_secs_f64()),
         spin_rtt: [client, server].map(|way| way.spin().and_then(Spans::summary)),
     }
 }

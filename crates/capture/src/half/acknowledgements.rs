@@ -36,6 +36,7 @@ impl Half {
         if ack > before {
             self.una = ack;
             self.acked.record(now, (ack - before) as f64);
+            self.draw(ack, |sketch, at| sketch.acknowledged(now, at));
             let mut delivered: u64 = 0;
             for at in self.outstanding.acknowledge(ack) {
                 if self.deliver(at, now, echo, before) {
@@ -136,8 +137,8 @@ impl Half {
             if entry.transmissions > 1 && entry.delivered == Delivered::Again {
                 // Its original is the second to come.
                 entry.delivered = Delivered::Original;
-                let number = entry.number;
-                self.received.arrive(number, now);
+                let (number, sent, start) = (entry.number, entry.first.at, entry.start);
+                self.arrive(number, now, sent, start);
             }
             if let Some(entry) = self.outstanding.get_mut(at) {
                 let before = entry.spurious();
@@ -158,7 +159,7 @@ impl Half {
         if entry.delivered != Delivered::Not {
             return false;
         }
-        let number = entry.number;
+        let (number, sent, start) = (entry.number, entry.first.at, entry.start);
         match entry.transmissions {
             0 => {
                 entry.delivered = Delivered::Original;
@@ -169,9 +170,7 @@ impl Half {
             }
             1 => {
                 entry.delivered = Delivered::Original;
-                let late = self.received.counts().1;
-                self.received.arrive(number, now);
-                return self.received.counts().1 == late;
+                return self.arrive(number, now, sent, start);
             }
             _ if !entry.original => {
                 entry.delivered = Delivered::Again;
@@ -190,7 +189,7 @@ impl Half {
         let original = told.unwrap_or(sooner);
         if original {
             entry.delivered = Delivered::Original;
-            self.received.arrive(number, now);
+            self.arrive(number, now, sent, start);
             if told.is_some() {
                 self.prove_spurious(at, |counts| &mut counts.by_timestamps);
             } else {
@@ -200,6 +199,17 @@ impl Half {
             entry.delivered = Delivered::Again;
         }
         false
+    }
+
+    /// The receiver has the original of a segment that was sent at `sent`; says whether it is in order.
+    fn arrive(&mut self, number: u64, now: Instant, sent: Instant, start: u64) -> bool {
+        let late = self.received.counts().1;
+        self.received.arrive(number, now);
+        let in_order = self.received.counts().1 == late;
+        if !in_order {
+            self.draw(start, |sketch, at| sketch.late(sent, at));
+        }
+        in_order
     }
 
     /// A round trip from here, if entry `at` was sent but once (Karn).

@@ -36,6 +36,7 @@ impl Half {
             let entry = Entry::new(self.next, self.next + piece, self.number, mark);
             self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
             self.seen.arrive(self.number, mark.at);
+            self.draw(self.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;
             self.number += 1;
             self.next += piece;
@@ -51,6 +52,10 @@ impl Half {
             self.counts.resent += 1;
             self.counts.spurious += 1;
             self.counts.by_acknowledgement += 1;
+            self.draw(start, |sketch, at| {
+                sketch.resent(mark.at, at);
+                sketch.spurious(mark.at, at);
+            });
             self.episodes.resent(mark.at, self.next, self.flight());
         }
         while let Some(entry) = self.outstanding.get(at) {
@@ -75,7 +80,7 @@ impl Half {
     pub(super) fn fill(&mut self, at: usize, mark: Mark) {
         let Some(entry) = self.outstanding.get(at) else { return };
         let (overtaken_by, acknowledged) = (entry.first, at < self.outstanding.head());
-        let number = entry.number;
+        let (number, start) = (entry.number, entry.start);
         // The capture has it late: its acknowledgement stands before it.
         let order = if acknowledged { Order::Before } else { self.order(mark, overtaken_by) };
         let original = order == Order::Before;
@@ -83,6 +88,7 @@ impl Half {
             self.counts.segments += 1;
             self.counts.unseen -= self.counts.unseen.min(u64::from(acknowledged));
             self.seen.arrive(number, mark.at);
+            self.draw(start, |sketch, at| sketch.late(mark.at, at));
         }
         let episode = if original { 0 } else { self.again(at, mark) };
         let Some(entry) = self.outstanding.get_mut(at) else { return };
@@ -96,7 +102,7 @@ impl Half {
     pub(super) fn repeat(&mut self, at: usize, mark: Mark) {
         let Some(entry) = self.outstanding.get(at) else { return };
         let (last, first, original) = (entry.last, entry.first, entry.original);
-        let (delivered, number) = (entry.delivered, entry.number);
+        let (delivered, number, start) = (entry.delivered, entry.number, entry.start);
         if self.is_copy(mark, first) || self.is_copy(mark, last) {
             self.counts.duplicates += 1;
             return;
@@ -105,6 +111,7 @@ impl Half {
             // The original after all: what was taken for its repair was not needed.
             self.counts.segments += 1;
             self.seen.arrive(number, mark.at);
+            self.draw(start, |sketch, at| sketch.late(mark.at, at));
             if let Some(entry) = self.outstanding.get_mut(at) {
                 entry.original = true;
             }
@@ -125,6 +132,9 @@ impl Half {
     /// A retransmission of entry `at` passes; gives the number of the recovery.
     pub(super) fn again(&mut self, at: usize, mark: Mark) -> u64 {
         self.counts.resent += 1;
+        if let Some(start) = self.outstanding.get(at).map(|entry| entry.start) {
+            self.draw(start, |sketch, at| sketch.resent(mark.at, at));
+        }
         let quiet = self.last_sent.map_or(Duration::ZERO, |last| mark.at.since(last));
         let patient = self.round_trip().map_or(LEAST_TIMEOUT, |rtt| LEAST_TIMEOUT.max(rtt));
         if at == self.outstanding.head() && quiet >= patient {

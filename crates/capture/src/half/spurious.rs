@@ -24,6 +24,8 @@ impl Half {
             self.counts.spurious += 1;
             *reason(&mut self.counts) += 1;
             self.episodes.spurious(entry.episode);
+            let (sent, start) = (entry.last.at, entry.start);
+            self.draw(start, |sketch, at| sketch.spurious(sent, at));
         }
     }
 }
