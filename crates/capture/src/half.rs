@@ -145,7 +145,7 @@ impl Half {
         self.counts.packets += 1;
         self.stamped |= segment.timestamps.is_some();
         if segment.syn {
-            self.open(now, segment);
+            self.open(segment);
             return;
         }
         let len = u64::from(segment.len) + u64::from(segment.fin);
@@ -211,13 +211,11 @@ impl Half {
         origin
     }
 
-    fn open(&mut self, now: Instant, segment: &Segment) {
+    fn open(&mut self, segment: &Segment) {
         let first = (1 << 32 | u64::from(segment.seq)) + 1;
         match self.origin {
             None => {
                 self.begin(first);
-                // The first flight has one timestamp: how fast the clock ticks is known from here.
-                self.clock = segment.timestamps.map(|(value, _)| (value, now));
             }
             Some(origin) if origin == first => self.counts.syn_resent += 1,
             Some(_) => self.counts.strange += 1,
