@@ -42,13 +42,14 @@ enum Handshake {
 }
 
 impl Talk {
-    /// A connection that begins with this packet, for all that is known.
-    pub(crate) fn new(packet: &Packet, segment: &Segment) -> Self {
+    /// A connection that begins with this packet, for all that is known; `dots` of each kind are kept
+    /// for its drawings.
+    pub(crate) fn new(packet: &Packet, segment: &Segment, dots: usize) -> Self {
         let answer = segment.syn && segment.ack.is_some();
         let ends = if answer { [packet.to, packet.from] } else { [packet.from, packet.to] };
         Self {
             ends,
-            halves: Default::default(),
+            halves: [Half::drawn(dots), Half::drawn(dots)],
             first: packet.at,
             last: packet.at,
             packets: 0,

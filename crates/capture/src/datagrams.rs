@@ -27,6 +27,9 @@ pub(crate) struct Way {
     pub(crate) datagrams: u64,
     pub(crate) payload: u64,
     pub(crate) largest: u32,
+    last: Option<Instant>,
+    /// The longest time without a datagram of this way.
+    pub(crate) longest_gap: Duration,
     short_headers: u64,
     spin: Option<bool>,
     edge: Option<Instant>,
@@ -67,6 +70,9 @@ impl Datagrams {
         way.datagrams += 1;
         way.payload += u64::from(datagram.len);
         way.largest = way.largest.max(datagram.len);
+        if let Some(last) = way.last.replace(packet.at) {
+            way.longest_gap = way.longest_gap.max(packet.at.since(last));
+        }
         let head = &datagram.head[..usize::from(datagram.captured)];
         match head {
             // A long header (RFC 9000, section 17.2).

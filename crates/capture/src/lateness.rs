@@ -80,8 +80,37 @@ impl Spans {
             p99_ms: quantile(0.99),
             max_ms: ms(histogram.max()),
             percentiles_ms: (0..=100).map(|p| quantile(f64::from(p) / 100.0)).collect(),
+            bars: bars(histogram),
         })
     }
+}
+
+/// Bars of a histogram.
+const BARS: u64 = 50;
+
+/// Up to the 99th percentile in bars of the same width; the last one holds all beyond.
+fn bars(histogram: &Histogram<u32>) -> Vec<Bar> {
+    let width = (histogram.value_at_quantile(0.99) / (BARS - 1) + 1).max(1);
+    let mut bars: Vec<Bar> = Vec::new();
+    for bin in histogram.iter_recorded() {
+        let micros = histogram.lowest_equivalent(bin.value_iterated_to());
+        let bar = (micros / width).min(BARS - 1) as usize;
+        if bars.len() <= bar {
+            let from = |bar: usize| (bar as u64 * width) as f64 / 1000.0;
+            bars.extend((bars.len()..=bar).map(|bar| Bar { from_ms: from(bar), packets: 0 }));
+        }
+        bars[bar].packets += u64::from(bin.count_at_value());
+    }
+    bars
+}
+
+/// A bar of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// Where it begins; all bars are as wide as the first.
+    pub from_ms: f64,
+    /// How many packets are in it.
+    pub packets: u64,
 }
 
 /// A distribution of late times.
@@ -107,6 +136,9 @@ pub struct Lateness {
     pub max_ms: f64,
     /// From the 0th to the 100th.
     pub percentiles_ms: Vec<f64>,
+    /// For a histogram; not in the JSON, which has the percentiles.
+    #[serde(skip)]
+    pub bars: Vec<Bar>,
 }
 
 #[cfg(test)]
@@ -125,6 +157,8 @@ mod tests {
             assert!((ms - expected).abs() <= 0.011 * expected, "p{p}: {ms} ms");
         }
         assert!((summary.mean_ms - 50.0).abs() < 0.5);
+        assert_eq!(summary.bars.len(), 50);
+        assert_eq!(summary.bars.iter().map(|bar| bar.packets).sum::<u64>(), 10_000);
         let mut bunched = spans.clone();
         (0..5000).for_each(|n| bunched.record(Duration::from_micros(20_000 + n % 100)));
         let mode = bunched.mode().unwrap().as_millis_f64();

@@ -10,6 +10,7 @@ mod connection;
 mod datagrams;
 mod decode;
 mod density;
+mod drawing;
 mod episode;
 mod error;
 mod half;
@@ -22,6 +23,7 @@ mod reordering;
 mod series;
 mod source;
 mod table;
+mod turns;
 mod verdict;
 
 pub use analysis::{
@@ -29,8 +31,9 @@ pub use analysis::{
     Totals, Windows,
 };
 pub use decode::decode;
+pub use drawing::{Drawing, Thinned};
 pub use error::Error;
-pub use lateness::Lateness;
+pub use lateness::{Bar, Lateness};
 pub use link::Link;
 pub use packet::{Datagram, Packet, Segment, Transport, Unread};
 pub use reader::{Frame, read};
@@ -38,4 +41,5 @@ pub use reordering::{Density, Reordering};
 pub use series::Bin;
 pub use source::{Progress, Source};
 pub use table::{Analyzer, Limits};
+pub use turns::InTurn;
 pub use verdict::{Cause, Sureness, Verdict, judge};

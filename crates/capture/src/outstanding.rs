@@ -51,6 +51,23 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// A stretch that has not passed: `mark` is of what overtook it.
+    pub(crate) fn new(start: u64, end: u64, number: u64, mark: Mark) -> Self {
+        Self {
+            start,
+            end,
+            number,
+            first: mark,
+            last: mark,
+            transmissions: 0,
+            dsacked: 0,
+            proved: 0,
+            original: false,
+            delivered: Delivered::Not,
+            episode: 0,
+        }
+    }
+
     /// How many of its retransmissions were spurious: both ways of telling tell of the same ones.
     pub(crate) fn spurious(&self) -> u16 {
         self.dsacked.max(self.proved).min(self.transmissions.saturating_sub(1))
@@ -148,19 +165,7 @@ mod tests {
 
     fn entry(start: u64, end: u64, number: u64) -> Entry {
         let mark = Mark { at: Instant::ZERO, stamp: None, id: None };
-        Entry {
-            start,
-            end,
-            number,
-            first: mark,
-            last: mark,
-            transmissions: 0,
-            dsacked: 0,
-            proved: 0,
-            original: false,
-            delivered: Delivered::Not,
-            episode: 0,
-        }
+        Entry::new(start, end, number, mark)
     }
 
     #[test]

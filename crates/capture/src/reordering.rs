@@ -7,6 +7,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::density::Densities;
 use crate::lateness::{Lateness, Spans};
+use crate::turns::{InTurn, Turns};
 
 /// The largest n of n-reordering that is told apart (MAXN in RFC 4737, appendix A).
 const LARGEST_N: usize = 100;
@@ -33,6 +34,7 @@ pub(crate) struct Arrivals {
     /// q: the sum of the squares of the runs.
     squares: f64,
     densities: Densities,
+    turns: Turns,
     untimed: u64,
 }
 
@@ -111,6 +113,7 @@ impl Arrivals {
             return None;
         }
         self.reordered += 1;
+        self.turns.late(number);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.recent.larger(number);
@@ -172,6 +175,7 @@ impl Arrivals {
                 .then(|| self.squares / in_order as f64 / mean_run),
             density: density(self.densities.displacement()),
             buffer_density: density(self.densities.occupancy()),
+            in_turn: self.turns.told(share(reordered)),
         }
     }
 }
@@ -209,6 +213,8 @@ pub struct Reordering {
     pub density: Vec<Density>,
     /// RBD: shares by what the buffer that restores order holds (RFC 5236, section 3.11).
     pub buffer_density: Vec<Density>,
+    /// Whether late packets come in turn, as over paths that packets are spread over one by one.
+    pub in_turn: Option<InTurn>,
 }
 
 /// The share of packets with one value.

@@ -21,11 +21,20 @@ pub struct Limits {
     pub all_segments: usize,
     /// Connections that are told one by one: those with the most octets.
     pub told: usize,
+    /// Dots of each kind that are kept for a drawing of one direction; 0 for no drawings. Where many
+    /// connections are followed, each gets fewer.
+    pub dots: usize,
 }
+
+/// Dots of each kind that are kept of all connections together, about.
+const ALL_DOTS: usize = 400_000;
+
+/// The least that a connection gets.
+const FEW_DOTS: usize = 32;
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 20_000, segments: 16_384, all_segments: 2_000_000, told: 1000 }
+        Self { connections: 20_000, segments: 16_384, all_segments: 2_000_000, told: 1000, dots: 0 }
     }
 }
 
@@ -153,8 +162,10 @@ impl Analyzer {
             self.gathered.evicted();
             self.end(oldest);
         }
+        let share = (ALL_DOTS / (self.places.len() + 1)).max(FEW_DOTS);
+        let dots = self.limits.dots.min(share);
         let speakers = match &packet.transport {
-            Transport::Tcp(segment) => Speakers::Tcp(Box::new(Talk::new(packet, segment))),
+            Transport::Tcp(segment) => Speakers::Tcp(Box::new(Talk::new(packet, segment, dots))),
             Transport::Udp(_) => Speakers::Udp(Box::new(Datagrams::new(packet))),
         };
         let slot = Slot { key, speakers: Some(speakers), newer: None, older: None };

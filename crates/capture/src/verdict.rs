@@ -149,30 +149,38 @@ fn impatience(direction: &Direction) -> Verdict {
     verdict(Cause::Impatience, Sureness::Probable, text)
 }
 
-/// What makes a Linux sender wait longer before it takes a packet for lost.
+/// Late packets of a path on which a sender without timestamps did better in races: nine tenths of
+/// them are late by less than this share of the round trip (docs/analyze.md, "Advice, raced").
+const SOON: f64 = 0.4;
+
+/// What helps a Linux sender whose packets come late; each line was raced (docs/analyze.md).
 fn patience(direction: &Direction) -> Vec<String> {
     let late = direction.reordering();
-    let mut advice = Vec::new();
     let rtt = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
-    if let (Some(rtt), Some(time)) = (rtt, &late.late_time) {
-        // RACK waits for at most one smoothed round trip longer (RFC 8985, section 6.2).
-        let line = if time.p99_ms < rtt {
-            "At the sender: net.ipv4.tcp_recovery = 1 (RACK, Linux's default) waits up to a round trip \
-             for late packets, which covers 99 % of these; the receiver must send DSACKs \
-             (net.ipv4.tcp_dsack = 1)."
-        } else {
-            "RACK (net.ipv4.tcp_recovery = 1) waits at most a round trip, less than many of these \
-             packets are late: settings alone do not help."
-        };
-        advice.push(line.to_owned());
+    let soon = rtt.zip(late.late_time.as_ref()).map(|(rtt, time)| time.p90_ms < SOON * rtt);
+    let mut advice = vec![
+        "At the sender: unruffled attach tells late packets from lost ones, and helped on every path \
+         raced."
+            .to_owned(),
+    ];
+    match (soon, direction.timestamps) {
+        (Some(true), true) => advice.push(
+            "Without it: net.ipv4.tcp_timestamps = 0 at the sender; where packets are late by much less \
+             than a round trip, races without timestamps were faster, since receivers then keep what a \
+             retransmission overtook."
+                .to_owned(),
+        ),
+        (Some(false), true) => advice.push(
+            "Keep net.ipv4.tcp_timestamps = 1: where packets are this late, races without were slower."
+                .to_owned(),
+        ),
+        _ => {}
     }
-    if late.max_extent >= 300 {
-        advice.push(format!(
-            "At the sender: net.ipv4.tcp_max_reordering is 300 by default; packets were overtaken by \
-             up to {} others.",
-            late.max_extent
-        ));
-    }
+    advice.push(
+        "net.ipv4.tcp_reordering, tcp_max_reordering and tcp_recovery changed little in races: leave \
+         them as they are."
+            .to_owned(),
+    );
     advice.push(
         "unruffled analyze CAPTURE --scenario path.toml, then unruffled compare path.toml, ranks \
          senders on this path."

@@ -9,7 +9,7 @@ use unruffled_capture::{
 };
 use unruffled_units::Instant;
 
-const SMALL: Limits = Limits { connections: 3, segments: 16, all_segments: 40, told: 4 };
+const SMALL: Limits = Limits { connections: 3, segments: 16, all_segments: 40, told: 4, dots: 8 };
 
 fn analysed(octets: Vec<u8>) -> Result<(Analysis, Option<Error>), Error> {
     let source = Source::new(Box::new(Cursor::new(octets)), None)?;

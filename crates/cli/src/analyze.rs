@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
-use unruffled_lab::{Error, analysis, fit};
+use unruffled_lab::{Error, analysis, fit, report};
 
 use crate::output;
 
@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Write the path of a transfer as a scenario, for `unruffled compare`
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+    /// Write an HTML page: the verdict, sequence over time, round trips, lateness
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Which transfer that is: its number in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -37,14 +40,20 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<String, Error> {
     let name = arguments.capture.display().to_string();
-    let (found, damage) = analyze(&arguments.capture)
+    let files = [
+        ("the scenario", arguments.scenario.as_deref()),
+        ("the report", arguments.report.as_deref()),
+    ];
+    output::check_beside(&arguments.capture, "the capture", &files)?;
+    let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
+    let (found, damage) = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
     if let Some(damage) = &damage {
         crate::tell(&format!("unruffled: {name}: {damage}").replace(char::is_control, " "));
     }
+    let mut transfers = analysis::transfers(&found);
+    analysis::price(&name, &mut transfers);
     if let Some(path) = &arguments.scenario {
-        output::check_beside(&arguments.capture, "the capture", &[("the scenario", Some(path))])?;
-        let transfers = analysis::transfers(&found);
         let chosen = transfers.get(arguments.transfer as usize - 1);
         let unfit = |reason: String| Error::Unfit { name: name.clone(), reason };
         let chosen = chosen.ok_or_else(|| {
@@ -66,20 +75,28 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
             fit.late.0 * 100.0,
         ));
     }
+    if let Some(path) = &arguments.report {
+        let page = report::capture(&name, &found, &transfers, damage.as_deref());
+        output::write_text(path, &page).map_err(|e| Error::output(path, e))?;
+        crate::tell(&format!("report: {}", path.display()));
+    }
     Ok(if arguments.json {
-        analysis::json(&name, &found, damage.as_deref())
+        analysis::json(&name, &found, &transfers, damage.as_deref())
     } else {
-        analysis::render(&name, &found, output::terminal().0)
+        analysis::render(&name, &found, &transfers, output::terminal().0)
     })
 }
 
 /// What is in the capture, and what kept the rest of it from being read.
-fn analyze(path: &Path) -> Result<(Analysis, Option<String>), unruffled_capture::Error> {
+fn analyze(
+    path: &Path,
+    limits: Limits,
+) -> Result<(Analysis, Option<String>), unruffled_capture::Error> {
     let source = Source::open(path)?;
     let progress = source.progress();
     let bar = output::bar(progress.length(), "{msg} [{wide_bar}] {bytes}, {eta}");
     bar.set_message("reading");
-    let mut analyzer = Analyzer::new(Limits::default());
+    let mut analyzer = Analyzer::new(limits);
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
         analyzer.frame(frame);

@@ -45,6 +45,9 @@ pub(crate) struct Arguments {
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Set a kernel that sends, in its own network: net.ipv4.tcp_recovery=0
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    sysctl: Vec<(String, String)>,
     #[command(flatten)]
     results: output::Results,
     /// Write the packets at the left end, first seed, as pcapng: an interface for each heat
@@ -57,6 +60,18 @@ const USUAL: Length = Length::Time(Duration::from_secs(30));
 
 /// Linux sends no smaller segments (TCP_MIN_MSS).
 const LEAST_MSS: u32 = 88;
+
+/// A kernel's setting: one of TCP's, which each network has for itself.
+fn setting(text: &str) -> Result<(String, String), String> {
+    let wanted = || format!("expected one of TCP's such as net.ipv4.tcp_recovery=0, found {text}");
+    let (key, value) = text.split_once('=').ok_or_else(wanted)?;
+    let name = key.strip_prefix("net.ipv4.tcp_").ok_or_else(wanted)?;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if name.is_empty() || !plain || value.is_empty() {
+        return Err(wanted());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
@@ -176,6 +191,7 @@ fn run(
         seeds: arguments.seeds,
         together: arguments.together,
         reverse: arguments.reverse,
+        sysctls: &arguments.sysctl,
     };
     with_progress(&course, recording)
 }

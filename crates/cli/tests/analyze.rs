@@ -29,7 +29,7 @@ fn three_commands_lead_from_a_capture_to_a_ranking() {
     let (text, told) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
     assert!(text.unwrap().contains("Reordering: "));
     let told = told.unwrap();
-    assert!(told.starts_with("scenario: path.toml: linux-reordering+cubic delivers "), "{told}");
+    assert!(told.starts_with("scenario: path.toml: rack+cubic delivers "), "{told}");
     let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];
     let output = unruffled(&folder, &ranked);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -89,4 +89,22 @@ fn a_capture_that_is_cut_off_is_told_as_far_as_it_goes() {
         line.ends_with("c.pcapng: would replace the capture: expected another file\n"),
         "{line}"
     );
+}
+
+#[test]
+fn a_report_shows_the_verdict_and_what_reordering_cost_without_a_network() {
+    let folder = captured();
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--json", "--report", "r.html"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let cost = &json["verdicts"][0]["cost"];
+    assert!(cost["share"].as_f64() > Some(0.5), "{cost}");
+    let page = fs::read_to_string(folder.path().join("r.html")).expect("was written");
+    assert!(page.contains("Reordering: ") && page.contains("It cost "));
+    assert!(page.contains("data-sequence=\"0\"") && page.contains("var uPlot="));
+    for reference in [" src=", " href=", "@import", "url("] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--report", "c.pcapng"]);
+    assert_eq!(output.status.code(), Some(2));
 }

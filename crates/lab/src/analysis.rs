@@ -2,12 +2,16 @@
 
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
-use unruffled_capture::{Analysis, Connection, Direction, Place, Verdict, judge};
+use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
 
+use crate::fit::{self, Cost};
 use crate::table::{lines, plain};
 
 /// Transfers that are listed; the others are in the JSON.
 const LISTED: usize = 12;
+
+/// Transfers of which it is told what reordering cost: each takes some seconds of simulation.
+const PRICED: usize = 3;
 
 /// One direction of a connection that carried data, and what slowed it.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +23,27 @@ pub struct Transfer<'a> {
     pub direction: &'a Direction,
     /// What slowed it.
     pub verdict: Verdict,
+    /// What reordering cost it, or why that cannot be told; none where nobody asked.
+    pub cost: Option<Result<Cost, String>>,
+}
+
+impl Transfer<'_> {
+    /// What reordering cost it, as a sentence, if reordering slowed it.
+    pub fn cost_in_words(&self) -> Option<String> {
+        match self.cost.as_ref()? {
+            Ok(cost) => Some(cost.text.clone()),
+            Err(reason) => Some(format!("What it cost cannot be told: {reason}.")),
+        }
+    }
+}
+
+/// Finds out by simulation what reordering cost the largest transfers that it slowed.
+pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
+    let slowed = transfers.iter_mut().filter(|t| t.verdict.cause == Cause::Reordering);
+    for transfer in slowed.take(PRICED) {
+        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause);
+        transfer.cost = Some(cost);
+    }
 }
 
 /// The transfers of a capture, the largest first.
@@ -33,13 +58,18 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     found.sort_by_key(|&which| std::cmp::Reverse(direction(which).payload_bytes));
     let transfer = |which: (usize, usize)| {
         let direction = direction(which);
-        Transfer { connection: which.0, direction, verdict: judge(direction) }
+        Transfer { connection: which.0, direction, verdict: judge(direction), cost: None }
     };
     found.into_iter().map(transfer).collect()
 }
 
 /// One JSON object: what was found, with what slowed each transfer.
-pub fn json(name: &str, analysis: &Analysis, damage: Option<&str>) -> String {
+pub fn json(
+    name: &str,
+    analysis: &Analysis,
+    transfers: &[Transfer<'_>],
+    damage: Option<&str>,
+) -> String {
     #[derive(Serialize)]
     struct Told<'a> {
         capture: &'a str,
@@ -55,20 +85,23 @@ pub fn json(name: &str, analysis: &Analysis, damage: Option<&str>) -> String {
         to: std::net::SocketAddr,
         #[serde(flatten)]
         verdict: &'a Verdict,
+        cost: Option<&'a Cost>,
+        no_cost: Option<&'a str>,
     }
-    let transfers = transfers(analysis);
     let verdicts = transfers.iter().map(|transfer| Judged {
         connection: transfer.connection,
         from: transfer.direction.from,
         to: transfer.direction.to,
         verdict: &transfer.verdict,
+        cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok()),
+        no_cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().err()).map(String::as_str),
     });
     let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect() };
     serde_json::to_string(&told).unwrap_or_default() + "\n"
 }
 
 /// A table of the largest transfers, and what slowed each, for `width` columns.
-pub fn render(name: &str, analysis: &Analysis, width: usize) -> String {
+pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width: usize) -> String {
     let totals = &analysis.totals;
     let mut text = format!(
         "{name}: {} packets in {:.1} s, {} TCP connections, {} pairs over UDP\n",
@@ -84,16 +117,13 @@ pub fn render(name: &str, analysis: &Analysis, width: usize) -> String {
     if unread > 0 {
         text += &format!("{unread} packets are neither TCP nor UDP, or not whole enough to tell\n");
     }
-    let transfers = transfers(analysis);
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
         return text + udp(analysis).as_str();
     }
     let mut table = plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let heads =
-        ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "needless"];
-    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    table.set_header(heads().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         table.add_row(row(i + 1, transfer.direction));
     }
@@ -102,15 +132,12 @@ pub fn render(name: &str, analysis: &Analysis, width: usize) -> String {
     text += "\nlate, lost: shares of the segments; by: median; needless: recoveries for nothing\n";
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
-        let place = match direction.place {
-            Place::Sender => "captured at the sender",
-            Place::Receiver => "captured at the receiver",
-            Place::Between => "captured between them",
-            Place::Unknown => "captured somewhere",
-        };
+        let place = place(direction);
         text += &format!("\n{} {} to {}, {place}\n", i + 1, direction.from, direction.to);
-        for line in std::iter::once(&transfer.verdict.text).chain(&transfer.verdict.advice) {
-            text += &wrapped(line, width);
+        let verdict = [&transfer.verdict.text].into_iter().cloned();
+        let advice = transfer.verdict.advice.iter().cloned();
+        for line in verdict.chain(transfer.cost_in_words()).chain(advice) {
+            text += &wrapped(&line, width);
         }
     }
     if transfers.len() > LISTED {
@@ -137,7 +164,39 @@ fn udp(analysis: &Analysis) -> String {
     text
 }
 
-fn row(index: usize, direction: &Direction) -> Vec<String> {
+/// Where a capture was made, in words.
+pub(crate) fn place(direction: &Direction) -> &'static str {
+    match direction.place {
+        Place::Sender => "captured at the sender",
+        Place::Receiver => "captured at the receiver",
+        Place::Between => "captured between them",
+        Place::Unknown => "captured somewhere",
+    }
+}
+
+/// What is told of two who spoke UDP, in cells.
+pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
+    let ms = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.1}"));
+    let octets = pair.payload_bytes[0] + pair.payload_bytes[1];
+    let bps = if pair.duration_s > 0.0 { octets as f64 * 8.0 / pair.duration_s } else { 0.0 };
+    let spin = pair.spin_rtt.iter().flatten().map(|rtt| rtt.median_ms).reduce(f64::min);
+    vec![
+        format!("{} and {}", pair.client, pair.server),
+        pair.quic_version.as_ref().map_or("UDP".to_owned(), |version| format!("QUIC {version}")),
+        format!("{} and {}", pair.datagrams[0], pair.datagrams[1]),
+        format!("{:.2}", octets as f64 / 1e6),
+        format!("{:.2}", bps / 1e6),
+        ms(pair.handshake_rtt_ms),
+        ms(spin),
+    ]
+}
+
+/// The headings of a transfer's cells.
+pub(crate) fn heads() -> [&'static str; 10] {
+    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "needless"]
+}
+
+pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
     let none = || "–".to_owned();
     let late = direction.reordering();
     let number = |value: Option<f64>, decimals: usize| match value {
@@ -176,4 +235,50 @@ fn wrapped(text: &str, width: usize) -> String {
         line += word;
     }
     lines + line.as_str() + "\n"
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use unruffled_capture::{Analyzer, Limits, Source, read};
+    use unruffled_measure::End;
+    use unruffled_tcp::Variant;
+
+    use super::*;
+    use crate::Scenario;
+    use crate::capture::Capture;
+    use crate::report::DOTS;
+    use crate::run::run;
+
+    /// A capture at a sender that late packets slow.
+    pub(crate) fn captured() -> Analysis {
+        let overrides = ["duration=10 s".to_owned(), "seeds=1".to_owned()];
+        let scenario = Scenario::load("rr-3", &overrides).unwrap();
+        let mut octets = Vec::new();
+        let capture = Capture::at(End::Sender, &mut octets).unwrap();
+        let sender = Variant::named("sack").unwrap();
+        run(&scenario, &sender, 1, capture).unwrap().1.finish().unwrap();
+        let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).unwrap();
+        let mut analyzer = Analyzer::new(Limits { dots: DOTS, ..Limits::default() });
+        assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
+        analyzer.finish()
+    }
+
+    #[test]
+    fn what_reordering_cost_is_told_in_text_and_in_json() {
+        let analysis = captured();
+        let mut found = transfers(&analysis);
+        assert_eq!(found[0].cost_in_words(), None);
+        price("c", &mut found);
+        let cost = found[0].cost.clone().unwrap().unwrap();
+        // On this path sack gets a fraction of the 4 Mb/s that it gets where all is in order.
+        assert!(cost.without_bps > 2.0 * cost.now_bps, "{cost:?}");
+        assert!(cost.share > 0.5 && cost.share < 1.0, "{cost:?}");
+        assert!(cost.attached_bps > 2.0 * cost.now_bps, "{cost:?}");
+        let text = render("c", &analysis, &found, 80);
+        assert!(text.contains("It cost "), "{text}");
+        let json: serde_json::Value =
+            serde_json::from_str(&json("c", &analysis, &found, None)).unwrap();
+        assert_eq!(json["verdicts"][0]["cost"]["share"], cost.share);
+        assert_eq!(json["connections"][0]["directions"][0].get("drawing"), None);
+    }
 }

@@ -1,43 +1,66 @@
 //! The path that a capture shows, as a scenario, and how well it fits.
 
-use std::fmt::Write as _;
+mod cost;
+mod path;
 
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
+use unruffled_units::Duration;
+
+pub use cost::{Cost, cost};
+use path::{Loss, Measured, measured, scenario};
 
 use crate::capture::Capture;
 use crate::run;
 use crate::scenario::Scenario;
 
-/// Senders that the scenario compares.
-const SENDERS: [&str; 7] =
-    ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
-
-/// The sender that is run to see how well a path fits: Linux's.
-pub const OBSERVED: &str = "linux-reordering+cubic";
+/// The sender that is run to see how well a path fits: today's Linux.
+pub const OBSERVED: &str = "rack+cubic";
 
 /// How often the share of late packets is corrected.
 const ROUNDS: usize = 2;
 
-/// Segments of a transfer that tell enough of a path.
-const ENOUGH: u64 = 100;
+/// Seeds whose mean goodput a fit is judged by.
+const SEEDS: u64 = 3;
+
+/// So many segments lost at a time are lost in spells.
+const SPELL: f64 = 2.0;
+
+/// A fit that is this near, as the logarithm of a ratio, is not looked at again.
+const NEAR: f64 = 0.03;
 
 /// A path that was fitted to a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// The scenario.
     pub toml: String,
+    /// The same without late packets.
+    pub in_order: String,
+    /// The rate of the path, in bits per second.
+    pub rate_bps: f64,
     /// Who was run over it.
     pub sender: String,
     /// What the capture shows, in bits per second.
     pub observed_bps: f64,
-    /// What the sender delivers over the fitted path.
+    /// What the sender delivers over the fitted path in the same time, the mean of three seeds.
     pub simulated_bps: f64,
     /// The share of packets late, as observed and as the simulation gives it.
     pub late: (f64, f64),
     /// The Kolmogorov–Smirnov distance of the two distributions of late times.
     pub distance: Option<f64>,
+}
+
+impl Fit {
+    /// How far the goodputs are apart: the logarithm of their ratio.
+    fn misfit(&self) -> f64 {
+        apart(self.simulated_bps, self.observed_bps)
+    }
+}
+
+/// The logarithm of the ratio of two numbers, without its sign.
+fn apart(one: f64, other: f64) -> f64 {
+    (one.max(1e-9) / other.max(1e-9)).ln().abs()
 }
 
 /// Fits a path to what `direction` shows, and runs `sender` over it.
@@ -47,28 +70,48 @@ pub struct Fit {
 pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, String> {
     let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
     let path = measured(direction)?;
-    // Losses may be the queue's own: they are put on the path only where that fits better.
-    let losses: &[f64] =
-        if direction.losses.lost == 0 { &[0.0] } else { &[0.0, direction.losses.ratio] };
     let mut best: Option<(f64, Fit)> = None;
-    for &loss in losses {
+    for loss in losses(direction, &path) {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
             let (fit, simulated) = attempt(name, direction, &path, loss, &variant)?;
-            let ratio = |ours: f64, theirs: f64| (ours.max(1e-9) / theirs.max(1e-9)).ln().abs();
-            let misfit = ratio(fit.simulated_bps, fit.observed_bps);
+            let misfit = fit.misfit();
+            let (observed, seen) = fit.late;
             if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
-                best = Some((misfit, fit.clone()));
+                best = Some((misfit, fit));
             }
             // Late packets that nobody overtakes are not seen: as many more are late as are not.
-            let (observed, seen) = fit.late;
-            if round == ROUNDS || simulated == 0 || ratio(observed, seen) < 0.03 || seen == 0.0 {
+            let alike = apart(observed, seen) < NEAR || path.turn.is_some();
+            if round == ROUNDS || simulated == 0 || seen == 0.0 || alike {
                 break;
             }
             path.late = (path.late * observed / seen).min(1.0);
         }
+        if best.as_ref().is_some_and(|(least, _)| *least < NEAR) {
+            break;
+        }
     }
     best.map(|(_, fit)| fit).ok_or_else(|| "no path fits".to_owned())
+}
+
+/// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
+/// packets in spells, where a recovery repairs several; packets at random, whose share is known to
+/// two standard errors, the square root of their number.
+fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
+    let losses = &direction.losses;
+    if losses.lost == 0 {
+        return vec![Loss::None];
+    }
+    let windows = &direction.windows;
+    let events = (windows.recoveries - windows.needless_recoveries).max(1) as f64;
+    let together = losses.lost as f64 / events;
+    let spells = (together >= SPELL).then(|| Loss::Spells {
+        fraction: events / direction.segments.max(1) as f64,
+        length_ms: together * path.spacing_ms(direction),
+    });
+    let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
+    let random = [1.0, 1.0 - error, 1.0 + error].map(|part| Loss::Random(losses.ratio * part));
+    [Loss::None].into_iter().chain(spells).chain(random).collect()
 }
 
 /// Runs the sender over the path; tells how that fits, and how many segments were late.
@@ -76,149 +119,46 @@ fn attempt(
     name: &str,
     direction: &Direction,
     path: &Measured,
-    loss: f64,
+    loss: Loss,
     variant: &Variant,
 ) -> Result<(Fit, u64), String> {
     let toml = scenario(name, direction, path, loss);
-    let parsed = Scenario::parse("the fitted path", &toml, &[]).map_err(|e| e.to_string())?;
+    let in_order = scenario(name, direction, &path.in_order(), loss);
+    let parsed = same_time(&toml, direction)?;
     let simulated = simulate(&parsed, variant)?;
     let distance = late_times(direction).zip(late_times(&simulated));
     let fit = Fit {
         toml,
+        in_order,
+        rate_bps: path.rate_bps,
         sender: variant.name().to_owned(),
         observed_bps: direction.goodput_bps,
-        simulated_bps: simulated.goodput_bps,
+        simulated_bps: goodput_bps(&parsed, variant)?,
         late: (direction.reordering().ratio, simulated.reordering().ratio),
         distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
     };
     Ok((fit, simulated.reordering().reordered))
 }
 
+/// The scenario, for as long as the transfer took: what slow start costs is in both.
+fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, String> {
+    let scenario = Scenario::parse("the fitted path", toml, &[]).map_err(|e| e.to_string())?;
+    let transfer = Duration::from_nanos((direction.transfer_s.max(0.1) * 1e9) as u64);
+    Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
+}
+
+/// What the sender delivers over a path, the mean of some seeds.
+fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, String> {
+    let goodput = |seed| {
+        let run = run::run(scenario, variant, seed, ()).map_err(|e| e.to_string())?;
+        Ok::<f64, String>(run.0.flow.goodput_bps)
+    };
+    let all: Vec<f64> = (1..=SEEDS).map(goodput).collect::<Result<_, _>>()?;
+    Ok(all.iter().sum::<f64>() / all.len() as f64)
+}
+
 fn late_times(direction: &Direction) -> Option<&Lateness> {
     direction.reordering().late_time.as_ref()
-}
-
-/// What is measured of a path.
-#[derive(Clone)]
-struct Measured {
-    rate_bps: f64,
-    /// One way, without queues.
-    delay_ms: f64,
-    /// Packets.
-    queue: u64,
-    /// Segments; the most that the receiver lets be in flight.
-    window: u64,
-    late: f64,
-    lateness_ms: Vec<f64>,
-}
-
-fn measured(direction: &Direction) -> Result<Measured, String> {
-    if direction.segments < ENOUGH {
-        let found = direction.segments;
-        return Err(format!("expected a transfer of at least {ENOUGH} segments, found {found}"));
-    }
-    let rtt_ms = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
-    let rtt_ms = rtt_ms.ok_or("no round trip in it: expected a handshake or timestamps")?;
-    let bits = f64::from(direction.segment_bytes + header(direction)) * 8.0;
-    // What follows in a queue is as far apart as the path takes for one packet.
-    let spacing_ms = direction.spacing_ms.unwrap_or(0.0).max(bits / 1e11 * 1000.0);
-    let least = bits / (direction.goodput_bps.max(1.0) * 1.05) * 1000.0;
-    let spacing_ms = spacing_ms.min(least);
-    let rate_bps = bits / spacing_ms * 1000.0;
-    let samples = direction.rtt.samples.as_ref();
-    let standing = samples.zip(direction.rtt.beyond_ms);
-    let queued_ms = standing.map_or(0.0, |(samples, least)| (samples.max_ms - least).max(0.0));
-    // Where nothing was lost the queue is larger than what was seen in it.
-    let room = if direction.losses.lost == 0 { 2.0 } else { 1.0 };
-    let queue = (queued_ms / spacing_ms * room).ceil().clamp(10.0, 1e6) as u64;
-    let full = u64::from(direction.segment_bytes.max(1));
-    let window = direction.windows.largest_window.map_or(100_000, |window| window / full);
-    let late = direction.reordering();
-    // A packet is overtaken first by the next that is in time: that much later it is in fact.
-    let overtaken_ms = spacing_ms / (1.0 - late.ratio).max(0.1);
-    let times = late.late_time.as_ref();
-    let lateness_ms = times.map_or(Vec::new(), |times| {
-        times.percentiles_ms.iter().step_by(2).map(|ms| ms + overtaken_ms).collect()
-    });
-    // The least round trip may be that of a handshake, whose packets are small.
-    let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
-    let sending_ms = if of_data { spacing_ms } else { 0.0 };
-    Ok(Measured {
-        rate_bps,
-        delay_ms: ((rtt_ms - sending_ms) / 2.0).max(0.001),
-        queue,
-        window: window.clamp(2, 1_000_000),
-        late: late.ratio,
-        lateness_ms,
-    })
-}
-
-/// Octets of IP and TCP headers.
-fn header(direction: &Direction) -> u32 {
-    let ip = if direction.from.is_ipv6() { 40 } else { 20 };
-    ip + 20 + if direction.timestamps { 12 } else { 0 }
-}
-
-fn scenario(name: &str, direction: &Direction, path: &Measured, loss: f64) -> String {
-    let seconds = direction.transfer_s.clamp(10.0, 60.0).round();
-    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let source = format!("measured: {name}, {} to {}", direction.from, direction.to);
-    let delayed_ack =
-        if direction.acks * 4 < direction.segments * 3 { "\"40 ms\"" } else { "false" };
-    let mut text = format!(
-        "name = \"measured\"\n\
-         title = \"A path as a capture shows it\"\n\
-         source = {}\n\
-         duration = \"{seconds} s\"\n\
-         seeds = 5\n\
-         variants = {SENDERS:?}\n\
-         \n\
-         [tcp]\n\
-         mss = \"{} B\"\n\
-         header = \"{} B\"\n\
-         window = {}\n\
-         initial_window = 10\n\
-         min_rto = \"200 ms\"\n\
-         delayed_ack = {delayed_ack}\n\
-         byte_counting = 2\n\
-         \n\
-         [path]\n\
-         hops = [\"measured\"]\n\
-         \n\
-         [link.measured]\n\
-         rate = \"{:.6} Mbit/s\"\n\
-         delay = \"{:.4} ms\"\n\
-         queue = {}\n",
-        quoted(&source),
-        direction.segment_bytes,
-        header(direction),
-        path.window,
-        path.rate_bps / 1e6,
-        path.delay_ms,
-        path.queue,
-    );
-    // Writing to a string cannot fail.
-    if path.late > 0.0 && !path.lateness_ms.is_empty() {
-        let times = path.lateness_ms.iter().map(|ms| format!("\"{ms:.4} ms\""));
-        let times = times.collect::<Vec<_>>().join(", ");
-        let _ = write!(
-            text,
-            "\n[link.measured.delayed]\n\
-             fraction = \"{:.4} %\"\n\
-             distribution = \"empirical\"\n\
-             quantiles = [{times}]\n\
-             packets = \"data\"\n",
-            path.late * 100.0
-        );
-    }
-    if loss > 0.0 {
-        let percent = loss * 100.0;
-        let _ = write!(
-            text,
-            "\n[link.measured.loss]\nfraction = \"{percent:.4} %\"\npackets = \"data\"\n"
-        );
-    }
-    text
 }
 
 /// What the analysis says of a run over the fitted path, captured at the sender.

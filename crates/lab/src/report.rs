@@ -1,9 +1,11 @@
-//! A comparison as one HTML file that needs nothing else: no network, no script, no font.
+//! A comparison as one HTML file that needs nothing else: no network, no script, no font. The page of
+//! a capture has scripts of its own, for charts that can be zoomed.
 //!
 //! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
 //! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
 
 mod axis;
+mod capture;
 mod figure;
 mod gallery;
 mod goodput;
@@ -27,6 +29,7 @@ use minijinja::{Environment, Value, context};
 use crate::groups::{Grid, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
+pub use capture::{DOTS, capture};
 pub use figure::figure_file;
 pub use gallery::gallery;
 pub use markdown::markdown;
@@ -35,13 +38,14 @@ pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The templates; their names make the engine escape for HTML.
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("base.html", include_str!("report/base.html")),
     ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
     ("reproduction.html", include_str!("report/reproduction.html")),
     ("sweep.html", include_str!("report/sweep.html")),
     ("gallery.html", include_str!("report/gallery.html")),
+    ("capture.html", include_str!("report/capture.html")),
 ];
 const STYLE: &str = include_str!("report/style.css");
 

@@ -1,12 +1,17 @@
 //! What the analysis of a capture says, against what happened: runs of the simulator, captured at
 //! either end, over paths of all kinds.
 
+#[path = "paths/expected.rs"]
+mod expected;
+#[path = "paths/one_link.rs"]
+mod one_link;
 mod paths;
 
 use std::collections::{BTreeMap, HashMap};
 
-use paths::{CASES, analysed, scenario};
-use unruffled_capture::Direction;
+use expected::{Expected, faults};
+use one_link::scenario;
+use paths::{CASES, analysed};
 use unruffled_lab::capture::Capture;
 use unruffled_lab::run;
 use unruffled_measure::{End, FlowId, Monitor, Passage};
@@ -39,16 +44,6 @@ impl Monitor for Truth {
     }
 }
 
-/// What an analysis should find.
-struct Expected {
-    late: f64,
-    late_times: Vec<f64>,
-    /// Retransmissions whose original arrived too, and how many of them lately.
-    spurious: u64,
-    unsettled: u64,
-    lost: f64,
-}
-
 impl Truth {
     fn expected(&self) -> Expected {
         let since_sent = |&(seq, at, _): &(u32, Instant, usize)| at.since(self.sent[&seq][0]);
@@ -78,19 +73,7 @@ impl Truth {
                 |&&(at, _): &&(Instant, usize)| self.end.since(at) < Duration::from_secs(1);
             unsettled += arrivals.iter().skip(1).filter(lately).count() as u64;
         }
-        originals.sort_unstable();
-        let mut highest: Vec<(u32, Instant)> = Vec::new();
-        let mut late_times = Vec::new();
-        for &(at, seq) in &originals {
-            match highest.last() {
-                Some(&(top, _)) if seq < top => {
-                    let overtaken = highest.partition_point(|&(top, _)| top < seq);
-                    late_times.push(at.since(highest[overtaken].1).as_millis_f64());
-                }
-                _ => highest.push((seq, at)),
-            }
-        }
-        late_times.sort_unstable_by(f64::total_cmp);
+        let late_times = expected::late_times(&mut originals);
         Expected {
             late: late_times.len() as f64 / originals.len() as f64,
             late_times,
@@ -99,31 +82,6 @@ impl Truth {
             lost: (sends - arrived) as f64,
         }
     }
-}
-
-/// What differs by more than it may.
-fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    let mut check = |what: &str, truth: f64, found: f64, share: f64, least: f64| {
-        if (found - truth).abs() > (share * truth).max(least) {
-            faults.push(format!("{place}: {what}: {truth:.4}, found {found:.4}"));
-        }
-    };
-    let late = found.reordering();
-    check("late", expected.late, late.ratio, 0.05, 0.001);
-    let spurious = found.retransmissions.spurious as f64;
-    check("spurious", expected.spurious as f64, spurious, 0.0, expected.unsettled as f64);
-    check("lost", expected.lost, found.losses.lost as f64, 0.1, 3.0);
-    if let (Some(times), 100..) = (&late.late_time, expected.late_times.len()) {
-        let truth = |p: usize| expected.late_times[(expected.late_times.len() - 1) * p / 100];
-        for p in [10, 25, 50, 75, 90] {
-            check(&format!("p{p} (ms)"), truth(p), times.percentiles_ms[p], 0.05, 0.05);
-        }
-    }
-    if expected.late_times.is_empty() && late.reordered > 0 {
-        faults.push(format!("{place}: {} late where all is in order", late.reordered));
-    }
-    faults
 }
 
 #[test]

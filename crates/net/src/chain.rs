@@ -58,6 +58,9 @@ pub struct Chain<P> {
     /// The latest to come among those that have left, counted from 1.
     last_out: u64,
     counts: Counts,
+    /// The hop before which packets are shown, and those that came there.
+    shown_before: Option<usize>,
+    shown: Vec<(Instant, P)>,
 }
 
 #[derive(Debug)]
@@ -107,8 +110,31 @@ impl<P: Clone> Chain<P> {
         if direction == Direction::Reverse {
             hops.reverse();
         }
-        let waiting = BinaryHeap::new();
-        Ok(Self { hops, direction, waiting, serial: 0, last_out: 0, counts: Counts::default() })
+        Ok(Self {
+            hops,
+            direction,
+            waiting: BinaryHeap::new(),
+            serial: 0,
+            last_out: 0,
+            counts: Counts::default(),
+            shown_before: None,
+            shown: Vec::new(),
+        })
+    }
+
+    /// From now on, [`shown`](Self::shown) gives the packets that pass between the leftmost link
+    /// and the others. A path of one link has no such place.
+    pub fn show_between(&mut self) {
+        let before = match self.direction {
+            Direction::Forward => 1,
+            Direction::Reverse => self.hops.len().saturating_sub(1),
+        };
+        self.shown_before = (self.hops.len() > 1).then_some(before);
+    }
+
+    /// The packets that have passed there since this was last asked, and when each did.
+    pub fn shown(&mut self) -> impl Iterator<Item = (Instant, P)> {
+        self.shown.drain(..)
     }
 
     /// Takes a packet of `bytes` octets at `now`, which must not go backwards, neither here nor
@@ -147,6 +173,9 @@ impl<P: Clone> Chain<P> {
                 self.last_out = self.last_out.max(number);
                 return Some((first.due, packet));
             }
+            if self.shown_before == Some(next) {
+                self.shown.push((first.due, first.packet.packet.clone()));
+            }
             self.cross(first.packet, next, first.due);
         }
     }
@@ -165,6 +194,9 @@ impl<P: Clone> Chain<P> {
                 _ => return self.travel(packet, next, outcome),
             }
             next += 1;
+            if self.shown_before == Some(next) {
+                break;
+            }
         }
         self.wait(packet, Next::SeededLink(next), at);
     }
@@ -318,6 +350,19 @@ mod tests {
         chain.offer(1, 1000, at(2));
         let late: Vec<_> = std::iter::from_fn(|| chain.take(at(500))).collect();
         assert_eq!(late, [(at(24), 1), (at(27), 0)]);
+    }
+
+    #[test]
+    fn packets_are_shown_between_the_links_when_they_pass_there() {
+        for (direction, passed) in [(Direction::Forward, 11), (Direction::Reverse, 11)] {
+            let mut chain = Chain::new(&[hop(vec![]), hop(vec![])], direction).unwrap();
+            chain.show_between();
+            chain.offer(7, 1000, at(0));
+            assert_eq!(chain.take(at(10)), None);
+            assert_eq!(chain.shown().count(), 0);
+            assert_eq!(chain.take(at(30)), Some((at(22), 7)));
+            assert_eq!(chain.shown().collect::<Vec<_>>(), [(at(passed), 7)]);
+        }
     }
 
     #[test]

@@ -37,7 +37,10 @@ impl Emulator {
         let stop = Arc::new(AtomicBool::new(false));
         let start = Instant::now();
         let lane = |from: &Arc<Device>, to: &Arc<Device>, direction| -> Result<_, Error> {
-            let chain = Chain::new(hops, direction)?;
+            let mut chain = Chain::new(hops, direction)?;
+            if tap.is_some() {
+                chain.show_between();
+            }
             let tap = tap.map(|tap| (tap.clone(), direction));
             let (from, to, stop) = (from.clone(), to.clone(), stop.clone());
             Ok(Lane::new(Wiring { from, to, start, stop, tap }, chain))

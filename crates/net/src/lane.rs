@@ -26,7 +26,7 @@ use crate::packet::is_carried;
 use crate::pair::Device;
 use crate::priority::real_time;
 use crate::spin::Budget;
-use crate::{Chain, Counts, Lateness, Passed, Tap};
+use crate::{Chain, Counts, Lateness, Passed, Place, Tap};
 
 /// How long the thread sleeps before it looks whether it is to stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
@@ -106,6 +106,13 @@ impl Lane {
         while let Some((due, packet)) = self.chain.take(now) {
             self.write(&packet, due);
         }
+        if let Some((tap, direction)) = &self.wiring.tap {
+            for (at, packet) in self.chain.shown() {
+                // The reader is gone.
+                let _ =
+                    tap.send(Passed { at, place: Place::Between, direction: *direction, packet });
+            }
+        }
     }
 
     /// Writes a packet that was due; if the device would block, until it no longer does.
@@ -114,7 +121,7 @@ impl Lane {
             let now = self.now();
             match self.wiring.to.send(packet) {
                 Ok(_) => {
-                    self.show(packet, Direction::Reverse, now);
+                    self.show(packet, false, now);
                     return self.lateness.record(now.since(due));
                 }
                 Err(error) => match error.kind() {
@@ -136,7 +143,7 @@ impl Lane {
                     let packet = &buffer[..length];
                     if is_carried(packet) {
                         let now = self.now();
-                        self.show(packet, Direction::Forward, now);
+                        self.show(packet, true, now);
                         self.chain.offer(packet.into(), length as u32, now);
                     } else {
                         self.ignored += 1;
@@ -154,13 +161,13 @@ impl Lane {
         BATCH
     }
 
-    /// Shows a packet that passes the left end, which packets of `way` do at this point.
-    fn show(&self, packet: &[u8], way: Direction, at: Instant) {
-        if let Some((tap, direction)) = &self.wiring.tap
-            && *direction == way
-        {
+    /// Shows a packet at the end that it comes from or, if it does not `enter`, goes to.
+    fn show(&self, packet: &[u8], enters: bool, at: Instant) {
+        if let Some((tap, direction)) = &self.wiring.tap {
+            let left = (*direction == Direction::Forward) == enters;
+            let place = if left { Place::Left } else { Place::Right };
             // The reader is gone.
-            let _ = tap.send(Passed { at, direction: way, packet: packet.into() });
+            let _ = tap.send(Passed { at, place, direction: *direction, packet: packet.into() });
         }
     }
 

@@ -35,4 +35,4 @@ pub use namespace::Namespace;
 pub use pair::{Pair, Side};
 pub use priority::real_time;
 pub use statistics::Statistics;
-pub use tap::{Passed, Tap};
+pub use tap::{Passed, Place, Tap};

@@ -62,7 +62,8 @@ impl Pair {
     }
 
     /// Carries packets between the two ends over `hops`, which are listed from left to right. The
-    /// times of a scenario count from here. What passes the left end is shown to `tap`, if any.
+    /// times of a scenario count from here. What passes either end, and what passes
+    /// behind the first link, is shown to `tap`, if any.
     ///
     /// # Errors
     /// A link's configuration that makes no sense, or no threads are to be had.

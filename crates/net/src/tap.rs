@@ -5,11 +5,24 @@ use std::sync::mpsc::Sender;
 use unruffled_path::Direction;
 use unruffled_units::Instant;
 
-/// A packet as the left end saw it: when it left there, or when it arrived.
+/// Where a packet is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the left end: data as it leaves there, acknowledgements as they arrive.
+    Left,
+    /// Behind the first link from the left, before the others; not on a path of one link.
+    Between,
+    /// At the right end.
+    Right,
+}
+
+/// A packet as it was seen at a place.
 #[derive(Clone, Debug)]
 pub struct Passed {
     /// Since the start of the emulation.
     pub at: Instant,
+    /// Where.
+    pub place: Place,
     /// Forward packets leave the left end, reverse ones arrive there.
     pub direction: Direction,
     /// The IP packet.

@@ -171,6 +171,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
         seeds: scene.seeds,
         together: false,
         reverse: false,
+        sysctls: &[],
     };
     eprintln!("{}: {variant}", scene.what);
     let raced = course.run(None::<&mut Recording<Vec<u8>>>, |_| ())?;

@@ -35,6 +35,8 @@ pub struct Course<'a> {
     pub together: bool,
     /// Our stack receives, in place of a kernel.
     pub reverse: bool,
+    /// Settings of the kernels that send, such as `net.ipv4.tcp_recovery` and `0`.
+    pub sysctls: &'a [(String, String)],
 }
 
 /// A race that is over.
@@ -130,7 +132,12 @@ impl Course<'_> {
     ) -> Result<(Vec<Ran>, Report), Error> {
         let pair = Pair::new(mtu(self.scenario))?;
         let hops: Vec<SeededLink> = self.scenario.links(seed).map(SeededLink::from).collect();
-        let task = Task { scenario: self.scenario, length: self.length, reverse: self.reverse };
+        let task = Task {
+            scenario: self.scenario,
+            length: self.length,
+            reverse: self.reverse,
+            sysctls: self.sysctls,
+        };
         let entrants = who
             .iter()
             .zip(0..)

@@ -35,6 +35,8 @@ pub(crate) struct Task<'a> {
     pub(crate) length: Length,
     /// Our stack receives, in place of a kernel.
     pub(crate) reverse: bool,
+    /// Settings of a kernel that sends.
+    pub(crate) sysctls: &'a [(String, String)],
 }
 
 /// A competitor whose transfer is about to begin.
@@ -91,6 +93,9 @@ impl<'a> Entrant<'a> {
                     .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
                     .transpose()?;
                 let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                for (key, value) in task.sysctls {
+                    network.namespace().sysctl(key, value)?;
+                }
                 if competitor.is_loaded() {
                     // As `attach --default` does in a network.
                     network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;

@@ -1,5 +1,6 @@
 //! The packets of a race as pcapng: an interface for each heat, named after who ran in it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::mpsc::Receiver;
 
@@ -9,12 +10,16 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, PcapError};
-use unruffled_net::Passed;
+use unruffled_net::{Passed, Place};
+use unruffled_units::Duration;
 
-/// Writes what passes the left end, whole packets. Each heat's times begin at zero, so that heats
-/// can be laid beside each other.
+/// Packets are put in order of time within this span.
+const DISORDER: Duration = Duration::from_secs(1);
+
+/// Writes what passes the left end, and other places if so wanted, whole packets. Each heat's times
+/// begin at zero, so that heats can be laid beside each other.
 pub struct Recording<W: Write> {
-    writer: PcapNgWriter<W>,
+    writers: Vec<(Place, PcapNgWriter<W>)>,
     interfaces: u32,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<PcapError>,
@@ -32,7 +37,17 @@ impl<W: Write> Recording<W> {
     /// # Errors
     /// When `output` cannot be written.
     pub fn new(output: W) -> Result<Self, PcapError> {
-        Ok(Self { writer: PcapNgWriter::new(output)?, interfaces: 0, failed: None })
+        let none = Self { writers: Vec::new(), interfaces: 0, failed: None };
+        none.and(Place::Left, output)
+    }
+
+    /// Records what passes `place`, too.
+    ///
+    /// # Errors
+    /// When `output` cannot be written.
+    pub fn and(mut self, place: Place, output: W) -> Result<Self, PcapError> {
+        self.writers.push((place, PcapNgWriter::new(output)?));
+        Ok(self)
     }
 
     /// Writes all packets of a heat, until the senders are gone.
@@ -46,22 +61,40 @@ impl<W: Write> Recording<W> {
                 InterfaceDescriptionOption::IfTsResol(9),
             ],
         };
-        if self.failed.is_none() {
-            self.failed = self.writer.write_pcapng_block(interface).err();
-        }
-        for Passed { at, packet, .. } in packets {
-            let block = EnhancedPacketBlock {
-                interface_id: self.interfaces,
-                timestamp: std::time::Duration::from_nanos(at.as_nanos()),
-                original_len: packet.len() as u32,
-                data: packet.into_vec().into(),
-                options: Vec::new(),
-            };
+        for (_, writer) in &mut self.writers {
             if self.failed.is_none() {
-                self.failed = self.writer.write_pcapng_block(block).err();
+                self.failed = writer.write_pcapng_block(interface.clone()).err();
             }
         }
+        // Each direction has a thread: an answer may come here before what it answers.
+        let mut waiting = BTreeMap::new();
+        for (packet, serial) in packets.iter().zip(0_u64..) {
+            let now = packet.at;
+            waiting.insert((packet.at, serial), packet);
+            while let Some(first) = waiting.first_entry()
+                && now.since(first.key().0) > DISORDER
+            {
+                self.write(first.remove());
+            }
+        }
+        waiting.into_values().for_each(|packet| self.write(packet));
         self.interfaces += 1;
+    }
+
+    fn write(&mut self, Passed { at, place, packet, .. }: Passed) {
+        let Some((_, writer)) = self.writers.iter_mut().find(|(of, _)| *of == place) else {
+            return;
+        };
+        let block = EnhancedPacketBlock {
+            interface_id: self.interfaces,
+            timestamp: std::time::Duration::from_nanos(at.as_nanos()),
+            original_len: packet.len() as u32,
+            data: packet.into_vec().into(),
+            options: Vec::new(),
+        };
+        if self.failed.is_none() {
+            self.failed = writer.write_pcapng_block(block).err();
+        }
     }
 
     /// Ends the recording.
@@ -71,7 +104,9 @@ impl<W: Write> Recording<W> {
     pub fn finish(self) -> Result<(), PcapError> {
         match self.failed {
             Some(error) => Err(error),
-            None => self.writer.into_inner().flush().map_err(PcapError::IoError),
+            None => self.writers.into_iter().try_for_each(|(_, writer)| {
+                writer.into_inner().flush().map_err(PcapError::IoError)
+            }),
         }
     }
 }

@@ -34,6 +34,7 @@ fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'
         seeds: 1,
         together: false,
         reverse: false,
+        sysctls: &[],
     }
 }
 

@@ -6,43 +6,44 @@ use unruffled_lab::Scenario;
 /// A path, what befalls its packets, and who sends.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    rate: &'static str,
-    delay: &'static str,
-    befalls: &'static str,
+    pub(crate) rate: &'static str,
+    /// One way, in milliseconds.
+    pub(crate) delay_ms: u32,
+    pub(crate) befalls: &'static str,
     pub(crate) sender: &'static str,
 }
 
 const fn case(
     name: &'static str,
     rate: &'static str,
-    delay: &'static str,
+    delay_ms: u32,
     befalls: &'static str,
     sender: &'static str,
 ) -> Case {
-    Case { name, rate, delay, befalls, sender }
+    Case { name, rate, delay_ms, befalls, sender }
 }
 
 pub(crate) const CASES: [Case; 20] = [
-    case("in order", "10 Mbit/s", "20 ms", "", "sack"),
-    case("in order, queue", "10 Mbit/s", "20 ms", "", "linux-reordering+cubic"),
-    case("1 % lost", "10 Mbit/s", "20 ms", "loss.fraction = '1 %'", "sack"),
-    case("5 % lost", "10 Mbit/s", "20 ms", "loss.fraction = '5 %'", "linux-reordering+cubic"),
-    case("bursts lost", "10 Mbit/s", "20 ms", BURSTS, "rack"),
-    case("1 % late", "4 Mbit/s", "50 ms", NORMAL_1, "sack"),
-    case("10 % late", "4 Mbit/s", "50 ms", NORMAL_10, "sack"),
-    case("10 % late, patient", "4 Mbit/s", "50 ms", NORMAL_10, "rr-ta"),
-    case("30 % late", "4 Mbit/s", "50 ms", NORMAL_30, "rr-ta"),
-    case("few very late", "10 Mbit/s", "50 ms", VERY_LATE, "linux-reordering+cubic"),
-    case("few very late, impatient", "10 Mbit/s", "50 ms", VERY_LATE, "sack"),
-    case("exponential", "20 Mbit/s", "10 ms", EXPONENTIAL, "rack"),
-    case("uniform", "50 Mbit/s", "10 ms", UNIFORM, "tcp-pr-sack"),
-    case("heavy tail", "20 Mbit/s", "20 ms", PARETO, "rr-ta"),
-    case("measured", "20 Mbit/s", "20 ms", EMPIRICAL, "rr-ta"),
-    case("constant", "20 Mbit/s", "20 ms", CONSTANT, "dcr-ack"),
-    case("two paths in turn", "10 Mbit/s", "20 ms", TWO_PATHS, "rr-ta"),
-    case("one in ten in turn", "10 Mbit/s", "20 ms", ONE_IN_TEN, "sack"),
-    case("late and lost", "10 Mbit/s", "30 ms", LATE_AND_LOST, "rr-ta"),
-    case("late and lost, impatient", "10 Mbit/s", "30 ms", LATE_AND_LOST, "sack"),
+    case("in order", "10 Mbit/s", 20, "", "sack"),
+    case("in order, queue", "10 Mbit/s", 20, "", "linux-reordering+cubic"),
+    case("1 % lost", "10 Mbit/s", 20, "loss.fraction = '1 %'", "sack"),
+    case("5 % lost", "10 Mbit/s", 20, "loss.fraction = '5 %'", "linux-reordering+cubic"),
+    case("bursts lost", "10 Mbit/s", 20, BURSTS, "rack"),
+    case("1 % late", "4 Mbit/s", 50, NORMAL_1, "sack"),
+    case("10 % late", "4 Mbit/s", 50, NORMAL_10, "sack"),
+    case("10 % late, patient", "4 Mbit/s", 50, NORMAL_10, "rr-ta"),
+    case("30 % late", "4 Mbit/s", 50, NORMAL_30, "rr-ta"),
+    case("few very late", "10 Mbit/s", 50, VERY_LATE, "linux-reordering+cubic"),
+    case("few very late, impatient", "10 Mbit/s", 50, VERY_LATE, "sack"),
+    case("exponential", "20 Mbit/s", 10, EXPONENTIAL, "rack"),
+    case("uniform", "50 Mbit/s", 10, UNIFORM, "tcp-pr-sack"),
+    case("heavy tail", "20 Mbit/s", 20, PARETO, "rr-ta"),
+    case("measured", "20 Mbit/s", 20, EMPIRICAL, "rr-ta"),
+    case("constant", "20 Mbit/s", 20, CONSTANT, "dcr-ack"),
+    case("two paths in turn", "10 Mbit/s", 20, TWO_PATHS, "rr-ta"),
+    case("one in ten in turn", "10 Mbit/s", 20, ONE_IN_TEN, "sack"),
+    case("late and lost", "10 Mbit/s", 30, LATE_AND_LOST, "rr-ta"),
+    case("late and lost, impatient", "10 Mbit/s", 30, LATE_AND_LOST, "sack"),
 ];
 
 const BURSTS: &str = "burst = { fraction = '0.1 %', distribution = 'constant', value = '20 ms' }";
@@ -65,15 +66,12 @@ const ONE_IN_TEN: &str = "alternate = { every = 10, extra = '8 ms' }";
 const LATE_AND_LOST: &str = "delayed = { fraction = '5 %', mean = '30 ms', deviation = '10 ms' }\n\
                              loss.fraction = '1 %'";
 
-/// The case as a scenario.
-pub(crate) fn scenario(case: &Case, timestamps: bool) -> Scenario {
+/// The case's sender over `path`.
+pub(crate) fn over(case: &Case, timestamps: bool, path: &str) -> Scenario {
     let text = format!(
         "name = 'case'\nduration = '20 s'\nvariants = ['sack']\n\
          [tcp]\nmss = '1460 B'\nheader = '40 B'\nwindow = 300\ninitial_window = 10\n\
-         min_rto = '200 ms'\ndelayed_ack = false\ntimestamps = {timestamps}\n\
-         [path]\nhops = ['l']\n\
-         [link.l]\nrate = '{}'\ndelay = '{}'\nqueue = 100\n{}\n",
-        case.rate, case.delay, case.befalls
+         min_rto = '200 ms'\ndelayed_ack = false\ntimestamps = {timestamps}\n{path}"
     );
     Scenario::parse(case.name, &text, &[]).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,0 +1,130 @@
+//! What is told of one direction of a connection, from what was followed of it.
+
+use unruffled_units::Duration;
+
+use super::{Direction, Limit, Losses, Place, Retransmissions, Rtt, Windows};
+use crate::connection::Talk;
+use crate::half::Half;
+use crate::reordering::Arrivals;
+
+/// What tells the reordering of the whole path.
+pub(super) fn whole_path(half: &Half) -> &Arrivals {
+    let told = half.sack_seen && place(half) != Place::Receiver;
+    if told && half.received.counts().1 >= half.seen.counts().1 {
+        &half.received
+    } else {
+        &half.seen
+    }
+}
+
+/// Where the capture was made: near an end if the round trip to it is less than a tenth of all.
+fn place(half: &Half) -> Place {
+    let (Some(beyond), Some(behind)) = (half.beyond, half.behind) else {
+        return Place::Unknown;
+    };
+    let share = beyond.ratio(beyond + behind);
+    match share {
+        share if share > 0.9 => Place::Sender,
+        share if share < 0.1 => Place::Receiver,
+        _ => Place::Between,
+    }
+}
+
+pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
+    let half = &talk.halves[from];
+    let counts = &half.counts;
+    let judged = half.episodes.judged();
+    let place = place(half);
+    let begun = half.first_data.unwrap_or(talk.first);
+    let over = half.last_ack.or(half.last_data).unwrap_or(begun).max(begun);
+    let transfer = over.since(begun);
+    let octets = if counts.acks > 0 { half.acknowledged() } else { half.stream() };
+    let goodput_bps = if transfer > Duration::ZERO && half.first_data.is_some() {
+        octets as f64 * 8.0 / transfer.as_secs_f64()
+    } else {
+        0.0
+    };
+    let lost = counts.resent - counts.spurious.min(counts.resent);
+    let sent = counts.segments + counts.resent;
+    Direction {
+        from: talk.ends[from],
+        to: talk.ends[1 - from],
+        place,
+        packets: counts.packets,
+        segments: counts.segments,
+        payload_bytes: counts.payload,
+        acks: counts.acks,
+        delayed_acks: counts.acks_of_more > counts.acks_of_one,
+        timestamps: half.stamped,
+        stream_bytes: octets,
+        segment_bytes: half.full_segment(),
+        transfer_s: transfer.as_secs_f64(),
+        goodput_bps,
+        retransmissions: Retransmissions {
+            total: counts.resent,
+            needed: lost,
+            spurious: counts.spurious,
+            spurious_by_dsack: counts.by_dsack,
+            spurious_by_timestamps: counts.by_timestamps,
+            spurious_by_acknowledgement: counts.by_acknowledgement,
+            spurious_by_original: counts.by_original,
+            spurious_by_time: counts.by_time,
+            timeouts: counts.timeouts,
+            syns: counts.syn_resent,
+            dsacks: counts.dsacks,
+            dsacks_unexplained: counts.dsacks_unexplained,
+            duplicates: counts.duplicates,
+            duplicate_acks: counts.duplicate_acks,
+            keepalives: counts.keepalives,
+            judged_by_time: counts.guessed,
+        },
+        losses: Losses {
+            lost,
+            ratio: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+            not_captured: counts.unseen,
+            strange: counts.strange,
+        },
+        reordering_here: half.seen.summary(),
+        reordering_at_receiver: half.sack_seen.then(|| half.received.summary()),
+        rtt: Rtt {
+            min_ms: half.round_trip().map(Duration::as_millis_f64),
+            beyond_ms: half.beyond.map(Duration::as_millis_f64),
+            behind_ms: half.behind.map(Duration::as_millis_f64),
+            samples: half.round_trips.summary(),
+            over_time: half.rtt.bins(talk.first),
+        },
+        windows: Windows {
+            recoveries: judged.recoveries,
+            needless_recoveries: judged.needless,
+            cuts: judged.cuts,
+            needless_cuts: judged.needless_cuts,
+            recovery_s: judged.time.as_secs_f64(),
+            needless_recovery_s: judged.needless_time.as_secs_f64(),
+            largest_flight: half.largest_flight,
+            largest_window: (half.largest_window > 0).then_some(half.largest_window),
+            zero_windows: counts.zero_windows,
+        },
+        spacing_ms: match place {
+            Place::Receiver => half.spacing_here.mode(),
+            _ => half.spacing_at_receiver.mode(),
+        }
+        .map(Duration::as_millis_f64),
+        limits: limits(half, place),
+        flight: half.flight.bins(talk.first),
+        acked: half.acked.bins(talk.first),
+        drawing: half.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
+    }
+}
+
+/// What limited the sender; near the receiver that cannot be seen.
+fn limits(half: &Half, place: Place) -> Option<Limit> {
+    let times = half.times;
+    let parts = [times.idle, times.window_full, times.recovering, times.stalled, times.flowing];
+    let all: f64 = parts.iter().map(|part| part.as_secs_f64()).sum();
+    let known = matches!(place, Place::Sender | Place::Between) && half.counts.acks > 0;
+    (known && all > 0.0 && half.counts.segments > 1).then(|| {
+        let [application, receiver, recovery, timeout, sender_or_path] =
+            parts.map(|part| part.as_secs_f64() / all);
+        Limit { application, receiver, recovery, timeout, sender_or_path }
+    })
+}

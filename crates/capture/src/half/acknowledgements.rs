@@ -1,0 +1,225 @@
+//! Acknowledgements that come back: what they cover, in which order it came, and how long it took.
+
+use unruffled_units::Instant;
+
+use super::{FAR, Half, unwrap};
+use crate::outstanding::{Delivered, Mark};
+use crate::packet::{Packet, Segment};
+
+impl Half {
+    /// A segment of the other direction passes, and says what has come of this one.
+    pub(crate) fn acknowledge(&mut self, packet: &Packet, segment: &Segment, scale: Option<u8>) {
+        let (now, Some(ack)) = (packet.at, segment.ack) else { return };
+        if segment.rst {
+            return;
+        }
+        if self.origin.is_none() {
+            self.begin(1 << 32 | u64::from(ack));
+        }
+        let ack = unwrap(self.next, ack);
+        if ack.abs_diff(self.next) > FAR {
+            self.counts.strange += 1;
+            return;
+        }
+        self.pass(now);
+        self.counts.acks += 1;
+        self.last_ack = Some(now);
+        self.permit(segment, scale);
+        if ack > self.next {
+            // The capture lacks what this acknowledges, or has it later.
+            let mark = Mark { at: now, stamp: None, id: None };
+            self.leave_out(ack, mark);
+        }
+        let before = self.una;
+        let echo = segment.timestamps.map(|(_, echo)| echo).filter(|&echo| echo != 0);
+        let mut newest = None;
+        if ack > before {
+            self.una = ack;
+            self.acked.record(now, (ack - before) as f64);
+            self.draw(ack, |sketch, at| sketch.acknowledged(now, at));
+            let mut delivered: u64 = 0;
+            for at in self.outstanding.acknowledge(ack) {
+                if self.deliver(at, now, echo, before) {
+                    newest = Some(at);
+                    delivered += 1;
+                }
+            }
+            if segment.sack_count == 0 && self.received.whole() {
+                self.counts.acks_of_one += u64::from(delivered == 1);
+                self.counts.acks_of_more += u64::from(delivered > 1);
+            }
+            let last = self.last_delivery.replace(now);
+            if let (Some(last), 1..) = (last, delivered) {
+                self.spacing_at_receiver.record(now.since(last) / delivered);
+            }
+        } else if segment.len == 0 && !segment.syn && !segment.fin && self.flight() > 0 {
+            self.counts.duplicate_acks += 1;
+        }
+        newest = self.take_blocks(segment, ack, now).max(newest);
+        if let Some(at) = newest {
+            self.measure(at, now);
+        }
+        self.episodes.acknowledged(now, self.una, self.next - self.una);
+        self.settle();
+    }
+
+    fn permit(&mut self, segment: &Segment, scale: Option<u8>) {
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
+        let scale = if segment.syn { Some(0) } else { scale };
+        self.window = scale.map(|scale| u64::from(segment.window) << scale);
+        self.largest_window = self.largest_window.max(self.window.unwrap_or(0));
+        if segment.window == 0 && !segment.syn {
+            self.counts.zero_windows += 1;
+        }
+    }
+
+    /// The blocks of a selective acknowledgement; gives the last entry that they cover newly.
+    fn take_blocks(&mut self, segment: &Segment, ack: u64, now: Instant) -> Option<usize> {
+        let count = usize::from(segment.sack_count).min(segment.sack.len());
+        if count == 0 {
+            return None;
+        }
+        self.sack_seen = true;
+        let mut blocks = [(0, 0); 4];
+        for (block, &(left, right)) in blocks.iter_mut().zip(&segment.sack[..count]) {
+            *block = (unwrap(ack, left), unwrap(ack, right));
+        }
+        let mut rest = &mut blocks[..count];
+        // RFC 2883, section 4: a first block below the ACK, or within the second block.
+        let (left, right) = rest[0];
+        let within = rest.get(1).is_some_and(|&(from, to)| from <= left && right <= to);
+        if left < right && (right <= ack || within) {
+            self.take_dsack(left, right, now);
+            rest = &mut rest[1..];
+        }
+        rest.sort_unstable();
+        let known = std::mem::take(&mut self.sacked);
+        let mut newest = None;
+        for (i, &mut (left, right)) in rest.iter_mut().enumerate() {
+            if left >= right || left < ack || right > self.next {
+                continue;
+            }
+            self.sacked[i] = (left, right);
+            // Blocks are told again and again; only what is new is looked at.
+            let (mut from, mut to) = (left, right);
+            for &(earlier, until) in &known {
+                if earlier <= from && from < until {
+                    from = until;
+                }
+                if earlier < to && to <= until {
+                    to = earlier;
+                }
+            }
+            if from >= to {
+                continue;
+            }
+            let mut at = self.outstanding.find(from);
+            while self.outstanding.get(at).is_some_and(|entry| entry.end <= to) {
+                if self.deliver(at, now, None, ack) {
+                    newest = newest.max(Some(at));
+                }
+                at += 1;
+            }
+        }
+        newest
+    }
+
+    /// What lies from `left` to `right` has come twice (RFC 2883).
+    fn take_dsack(&mut self, left: u64, right: u64, now: Instant) {
+        self.counts.dsacks += 1;
+        let mut at = self.outstanding.find(left);
+        let mut explained = false;
+        while let Some(entry) = self.outstanding.get_mut(at) {
+            if entry.start >= right {
+                break;
+            }
+            explained |= entry.transmissions > 1;
+            if entry.transmissions > 1 && entry.delivered == Delivered::Again {
+                // Its original is the second to come.
+                entry.delivered = Delivered::Original;
+                let (number, sent, start) = (entry.number, entry.first.at, entry.start);
+                self.arrive(number, now, sent, start);
+            }
+            if let Some(entry) = self.outstanding.get_mut(at) {
+                let before = entry.spurious();
+                entry.dsacked = entry.dsacked.saturating_add(1);
+                self.note_spurious(at, before, |counts| &mut counts.by_dsack);
+            }
+            at += 1;
+        }
+        if !explained {
+            self.counts.dsacks_unexplained += 1;
+        }
+    }
+
+    /// The receiver tells that it has entry `at`; says whether that is new and in order.
+    fn deliver(&mut self, at: usize, now: Instant, echo: Option<u32>, una: u64) -> bool {
+        let beyond = self.beyond;
+        let Some(entry) = self.outstanding.get_mut(at) else { return false };
+        if entry.delivered != Delivered::Not {
+            return false;
+        }
+        let (number, sent, start) = (entry.number, entry.first.at, entry.start);
+        match entry.transmissions {
+            0 => {
+                entry.delivered = Delivered::Original;
+                let size = u64::from(self.full_segment());
+                let Some(entry) = self.outstanding.get(at) else { return false };
+                self.counts.unseen += (entry.end - entry.start).div_ceil(size);
+                return false;
+            }
+            1 => {
+                entry.delivered = Delivered::Original;
+                return self.arrive(number, now, sent, start);
+            }
+            _ if !entry.original => {
+                entry.delivered = Delivered::Again;
+                return false;
+            }
+            _ => {}
+        }
+        // What fills the lowest hole is echoed (RFC 7323, section 4.3): Eifel (RFC 3522).
+        let told = match (echo, entry.last.stamp, entry.first.stamp) {
+            (Some(echo), Some(last), Some(first)) if entry.start <= una && first != last => {
+                Some((echo.wrapping_sub(last) as i32) < 0)
+            }
+            _ => None,
+        };
+        let sooner = beyond.is_some_and(|rtt| now.since(entry.last.at) < rtt.mul_f64(0.9));
+        let original = told.unwrap_or(sooner);
+        if original {
+            entry.delivered = Delivered::Original;
+            self.arrive(number, now, sent, start);
+            if told.is_some() {
+                self.prove_spurious(at, |counts| &mut counts.by_timestamps);
+            } else {
+                self.prove_spurious(at, |counts| &mut counts.by_time);
+            }
+        } else {
+            entry.delivered = Delivered::Again;
+        }
+        false
+    }
+
+    /// The receiver has the original of a segment that was sent at `sent`; says whether it is in order.
+    fn arrive(&mut self, number: u64, now: Instant, sent: Instant, start: u64) -> bool {
+        let late = self.received.counts().1;
+        self.received.arrive(number, now);
+        let in_order = self.received.counts().1 == late;
+        if !in_order {
+            self.draw(start, |sketch, at| sketch.late(sent, at));
+        }
+        in_order
+    }
+
+    /// A round trip from here, if entry `at` was sent but once (Karn).
+    fn measure(&mut self, at: usize, now: Instant) {
+        let Some(entry) = self.outstanding.get(at) else { return };
+        if entry.transmissions == 1 && entry.original {
+            let rtt = now.since(entry.first.at);
+            self.beyond = Some(self.beyond.map_or(rtt, |least| least.min(rtt)));
+            self.round_trips.record(rtt);
+            self.rtt.record(now, rtt.as_millis_f64());
+        }
+    }
+}

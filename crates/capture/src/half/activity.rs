@@ -1,0 +1,56 @@
+//! What a sender was doing, and for how long.
+
+use unruffled_units::{Duration, Instant};
+
+use super::Half;
+
+/// What a sender was doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Doing {
+    #[default]
+    Idle,
+    Recovering,
+    WindowFull,
+    Flowing,
+}
+
+/// How long it did each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    pub(crate) idle: Duration,
+    pub(crate) recovering: Duration,
+    pub(crate) window_full: Duration,
+    pub(crate) flowing: Duration,
+    /// Nothing but waiting for a timeout.
+    pub(crate) stalled: Duration,
+}
+
+impl Half {
+    /// Time passes in what the sender was doing.
+    pub(super) fn pass(&mut self, now: Instant) {
+        let Some(before) = self.event.replace(now) else { return };
+        let passed = now.since(before);
+        let bucket = match self.doing {
+            Doing::Idle => &mut self.resting,
+            Doing::Recovering => &mut self.times.recovering,
+            Doing::WindowFull => &mut self.times.window_full,
+            Doing::Flowing => &mut self.times.flowing,
+        };
+        *bucket += passed;
+    }
+
+    /// What the sender does from here on.
+    pub(super) fn settle(&mut self) {
+        let flight = self.flight();
+        let full = u64::from(self.full_segment());
+        self.doing = if flight == 0 {
+            Doing::Idle
+        } else if self.episodes.going_on() {
+            Doing::Recovering
+        } else if self.window.is_some_and(|window| flight + full > window) {
+            Doing::WindowFull
+        } else {
+            Doing::Flowing
+        };
+    }
+}

@@ -1,0 +1,154 @@
+//! Data that passes: new, late, or sent again.
+
+use unruffled_units::Duration;
+
+use super::Half;
+use super::activity::Doing;
+use super::order::Order;
+use crate::outstanding::{Delivered, Entry, Mark};
+
+/// The least retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
+const LEAST_TIMEOUT: Duration = Duration::from_millis(180);
+
+impl Half {
+    /// A stretch up to `start` is overtaken by `by` before it came here.
+    pub(super) fn leave_out(&mut self, start: u64, by: Mark) {
+        let pieces = (start - self.next).div_ceil(u64::from(self.full_segment()));
+        self.outstanding.push(Entry::new(self.next, start, self.number, by));
+        self.number += pieces;
+        self.next = start;
+    }
+
+    /// New data up to `end`, in segments as the network carries them.
+    pub(super) fn append(&mut self, end: u64, mark: Mark) {
+        let full = u64::from(self.full_segment()).max(1);
+        let pieces = (end - self.next).div_ceil(full);
+        // A joined segment is at most as long as an IP packet; nothing longer is cut up.
+        let size = if pieces > 1400 { end - self.next } else { full };
+        self.ids.in_order(mark.id, pieces);
+        self.clock_now = mark.stamp.map(|stamp| (stamp, mark.at));
+        self.clock = self.clock.or(self.clock_now);
+        if let Some(last) = self.last_sent {
+            self.spacing_here.record(mark.at.since(last) / pieces.max(1));
+        }
+        while self.next < end {
+            let piece = size.min(end - self.next);
+            let entry = Entry::new(self.next, self.next + piece, self.number, mark);
+            self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
+            self.seen.arrive(self.number, mark.at);
+            self.draw(self.next, |sketch, at| sketch.new_data(mark.at, at));
+            self.counts.segments += 1;
+            self.number += 1;
+            self.next += piece;
+        }
+    }
+
+    /// A segment passes from `start` to `end`, all below what has passed or was left out.
+    pub(super) fn below(&mut self, start: u64, end: u64, mark: Mark) {
+        let mut at = self.outstanding.find(start);
+        let mut position = start;
+        if self.outstanding.get(at).is_none_or(|entry| entry.start > position) {
+            // It was acknowledged so long ago that nothing is known of it.
+            self.counts.resent += 1;
+            self.counts.spurious += 1;
+            self.counts.by_acknowledgement += 1;
+            self.draw(start, |sketch, at| {
+                sketch.resent(mark.at, at);
+                sketch.spurious(mark.at, at);
+            });
+            self.episodes.resent(mark.at, self.next, self.flight());
+        }
+        while let Some(entry) = self.outstanding.get(at) {
+            if entry.start >= end {
+                return;
+            }
+            position = position.max(entry.start);
+            let until = end.min(entry.end);
+            if entry.transmissions == 0 {
+                let size = u64::from(self.full_segment());
+                at = self.outstanding.cut(at, position, until, size);
+                self.fill(at, mark);
+            } else {
+                self.repeat(at, mark);
+            }
+            position = until;
+            at += 1;
+        }
+    }
+
+    /// Something comes to where nothing has passed yet.
+    pub(super) fn fill(&mut self, at: usize, mark: Mark) {
+        let Some(entry) = self.outstanding.get(at) else { return };
+        let (overtaken_by, acknowledged) = (entry.first, at < self.outstanding.head());
+        let (number, start) = (entry.number, entry.start);
+        // The capture has it late: its acknowledgement stands before it.
+        let order = if acknowledged { Order::Before } else { self.order(mark, overtaken_by) };
+        let original = order == Order::Before;
+        if original {
+            self.counts.segments += 1;
+            self.counts.unseen -= self.counts.unseen.min(u64::from(acknowledged));
+            self.seen.arrive(number, mark.at);
+            self.draw(start, |sketch, at| sketch.late(mark.at, at));
+        }
+        let episode = if original { 0 } else { self.again(at, mark) };
+        let Some(entry) = self.outstanding.get_mut(at) else { return };
+        (entry.first, entry.last) = (mark, mark);
+        entry.original = original;
+        entry.transmissions = if original { 1 } else { 2 };
+        entry.episode = episode;
+    }
+
+    /// Something passes that has passed before.
+    pub(super) fn repeat(&mut self, at: usize, mark: Mark) {
+        let Some(entry) = self.outstanding.get(at) else { return };
+        let (last, first, original) = (entry.last, entry.first, entry.original);
+        let (delivered, number, start) = (entry.delivered, entry.number, entry.start);
+        if self.is_copy(mark, first) || self.is_copy(mark, last) {
+            self.counts.duplicates += 1;
+            return;
+        }
+        if !original && self.order(mark, last) == Order::Before {
+            // The original after all: what was taken for its repair was not needed.
+            self.counts.segments += 1;
+            self.seen.arrive(number, mark.at);
+            self.draw(start, |sketch, at| sketch.late(mark.at, at));
+            if let Some(entry) = self.outstanding.get_mut(at) {
+                entry.original = true;
+            }
+            self.prove_spurious(at, |counts| &mut counts.by_original);
+            return;
+        }
+        let episode = self.again(at, mark);
+        if let Some(entry) = self.outstanding.get_mut(at) {
+            entry.last = mark;
+            entry.transmissions = entry.transmissions.saturating_add(1);
+            entry.episode = episode;
+        }
+        if delivered != Delivered::Not {
+            self.prove_spurious(at, |counts| &mut counts.by_acknowledgement);
+        }
+    }
+
+    /// A retransmission of entry `at` passes; gives the number of the recovery.
+    pub(super) fn again(&mut self, at: usize, mark: Mark) -> u64 {
+        self.counts.resent += 1;
+        if let Some(start) = self.outstanding.get(at).map(|entry| entry.start) {
+            self.draw(start, |sketch, at| sketch.resent(mark.at, at));
+        }
+        let quiet = self.last_sent.map_or(Duration::ZERO, |last| mark.at.since(last));
+        let patient = self.round_trip().map_or(LEAST_TIMEOUT, |rtt| LEAST_TIMEOUT.max(rtt));
+        if at == self.outstanding.head() && quiet >= patient {
+            self.counts.timeouts += 1;
+            // What was taken for flow or recovery was waiting.
+            let moved = match self.doing {
+                Doing::Recovering => &mut self.times.recovering,
+                Doing::WindowFull => &mut self.times.window_full,
+                Doing::Flowing | Doing::Idle => &mut self.times.flowing,
+            };
+            let waited = quiet.saturating_sub(quiet.saturating_sub(*moved));
+            *moved = moved.saturating_sub(waited);
+            self.times.stalled += waited;
+        }
+        self.episodes.resent(mark.at, self.next, self.flight())
+    }
+}

@@ -1,0 +1,105 @@
+//! What reordering cost a transfer, by the model: the path as fitted, and the same without lateness.
+
+use serde::Serialize;
+use unruffled_capture::{Cause, Direction, Sureness};
+use unruffled_tcp::Variant;
+
+use super::path::rate;
+use super::{Fit, fit, goodput_bps, same_time};
+
+/// Senders that may have been captured: as Linux is, and as it was before RACK.
+const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
+
+/// The sender of `unruffled attach`.
+const ATTACHED: &str = "unruffled";
+
+/// The model has the transfer if its goodput is within this factor of what was captured.
+const CLOSE: f64 = 1.15;
+
+/// Beyond this factor, it says nothing of it.
+const TOO_FAR: f64 = 2.0;
+
+/// Late times that fit: the largest distance of the distributions.
+const DISTANCE: f64 = 0.15;
+
+/// A throughput now, and what the model gives for other circumstances.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// What was captured, in bits per second.
+    pub now_bps: f64,
+    /// What the same sender delivers without the reordering.
+    pub without_bps: f64,
+    /// The share of that which reordering takes.
+    pub share: f64,
+    /// What `unruffled attach` delivers with the reordering.
+    pub attached_bps: f64,
+    /// The sender that the model runs in place of the one captured.
+    pub sender: String,
+    /// What the model gives for what was captured: the nearer, the better it knows the path.
+    pub model_bps: f64,
+    /// The Kolmogorov–Smirnov distance of the late times.
+    pub distance: Option<f64>,
+    /// How sure all this is.
+    pub sureness: Sureness,
+    /// In words.
+    pub text: String,
+}
+
+/// What reordering cost `direction`, for those whom it slowed.
+///
+/// # Errors
+/// A line that says why no number can be told.
+pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, String> {
+    if cause != Cause::Reordering {
+        return Err("reordering is not what slowed it".to_owned());
+    }
+    let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
+    let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
+    let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
+    let fit = nearest.ok_or("no sender fits")?;
+    let model_bps = fit.simulated_bps;
+    let delivers = |toml: &str, sender: &str| {
+        let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
+        goodput_bps(&same_time(toml, direction)?, &variant)
+    };
+    let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
+    if !factor.is_finite() || factor > TOO_FAR {
+        return Err(format!(
+            "the model delivers {} where {} were captured: it lacks something of this path",
+            rate(model_bps),
+            rate(fit.observed_bps)
+        ));
+    }
+    let near = factor <= CLOSE && fit.distance.is_some_and(|distance| distance <= DISTANCE);
+    // What the model gives is taken in proportion, so that its own error cancels.
+    let ratio = fit.observed_bps / model_bps;
+    let without_bps = delivers(&fit.in_order, &fit.sender)? * ratio;
+    let attached_bps = delivers(&fit.toml, ATTACHED)? * ratio;
+    // A path carries no more than its rate.
+    let (without_bps, attached_bps) =
+        (without_bps.min(fit.rate_bps), attached_bps.min(fit.rate_bps));
+    let share = (1.0 - fit.observed_bps / without_bps).max(0.0);
+    let sureness = if near { Sureness::Probable } else { Sureness::Possible };
+    let text = format!(
+        "It cost {:.0} %: {} now, {} without reordering, by the model ({}: for what was captured it \
+         gives {}{}). With unruffled attach, it gives {}.",
+        share * 100.0,
+        rate(fit.observed_bps),
+        rate(without_bps),
+        if near { "probable" } else { "possible" },
+        rate(model_bps),
+        fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
+        rate(attached_bps)
+    );
+    Ok(Cost {
+        now_bps: fit.observed_bps,
+        without_bps,
+        share,
+        attached_bps,
+        sender: fit.sender,
+        model_bps,
+        distance: fit.distance,
+        sureness,
+        text,
+    })
+}

@@ -1,0 +1,223 @@
+//! The analysis of a capture as a page: what slowed it on top, and each large transfer drawn.
+//!
+//! Sequence and round trips over time can be zoomed and moved; uPlot, which is part of the page,
+//! draws them. All else is as in the other reports, and the page needs no network.
+
+use minijinja::{Value, context};
+use plotters::element::Rectangle;
+use plotters::style::Color;
+use unruffled_capture::{Analysis, Direction, Lateness, Thinned};
+
+use super::palette;
+use super::plot::{self, Axes};
+use super::{STYLE, page};
+use crate::analysis::{Transfer, heads, place, row, udp_row};
+
+const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
+const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
+const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
+const SCRIPT: &str = include_str!("capture.js");
+const OWN_STYLE: &str = include_str!("capture.css");
+
+/// Transfers in the table, and those that are drawn.
+const LISTED: usize = 50;
+const DRAWN: usize = 6;
+
+/// Dots of a kind that a page holds of one transfer: what an analysis should keep of each.
+pub const DOTS: usize = 2500;
+
+/// The page. The same capture gives the same bytes.
+pub fn capture(
+    name: &str,
+    analysis: &Analysis,
+    transfers: &[Transfer<'_>],
+    damage: Option<&str>,
+) -> String {
+    let totals = &analysis.totals;
+    let source = format!(
+        "{} packets in {:.1} s, {} TCP connections, {} pairs over UDP",
+        totals.frames, totals.duration_s, totals.tcp_connections, totals.udp_pairs
+    );
+    let finding = transfers
+        .first()
+        .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
+    let drawn = &transfers[..transfers.len().min(DRAWN)];
+    let data: Vec<_> = drawn.iter().map(|transfer| series(transfer.direction)).collect();
+    let shown: Vec<Value> = drawn.iter().enumerate().map(|(i, t)| shown(i + 1, t)).collect();
+    let rows = transfers.iter().take(LISTED).enumerate();
+    let safe = |text: String| Value::from_safe_string(text);
+    page(
+        "capture.html",
+        context! {
+            style => safe([&palette::stylesheet(), STYLE, UPLOT_STYLE, OWN_STYLE].concat()),
+            title => name,
+            source,
+            finding,
+            damage,
+            heads => heads(),
+            lines => rows.map(|(i, transfer)| row(i + 1, transfer.direction)).collect::<Vec<_>>(),
+            transfers => shown,
+            drawn => !drawn.is_empty(),
+            udp_heads => ["between", "what", "datagrams", "MB", "Mb/s", "handshake ms", "spin ms"],
+            udp => analysis.udp.iter().take(LISTED).map(udp_row).collect::<Vec<_>>(),
+            // Numbers alone: nothing in them ends the element.
+            data => safe(serde_json::to_string(&data).unwrap_or_default()),
+            uplot => safe(format!("/*!\n{UPLOT_LICENCE}*/\n{UPLOT}")),
+            script => safe(SCRIPT.to_owned()),
+        },
+    )
+}
+
+/// What the script draws.
+fn series(direction: &Direction) -> serde_json::Value {
+    let rounded = |value: f64, to: f64| (value * to).round() / to;
+    let lists = |thinned: &Thinned| {
+        let mut dots = thinned.dots.clone();
+        dots.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let times: Vec<f64> = dots.iter().map(|dot| rounded(dot.0, 1e6)).collect();
+        (times, dots.iter().map(|dot| dot.1).collect::<Vec<_>>())
+    };
+    let drawing = direction.drawing.clone().unwrap_or_default();
+    let rtt = &direction.rtt.over_time;
+    let column = |value: fn(&unruffled_capture::Bin) -> f64| -> Vec<f64> {
+        rtt.iter().map(|bin| rounded(value(bin), 1e4)).collect()
+    };
+    serde_json::json!({
+        "sequence": {
+            "new": lists(&drawing.new),
+            "late": lists(&drawing.late),
+            "resent": lists(&drawing.resent),
+            "spurious": lists(&drawing.spurious),
+            "acknowledged": lists(&drawing.acknowledged),
+        },
+        "rtt": [
+            column(|bin| f64::midpoint(bin.from_s, bin.to_s)),
+            column(|bin| bin.min),
+            column(|bin| bin.mean),
+            column(|bin| bin.max),
+        ],
+    })
+}
+
+/// A transfer as the template sees it.
+fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
+    let direction = transfer.direction;
+    let late = direction.reordering();
+    let times = late.late_time.as_ref();
+    context! {
+        number,
+        ends => format!("{} to {}", direction.from, direction.to),
+        place => place(direction),
+        verdict => transfer.verdict.text.as_str(),
+        cost => transfer.cost_in_words(),
+        advice => transfer.verdict.advice.clone(),
+        drawn => direction.drawing.is_some(),
+        thinned => direction.drawing.as_ref().and_then(thinned),
+        rtt => direction.rtt.min_ms.or(direction.rtt.beyond_ms).map(|ms| format!("minimum {ms:.1} ms")),
+        lateness => times.map(|times| Value::from_safe_string(histogram(times))),
+        lateness_note => times.map(|times| {
+            format!("{} packets, half of them by {:.1} ms or more", times.packets, times.median_ms)
+        }),
+    }
+}
+
+/// Which share of the segments is drawn, if not all are.
+fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
+    let Thinned { dots, came } = &drawing.new;
+    (*came > dots.len() as u64).then(|| {
+        format!(
+            "{} of {came} new segments are drawn, one in {}; so few of the other marks where there \
+             are more than {DOTS}.",
+            dots.len(),
+            came / dots.len().max(1) as u64
+        )
+    })
+}
+
+/// How late packets were; the last bar holds all that are later.
+fn histogram(times: &Lateness) -> String {
+    let width = match times.bars.as_slice() {
+        [_, second, ..] => second.from_ms,
+        _ => (times.max_ms * 2.0).max(0.001),
+    };
+    let end = times.bars.last().map_or(1.0, |bar| bar.from_ms + width);
+    let share = |packets: u64| packets as f64 / times.packets.max(1) as f64 * 100.0;
+    let highest = times.bars.iter().map(|bar| share(bar.packets)).fold(0.0, f64::max);
+    let axes = Axes {
+        x: 0.0..end,
+        y: 0.0..highest * 1.05,
+        x_label: "late by (ms)",
+        y_label: "share of the late packets (%)",
+    };
+    let label = "A histogram of how late packets were";
+    plot::svg((1180, 560), label, |area| {
+        let mut chart = plot::chart(area, &axes)?;
+        let colour = palette::variant(1).colour();
+        let bars = times.bars.iter().filter(|bar| bar.packets > 0).map(|bar| {
+            let corners = [(bar.from_ms, 0.0), (bar.from_ms + width, share(bar.packets))];
+            Rectangle::new(corners, colour.filled())
+        });
+        chart.draw_series(bars).map(drop)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::assert_nests;
+    use super::*;
+    use crate::analysis::{self, tests::captured};
+
+    /// The page without its scripts and styles, whose text is no HTML.
+    fn markup(html: &str) -> String {
+        let mut rest = html;
+        let mut markup = String::new();
+        while let Some(at) = rest.find("<script").into_iter().chain(rest.find("<style")).min() {
+            let (before, element) = rest.split_at(at);
+            let end = if element.starts_with("<script") { "</script>" } else { "</style>" };
+            markup += before;
+            rest = element.split_once(end).expect("it ends").1;
+        }
+        markup + rest
+    }
+
+    #[test]
+    fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
+        let analysis = captured();
+        let transfers = analysis::transfers(&analysis);
+        let html = capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>"));
+        let markup = markup(&html);
+        assert_nests(&markup);
+        assert!(!markup.contains("<b>") && markup.contains("&lt;b&gt;&amp;.pcap"));
+        assert!(markup.contains("cut off &lt;here&gt;"));
+        let parts =
+            ["class=\"finding\"", "<table", "data-sequence=\"0\"", "data-rtt=\"0\"", "<svg"];
+        let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
+        assert!(places[..4].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
+        assert!(markup.contains("Reordering: "));
+        for reference in ["src=", "href=", "http"] {
+            assert!(!markup.contains(reference), "{reference}");
+        }
+        assert!(html.contains("Copyright (c) 2022 Leon Sorokin"));
+        assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>")));
+    }
+
+    #[test]
+    fn a_page_of_a_large_capture_is_of_bearable_size() {
+        let analysis = captured();
+        let mut one = analysis.connections[0].clone();
+        let dots = Thinned { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], came: 1 << 40 };
+        for direction in &mut one.directions {
+            direction.segments = 1 << 40;
+            direction.drawing = Some(unruffled_capture::Drawing {
+                new: dots.clone(),
+                late: dots.clone(),
+                resent: dots.clone(),
+                spurious: dots.clone(),
+                acknowledged: dots.clone(),
+            });
+        }
+        let many = Analysis { connections: vec![one; 1000], ..analysis };
+        let html = capture("c", &many, &analysis::transfers(&many), None);
+        assert!(html.len() < 2_500_000, "{} bytes", html.len());
+    }
+}
