@@ -81,9 +81,11 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Str
     let share = (1.0 - fit.observed_bps / without_bps).max(0.0);
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
     let text = format!(
-        "It cost {:.0} %: {} now, {} without reordering, by the model ({}: for what was captured it \
+        "It cost {:.0} %{}: {} now, {} without reordering, by the model ({}: for what was captured it \
          gives {}{}). With unruffled attach, it gives {}.",
         share * 100.0,
+        // What nobody proves spurious counts as lost, and is lost without the reordering as well.
+        if near { "" } else { " or more" },
         rate(fit.observed_bps),
         rate(without_bps),
         if near { "probable" } else { "possible" },
