@@ -169,7 +169,9 @@ fn told(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<St
     Some(wrong)
 }
 
+/// Of a hundred late packets the quantiles are within their bounds only where the emulator is on time.
 #[test]
+#[ignore = "real time on an idle machine"]
 fn an_analysis_says_what_happened_to_real_packets_at_three_places() {
     let mut wrong = Vec::new();
     for name in ["1 % lost", "10 % late, patient", "late and lost"] {
@@ -183,7 +185,7 @@ fn an_analysis_says_what_happened_to_real_packets_at_three_places() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `cargo test -p unruffled-race --test ground_truth -- --ignored --nocapture`, as root.
+/// `cargo test -p unruffled-race --test ground_truth -- --ignored --nocapture twenty`, as root.
 #[test]
 #[ignore = "fourteen minutes of real time"]
 fn an_analysis_says_what_happened_to_real_packets_on_twenty_paths() {
