@@ -9,7 +9,7 @@ mod paths;
 
 use std::collections::{BTreeMap, HashMap};
 
-use expected::{Expected, faults};
+use expected::{Expected, told};
 use one_link::scenario;
 use paths::{CASES, analysed};
 use unruffled_lab::capture::Capture;
@@ -101,25 +101,10 @@ fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
         captures.1.finish().unwrap();
         let expected = truth.expected();
         let name = format!("{}{}", case.name, if timestamps { ", timestamps" } else { "" });
-        println!(
-            "{name}: {:.2} % late, {} spurious, {} lost",
-            expected.late * 100.0,
-            expected.spurious,
-            expected.lost
-        );
         // At the receiver, nothing but timestamps tells when a packet was sent.
-        let ends = [("sender", near), ("receiver", far)];
-        for (place, capture) in ends.into_iter().take(1 + usize::from(timestamps)) {
-            let found = analysed(capture);
-            println!(
-                "  {place}: {:.2} % late, {} spurious, {} lost",
-                found.reordering().ratio * 100.0,
-                found.retransmissions.spurious,
-                found.losses.lost
-            );
-            let faults = faults(&expected, &found, place);
-            faults_of_all.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
-        }
+        let far = timestamps.then(|| analysed(far));
+        let ends = [("sender", Some(analysed(near))), ("receiver", far)];
+        faults_of_all.extend(told(&name, &expected, ends));
     }
     assert!(faults_of_all.is_empty(), "{}", faults_of_all.join("\n"));
 }

@@ -10,7 +10,7 @@ mod paths;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use expected::{Expected, faults, late_times};
+use expected::{Expected, late_times, told};
 use paths::{CASES, Case, analysed, over};
 use unruffled_capture::{Source, Transport, decode, read};
 use unruffled_lab::compare;
@@ -109,7 +109,7 @@ fn in_two_links(case: &Case, first: bool) -> String {
 
 /// A transfer over the case's path; what the analysis of its three captures gets wrong. `None` where
 /// the rights are missing.
-fn told(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<String>> {
+fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<String>> {
     let scenario = over(case, true, &in_two_links(case, first))
         .for_real_packets()
         .expect("is for real packets");
@@ -147,26 +147,9 @@ fn told(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<St
     recording.finish().expect("memory can be written");
     let expected = expected(&left, &right);
     let sender = if kernel { "kernel-cubic" } else { case.sender };
-    println!(
-        "{}, {sender}: {:.2} % late, {} spurious, {} lost",
-        case.name,
-        expected.late * 100.0,
-        expected.spurious,
-        expected.lost
-    );
-    let mut wrong = Vec::new();
-    for (place, capture) in [("sender", left), ("between", between), ("receiver", right)] {
-        let found = analysed(capture);
-        println!(
-            "  {place}: {:.2} % late, {} spurious, {} lost",
-            found.reordering().ratio * 100.0,
-            found.retransmissions.spurious,
-            found.losses.lost
-        );
-        let faults = faults(&expected, &found, place);
-        wrong.extend(faults.into_iter().map(|fault| format!("{}, {sender}: {fault}", case.name)));
-    }
-    Some(wrong)
+    let captures = [("sender", left), ("between", between), ("receiver", right)];
+    let captures = captures.map(|(place, capture)| (place, Some(analysed(capture))));
+    Some(told(&format!("{}, {sender}", case.name), &expected, captures))
 }
 
 /// Of a hundred late packets the quantiles are within their bounds only where the emulator is on time.
@@ -176,7 +159,8 @@ fn an_analysis_says_what_happened_to_real_packets_at_three_places() {
     let mut wrong = Vec::new();
     for name in ["1 % lost", "10 % late, patient", "late and lost"] {
         let case = CASES.iter().find(|case| case.name == name).expect("is in the table");
-        let Some(faults) = told(case, name != "late and lost", false, Length::Bytes(1_500_000))
+        let Some(faults) =
+            transferred(case, name != "late and lost", false, Length::Bytes(1_500_000))
         else {
             return;
         };
@@ -193,7 +177,7 @@ fn an_analysis_says_what_happened_to_real_packets_on_twenty_paths() {
     for (i, case) in CASES.iter().enumerate() {
         for kernel in [false, true] {
             let length = Length::Time(std::time::Duration::from_secs(20));
-            let Some(faults) = told(case, i % 2 == 0, kernel, length) else { return };
+            let Some(faults) = transferred(case, i % 2 == 0, kernel, length) else { return };
             wrong.extend(faults);
         }
     }

@@ -32,8 +32,31 @@ pub(crate) fn late_times(originals: &mut [(Instant, u32)]) -> Vec<f64> {
     late_times
 }
 
+/// Prints what happened to a transfer and what each place's capture says of it; what those get wrong.
+pub(crate) fn told<const N: usize>(
+    name: &str,
+    expected: &Expected,
+    captures: [(&str, Option<Direction>); N],
+) -> Vec<String> {
+    let Expected { late, spurious, lost, .. } = expected;
+    println!("{name}: {:.2} % late, {spurious} spurious, {lost} lost", late * 100.0);
+    let mut wrong = Vec::new();
+    for (place, found) in captures {
+        let Some(found) = found else { continue };
+        println!(
+            "  {place}: {:.2} % late, {} spurious, {} lost",
+            found.reordering().ratio * 100.0,
+            found.retransmissions.spurious,
+            found.losses.lost
+        );
+        let faults = faults(expected, &found, place);
+        wrong.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
+    }
+    wrong
+}
+
 /// What differs by more than it may.
-pub(crate) fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
+fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let mut check = |what: &str, truth: f64, found: f64, share: f64, least: f64| {
         if (found - truth).abs() > (share * truth).max(least) {

@@ -102,6 +102,12 @@ impl Unruffled {
         let believe = resend.max(longest.min(bound.max(self.reference * PATIENCE)));
         (resend, believe)
     }
+
+    /// Little's law: of cwnd segments in a round trip, each of which waits so long on the average, so
+    /// many wait at a time.
+    fn at_a_time(&self, mean: Duration, view: &View) -> f64 {
+        mean.as_secs_f64() / self.reference.as_secs_f64().max(1e-9) * view.cwnd
+    }
 }
 
 impl LossDetector for Unruffled {
@@ -139,15 +145,12 @@ impl LossDetector for Unruffled {
     }
 
     fn usual_holes(&self, view: &View) -> f64 {
-        // Little's law: of cwnd segments in a round trip, so many are late at a time.
-        let share = self.lateness.mean().as_secs_f64() / self.reference.as_secs_f64().max(1e-9);
-        share * view.cwnd
+        self.at_a_time(self.lateness.mean(), view)
     }
 
     fn usual_suspects(&self, view: &View) -> f64 {
         let (resend, _) = self.waits(view);
-        let share = self.lateness.mean_beyond(resend).as_secs_f64();
-        share / self.reference.as_secs_f64().max(1e-9) * view.cwnd
+        self.at_a_time(self.lateness.mean_beyond(resend), view)
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
