@@ -22,7 +22,7 @@ use order::Ids;
 use crate::drawing::Sketch;
 use crate::episode::Episodes;
 use crate::lateness::Spans;
-use crate::outstanding::{Mark, Outstanding};
+use crate::outstanding::{Mark, Number, Outstanding};
 use crate::packet::{Packet, Segment};
 use crate::reordering::Arrivals;
 use crate::series::Series;
@@ -42,6 +42,7 @@ pub(crate) struct Half {
     next: u64,
     /// Acknowledged up to here.
     una: u64,
+    /// Segments sent so far, each counted once.
     number: u64,
     outstanding: Outstanding,
     /// SACK blocks that were taken in already.
@@ -108,6 +109,11 @@ impl Half {
     /// How many segments are remembered.
     pub(crate) fn remembered(&self) -> usize {
         self.outstanding.len()
+    }
+
+    /// The number of a segment that is sent now for the first time.
+    fn next_number(&self) -> Number {
+        Number { new: self.number, any: self.number + self.counts.resent }
     }
 
     pub(crate) fn flight(&self) -> u64 {

@@ -14,7 +14,7 @@ impl Half {
     /// A stretch up to `start` is overtaken by `by` before it came here.
     pub(super) fn leave_out(&mut self, start: u64, by: Mark) {
         let pieces = (start - self.next).div_ceil(u64::from(self.full_segment()));
-        self.outstanding.push(Entry::new(self.next, start, self.number, by));
+        self.outstanding.push(Entry::new(self.next, start, self.next_number(), by));
         self.number += pieces;
         self.next = start;
     }
@@ -33,9 +33,10 @@ impl Half {
         }
         while self.next < end {
             let piece = size.min(end - self.next);
-            let entry = Entry::new(self.next, self.next + piece, self.number, mark);
+            let number = self.next_number();
+            let entry = Entry::new(self.next, self.next + piece, number, mark);
             self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
-            self.seen.arrive(self.number, mark.at);
+            self.seen.arrive(number, mark.at);
             self.draw(self.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;
             self.number += 1;
