@@ -74,16 +74,15 @@ impl Point {
 
     fn config(&self, seed: u64) -> Config {
         let mss = self.number("wire_bytes") as u32 - HEADER;
-        Config {
-            mss,
-            initial_window: 2,
-            min_rto: Duration::from_secs_f64(self.number("min_rto_s")),
-            receive_buffer: self.number("window") as u64 * u64::from(mss),
-            pipe: Pipe::Counted,
-            fast_recovery: FastRecovery::Ns2,
-            seed,
-            ..Config::default()
-        }
+        Config::default().with(|c| {
+            c.mss = mss;
+            c.window.initial = 2;
+            c.rto.min = Duration::from_secs_f64(self.number("min_rto_s"));
+            c.receive_buffer = self.number("window") as u64 * u64::from(mss);
+            c.recovery.pipe = Pipe::Counted;
+            c.recovery.fast = FastRecovery::Ns2;
+            c.seed = seed;
+        })
     }
 
     fn at(&self, name: &str) -> Instant {

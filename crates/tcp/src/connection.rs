@@ -241,7 +241,8 @@ impl Connection {
     /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
     /// 6691): what arrives with more is several that were joined on the way.
     pub fn max_arriving_payload(&self) -> u32 {
-        let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
+        let options =
+            if self.config.segments.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
         self.config.mss.saturating_sub(options).max(1)
     }
 

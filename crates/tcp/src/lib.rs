@@ -75,7 +75,10 @@ mod sender;
 mod seq;
 pub mod variant;
 
-pub use config::{Config, IpVersion, KeepAlive};
+pub use config::{
+    Config, IpVersion, KeepAlive, PatienceConfig, RecoveryConfig, RtoConfig, SegmentConfig,
+    TimestampConfig, WindowConfig,
+};
 pub use connection::{
     Connection, Error, State, TimeWait, Unreachable, Verdict, reset_for, syn_ack,
 };

@@ -7,7 +7,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use unruffled_tcp::{Config, Connection, Event, Flags, Segment, SeqNr, State, Timestamps};
+use unruffled_tcp::{Connection, Event, Flags, Segment, SeqNr, State, Timestamps};
 use unruffled_units::Instant;
 use wire::{OURS, THEIRS, config, ms, variant};
 
@@ -31,7 +31,10 @@ struct Reader {
 
 impl Reader {
     fn new() -> Self {
-        let config = Config { timestamps: true, paws: Some(ms(0)), ..config() };
+        let config = config().with(|c| {
+            c.timestamps.offer = true;
+            c.timestamps.paws = Some(ms(0));
+        });
         let mut reader = Self {
             connection: Connection::listen(config, &variant()),
             now: Instant::from_millis(1_000_000),

@@ -30,13 +30,16 @@ fn syn(timestamps: Option<Timestamps>, window_scale: Option<u8>, sack: bool) -> 
 }
 
 fn config() -> Config {
-    Config { isn: 77, timestamp_offset: 5, ..Config::wire(IpVersion::V4) }
+    Config::wire(IpVersion::V4).with(|c| {
+        c.isn = 77;
+        c.timestamps.offset = 5;
+    })
 }
 
 #[test]
 fn the_syn_ack_is_that_of_a_connection() {
     for variant in ["sack", "rr-ta", "newreno", "eifel"].iter().filter_map(|v| Variant::named(v)) {
-        for config in [config(), Config { timestamps: false, ..config() }] {
+        for config in [config(), config().with(|c| c.timestamps.offer = false)] {
             for syn in [syn(None, None, false), syn(stamp(9), Some(3), true)] {
                 let mut connection = Connection::listen(config.clone(), &variant);
                 connection.handle_segment(&syn, ms(1000), &mut ());

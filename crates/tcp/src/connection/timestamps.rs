@@ -32,9 +32,9 @@ impl Clock {
     pub(super) fn new(config: &Config) -> Self {
         let ticks = |tolerance: Duration| (tolerance.as_nanos() / TICK.as_nanos()) as u32;
         Self {
-            on: config.timestamps,
-            offset: config.timestamp_offset,
-            tolerance: config.paws.map(ticks),
+            on: config.timestamps.offer,
+            offset: config.timestamps.offset,
+            tolerance: config.timestamps.paws.map(ticks),
             recent: 0,
             recent_at: Instant::ZERO,
         }
@@ -134,7 +134,10 @@ mod tests {
     }
 
     fn config() -> Config {
-        Config { timestamps: true, paws: Some(Duration::ZERO), ..Config::default() }
+        Config::default().with(|c| {
+            c.timestamps.offer = true;
+            c.timestamps.paws = Some(Duration::ZERO);
+        })
     }
 
     fn clock(recent: u32) -> Clock {
@@ -157,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_segment_may_be_older_by_what_is_tolerated() {
-        let mut c = Clock::new(&Config { paws: Some(Duration::from_millis(3)), ..config() });
+        let mut c =
+            Clock::new(&config().with(|c| c.timestamps.paws = Some(Duration::from_millis(3))));
         c.agree(stamped(5).timestamps, Instant::ZERO);
         assert_eq!(c.refuses(&stamped(2), Instant::ZERO), None);
         assert_eq!(c.refuses(&stamped(1), Instant::ZERO), Some(Ignored::OldTimestamp));
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn an_echo_from_the_future_is_none() {
-        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
+        let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
             ..Segment::default()
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_echo_is_as_old_as_the_ticks_since() {
-        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
+        let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
             ..Segment::default()

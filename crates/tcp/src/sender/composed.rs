@@ -68,7 +68,7 @@ impl Composed {
         let detector = (parts.detector)(config);
         Self {
             policy: Policy::new(config, parts),
-            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
+            window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             doubt: detector.doubts().map(|many| Box::new(Doubt::new(many))),
             detector,
             control: (parts.control)(config),

@@ -37,12 +37,12 @@ pub(crate) struct TcpPr {
 impl TcpPr {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         let timer = AnyTimer::Rfc6298(Rfc6298);
-        let doubtful_after = config.fast_recovery.doubts_rtt_after();
+        let doubtful_after = config.recovery.fast.doubts_rtt_after();
         Self {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
             look: None,
-            handshake: Rto::new(config.min_rto, config.max_rto, doubtful_after, timer),
+            handshake: Rto::new(config.rto.min, config.rto.max, doubtful_after, timer),
         }
     }
 

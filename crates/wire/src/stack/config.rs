@@ -67,10 +67,17 @@ impl StackConfig {
         let (local, remote) = (ends.local.ip(), ends.remote.ip());
         let ip = if remote.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
         let mss = u32::from(self.mtu).saturating_sub(ip.header() + 20).max(1);
-        let min_mss = self.connection.min_mss.min(mss);
+        let min_mss = self.connection.segments.min_mss.min(mss);
         let peer_mss = Some(ip.default_mss());
         let timestamp_offset = timestamp_offset(&self.key.key_for("timestamps"), local, remote);
-        Config { ip, mss, min_mss, peer_mss, isn, timestamp_offset, ..self.connection.clone() }
+        self.connection.clone().with(|c| {
+            c.segments.ip = ip;
+            c.mss = mss;
+            c.segments.min_mss = min_mss;
+            c.segments.peer_mss = peer_mss;
+            c.isn = isn;
+            c.timestamps.offset = timestamp_offset;
+        })
     }
 }
 

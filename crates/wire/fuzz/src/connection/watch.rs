@@ -221,7 +221,7 @@ impl Watch {
         let end = from + u64::from(segment.len);
         assert!(from >= connection.unacknowledged_from() && end <= self.written, "{from}..{end}");
         assert!(!fin || self.finished && end == self.written, "a FIN at {end}");
-        if self.config.count_options {
+        if self.config.segments.count_options {
             let blocks = segment.sack.as_slice().len() as u32;
             let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
             let most = connection.max_payload();
