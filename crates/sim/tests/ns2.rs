@@ -152,7 +152,7 @@ impl Point {
         let seconds = self.number("end_s") - self.number("warmup_s");
         [
             delivered as f64 / seconds / 1000.0,
-            flows.iter().map(|flow| flow.retransmits as f64).sum(),
+            flows.iter().map(|flow| flow.sending.retransmits as f64).sum(),
             jain(flows.iter().map(|flow| flow.delivered_bytes as f64)),
             link.drop_rate,
             link.queue_mean,
