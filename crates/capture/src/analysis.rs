@@ -109,26 +109,9 @@ pub struct Direction {
     pub to: SocketAddr,
     /// Where the capture was made, seen from this data.
     pub place: Place,
-    /// Packets, acknowledgements among them.
-    pub packets: u64,
-    /// Segments with data or a FIN that passed for the first time, joined ones cut up.
-    pub segments: u64,
-    /// Octets of payload that passed, retransmissions too.
-    pub payload_bytes: u64,
-    /// Acknowledgements of it that came back.
-    pub acks: u64,
-    /// Whether the receiver acknowledges most segments in pairs: it delays.
-    pub delayed_acks: bool,
-    /// Whether it carries timestamps.
-    pub timestamps: bool,
-    /// Octets of the stream.
-    pub stream_bytes: u64,
-    /// Octets in a full segment.
-    pub segment_bytes: u32,
-    /// From the first data to the last acknowledgement of it.
-    pub transfer_s: f64,
-    /// Acknowledged octets over that time, in bits per second.
-    pub goodput_bps: f64,
+    /// How much it is; in the JSON these are fields of the direction.
+    #[serde(flatten)]
+    pub traffic: Traffic,
     /// What was sent again.
     pub retransmissions: Retransmissions,
     /// What was lost.
@@ -154,6 +137,31 @@ pub struct Direction {
     /// in the JSON.
     #[serde(skip)]
     pub drawing: Option<Drawing>,
+}
+
+/// How much data one end sent, and how fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Packets, acknowledgements among them.
+    pub packets: u64,
+    /// Segments with data or a FIN that passed for the first time, joined ones cut up.
+    pub segments: u64,
+    /// Octets of payload that passed, retransmissions too.
+    pub payload_bytes: u64,
+    /// Acknowledgements of it that came back.
+    pub acks: u64,
+    /// Whether the receiver acknowledges most segments in pairs: it delays.
+    pub delayed_acks: bool,
+    /// Whether it carries timestamps.
+    pub timestamps: bool,
+    /// Octets of the stream.
+    pub stream_bytes: u64,
+    /// Octets in a full segment.
+    pub segment_bytes: u32,
+    /// From the first data to the last acknowledgement of it.
+    pub transfer_s: f64,
+    /// Acknowledged octets over that time, in bits per second.
+    pub goodput_bps: f64,
 }
 
 impl Direction {

@@ -57,8 +57,8 @@ pub struct Verdict {
 
 /// Judges one direction.
 pub fn judge(direction: &Direction) -> Verdict {
-    if direction.segments < FEW {
-        let text = format!("{}: too little to judge.", segments(direction.segments));
+    if direction.traffic.segments < FEW {
+        let text = format!("{}: too little to judge.", segments(direction.traffic.segments));
         return verdict(Cause::Unknown, Sureness::Certain, text);
     }
     let late = direction.reordering();
@@ -163,7 +163,7 @@ fn patience(direction: &Direction) -> Vec<String> {
          raced."
             .to_owned(),
     ];
-    match (soon, direction.timestamps) {
+    match (soon, direction.traffic.timestamps) {
         (Some(true), true) => advice.push(
             "Without it: net.ipv4.tcp_timestamps = 0 at the sender; where packets are late by much less \
              than a round trip, races without timestamps were faster, since receivers then keep what a \
@@ -199,10 +199,10 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     }
     let recoveries = direction.windows.recoveries - direction.windows.needless_recoveries;
     // A recovery is one event, however many segments it repairs.
-    let events = recoveries.max(1) as f64 / direction.segments as f64;
+    let events = recoveries.max(1) as f64 / direction.traffic.segments as f64;
     let bound_bps =
-        f64::from(direction.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
-    (direction.goodput_bps > bound_bps / 3.0 && direction.goodput_bps < bound_bps * 3.0).then(|| {
+        f64::from(direction.traffic.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
+    (direction.traffic.goodput_bps > bound_bps / 3.0 && direction.traffic.goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
             "Loss: {} of the segments were lost, in {} events; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.",
@@ -228,7 +228,7 @@ fn flowing(direction: &Direction) -> Verdict {
                  no more than {}.",
                 ms(least),
                 ms(samples.median_ms),
-                rate(direction.goodput_bps)
+                rate(direction.traffic.goodput_bps)
             );
             verdict(Cause::Path, Sureness::Probable, text)
         }
