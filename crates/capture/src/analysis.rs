@@ -245,11 +245,11 @@ pub struct Losses {
 /// Round trips from the place of the capture to the receiver and back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rtt {
-    /// The least of the whole round trip, where both of its parts are known.
+    /// The minimum of the whole round trip, where both of its parts are known.
     pub min_ms: Option<f64>,
-    /// The least to the receiver and back.
+    /// The minimum to the receiver and back.
     pub beyond_ms: Option<f64>,
-    /// The least to the sender and back.
+    /// The minimum to the sender and back.
     pub behind_ms: Option<f64>,
     /// How they are distributed.
     pub samples: Option<Lateness>,
@@ -263,15 +263,18 @@ pub struct Windows {
     /// Recoveries: from a retransmission until all sent before it was acknowledged.
     pub recoveries: u64,
     /// Those whose retransmissions all proved spurious.
-    pub needless_recoveries: u64,
+    #[serde(rename = "needless_recoveries")]
+    pub spurious_recoveries: u64,
     /// Recoveries after which less was in flight.
     pub cuts: u64,
-    /// Those of them that were needless.
-    pub needless_cuts: u64,
+    /// Those of them that were spurious.
+    #[serde(rename = "needless_cuts")]
+    pub spurious_cuts: u64,
     /// The time in recoveries.
     pub recovery_s: f64,
-    /// The time in needless ones.
-    pub needless_recovery_s: f64,
+    /// The time in spurious ones.
+    #[serde(rename = "needless_recovery_s")]
+    pub spurious_recovery_s: f64,
     /// The most that was in flight.
     pub largest_flight: u64,
     /// The largest window that the receiver offered, if it can be read.

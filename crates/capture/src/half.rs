@@ -46,9 +46,9 @@ pub(crate) struct Half {
     pub(crate) at_receiver: Spot,
     pub(crate) episodes: Episodes,
     pub(crate) sizes: Sizes,
-    pub(crate) clock: Clock,
+    pub(crate) stamps: Stamps,
     pub(crate) trips: Trips,
-    pub(crate) windows: Windows,
+    pub(crate) offer: Offer,
     pub(crate) activity: Activity,
     pub(crate) moments: Moments,
     pub(crate) shown: Shown,
@@ -97,7 +97,7 @@ pub(crate) struct Sizes {
 
 /// The timestamps of this direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct Stamps {
     pub(crate) seen: bool,
     /// The first and the latest one in order, and when they passed.
     first: Option<(u32, Instant)>,
@@ -116,9 +116,9 @@ pub(crate) struct Trips {
 
 /// What the receiver permits, and what is made of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Windows {
-    offered: Option<u64>,
-    pub(crate) largest_offered: u64,
+pub(crate) struct Offer {
+    now: Option<u64>,
+    pub(crate) largest: u64,
     pub(crate) largest_flight: u64,
 }
 
@@ -183,7 +183,7 @@ impl Half {
     /// Octets in a full segment, as far as is known.
     pub(crate) fn full_segment(&self) -> u32 {
         // Without a SYN: what Ethernet carries.
-        let usual = if self.clock.seen { 1448 } else { 1460 };
+        let usual = if self.stamps.seen { 1448 } else { 1460 };
         let known = self.sizes.full.filter(|&segment| segment >= 48);
         known.unwrap_or(if self.sizes.largest > 9000 { usual } else { self.sizes.largest.max(1) })
     }
@@ -192,7 +192,7 @@ impl Half {
     pub(crate) fn data(&mut self, packet: &Packet, segment: &Segment, most: usize) {
         let now = packet.at;
         self.counts.packets += 1;
-        self.clock.seen |= segment.timestamps.is_some();
+        self.stamps.seen |= segment.timestamps.is_some();
         if segment.syn {
             self.open(segment);
             return;
@@ -244,14 +244,14 @@ impl Half {
             self.append(end, mark);
         }
         self.here.last = Some(now);
-        self.windows.largest_flight = self.windows.largest_flight.max(self.flight());
+        self.offer.largest_flight = self.offer.largest_flight.max(self.flight());
         self.shown.flight.record(now, self.flight() as f64);
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
         self.outstanding.trim(now, keep, most);
         self.settle();
     }
 
-    /// The least round trip between the ends, where both parts of it are known.
+    /// The minimum round trip between the ends, where both parts of it are known.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         Some(self.trips.beyond? + self.trips.behind?)
     }
@@ -273,12 +273,12 @@ impl Half {
         }
     }
 
-    /// A least round trip between here and the sender.
+    /// A minimum round trip between here and the sender.
     pub(crate) fn learn_behind(&mut self, rtt: Duration) {
         self.trips.behind = Some(self.trips.behind.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// A least round trip between here and the receiver.
+    /// A minimum round trip between here and the receiver.
     pub(crate) fn learn_beyond(&mut self, rtt: Duration) {
         self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
     }

@@ -64,7 +64,7 @@ pub fn judge(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
-    if windows.needless_recoveries > 0 && resent.spurious * 2 >= resent.total {
+    if windows.spurious_recoveries > 0 && resent.spurious * 2 >= resent.total {
         return if late.reordered > 0 { reordering(direction) } else { impatience(direction) };
     }
     if let Some(loss) = loss(direction) {
@@ -121,17 +121,17 @@ fn reordering(direction: &Direction) -> Verdict {
     let by = late.late_time.as_ref().map_or(String::new(), |time| {
         format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
     });
-    let cuts = match windows.needless_cuts {
+    let cuts = match windows.spurious_cuts {
         0 => String::new(),
         cuts => format!(", and {cuts} times the window was cut for nothing"),
     };
     let text = format!(
         "Reordering: {} of the packets came late{by}, and the sender took late ones for lost: {} of \
-         {} retransmissions were spurious, {} of {} recoveries needless{cuts}.",
+         {} retransmissions and {} of {} recoveries were spurious{cuts}.",
         percent(late.ratio),
         resent.spurious,
         resent.total,
-        windows.needless_recoveries,
+        windows.spurious_recoveries,
         windows.recoveries
     );
     let mut verdict = verdict(Cause::Reordering, sureness, text);
@@ -197,7 +197,7 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     if losses.lost == 0 {
         return None;
     }
-    let recoveries = direction.windows.recoveries - direction.windows.needless_recoveries;
+    let recoveries = direction.windows.recoveries - direction.windows.spurious_recoveries;
     // A recovery is one event, however many segments it repairs.
     let events = recoveries.max(1) as f64 / direction.traffic.segments as f64;
     let bound_bps =

@@ -118,7 +118,7 @@ fn a_dsack_makes_a_retransmission_spurious_once() {
     let resent = found.retransmissions;
     assert_eq!((resent.total, resent.spurious, resent.needed), (1, 1, 0));
     assert_eq!(resent.dsacks, 2);
-    assert_eq!((found.windows.recoveries, found.windows.needless_recoveries), (1, 1));
+    assert_eq!((found.windows.recoveries, found.windows.spurious_recoveries), (1, 1));
     assert_eq!(found.reordering_at_receiver.unwrap().reordered, 1);
 }
 

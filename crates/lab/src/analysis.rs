@@ -132,7 +132,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
     }
     text += "\n";
     text += &lines(table);
-    text += "\nlate, lost: shares of the segments; by: median; needless: recoveries for nothing\n";
+    text += "\nlate, lost: shares of the segments; by: median; recoveries: spurious ones, of all\n";
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
         let place = place(direction);
@@ -196,7 +196,7 @@ pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
 
 /// The headings of a transfer's cells.
 pub(crate) fn heads() -> [&'static str; 10] {
-    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "needless"]
+    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "recoveries"]
 }
 
 pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
@@ -220,7 +220,7 @@ pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
         share(direction.losses.ratio),
         direction.retransmissions.total.to_string(),
         direction.retransmissions.spurious.to_string(),
-        format!("{} of {}", direction.windows.needless_recoveries, direction.windows.recoveries),
+        format!("{} of {}", direction.windows.spurious_recoveries, direction.windows.recoveries),
     ]
 }
 

@@ -105,7 +105,7 @@ fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
         return vec![Loss::None];
     }
     let windows = &direction.windows;
-    let events = (windows.recoveries - windows.needless_recoveries).max(1) as f64;
+    let events = (windows.recoveries - windows.spurious_recoveries).max(1) as f64;
     let together = losses.lost as f64 / events;
     let spells = (together >= SPELL).then(|| Loss::Spells {
         fraction: events / direction.traffic.segments.max(1) as f64,

@@ -56,7 +56,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
             payload_bytes: counts.payload,
             acks: counts.acks.all,
             delayed_acks: counts.acks.of_more > counts.acks.of_one,
-            timestamps: half.clock.seen,
+            timestamps: half.stamps.seen,
             stream_bytes: octets,
             segment_bytes: half.full_segment(),
             transfer_s: transfer.as_secs_f64(),
@@ -97,14 +97,13 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         },
         windows: Windows {
             recoveries: judged.recoveries,
-            needless_recoveries: judged.needless,
+            spurious_recoveries: judged.spurious,
             cuts: judged.cuts,
-            needless_cuts: judged.needless_cuts,
+            spurious_cuts: judged.spurious_cuts,
             recovery_s: judged.time.as_secs_f64(),
-            needless_recovery_s: judged.needless_time.as_secs_f64(),
-            largest_flight: half.windows.largest_flight,
-            largest_window: (half.windows.largest_offered > 0)
-                .then_some(half.windows.largest_offered),
+            spurious_recovery_s: judged.spurious_time.as_secs_f64(),
+            largest_flight: half.offer.largest_flight,
+            largest_window: (half.offer.largest > 0).then_some(half.offer.largest),
             zero_windows: counts.acks.zero_windows,
         },
         spacing_ms: match place {

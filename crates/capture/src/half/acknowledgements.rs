@@ -66,9 +66,8 @@ impl Half {
     fn permit(&mut self, segment: &Segment, scale: Option<u8>) {
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         let scale = if segment.syn { Some(0) } else { scale };
-        self.windows.offered = scale.map(|scale| u64::from(segment.window) << scale);
-        self.windows.largest_offered =
-            self.windows.largest_offered.max(self.windows.offered.unwrap_or(0));
+        self.offer.now = scale.map(|scale| u64::from(segment.window) << scale);
+        self.offer.largest = self.offer.largest.max(self.offer.now.unwrap_or(0));
         if segment.window == 0 && !segment.syn {
             self.counts.acks.zero_windows += 1;
         }

@@ -58,7 +58,7 @@ impl Half {
             Doing::Idle
         } else if self.episodes.going_on() {
             Doing::Recovering
-        } else if self.windows.offered.is_some_and(|window| flight + full > window) {
+        } else if self.offer.now.is_some_and(|window| flight + full > window) {
             Doing::WindowFull
         } else {
             Doing::Flowing

@@ -85,7 +85,7 @@ impl Half {
     /// Whether the sender's clock ticks at least twice within a round trip to it.
     pub(super) fn clock_is_fine(&self) -> bool {
         let (Some((stamp, at)), Some((latest, now)), Some(rtt)) =
-            (self.clock.first, self.clock.now, self.trips.behind)
+            (self.stamps.first, self.stamps.now, self.trips.behind)
         else {
             return false;
         };

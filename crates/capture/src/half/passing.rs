@@ -7,7 +7,7 @@ use super::activity::Doing;
 use super::order::Order;
 use crate::outstanding::{Delivered, Entry, Mark};
 
-/// The least retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
+/// The minimum retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(180);
 
 impl Half {
@@ -26,8 +26,8 @@ impl Half {
         // A joined segment is at most as long as an IP packet; nothing longer is cut up.
         let size = if pieces > 1400 { end - self.numbers.next } else { full };
         self.ids.in_order(mark.id, pieces);
-        self.clock.now = mark.stamp.map(|stamp| (stamp, mark.at));
-        self.clock.first = self.clock.first.or(self.clock.now);
+        self.stamps.now = mark.stamp.map(|stamp| (stamp, mark.at));
+        self.stamps.first = self.stamps.first.or(self.stamps.now);
         if let Some(last) = self.here.last {
             self.here.spacing.record(mark.at.since(last) / pieces.max(1));
         }

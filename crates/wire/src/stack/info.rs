@@ -18,7 +18,7 @@ pub struct Info {
     /// What congestion control lets leave, and what has left.
     pub congestion: Congestion,
     /// What was written and read, sent and received.
-    pub octets: Octets,
+    pub octets: OctetCounts,
     /// What was sent again, and what came late.
     pub repairs: Repairs,
     /// What either end lets the other send.
@@ -57,23 +57,23 @@ pub struct Congestion {
     pub flight: u64,
     /// Segments believed to be in the network (the pipe of RFC 6675).
     pub pipe: u32,
-    /// Octets acknowledged per time over the last round trip, as a bit rate, once one has passed. A
+    /// OctetCounts acknowledged per time over the last round trip, as a bit rate, once one has passed. A
     /// sender who has little to send delivers little.
     pub delivery_rate: Option<Rate>,
 }
 
 /// What was written and read, sent and received, of an [`Info`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Octets {
-    /// Octets sent, each counted once.
+pub struct OctetCounts {
+    /// OctetCounts sent, each counted once.
     pub sent: u64,
-    /// Octets that the peer has acknowledged.
+    /// OctetCounts that the peer has acknowledged.
     pub acknowledged: u64,
-    /// Octets that have arrived in order.
+    /// OctetCounts that have arrived in order.
     pub received: u64,
-    /// Octets written and never sent.
+    /// OctetCounts written and never sent.
     pub unsent: u64,
-    /// Octets that have arrived in order and were not read.
+    /// OctetCounts that have arrived in order and were not read.
     pub unread: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Octets {
 pub struct Repairs {
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,
-    /// Octets in them.
+    /// OctetCounts in them.
     pub retransmitted: u64,
     /// Retransmissions that proved spurious, by DSACK (RFC 2883; RFC 3708).
     pub spurious: u64,
@@ -186,7 +186,7 @@ impl Socket {
                 pipe: it.pipe(),
                 delivery_rate: tally.delivery_rate,
             },
-            octets: Octets {
+            octets: OctetCounts {
                 sent: self.written().saturating_sub(it.unsent()),
                 acknowledged: it.unacknowledged_from(),
                 received: self.received(),
