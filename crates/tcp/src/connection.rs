@@ -23,7 +23,7 @@ mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::observer::{Event, Ignored, Observer};
+use crate::observer::{Event, Ignored, Observer, Unreachable};
 use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::receiver::Receiver;
@@ -42,7 +42,6 @@ pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
 pub use time_wait::{TimeWait, Verdict};
-pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
 ///

@@ -55,7 +55,7 @@ use crate::held::{HeldConnection, HeldListener};
 use crate::stack::ConnectionId;
 use crate::waiting::Task;
 
-/// A TCP connection. Dropping it closes it, and what was written still arrives while the driver
+/// A TCP connection, for tasks. Dropping it closes it, and what was written still arrives while the driver
 /// runs.
 ///
 /// Flushing does nothing, since what was written is sent as soon as it may be, and shutting down

@@ -74,7 +74,8 @@ pub struct ListenerId(Key);
 /// Receives what happens in all connections. Use it to count or to log.
 pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
-/// The stack.
+/// The stack. Use it behind a [`Driver`](crate::driver::Driver), or drive it by hand: the module says in
+/// which order.
 pub struct Stack {
     config: StackConfig,
     sockets: Slab<Box<Socket>>,

@@ -34,9 +34,9 @@ use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
 use super::Ack;
-use super::stream::{Cause, Reading, Renumbered, Stream};
+use super::stream::{Reading, Renumbered, Stream};
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::detect::fixed::Fixed;

@@ -12,10 +12,10 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
-use super::stream::{Cause, Reading, Renumbered, Resent, SegNo, Stream, Transmission};
+use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::parts::timer::rfc6298::Rfc6298;

@@ -30,7 +30,8 @@ pub struct Info {
     pub peer_mss: Option<u16>,
 }
 
-/// Round-trip times, of an [`Info`].
+/// Round-trip times, of an [`Info`]. Use them to see how long the path is, and how long a loss at the
+/// end takes to notice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundTrips {
     /// SRTT, the smoothed round-trip time (RFC 6298), once one was measured.
@@ -41,7 +42,8 @@ pub struct RoundTrips {
     pub rto: Duration,
 }
 
-/// What congestion control lets leave, and what has left, of an [`Info`].
+/// What congestion control lets leave, and what has left, of an [`Info`]. Use it to see whether it is
+/// what limits a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
     /// Whether a loss or a timeout is being recovered from (RFC 6675; RFC 5681, section 3.2).
@@ -62,7 +64,7 @@ pub struct Congestion {
     pub delivery_rate: Option<Rate>,
 }
 
-/// What was written and read, sent and received, of an [`Info`].
+/// What was written and read, sent and received, of an [`Info`]. Use it to see where octets wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OctetCounts {
     /// OctetCounts sent, each counted once.
@@ -77,7 +79,8 @@ pub struct OctetCounts {
     pub unread: u64,
 }
 
-/// What was sent again, and what came late, of an [`Info`].
+/// What was sent again, and what came late, of an [`Info`]. Use it to tell a path that loses from one
+/// that reorders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repairs {
     /// Segments sent again, for whatever reason.
@@ -96,7 +99,8 @@ pub struct Repairs {
     pub reordering_length: u32,
 }
 
-/// What either end lets the other send, of an [`Info`].
+/// What either end lets the other send, of an [`Info`]. Use it to see whether a receiver is what limits
+/// a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// The shift of the peer's window field (Snd.Wind.Shift of RFC 7323, section 2.3).
