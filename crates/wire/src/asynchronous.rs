@@ -55,8 +55,8 @@ use crate::held::{HeldConnection, HeldListener};
 use crate::stack::ConnectionId;
 use crate::waiting::Task;
 
-/// A TCP connection, for tasks. Dropping it closes it, and what was written still arrives while the driver
-/// runs.
+/// A TCP connection, for tasks. Dropping it closes it, and what was written still arrives while the
+/// driver runs.
 ///
 /// Flushing does nothing, since what was written is sent as soon as it may be, and shutting down
 /// ends this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.

@@ -13,8 +13,8 @@ use crate::common::{listener, stream};
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
 
-/// A TCP connection, for threads. Reading and writing wait, up to the timeouts if they are set; dropping it (and
-/// all clones) closes it, and what was written still arrives while the driver runs.
+/// A TCP connection, for threads. Reading and writing wait, up to the timeouts if they are set;
+/// dropping it (and all clones) closes it, and what was written still arrives while the driver runs.
 #[derive(Clone, Debug)]
 pub struct TcpStream {
     held: Arc<HeldConnection>,
