@@ -22,7 +22,7 @@ use order::Ids;
 use crate::drawing::Sketch;
 use crate::episode::Episodes;
 use crate::lateness::Spans;
-use crate::outstanding::{Mark, Outstanding};
+use crate::outstanding::{Mark, Number, Outstanding};
 use crate::packet::{Packet, Segment};
 use crate::reordering::Arrivals;
 use crate::series::Series;
@@ -63,8 +63,8 @@ struct Numbers {
     next: u64,
     /// Acknowledged up to here.
     una: u64,
-    /// The number of the next segment.
-    segment: u64,
+    /// Segments sent so far, each counted once.
+    segments: u64,
 }
 
 /// What SACK told.
@@ -157,6 +157,11 @@ impl Half {
     /// How many segments are remembered.
     pub(crate) fn remembered(&self) -> usize {
         self.outstanding.len()
+    }
+
+    /// The number of a segment that is sent now for the first time.
+    fn next_number(&self) -> Number {
+        Number { new: self.numbers.segments, any: self.numbers.segments + self.counts.resent }
     }
 
     pub(crate) fn flight(&self) -> u64 {

@@ -3,7 +3,7 @@
 use unruffled_units::Instant;
 
 use super::{FAR, Half, unwrap};
-use crate::outstanding::{Delivered, Mark};
+use crate::outstanding::{Delivered, Mark, Number};
 use crate::packet::{Packet, Segment};
 
 impl Half {
@@ -202,7 +202,7 @@ impl Half {
     }
 
     /// The receiver has the original of a segment that was sent at `sent`; says whether it is in order.
-    fn arrive(&mut self, number: u64, now: Instant, sent: Instant, start: u64) -> bool {
+    fn arrive(&mut self, number: Number, now: Instant, sent: Instant, start: u64) -> bool {
         let late = self.at_receiver.arrivals.counts().1;
         self.at_receiver.arrivals.arrive(number, now);
         let in_order = self.at_receiver.arrivals.counts().1 == late;

@@ -14,8 +14,8 @@ impl Half {
     /// A stretch up to `start` is overtaken by `by` before it came here.
     pub(super) fn leave_out(&mut self, start: u64, by: Mark) {
         let pieces = (start - self.numbers.next).div_ceil(u64::from(self.full_segment()));
-        self.outstanding.push(Entry::new(self.numbers.next, start, self.numbers.segment, by));
-        self.numbers.segment += pieces;
+        self.outstanding.push(Entry::new(self.numbers.next, start, self.next_number(), by));
+        self.numbers.segments += pieces;
         self.numbers.next = start;
     }
 
@@ -33,17 +33,13 @@ impl Half {
         }
         while self.numbers.next < end {
             let piece = size.min(end - self.numbers.next);
-            let entry = Entry::new(
-                self.numbers.next,
-                self.numbers.next + piece,
-                self.numbers.segment,
-                mark,
-            );
+            let number = self.next_number();
+            let entry = Entry::new(self.numbers.next, self.numbers.next + piece, number, mark);
             self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
-            self.here.arrivals.arrive(self.numbers.segment, mark.at);
+            self.here.arrivals.arrive(number, mark.at);
             self.draw(self.numbers.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;
-            self.numbers.segment += 1;
+            self.numbers.segments += 1;
             self.numbers.next += piece;
         }
     }

@@ -34,6 +34,9 @@ pub(super) struct Measured {
     lateness_ms: Vec<f64>,
     /// Late packets come in turn.
     pub(super) turn: Option<InTurn>,
+    /// The sender's window grows by what is acknowledged (RFC 3465), as Linux's does, rather than by
+    /// acknowledgements.
+    counts_bytes: bool,
 }
 
 /// What a path loses, but for what its queue drops.
@@ -52,6 +55,11 @@ impl Measured {
     pub(super) fn spacing_ms(&self, direction: &Direction) -> f64 {
         f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0 / self.rate_bps
             * 1000.0
+    }
+
+    /// The same path, the window growing by acknowledgements.
+    pub(super) fn counting_acks(&self) -> Self {
+        Self { counts_bytes: false, ..self.clone() }
     }
 
     /// The same path without late packets.
@@ -102,6 +110,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
         late: late.ratio,
         lateness_ms,
         turn: late.in_turn,
+        counts_bytes: true,
     })
 }
 
@@ -123,6 +132,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
     } else {
         "false"
     };
+    let byte_counting = if path.counts_bytes { "byte_counting = 2\n" } else { "" };
     let mut text = format!(
         "name = \"measured\"\n\
          title = \"A path as a capture shows it\"\n\
@@ -138,7 +148,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
          initial_window = 10\n\
          min_rto = \"200 ms\"\n\
          delayed_ack = {delayed_ack}\n\
-         byte_counting = 2\n\
+         {byte_counting}\
          \n\
          [path]\n\
          hops = [\"measured\"]\n\
