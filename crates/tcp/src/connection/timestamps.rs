@@ -16,6 +16,8 @@ const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
 pub(super) struct Clock {
     /// They are offered or, once the peer has answered, agreed on.
     on: bool,
+    /// This end offers them, or would.
+    offered: bool,
     offset: u32,
     /// By how many ticks a segment may be older than TS.Recent; none for any number.
     tolerance: Option<u32>,
@@ -33,6 +35,7 @@ impl Clock {
         let ticks = |tolerance: Duration| (tolerance.as_nanos() / TICK.as_nanos()) as u32;
         Self {
             on: config.timestamps.offer,
+            offered: config.timestamps.offer,
             offset: config.timestamps.offset,
             tolerance: config.timestamps.paws.map(ticks),
             recent: 0,
@@ -118,10 +121,17 @@ impl Clock {
             .then(|| (echo, Duration::from_nanos(u64::from(ago) * TICK.as_nanos())))
     }
 
-    /// Whether a SYN with this option comes later than all that was heard (RFC 6191, section 2).
-    pub(super) fn is_newer(&self, theirs: Option<Timestamps>) -> Option<bool> {
-        Some(self.on).filter(|&on| on)?;
-        theirs.map(|theirs| older(self.recent, theirs.value))
+    /// Whether a SYN with this option may begin a new connection in place of this one, which is in
+    /// TIME-WAIT; `beyond` says whether its number is above all that were heard (RFC 6191, section 2).
+    pub(super) fn gives_way_to(&self, theirs: Option<Timestamps>, beyond: bool) -> bool {
+        match theirs {
+            Some(theirs) if self.on => {
+                older(self.recent, theirs.value) || (self.recent == theirs.value && beyond)
+            }
+            // The old connection had none: no old duplicate of it can have them.
+            Some(_) if self.offered => true,
+            _ => beyond,
+        }
     }
 }
 

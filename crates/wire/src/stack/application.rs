@@ -10,6 +10,7 @@ use super::listener::Listener;
 use super::options::Options;
 use super::socket::{self, Owner, Socket};
 use super::{Condition, ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
+use crate::codec;
 
 /// Octets that are copied at once, while others wait for the stack.
 const LARGEST_COPY: usize = 256 << 10;
@@ -96,7 +97,8 @@ impl Stack {
     /// Connects to `remote`, from `local` if that is given.
     ///
     /// # Errors
-    /// [`StackError::InUse`] or [`StackError::NoAddress`].
+    /// [`StackError::NoHost`], [`StackError::InUse`], [`StackError::NoAddress`] or
+    /// [`StackError::NoRoom`].
     pub fn connect(
         &mut self,
         remote: SocketAddr,
@@ -105,6 +107,9 @@ impl Stack {
     ) -> Result<ConnectionId, StackError> {
         if self.condition != Condition::Open {
             return Err(self.gone());
+        }
+        if remote.port() == 0 || !codec::answerable(remote.ip()) {
+            return Err(StackError::NoHost);
         }
         let local = match local {
             Some(local) if local.port() != 0 => local,

@@ -102,6 +102,9 @@ pub enum StackError {
     /// No address or port of ours goes with the peer's.
     #[error("no address to connect from")]
     NoAddress,
+    /// Nobody can be there: the address is no host's, or the port is 0.
+    #[error("expected a host's address and a port to connect to")]
+    NoHost,
     /// Written to after the end.
     #[error("the stream has been finished")]
     Finished,
@@ -127,6 +130,7 @@ impl From<StackError> for std::io::Error {
             StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
             StackError::InUse => ErrorKind::AddrInUse,
             StackError::NoAddress => ErrorKind::AddrNotAvailable,
+            StackError::NoHost => ErrorKind::InvalidInput,
             StackError::Finished => ErrorKind::BrokenPipe,
             StackError::Closed => ErrorKind::NotConnected,
             StackError::NoRoom => ErrorKind::OutOfMemory,
