@@ -33,14 +33,15 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// What every segment needs stands in one piece here, and in another one in the [`Connection`].
+/// What every segment needs stands in one piece here, and in another one in the [`Connection`]: in as few
+/// lines of memory as can be.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Socket {
     /// What has happened in it.
     pub(super) tally: Tally,
-    waiting: Waiting,
     pub(super) options: Options,
+    waiting: Waiting,
     pub(super) tuple: FourTuple,
     pub(super) owner: Owner,
     /// It stands in the queue of those that may have something to send.
