@@ -55,13 +55,13 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Err(error) => return crate::refuse(error),
     };
     let wall_s = start.elapsed().as_secs_f64();
-    let rate = row.flow.sent_segments as f64 / wall_s;
+    let rate = row.flow.sending.sent_segments as f64 / wall_s;
     crate::print(&if *json {
         let result = json!({
             "variant": variant.name(),
             "delayed": delayed,
             "simulated_s": row.flow.duration_s,
-            "data_packets": row.flow.sent_segments,
+            "data_packets": row.flow.sending.sent_segments,
             "wall_s": wall_s,
             "packets_per_wall_second": rate,
         });
@@ -70,7 +70,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         format!(
             "{} over path rr, {delayed} delayed: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
             variant.name(),
-            row.flow.sent_segments
+            row.flow.sending.sent_segments
         )
     })
 }

@@ -1,6 +1,7 @@
 //! The path that a capture shows, as a scenario, and how well it fits.
 
 mod cost;
+mod error;
 mod path;
 
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
@@ -9,6 +10,7 @@ use unruffled_tcp::Variant;
 use unruffled_units::Duration;
 
 pub use cost::{Cost, cost};
+pub use error::FitError;
 use path::{Loss, Measured, measured, scenario};
 
 use crate::capture::Capture;
@@ -70,9 +72,9 @@ fn apart(one: f64, other: f64) -> f64 {
 /// Fits a path to what `direction` shows, and runs `sender` over it.
 ///
 /// # Errors
-/// A line that says what the capture lacks, or that there is no such sender.
-pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, String> {
-    let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
+/// What the capture lacks, or that there is no such sender.
+pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitError> {
+    let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
     let mut best: Option<(f64, Fit)> = None;
     // Simulated senders count acknowledgements where a scenario does not say otherwise.
@@ -101,7 +103,7 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, Strin
             break;
         }
     }
-    best.map(|(_, fit)| fit).ok_or_else(|| "no path fits".to_owned())
+    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
 }
 
 /// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
@@ -113,10 +115,10 @@ fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
         return vec![Loss::None];
     }
     let windows = &direction.windows;
-    let events = (windows.recoveries - windows.needless_recoveries).max(1) as f64;
+    let events = (windows.recoveries - windows.spurious_recoveries).max(1) as f64;
     let together = losses.lost as f64 / events;
     let spells = (together >= SPELL).then(|| Loss::Spells {
-        fraction: events / direction.segments.max(1) as f64,
+        fraction: events / direction.traffic.segments.max(1) as f64,
         length_ms: together * path.spacing_ms(direction),
     });
     let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
@@ -131,7 +133,7 @@ fn attempt(
     path: &Measured,
     loss: Loss,
     variant: &Variant,
-) -> Result<(Fit, Direction), String> {
+) -> Result<(Fit, Direction), FitError> {
     let toml = scenario(name, direction, path, loss);
     let in_order = scenario(name, direction, &path.in_order(), loss);
     let parsed = same_time(&toml, direction)?;
@@ -142,7 +144,7 @@ fn attempt(
         in_order,
         rate_bps: path.rate_bps,
         sender: variant.name().to_owned(),
-        observed_bps: direction.goodput_bps,
+        observed_bps: direction.traffic.goodput_bps,
         simulated_bps: goodput_bps(&parsed, variant)?,
         late: (direction.reordering().ratio, simulated.reordering().ratio),
         distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
@@ -151,17 +153,17 @@ fn attempt(
 }
 
 /// The scenario, for as long as the transfer took: what slow start costs is in both.
-fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, String> {
-    let scenario = Scenario::parse("the fitted path", toml, &[]).map_err(|e| e.to_string())?;
-    let transfer = Duration::from_nanos((direction.transfer_s.max(0.1) * 1e9) as u64);
+fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
+    let scenario = Scenario::parse("the fitted path", toml, &[])?;
+    let transfer = Duration::from_nanos((direction.traffic.transfer_s.max(0.1) * 1e9) as u64);
     Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
 }
 
 /// What the sender delivers over a path, the mean of some seeds.
-fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, String> {
+fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, FitError> {
     let goodput = |seed| {
-        let run = run::run(scenario, variant, seed, ()).map_err(|e| e.to_string())?;
-        Ok::<f64, String>(run.0.flow.goodput_bps)
+        let (row, ()) = run::run(scenario, variant, seed, ())?;
+        Ok::<f64, FitError>(row.flow.goodput_bps)
     };
     let all: Vec<f64> = (1..=SEEDS).map(goodput).collect::<Result<_, _>>()?;
     Ok(all.iter().sum::<f64>() / all.len() as f64)
@@ -172,19 +174,18 @@ fn late_times(direction: &Direction) -> Option<&Lateness> {
 }
 
 /// What the analysis says of a run over the fitted path, captured at the sender.
-fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, String> {
-    let wrong = |error: &dyn std::fmt::Display| error.to_string();
+fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, FitError> {
     let mut octets = Vec::new();
-    let capture = Capture::at(End::Sender, &mut octets).map_err(|e| wrong(&e))?;
-    let (_, capture) = run::run(scenario, variant, 1, capture).map_err(|e| wrong(&e))?;
-    capture.finish().map_err(|e| wrong(&e))?;
+    let capture = Capture::at(End::Sender, &mut octets)?;
+    let (_, capture) = run::run(scenario, variant, 1, capture)?;
+    capture.finish()?;
     let source = Source::new(Box::new(std::io::Cursor::new(octets)), None);
     let mut analyzer = Analyzer::new(Limits::default());
-    source.and_then(|source| read(source, |frame| analyzer.frame(frame))).map_err(|e| wrong(&e))?;
+    source.and_then(|source| read(source, |frame| analyzer.frame(frame)))?;
     let analysis = analyzer.finish();
     let connection = analysis.connections.into_iter().next();
-    let [client, server] = connection.ok_or("nothing was sent over it")?.directions;
-    Ok(if client.segments >= server.segments { client } else { server })
+    let [client, server] = connection.ok_or(FitError::NothingSent)?.directions;
+    Ok(if client.traffic.segments >= server.traffic.segments { client } else { server })
 }
 
 /// The largest distance between two distribution functions, told from percentiles, which are exact

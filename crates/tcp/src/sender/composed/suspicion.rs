@@ -5,11 +5,11 @@ use unruffled_units::{Duration, Instant};
 
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Delivery, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Delivery, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
