@@ -16,6 +16,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod senders;
 pub mod statistics;
 pub mod store;
 pub mod summary;
