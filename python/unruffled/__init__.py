@@ -14,26 +14,44 @@ from unruffled._analysis import analyze
 from unruffled._compare import compare, scenario, variants
 from unruffled._core import (
     MODEL,
+    AckFacts,
     Analysis,
     Comparison,
+    Reordering,
+    Rule,
     Scenario,
+    SpuriousFastRetransmit,
+    Sweep,
     Table,
+    View,
     __version__,
 )
 from unruffled._core import (
     UnruffledError as Error,
 )
+from unruffled._detector import Detector, Own, own
+from unruffled._sweep import sweep
 
 __all__ = [
     "MODEL",
+    "AckFacts",
     "Analysis",
     "Comparison",
+    "Detector",
     "Error",
+    "Own",
+    "Reordering",
+    "Rule",
     "Scenario",
+    "SpuriousFastRetransmit",
+    "Sweep",
     "Table",
+    "View",
     "__version__",
     "analyze",
     "compare",
+    "own",
     "scenario",
+    "sweep",
     "variants",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unruffled import _core, _progress
+from unruffled._detector import Own
 from unruffled._types import ScenarioLike, Value
 
 
@@ -47,7 +48,7 @@ def scenario(
 
 def compare(
     scenario: ScenarioLike = "rr-3",
-    variants: Sequence[str] | str | None = None,
+    variants: Sequence[str | Own] | str | None = None,
     seeds: int | None = None,
     duration: str | None = None,
     set: Mapping[str, Value] | None = None,  # noqa: A002
@@ -65,7 +66,8 @@ def compare(
         The name of a built-in scenario, a TOML file, a dictionary with the same
         keys, or a scenario.
     variants
-        Names of senders, in place of the scenario's; see :func:`variants`.
+        Names of senders, in place of the scenario's; see :func:`variants`. Those
+        with a detector of one's own are made by :func:`own`.
     seeds
         How many seeds to run, in place of the scenario's; they are 1, 2, 3 …
     duration
@@ -138,7 +140,7 @@ def _dict(set: Mapping[str, Value] | None) -> dict[str, Any] | None:  # noqa: A0
     return None if set is None else dict(set)
 
 
-def _names(variants: Sequence[str] | str | None) -> list[Any] | None:
+def _names(variants: Sequence[str | Own] | str | None) -> list[Any] | None:
     if isinstance(variants, str):
         return variants.split(",")
     return None if variants is None else list(variants)

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_lab::senders;
-use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::Variant;
+use unruffled_tcp::variant::PARTS;
 
 #[derive(Args)]
 pub(crate) struct Arguments {

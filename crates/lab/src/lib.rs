@@ -9,6 +9,7 @@ pub mod error;
 pub mod experiment;
 pub mod fit;
 pub mod gallery;
+pub mod grid;
 mod groups;
 pub mod metric;
 pub mod record;

@@ -121,7 +121,12 @@ fn finish<M: Monitor>(
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
 /// none of them.
 pub fn row(scenario: &Scenario, variant: &Variant, seed: u64, record: &RunRecord) -> RunRow {
+    row_of(scenario, variant.name(), seed, record)
+}
+
+/// The same, of the variant of that full name.
+pub(crate) fn row_of(scenario: &Scenario, variant: &str, seed: u64, record: &RunRecord) -> RunRow {
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
-    RunRow::of(&scenario.name, variant.name(), seed, FlowRecord::sum(&flows))
+    RunRow::of(&scenario.name, variant, seed, FlowRecord::sum(&flows))
 }

@@ -12,9 +12,7 @@ pub fn all() -> Vec<Variant> {
 /// One JSON object: these senders, and the parts that can be added to a sender by name.
 pub fn json(senders: &[Variant]) -> Value {
     let list: Vec<Value> = senders.iter().map(one).collect();
-    let part = |part: &unruffled_tcp::variant::Part| {
-        json!({ "name": part.name, "about": part.about, "source": part.source })
-    };
+    let part = |part: &unruffled_tcp::variant::Part| json!({ "name": part.name, "about": part.about, "source": part.source });
     json!({ "variants": list, "parts": PARTS.iter().map(part).collect::<Vec<_>>() })
 }
 

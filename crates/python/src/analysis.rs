@@ -112,7 +112,8 @@ fn flatten(prefix: &str, value: &Value, row: &mut Map<String, Value>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}_{name}") };
+                let name =
+                    if prefix.is_empty() { name.clone() } else { format!("{prefix}_{name}") };
                 flatten(&name, value, row);
             }
         }
@@ -146,9 +147,10 @@ impl Analysis {
     fn scenario(&self, py: Python<'_>, transfer: usize, sender: &str) -> PyResult<Scenario> {
         let all = self.all();
         let unfit = |reason: String| refused(Error::Unfit { name: self.name.clone(), reason });
-        let chosen = transfer.checked_sub(1).and_then(|at| all.get(at)).ok_or_else(|| {
-            unfit(format!("no transfer {transfer}: it has {}", all.len()))
-        })?;
+        let chosen = transfer
+            .checked_sub(1)
+            .and_then(|at| all.get(at))
+            .ok_or_else(|| unfit(format!("no transfer {transfer}: it has {}", all.len())))?;
         let fitted = py.detach(|| fit::fit(&self.name, chosen.direction, sender));
         let toml = fitted.map_err(unfit)?.toml;
         let file = format!("{}, transfer {transfer}", self.name);

@@ -39,6 +39,14 @@ impl Ticket {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Whether Python's code has raised something.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        self.raised().map_or(Ok(()), Err)
+    }
+
     fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
@@ -74,9 +82,7 @@ pub(crate) fn work<T: Send + 'static>(
         (take, taken) = wait(py, take, LOOK);
         match taken {
             Ok(result) => {
-                if let Some(error) = ticket.raised() {
-                    return Err(error);
-                }
+                ticket.check()?;
                 tell(py)?;
                 return Ok(result);
             }

@@ -42,6 +42,7 @@ fn read(
     seeds: Option<&Bound<'_, PyAny>>,
     duration: Option<&Bound<'_, PyAny>>,
     set: Option<&Bound<'_, PyDict>>,
+    ticket: &Arc<Ticket>,
 ) -> PyResult<Job> {
     let mut overrides = values::overrides(set)?;
     let mut flags = Vec::new();
@@ -56,7 +57,7 @@ fn read(
     }
     let origin = Origin::of(scenario)?;
     let scenario = origin.load(&overrides).map_err(|error| refused(blame(error, &flags)))?;
-    let variants = senders::chosen(&scenario, &origin.file, variants)?;
+    let variants = senders::chosen(&scenario, &origin.file, variants, ticket)?;
     Ok(Job { scenario, variants })
 }
 
@@ -91,7 +92,8 @@ pub(crate) fn runs(
     duration: Option<&Bound<'_, PyAny>>,
     set: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<u64> {
-    let job = read(py, scenario, variants, seeds, duration, set)?;
+    let ticket = Arc::new(Ticket::default());
+    let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
     Ok(lab::compare::runs(&job.scenario, &job.variants))
 }
 
@@ -112,13 +114,14 @@ pub(crate) fn compare(
     jobs: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let job = read(py, scenario, variants, seeds, duration, set)?;
-    let pool = pool(jobs)?;
     let ticket = Arc::new(Ticket::default());
+    let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
+    let pool = pool(jobs)?;
     let told = Arc::clone(&ticket);
     let found = background::work(py, &ticket, progress, move || {
         let done = || told.count();
-        let compared = || lab::compare::compare_until(&told.stop, &job.scenario, &job.variants, done);
+        let compared =
+            || lab::compare::compare_until(&told.stop, &job.scenario, &job.variants, done);
         pool.install(compared)
     })?;
     match found.map_err(|error| refused(Error::from(error)))? {

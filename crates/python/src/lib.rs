@@ -5,10 +5,12 @@
 mod analysis;
 mod background;
 mod comparison;
+mod detector;
 mod error;
 mod records;
 mod scenario;
 mod senders;
+mod sweep;
 mod table;
 mod values;
 
@@ -22,11 +24,15 @@ mod _core {
     #[pymodule_export]
     use super::comparison::{Comparison, compare, runs};
     #[pymodule_export]
+    use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
+    #[pymodule_export]
     use super::error::UnruffledError;
     #[pymodule_export]
     use super::scenario::{Scenario, scenario};
     #[pymodule_export]
     use super::senders::variants;
+    #[pymodule_export]
+    use super::sweep::{GridFile, Sweep, grid, make, plan};
     #[pymodule_export]
     use super::table::Table;
     use super::*;
