@@ -85,7 +85,7 @@ def test_what_makes_no_sense_is_refused():
         unruffled.compare("rr-3", [unruffled.own("sack", Silent)], 1, "5 s")
     with pytest.raises(AttributeError, match="rule"):
         unruffled.compare("rr-3", [unruffled.own("sack", object)], 1, "5 s")
-    with pytest.raises(unruffled.Error, match="takes no parts"):
+    with pytest.raises(unruffled.Error, match="expected no parts"):
         unruffled.compare("rr-3", [unruffled.own("tcp-pr", Three)], 1, "5 s")
     with pytest.raises(unruffled.Error, match="expected a name of small letters"):
         unruffled.compare("rr-3", [unruffled.own("sack", Three, "A b")], 1, "5 s")
@@ -101,7 +101,9 @@ def test_sweeps_take_it_and_no_store_keeps_it(tmp_path):
     from unruffled import _core
 
     again = _core.plan(
-        _core.grid({"grid": asked["grid"]}, "rr-3", {"variants": "sack", "seeds": 1, "duration": "5 s"}),
+        _core.grid(
+            {"grid": asked["grid"]}, "rr-3", {"variants": "sack", "seeds": 1, "duration": "5 s"}
+        ),
         None,
         [unruffled.own("sack", Patient)],
         store,

@@ -112,7 +112,10 @@ def test_what_will_be_run_is_said_before(capsys):
         ({}, "sweep: expected a scenario, or a grid file that names one"),
         ({"scenario": "nix", "grid": {}}, "nix: no such scenario: expected rr-3"),
         ({"scenario": "rr-3", "grid": {"tcp.windw": [3]}}, "--set: tcp.windw: unknown key"),
-        ({"scenario": "rr-3", "grid": {"tcp.window": 3}}, "grid:2: grid.tcp.window: expected a list"),
+        (
+            {"scenario": "rr-3", "grid": {"tcp.window": 3}},
+            "grid:2: grid.tcp.window: expected a list",
+        ),
         (
             {"scenario": "rr-3", "sample": {"method": "sobol"}},
             'sample.method: expected "random" or "latin"',
@@ -152,6 +155,7 @@ def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
 
     undisturbed = unruffled.sweep(**LONG).to_csv()
     with Client(cluster, set_as_default=False) as client:
+        pids = client.run(os.getpid)
         killed: list[int] = []
 
         def disturb() -> None:
@@ -159,8 +163,7 @@ def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
             while not killed:
                 for address, keys in client.processing().items():
                     if keys and not killed:
-                        pid = client.run(os.getpid, workers=[address])[address]
-                        os.kill(pid, signal.SIGKILL)
+                        os.kill(pids[address], signal.SIGKILL)
                         killed.append(len(keys))
             cluster.scale(3)
 
@@ -204,7 +207,9 @@ def test_the_command_hands_over_to_dask(command, cluster, grid):
     )
     assert there.returncode == 0, there.stderr
     assert there.stdout == here.stdout
-    refused = command("sweep", str(grid), "--dask", "x", env=os.environ | {"UNRUFFLED_PYTHON": "/no"})
+    refused = command(
+        "sweep", str(grid), "--dask", "x", env=os.environ | {"UNRUFFLED_PYTHON": "/no"}
+    )
     assert refused.returncode == 2
     assert refused.stderr.startswith("unruffled: --dask: expected Python with the package")
 

@@ -25,7 +25,9 @@ def test_polars_reads_results_and_tables(found):
 def test_duckdb_reads_tables(found):
     duckdb = pytest.importorskip("duckdb")
     rows = found.rows
-    mean = duckdb.sql("SELECT variant, avg(goodput_bps) FROM rows GROUP BY variant ORDER BY variant")
+    mean = duckdb.sql(
+        "SELECT variant, avg(goodput_bps) FROM rows GROUP BY variant ORDER BY variant"
+    )
     assert [variant for variant, _ in mean.fetchall()] == ["rack", "sack"]
     assert len(rows) == 4
 

@@ -13,7 +13,7 @@ from unruffled._types import ScenarioLike, Value
 
 def scenario(
     path_or_dict: ScenarioLike,
-    set: Mapping[str, Value] | None = None,  # noqa: A002
+    set: Mapping[str, Value] | None = None,
 ) -> _core.Scenario:
     """Load a scenario and check it.
 
@@ -51,7 +51,7 @@ def compare(
     variants: Sequence[str | Own] | str | None = None,
     seeds: int | None = None,
     duration: str | None = None,
-    set: Mapping[str, Value] | None = None,  # noqa: A002
+    set: Mapping[str, Value] | None = None,
     *,
     jobs: int | None = None,
     progress: bool | None = None,
@@ -136,7 +136,7 @@ def _plain(scenario: ScenarioLike) -> Any:
     return dict(scenario) if isinstance(scenario, Mapping) else scenario
 
 
-def _dict(set: Mapping[str, Value] | None) -> dict[str, Any] | None:  # noqa: A002
+def _dict(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
     return None if set is None else dict(set)
 
 

@@ -22,7 +22,9 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def bar(total: int | None, unit: str, progress: bool | None) -> Iterator[Callable[[int], None] | None]:
+def bar(
+    total: int | None, unit: str, progress: bool | None
+) -> Iterator[Callable[[int], None] | None]:
     """Give what is to be called with the number of pieces done, or none."""
     if not wanted(progress):
         yield None

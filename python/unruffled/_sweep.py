@@ -23,7 +23,7 @@ def sweep(
     variants: Sequence[str | Own] | str | None = None,
     seeds: int | None = None,
     duration: str | None = None,
-    set: Mapping[str, Value] | None = None,  # noqa: A002
+    set: Mapping[str, Value] | None = None,
     *,
     sample: Mapping[str, Any] | None = None,
     store: str | os.PathLike[str] | bool = True,
@@ -89,7 +89,8 @@ def sweep(
     >>> found.rows["delayed.fraction"]
     [0.01, 0.01, 0.1, 0.1]
     """
-    own = [v for v in variants if isinstance(v, Own)] if _listed(variants) else []
+    listed = [] if variants is None or isinstance(variants, str) else list(variants)
+    own = [variant for variant in listed if isinstance(variant, Own)]
     planned = _plan(scenario, grid, variants, seeds, duration, set, sample, store, own)
     seconds = planned.estimate()
     if client is not None:
@@ -103,17 +104,13 @@ def sweep(
     return planned
 
 
-def _listed(variants: Sequence[str | Own] | str | None) -> bool:
-    return variants is not None and not isinstance(variants, str)
-
-
 def _plan(
     scenario: ScenarioLike | None,
     grid: Mapping[str, Any] | str | os.PathLike[str] | None,
     variants: Sequence[str | Own] | str | None,
     seeds: int | None,
     duration: str | None,
-    set: Mapping[str, Value] | None,  # noqa: A002
+    set: Mapping[str, Value] | None,
     sample: Mapping[str, Any] | None,
     store: str | os.PathLike[str] | bool,
     own: list[Own],
@@ -188,7 +185,7 @@ def _on_dask(
     done = 0
     with _progress.bar(planned.missing, "run", progress) as show:
         try:
-            finished = as_completed(list(futures), with_results=True)
+            finished = as_completed(list(futures), loop=client.loop, with_results=True)
             for future, made in finished:
                 done += planned.take(made)
                 del futures[future]
