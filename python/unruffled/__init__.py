@@ -30,6 +30,7 @@ from unruffled._core import (
     UnruffledError as Error,
 )
 from unruffled._detector import Detector, Own, own
+from unruffled._race import race
 from unruffled._sweep import sweep
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "analyze",
     "compare",
     "own",
+    "race",
     "scenario",
     "sweep",
     "variants",

@@ -326,3 +326,15 @@ def compare(
 def analyze(
     path: str | os.PathLike[str], progress: Callable[[int], None] | None = None
 ) -> Analysis: ...
+def race(
+    scenario: Any,
+    kernel: list[str],
+    variants: list[str],
+    duration: str | None,
+    bytes: str | None,
+    seeds: int,
+    set: dict[str, Any] | None,
+    together: bool,
+    reverse: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[Comparison, list[str]]: ...

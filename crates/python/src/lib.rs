@@ -7,6 +7,8 @@ mod background;
 mod comparison;
 mod detector;
 mod error;
+#[cfg(target_os = "linux")]
+mod race;
 mod records;
 mod scenario;
 mod senders;
@@ -27,6 +29,9 @@ mod _core {
     use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
     #[pymodule_export]
     use super::error::UnruffledError;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::race::race;
     #[pymodule_export]
     use super::scenario::{Scenario, scenario};
     #[pymodule_export]
