@@ -67,7 +67,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Err(error) => return crate::refuse(error),
     };
     let wall_s = start.elapsed().as_secs_f64();
-    let rate = row.flow.sent_segments as f64 / wall_s;
+    let rate = row.flow.sending.sent_segments as f64 / wall_s;
     let about = match delayed {
         Some(share) => format!("{}, {share} delayed", scenario.name),
         None => scenario.name.clone(),
@@ -78,8 +78,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
             "variant": variant.name(),
             "delayed": delayed,
             "simulated_s": row.flow.duration_s,
-            "data_packets": row.flow.sent_segments,
-            "retransmits": row.flow.retransmits,
+            "data_packets": row.flow.sending.sent_segments,
+            "retransmits": row.flow.sending.retransmits,
             "goodput_bps": row.flow.goodput_bps,
             "wall_s": wall_s,
             "packets_per_wall_second": rate,
@@ -90,7 +90,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         format!(
             "{} over {about}: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
             variant.name(),
-            row.flow.sent_segments
+            row.flow.sending.sent_segments
         )
     })
 }

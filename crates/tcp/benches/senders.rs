@@ -27,13 +27,12 @@ const RTT: Duration = Duration::from_millis(100);
 type Arrival = (Instant, Option<Segment>);
 
 fn config(window: u32) -> Config {
-    Config {
-        mss: 1000,
-        initial_window: window,
-        max_cwnd: Some(window),
-        receive_buffer: u64::from(window) * 2000,
-        ..Config::default()
-    }
+    Config::default().with(|c| {
+        c.mss = 1000;
+        c.window.initial = window;
+        c.window.max = Some(window);
+        c.receive_buffer = u64::from(window) * 2000;
+    })
 }
 
 fn connect(window: u32, variant: &Variant) -> Connection {
