@@ -205,12 +205,12 @@ mod tests {
         history.add(1, at(1));
         history.lengths.add(9, u32::MAX - 1);
         for length in [1, 2, 3, 4] {
-            history.add(length, at(500));
+            history.add(length, at(500_000));
         }
         assert_eq!((history.alive(), history.percentile(0.5)), (4, Some(2)));
         // And a histogram that is full takes no more.
         history.lengths.add(9, u32::MAX - 4);
-        history.add(64, at(501));
+        history.add(64, at(500_001));
         assert_eq!((history.alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
     }
 
