@@ -8,7 +8,7 @@
 # make packetdrill Google's packetdrill against the stack: fetches it where it can
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
-# make bench       how fast this machine simulates
+# make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make claims      what races must show against this machine's kernel: root, an hour and a half
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
@@ -192,6 +192,8 @@ packetdrill-tools:
 	    $(APT) update -qq && $(APT) install -qq -y --no-install-recommends $$missing || true; \
 	fi
 
+# docs/speed.md says what came of it. ns-2 runs beside ours where it is installed.
 bench: build
-	@$(TARGET)/release/unruffled bench sim --delayed 0%
-	@$(TARGET)/release/unruffled bench sim --delayed 10%
+	@peers/ns2/speed.sh $(TARGET)/release/unruffled
+	@$(TARGET)/release/unruffled bench sim crates/lab/speed/many.toml
+	$(CARGO) bench --locked -p unruffled-tcp --bench senders

@@ -167,5 +167,6 @@ proc finish {} {
 }
 $ns at $cfg(warmup) begin
 $ns at $cfg(duration) finish
-set wall [clock microseconds]
+# The routes are computed before the first event.
+$ns at 0 { set wall [clock microseconds] }
 $ns run

@@ -48,8 +48,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let duration = duration.clone().or_else(|| usual("10000 s"));
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
     let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
-        let named: Vec<String> = variant.clone().or_else(|| usual("sack")).into_iter().collect();
-        let variants = compare::variants(&scenario, &named, "--variant")?;
+        let variants = match variant.clone().or_else(|| usual("sack")) {
+            Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
+            None => compare::variants(&scenario, &scenario.variants, "variants")?,
+        };
         Ok((scenario, variants))
     });
     let (scenario, variants) = match prepared {

@@ -261,6 +261,18 @@ fn bench_says_how_many_packets_a_second_it_simulates() {
     assert!(line.starts_with("unruffled: --delayed: "), "{line}");
 }
 
+#[test]
+fn the_scenarios_whose_speed_is_measured_run() {
+    let folder = folder();
+    for name in ["wb-t3", "wb-t5", "ad-3"] {
+        let file = format!("{}/../lab/speed/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let json = prints(&folder, &["bench", "sim", &file, "--duration", "10 s", "--json"]);
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(json["scenario"], name);
+        assert!(json["data_packets"].as_u64() > Some(100), "{json}");
+    }
+}
+
 /// What tshark prints of `file`: `fields` of the packets that `filter` lets through.
 fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let mut tshark = assert_cmd::Command::new("tshark");

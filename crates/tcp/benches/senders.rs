@@ -7,8 +7,8 @@
 //! thousand. Prints tables in Markdown: `cargo bench -p unruffled-tcp --bench senders`, for all senders
 //! with `-- --all`.
 //!
-//! `-- --one SENDER WINDOW in-order|reordered TIMES` replays one case so many times and prints how many
-//! acknowledgements were read: `instructions.sh` beside it counts the instructions.
+//! `-- --one SENDER WINDOW in-order|reordered` replays one case and prints how many acknowledgements were
+//! read: `instructions.sh` beside it counts the instructions.
 
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
@@ -162,13 +162,11 @@ fn table(names: &[&str], windows: &[u32], reordered: bool, count: impl Fn(u32) -
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let ["--one", sender, window, order, times] = words[..] {
+    if let ["--one", sender, window, order] = words[..] {
         let variant = Variant::named(sender).expect("a sender's name");
         let window = window.parse().expect("a number of segments");
         let arrivals = record(&variant, window, order == "reordered", count(window));
-        for _ in 0..times.parse().expect("a number") {
-            replay(&variant, window, &arrivals);
-        }
+        replay(&variant, window, &arrivals);
         println!("{}", arrivals.len());
         return;
     }

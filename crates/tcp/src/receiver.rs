@@ -38,7 +38,7 @@ pub(crate) struct Receiver {
     arrived: Arrived,
     delay: Option<Duration>,
     /// Where the window grows with what is read.
-    moderation: Option<Moderation>,
+    moderation: Option<Box<Moderation>>,
 }
 
 impl Receiver {
@@ -46,7 +46,9 @@ impl Receiver {
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             window: ReceiveWindow::of(config),
-            moderation: config.initial_receive_buffer.map(|_| Moderation::new(config.mss)),
+            moderation: config
+                .initial_receive_buffer
+                .map(|_| Box::new(Moderation::new(config.mss))),
             ..Self::new(config.receive_buffer, config.mss, config.delayed_ack)
         }
     }

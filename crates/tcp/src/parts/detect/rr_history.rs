@@ -31,6 +31,8 @@ struct Slot {
 pub(crate) struct History {
     /// How long a slot is, in nanoseconds.
     slot: u64,
+    /// How many bins a histogram has.
+    bins: usize,
     lengths: Histogram,
     /// Those alive, oldest first, and buffers for all others.
     slots: VecDeque<Slot>,
@@ -44,7 +46,8 @@ impl History {
     pub(crate) fn new(lifetime: Duration, greatest: u32) -> Self {
         Self {
             slot: (lifetime.as_nanos() / SLOTS).max(1),
-            lengths: Histogram::new(bin(greatest)),
+            bins: bin(greatest),
+            lengths: Histogram::new(0),
             slots: VecDeque::new(),
             spare: Vec::new(),
             expiry: Instant::ZERO,
@@ -69,7 +72,8 @@ impl History {
             // Paths that do not reorder need none of this; others soon need all of it.
             let most = SLOTS as usize + 1;
             self.slots.reserve(most);
-            self.spare.resize_with(most, || Histogram::new(self.lengths.bins()));
+            self.lengths = Histogram::new(self.bins);
+            self.spare.resize_with(most, || Histogram::new(self.bins));
         }
         let mut before = self.spare.pop().expect("as many buffers as slots can be alive");
         before.copy_from(&self.lengths);
@@ -197,14 +201,16 @@ mod tests {
     #[test]
     fn counts_that_wrap_change_nothing() {
         let mut history = History::new(LIFETIME, 64);
+        // Long ago.
+        history.add(1, at(1));
         history.lengths.add(9, u32::MAX - 1);
         for length in [1, 2, 3, 4] {
-            history.add(length, at(500));
+            history.add(length, at(500_000));
         }
         assert_eq!((history.alive(), history.percentile(0.5)), (4, Some(2)));
         // And a histogram that is full takes no more.
         history.lengths.add(9, u32::MAX - 4);
-        history.add(64, at(501));
+        history.add(64, at(500_001));
         assert_eq!((history.alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
     }
 

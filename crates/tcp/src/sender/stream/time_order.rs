@@ -34,12 +34,14 @@ pub(crate) struct TimeOrder {
 /// The links of one entry, as [`low`] bits of segment numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links {
-    prev: u32,
-    next: u32,
+    pub(super) prev: u32,
+    pub(super) next: u32,
 }
 
 impl Links {
     pub(crate) const LOOSE: Self = Self { prev: NIL, next: NIL };
+    /// As distances: one back and one on.
+    pub(crate) const ADJACENT: Self = Self { prev: 1, next: 1 };
 }
 
 /// The entries that the list runs through: a ring and the number of its first entry.

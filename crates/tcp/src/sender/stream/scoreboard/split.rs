@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use super::{Entry, Scoreboard, SegNo};
+use super::{Entry, Links, Scoreboard, SegNo};
 
 /// Which numbers the segments have after a split.
 #[derive(Clone, Debug)]
@@ -47,8 +47,8 @@ impl Scoreboard {
         for entry in &self.entries {
             first.push(self.base + entries.len() as u64);
             if !too_big(entry) {
-                let skip = u32::from(entry.sacked);
-                entries.push_back(Entry { skip, skip_back: skip, ..entry.clone() });
+                let links = if entry.sacked { Links::ADJACENT } else { entry.links };
+                entries.push_back(Entry { links, ..entry.clone() });
                 continue;
             }
             let mut start = entry.start;

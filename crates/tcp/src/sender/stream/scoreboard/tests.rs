@@ -47,8 +47,8 @@ fn runs_are_stepped_over_both_ways() {
     assert_eq!(board.last_unsacked().map(|(number, _)| number), Some(0));
     let steps = |board: &mut Scoreboard| {
         let (mut steps, mut index) = (0, SEGMENTS as usize - 1);
-        while board.entries[index].skip_back > 0 {
-            index -= board.entries[index].skip_back as usize;
+        while board.entries[index].skip_back() > 0 {
+            index -= board.entries[index].skip_back() as usize;
             steps += 1;
         }
         steps

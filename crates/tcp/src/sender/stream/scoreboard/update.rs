@@ -2,7 +2,7 @@
 
 use unruffled_units::Instant;
 
-use super::{Scoreboard, SegNo, ring};
+use super::{Links, Scoreboard, SegNo, ring};
 
 /// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2): a retransmission sent after
 /// these cannot be what the acknowledgement covers.
@@ -97,7 +97,7 @@ impl Scoreboard {
                 self.sacked_from_edge += u32::from(number >= self.edge);
                 let entry = &mut self.entries[(number - self.base) as usize];
                 entry.sacked = true;
-                (entry.skip, entry.skip_back) = (1, 1);
+                entry.links = Links::ADJACENT;
                 number += 1;
             }
         }
