@@ -1,6 +1,7 @@
 # make demo        build, compare the senders over a path that reorders, show the table; with the
 #                  rights, race some of them against this machine's kernel
 # make test        all tests; fetches tshark where it can
+# make python      the Python package: a wheel, and its tests, in a virtual environment of its own
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
 # make hostile     what hostile peers cost the stack in memory and time, as a table
@@ -21,7 +22,7 @@ BPF_READY = for tool in clang make pkg-config; do command -v $$tool >/dev/null |
     pkg-config --exists libelf zlib
 FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
-.PHONY: demo demo-race build bpf-tools test test-tools lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: bpf-tools build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -59,8 +60,11 @@ bpf-tools:
 	fi; \
 	echo "missing: clang, pkg-config, libelf or zlib: built without unruffled attach, detach, run, status"
 
+# What Python's tests need is fetched while Rust's are built.
 test: test-tools bpf-tools
-	$(CARGO) test --workspace --locked --no-fail-fast $(FEATURES)
+	@$(MAKE) --no-print-directory python-tools & tools=$$!; \
+	status=0; $(CARGO) test --workspace --locked --no-fail-fast $(FEATURES) || status=1; \
+	wait $$tools; $(MAKE) --no-print-directory python-test || status=1; exit $$status
 
 # tshark reads the captures that tests make; ip (iproute2) sets up the namespaces of tests with real
 # packets. Without them, or without root, those tests skip themselves and say so.
@@ -75,7 +79,46 @@ test-tools:
 	fi; \
 	echo "missing:$$missing: tests that need them will be skipped"
 
-lint:
+# The Python package: built by maturin from the workspace's own artifacts, tested and linted in a
+# virtual environment of its own. Without Python, or what is fetched for it, both are skipped.
+PYTHON ?= python3
+VENV := $(abspath $(TARGET))/python/venv
+PYTHON_WANTS := import tomllib; \
+    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])
+
+python: python-tools
+	$(CARGO) build --locked -p unruffled
+	@$(MAKE) --no-print-directory python-test
+
+python-tools:
+	@if ! $(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "missing: Python 3.11 with venv: the package for Python is not tested"; exit 0; \
+	fi; \
+	if cmp -s pyproject.toml $(VENV)/ready; then exit 0; fi; \
+	rm -f $(VENV)/ready; \
+	if $(PYTHON) -m venv $(VENV) && $(VENV)/bin/python -m pip install -q --no-compile --disable-pip-version-check \
+	    maturin tqdm $$($(PYTHON) -c '$(PYTHON_WANTS)'); then \
+	    cp pyproject.toml $(VENV)/ready; \
+	else \
+	    echo "missing: what the tests of the package for Python need: it is not tested"; \
+	fi
+
+# The same settings as cargo test has, so that what that has built is used.
+python-test:
+	@if ! [ -e $(VENV)/ready ]; then echo "missing: $(VENV): the package for Python is not tested"; exit 0; fi; \
+	set -e; rm -rf $(TARGET)/python/wheels; \
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+	    $(VENV)/bin/maturin build -q --profile dev --locked --interpreter $(VENV)/bin/python --out $(TARGET)/python/wheels; \
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
+	    $(TARGET)/python/wheels/*.whl; \
+	UNRUFFLED_COMMAND=$(abspath $(TARGET))/debug/unruffled $(VENV)/bin/python -m pytest
+
+python-lint:
+	@if ! [ -e $(VENV)/ready ]; then echo "missing: $(VENV): the package for Python is not linted"; exit 0; fi; \
+	set -ex; \
+	$(VENV)/bin/ruff check python; $(VENV)/bin/ruff format --check python; $(VENV)/bin/mypy
+
+lint: python-lint
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(DRILL)/Cargo.toml --check

@@ -13,6 +13,7 @@ mod output;
 mod race;
 mod reproduce;
 mod store;
+mod sweep;
 mod variants;
 
 use std::process::ExitCode;
@@ -55,6 +56,8 @@ enum Command {
     Status(kernel::StatusArguments),
     /// Redo the figures and tables of the papers, and hold what the papers claim against the results
     Reproduce(reproduce::Arguments),
+    /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
+    Sweep(sweep::Arguments),
     /// See, take out or remove the results that `reproduce` keeps
     Store(store::Arguments),
     /// List the senders: name, parts, parameters, source
@@ -126,6 +129,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Status(arguments) => kernel::status(&arguments),
         Command::Reproduce(arguments) => reproduce::main(&arguments),
+        Command::Sweep(arguments) => sweep::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),

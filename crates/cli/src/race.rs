@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use unruffled_lab::sweep::{ComparisonAt, ComparisonSweep};
-use unruffled_lab::{Error, Scenario, compare};
-use unruffled_race::{Competitor, Course, Failure, Finished, Length, Recording, dcr_t20, field};
+use unruffled_lab::{Error, Scenario};
+use unruffled_race::{Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20};
 
 use crate::output::{self, Showable};
 
@@ -58,9 +58,6 @@ pub(crate) struct Arguments {
 /// What a transfer lasts by default.
 const USUAL: Length = Length::Time(Duration::from_secs(30));
 
-/// Linux sends no smaller segments (TCP_MIN_MSS).
-const LEAST_MSS: u32 = 88;
-
 /// A kernel's setting: one of TCP's, which each network has for itself.
 fn setting(text: &str) -> Result<(String, String), String> {
     let wanted = || format!("expected one of TCP's such as net.ipv4.tcp_recovery=0, found {text}");
@@ -82,10 +79,6 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let scenario = Scenario::load(&arguments.scenario, &arguments.set)?.for_real_packets()?;
-    let mss = scenario.sender.mss;
-    if mss < LEAST_MSS {
-        return Err(format!("race: tcp.mss: expected at least {LEAST_MSS} B, found {mss} B").into());
-    }
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),
         ("--bytes", arguments.bytes == Some(0)),
@@ -200,43 +193,15 @@ fn run(
 fn competitors(
     arguments: &Arguments,
     scenario: &Scenario,
-) -> Result<Vec<Competitor>, Box<dyn std::error::Error>> {
-    let none = |names: &[String]| names.len() == 1 && names[0] == "none";
-    let mut competitors = match arguments.kernel.as_slice() {
-        [] => Competitor::usual_kernels(),
-        names if none(names) => Vec::new(),
-        names => Competitor::kernels(names)?,
+) -> Result<Vec<Competitor>, unruffled_race::Error> {
+    let entry = Entry {
+        scenario: &arguments.scenario,
+        kernels: &arguments.kernel,
+        variants: &arguments.variants,
+        together: arguments.together,
+        reverse: arguments.reverse,
     };
-    let variants = match arguments.variants.as_slice() {
-        _ if arguments.reverse => Vec::new(),
-        [] if arguments.together && scenario.is_single() => {
-            return Err("--together: expected --variants, too".into());
-        }
-        [] => {
-            let place = format!("{}: variants", arguments.scenario);
-            let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
-            variants.retain(|variant| !variant.is_for_simulation_only());
-            variants
-        }
-        names if none(names) => Vec::new(),
-        names => compare::variants(scenario, names, "--variants")?,
-    };
-    if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
-        let name = variant.name();
-        return Err(format!("--variants: {name}: for simulation only: expected others").into());
-    }
-    competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
-    // The last row: the kernel's own TCP, with what all others show to be needed.
-    competitors.sort_by_key(Competitor::is_loaded);
-    if !scenario.is_single() && !arguments.together {
-        let name = &scenario.name;
-        return Err(format!("race: {name} has [[traffic]]: expected --together").into());
-    }
-    let competitors = field(scenario, competitors)?;
-    if competitors.is_empty() {
-        return Err("race: no sender takes part: expected --kernel or --variants".into());
-    }
-    Ok(competitors)
+    entry.competitors(scenario)
 }
 
 type Output = BufWriter<std::fs::File>;

@@ -9,7 +9,6 @@ use clap::Args;
 use indicatif::ProgressBar;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
-use unruffled_lab::store::Store;
 use unruffled_lab::{Error, report};
 
 use crate::output;
@@ -91,7 +90,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
         )?;
     }
     let plan = Plan::new(&experiments)?;
-    let store = Mutex::new(store(arguments)?);
+    let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(arguments.jobs.map_or(0, usize::from))
         .build()
@@ -148,30 +147,6 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
         }
     }
     Ok(experiments)
-}
-
-/// The store that was asked for, the usual one, or one that goes with the process.
-fn store(arguments: &Arguments) -> Result<Store, Error> {
-    if arguments.no_store {
-        return Store::in_memory();
-    }
-    if let Some(path) = &arguments.store {
-        return Store::open(path);
-    }
-    let Some(path) = crate::store::usual() else {
-        crate::tell("unruffled: no cache folder: results are not kept (see --store)");
-        return Store::in_memory();
-    };
-    match Store::open(&path) {
-        Err(Error::Output { reason, .. }) => {
-            let path = path.display();
-            crate::tell(&format!(
-                "unruffled: {path}: {reason}: results are not kept (see --store)"
-            ));
-            Store::in_memory()
-        }
-        other => other,
-    }
 }
 
 /// The claims that should hold.

@@ -49,6 +49,30 @@ pub(crate) fn usual() -> Option<PathBuf> {
     Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
 }
 
+/// The store that was asked for, the usual one, or one that goes with the process.
+pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
+    if none {
+        return Store::in_memory();
+    }
+    if let Some(path) = path {
+        return Store::open(path);
+    }
+    let Some(path) = usual() else {
+        crate::tell("unruffled: no cache folder: results are not kept (see --store)");
+        return Store::in_memory();
+    };
+    match Store::open(&path) {
+        Err(Error::Output { reason, .. }) => {
+            let path = path.display();
+            crate::tell(&format!(
+                "unruffled: {path}: {reason}: results are not kept (see --store)"
+            ));
+            Store::in_memory()
+        }
+        other => other,
+    }
+}
+
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
         Ok(text) => crate::print(&text),

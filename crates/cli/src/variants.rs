@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Value, json};
+use unruffled_lab::senders;
+use unruffled_tcp::Variant;
 use unruffled_tcp::variant::PARTS;
-use unruffled_tcp::{ROWS, Unit, Variant};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -19,56 +19,20 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let chosen: Vec<Variant> = match &arguments.name {
-        None => ROWS.iter().filter_map(|row| Variant::named(row.name)).collect(),
+        None => senders::all(),
         Some(name) => match Variant::parse(name) {
             Ok(variant) => vec![variant],
             Err(reason) => return crate::refuse(reason),
         },
     };
     if arguments.json {
-        let list: Vec<Value> = chosen.iter().map(as_json).collect();
-        let parts: Vec<Value> = PARTS
-            .iter()
-            .map(|p| json!({ "name": p.name, "about": p.about, "source": p.source }))
-            .collect();
-        return crate::print(&format!("{}\n", json!({ "variants": list, "parts": parts })));
+        return crate::print(&format!("{}\n", senders::json(&chosen)));
     }
     let text = match (&arguments.name, chosen.as_slice()) {
         (Some(_), [variant]) => in_full(variant),
         _ => listing(&chosen),
     };
     crate::print(&text)
-}
-
-fn as_json(variant: &Variant) -> Value {
-    let parts: serde_json::Map<String, Value> =
-        variant.parts().into_iter().map(|(part, what)| (part.to_owned(), what.into())).collect();
-    let parameters: Vec<Value> = variant
-        .parameters()
-        .map(|(p, _)| {
-            let mut parameter = json!({
-                "name": p.name,
-                "default": p.show(p.default),
-                "about": p.about,
-                "source": p.source,
-            });
-            match p.unit {
-                Unit::Choice(names) => parameter["choices"] = json!(names),
-                _ => {
-                    parameter["least"] = p.show(p.range.0).into();
-                    parameter["greatest"] = p.show(p.range.1).into();
-                }
-            }
-            parameter
-        })
-        .collect();
-    json!({
-        "name": variant.name(),
-        "about": variant.row().about,
-        "source": variant.row().source,
-        "parts": parts,
-        "parameters": parameters,
-    })
 }
 
 /// One line, and its source, for each of the senders, then for each of the parts.

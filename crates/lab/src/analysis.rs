@@ -1,5 +1,7 @@
 //! A capture's analysis as text: a table of transfers, and what slowed each.
 
+use std::sync::Arc;
+
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
@@ -23,7 +25,7 @@ pub struct Transfer<'a> {
     /// What slowed it.
     pub verdict: Verdict,
     /// What reordering cost it, or why that cannot be told; none where nobody asked.
-    pub cost: Option<Result<Cost, FitError>>,
+    pub cost: Option<Result<Cost, Arc<FitError>>>,
 }
 
 impl Transfer<'_> {
@@ -41,7 +43,7 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
     let slowed = transfers.iter_mut().filter(|t| t.verdict.cause == Cause::Reordering);
     for transfer in slowed.take(PRICED) {
         let cost = fit::cost(name, transfer.direction, transfer.verdict.cause);
-        transfer.cost = Some(cost);
+        transfer.cost = Some(cost.map_err(Arc::new));
     }
 }
 
@@ -97,7 +99,7 @@ pub fn json(
             .cost
             .as_ref()
             .and_then(|cost| cost.as_ref().err())
-            .map(FitError::to_string),
+            .map(|reason| reason.to_string()),
     });
     let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect() };
     serde_json::to_string(&told).unwrap_or_default() + "\n"

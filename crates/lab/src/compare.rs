@@ -1,5 +1,7 @@
 //! The main job: several senders over one scenario, each with the same seeds.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 use unruffled_measure::{Recorder, RunRecord};
 use unruffled_path::ConfigError;
@@ -7,7 +9,7 @@ use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
 use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
-use crate::run::{record, row, run};
+use crate::run::{record_until, row, run, run_until};
 use crate::scenario::Scenario;
 
 /// The senders of the given names, in their order, with the scenario's parameters.
@@ -52,30 +54,50 @@ pub fn compare(
     variants: &[Variant],
     done: impl Fn() + Sync,
 ) -> Result<Comparison, ConfigError> {
+    let never = AtomicBool::new(false);
+    compare_until(&never, scenario, variants, done).map(|found| found.expect("nobody stops it"))
+}
+
+/// The same as [`compare`], unless `stop` is set before it ends: then none.
+///
+/// # Errors
+/// A link's configuration that makes no sense; loaded scenarios have none.
+pub fn compare_until(
+    stop: &AtomicBool,
+    scenario: &Scenario,
+    variants: &[Variant],
+    done: impl Fn() + Sync,
+) -> Result<Option<Comparison>, ConfigError> {
     let undisturbed_bps = undisturbed_bps(scenario)?;
     done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
     let several = scenario.sources() > 1;
-    let results: Vec<(RunRow, Option<RunRecord>, Option<Trace>)> = tasks
+    type Ran = (RunRow, Option<RunRecord>, Option<Trace>);
+    let results: Option<Vec<Ran>> = tasks
         .into_par_iter()
         .map(|(variant, seed)| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
             // Only the first seed is drawn, of the first flow that is compared.
             let recorder = (seed == 1).then(|| {
                 let Scenario { duration, warmup, sender, .. } = scenario;
                 Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
             });
-            let (row, record, recorder) = if several {
-                let (record, recorder) = record(scenario, variant, seed, recorder)?;
-                (row(scenario, variant, seed, &record), Some(record), recorder)
+            let ran = if several {
+                record_until(stop, scenario, variant, seed, recorder)?.map(|(record, recorder)| {
+                    (row(scenario, variant, seed, &record), Some(record), recorder)
+                })
             } else {
-                let (row, recorder) = run(scenario, variant, seed, recorder)?;
-                (row, None, recorder)
+                let ran = run_until(stop, scenario, variant, seed, recorder)?;
+                ran.map(|(row, recorder)| (row, None, recorder))
             };
             done();
-            Ok((row, record, recorder.map(Recorder::into_trace)))
+            Ok(ran.map(|(row, record, recorder)| (row, record, recorder.map(Recorder::into_trace))))
         })
         .collect::<Result<_, ConfigError>>()?;
+    let Some(results) = results else { return Ok(None) };
     let mut results = results.into_iter();
     let variants = variants
         .iter()
@@ -100,7 +122,7 @@ pub fn compare(
             }
         })
         .collect();
-    Ok(Comparison {
+    Ok(Some(Comparison {
         scenario: scenario.name.clone(),
         medium: Medium::Simulation,
         notes: Vec::new(),
@@ -111,5 +133,5 @@ pub fn compare(
         episodes: scenario.episodes(),
         undisturbed_bps,
         variants,
-    })
+    }))
 }

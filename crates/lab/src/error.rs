@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use unruffled_tcp::VariantError;
 
 use crate::fit::FitError;
+use crate::scenario::BUILTIN;
 use crate::store::StoreError;
 
 /// A wrong scenario, variant or file. Prints as one line.
@@ -101,6 +102,20 @@ pub enum Error {
     /// A link makes no sense.
     #[error("link: {0}")]
     Link(#[from] unruffled_path::ConfigError),
+    /// Results of runs that were made elsewhere cannot be taken in.
+    #[error("runs from elsewhere: {reason}")]
+    Parcel {
+        /// What they are, and what was expected.
+        reason: String,
+    },
+    /// Nobody draws the Latin hypercube that a grid asks for.
+    #[error("{}: sample.method: latin is drawn by SciPy: {reason}", file.display())]
+    Latin {
+        /// The grid file.
+        file: PathBuf,
+        /// Why it could not be drawn.
+        reason: String,
+    },
     /// A capture cannot be read.
     #[error("{name}: {reason}")]
     Capture {
@@ -157,6 +172,12 @@ impl std::fmt::Display for Place {
 }
 
 impl Error {
+    /// There is no such scenario: `name` is no built-in one, and no file.
+    pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Self {
+        let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+        Self::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }
+    }
+
     /// `path` cannot be written.
     pub fn output(path: &Path, reason: std::io::Error) -> Self {
         Self::Output { path: path.to_owned(), reason }

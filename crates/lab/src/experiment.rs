@@ -5,7 +5,7 @@
 
 pub(crate) mod expression;
 mod file;
-mod place;
+pub(crate) mod place;
 mod reader;
 mod scenarios;
 

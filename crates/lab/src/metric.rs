@@ -97,6 +97,11 @@ impl Metric {
         matches!(self.extract, Extract::Optional(_))
     }
 
+    /// Whether it is a count, and so a whole number in every run.
+    pub fn is_count(&self) -> bool {
+        matches!(self.extract, Extract::Count { .. })
+    }
+
     /// Puts the sum of the kernel's counters that stand for it into a row; nothing if none do.
     pub fn count_by_kernel(&self, row: &mut RunRow, counter: impl Fn(Counter) -> u64) {
         if let Extract::Count { put, kernel: counters @ [_, ..], .. } = self.extract {

@@ -8,6 +8,7 @@ mod results;
 pub(crate) mod tiny;
 
 pub(crate) use curve::TimeSeries;
+pub(crate) use plan::cost;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
 pub(crate) use results::{Count, summary};

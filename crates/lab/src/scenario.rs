@@ -115,22 +115,23 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The text of a built-in scenario or of a file.
+    ///
+    /// # Errors
+    /// No such scenario.
+    pub fn text(name: &str) -> Result<String, Error> {
+        if let Some((_, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
+            return Ok((*text).to_owned());
+        }
+        std::fs::read_to_string(Path::new(name)).map_err(|reason| match reason.kind() {
+            std::io::ErrorKind::NotFound => Error::no_scenario(name, reason),
+            _ => Error::Unreadable { name: name.to_owned(), reason },
+        })
+    }
+
     /// Loads a built-in scenario by name, or a file, and applies `overrides` (`KEY=VALUE`).
     pub fn load(name: &str, overrides: &[String]) -> Result<Self, Error> {
-        if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
-            return Self::parse(name, text, overrides);
-        }
-        let text = std::fs::read_to_string(Path::new(name)).map_err(|reason| {
-            let (builtin, name) = (BUILTIN.iter().map(|(n, _)| *n), name.to_owned());
-            match reason.kind() {
-                std::io::ErrorKind::NotFound => Error::NoScenario {
-                    name,
-                    builtin: builtin.collect::<Vec<_>>().join(", "),
-                    reason,
-                },
-                _ => Error::Unreadable { name, reason },
-            }
-        })?;
+        let text = Self::text(name)?;
         Self::parse(name, &text, overrides)
     }
 

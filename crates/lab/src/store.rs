@@ -249,23 +249,35 @@ impl Store {
     /// # Errors
     /// No room, or a damaged file.
     pub fn put(&self, run: &Run<'_>) -> Result<(), Error> {
-        let mut record = Vec::new();
-        ciborium::into_writer(run.record, &mut record)
-            .map_err(|e| self.wrong(StoreError::Encoding(e)))?;
-        let hash = blake3::hash(&record);
-        let scenario = blake3::hash(run.scenario.as_bytes());
+        self.put_all(std::slice::from_ref(run))
+    }
+
+    /// Keeps several runs at once: all of them, or none if it fails.
+    ///
+    /// # Errors
+    /// No room, or a damaged file.
+    pub fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
+        let mut records = Vec::with_capacity(runs.len());
+        for run in runs {
+            let mut record = Vec::new();
+            ciborium::into_writer(run.record, &mut record)
+                .map_err(|e| self.wrong(StoreError::Encoding(e)))?;
+            records.push(record);
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
         let write = || -> rusqlite::Result<()> {
             let c = &self.connection;
             let transaction = Transaction::new_unchecked(c, TransactionBehavior::Immediate)?;
-            transaction
-                .prepare("INSERT OR IGNORE INTO scenario VALUES (?1, ?2)")?
-                .execute(params![&scenario.as_bytes()[..], run.scenario])?;
-            transaction
-                .prepare(
-                    "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                )?
-                .execute(params![
+            let mut put_scenario =
+                transaction.prepare("INSERT OR IGNORE INTO scenario VALUES (?1, ?2)")?;
+            let mut put_run = transaction.prepare(
+                "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?;
+            for (run, record) in runs.iter().zip(&records) {
+                let (hash, scenario) =
+                    (blake3::hash(record), blake3::hash(run.scenario.as_bytes()));
+                put_scenario.execute(params![&scenario.as_bytes()[..], run.scenario])?;
+                put_run.execute(params![
                     &run.key.0[..],
                     MODEL,
                     run.of,
@@ -277,6 +289,8 @@ impl Store {
                     run.took.as_secs_f64(),
                     now.cast_signed(),
                 ])?;
+            }
+            drop((put_scenario, put_run));
             transaction.commit()
         };
         write().map_err(|e| self.wrong(e))

@@ -17,6 +17,12 @@ pub enum Error {
         /// What there is.
         available: String,
     },
+    /// A wrong scenario or sender.
+    #[error(transparent)]
+    Lab(#[from] unruffled_lab::Error),
+    /// What was asked for cannot race.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// The scenario's traffic is not for real senders.
     #[error("{scenario}: {key}: a race has only {expected}")]
     Traffic {
@@ -35,6 +41,31 @@ pub enum Error {
         /// Why.
         reason: std::io::Error,
     },
+}
+
+/// What cannot race, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Linux sends no segments as small as the scenario's.
+    #[error("race: tcp.mss: expected at least {least} B, found {mss} B")]
+    Mss {
+        /// The smallest.
+        least: u32,
+        /// The scenario's.
+        mss: u32,
+    },
+    /// A race of all at once over one path needs to be told whose.
+    #[error("--together: expected --variants, too")]
+    NoVariants,
+    /// A sender needs what real packets do not tell.
+    #[error("--variants: {0}: for simulation only: expected others")]
+    SimulationOnly(String),
+    /// The scenario has traffic of its own.
+    #[error("race: {0} has [[traffic]]: expected --together")]
+    Alone(String),
+    /// Nobody is left.
+    #[error("race: no sender takes part: expected --kernel or --variants")]
+    Nobody,
 }
 
 /// What the traffic of a race may be.

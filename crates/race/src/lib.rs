@@ -2,6 +2,7 @@
 //! senders, one after another over the same emulated path with the same seeds, or two at once.
 //!
 //! - [`Competitor`]: who sends, the kernel under one of its congestion controls or a variant of ours.
+//! - [`Entry`]: who takes part by what a person asked for.
 //! - [`Course`]: what is sent, how, and over which path; [`Course::run`] gives the same
 //!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
 //!   of `compare`.
@@ -19,6 +20,7 @@ mod counters;
 mod course;
 pub mod dcr_t20;
 mod entrant;
+mod entry;
 mod error;
 mod field;
 mod guest;
@@ -30,7 +32,8 @@ mod transfer;
 
 pub use competitor::Competitor;
 pub use course::{Course, Finished};
-pub use error::{Error, Failure, Possible};
+pub use entry::Entry;
+pub use error::{Error, Failure, Possible, Refusal};
 pub use field::field;
 pub use length::Length;
 pub use recording::Recording;

@@ -186,7 +186,7 @@ fn make(store: &Mutex<Store>, key: Key, of: &str, cell: &Cell, index: usize) -> 
 }
 
 /// How long a run takes, by a rough estimate: the bits that its narrowest link can carry.
-fn cost(scenario: &Scenario) -> f64 {
+pub(crate) fn cost(scenario: &Scenario) -> f64 {
     let rates = scenario.network.links.iter().filter_map(|link| link.link.rate);
     let narrowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
     scenario.duration.as_secs_f64() * if narrowest.is_finite() { narrowest } else { 1e7 }

@@ -1,0 +1,141 @@
+//! `unruffled sweep`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use unruffled_lab::Error;
+use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
+
+use crate::output;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A grid file: the scenario, and lists, ranges and samples of any of its keys
+    grid: PathBuf,
+    /// Replace any key of the scenario at every point; its beginning may be left out
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print one JSON object in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Print one CSV line per run in place of the table
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Spread the runs over the workers of this Dask scheduler, in place of this machine's cores;
+    /// needs Python with unruffled[dask]
+    #[arg(long, value_name = "ADDRESS")]
+    dask: Option<String>,
+    /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Keep no results, and use none
+    #[arg(long, conflicts_with = "store")]
+    no_store: bool,
+    /// Threads to run on [default: all cores]; the result is the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(conflicts_with = "dask")]
+    jobs: Option<u16>,
+}
+
+/// Draws a Latin hypercube with SciPy, in Python's package and in the command alike.
+const LATIN: &str = include_str!("../../../python/unruffled/_latin.py");
+
+pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    let done = match &arguments.dask {
+        Some(address) => by_dask(arguments, address),
+        None => execute(arguments).map(|text| crate::print(&text)).map_err(Into::into),
+    };
+    done.unwrap_or_else(crate::refuse)
+}
+
+fn execute(arguments: &Arguments) -> Result<String, Error> {
+    let grid = Grid::load(&arguments.grid, &arguments.set)?;
+    let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(arguments.jobs.map_or(0, usize::from))
+        .build()
+        .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
+    let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new()))?;
+    let store = crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?;
+    let sweep = Sweep::new(plan, Some(store))?;
+    let there = sweep.plan().runs() - sweep.missing().len();
+    let never = AtomicBool::new(false);
+    let seconds = sweep.estimate(&never)?.unwrap_or_default();
+    let threads = pool.current_num_threads();
+    crate::tell(&announcement(&sweep, there, seconds, threads, "core"));
+    let left = sweep.missing().len() as u64;
+    let bar = Bar(output::bar(Some(left), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}"));
+    bar.0.set_message(sweep.plan().name().to_owned());
+    let ran = pool.install(|| sweep.run(&never, &bar));
+    bar.0.finish_and_clear();
+    ran?;
+    Ok(if arguments.json {
+        sweep.json()
+    } else if arguments.csv {
+        sweep.csv()
+    } else {
+        sweep.render()
+    })
+}
+
+struct Bar(ProgressBar);
+
+impl Watch for Bar {
+    fn done(&self, runs: usize) {
+        self.0.inc(runs as u64);
+    }
+}
+
+/// The interpreter that knows of SciPy and Dask.
+fn python() -> Command {
+    let named = std::env::var_os("UNRUFFLED_PYTHON").filter(|name| !name.is_empty());
+    Command::new(named.unwrap_or_else(|| "python3".into()))
+}
+
+/// The points of a Latin hypercube, number by number.
+fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
+    let refused = |reason: String| Error::Latin { file: file.to_owned(), reason };
+    let Hypercube { points, dimensions, seed } = wanted;
+    let numbers = [points.to_string(), dimensions.to_string(), seed.to_string()];
+    let drawn = python().args(["-c", LATIN]).args(numbers).stdin(Stdio::null()).output();
+    let drawn = drawn.map_err(|reason| refused(reason.to_string()))?;
+    if !drawn.status.success() {
+        let complaint = String::from_utf8_lossy(&drawn.stderr);
+        let last = complaint.lines().last().unwrap_or("it has failed").to_owned();
+        return Err(refused(last));
+    }
+    let text = String::from_utf8_lossy(&drawn.stdout);
+    let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+    numbers.map_err(|reason| refused(reason.to_string()))
+}
+
+/// Lets Python's package do it: Dask is Python's.
+fn by_dask(arguments: &Arguments, address: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut command = python();
+    command.args(["-m", "unruffled", "sweep"]).arg(&arguments.grid).args(["--dask", address]);
+    for set in &arguments.set {
+        command.args(["--set", set]);
+    }
+    for (flag, given) in
+        [("--json", arguments.json), ("--csv", arguments.csv), ("--no-store", arguments.no_store)]
+    {
+        if given {
+            command.arg(flag);
+        }
+    }
+    if let Some(store) = &arguments.store {
+        command.arg("--store").arg(store);
+    }
+    let expected = "expected Python with the package unruffled[dask] (see docs/python.md)";
+    let there =
+        python().args(["-c", "import unruffled, distributed"]).stdin(Stdio::null()).output();
+    match there {
+        Ok(output) if output.status.success() => {}
+        _ => return Err(format!("--dask: {expected}; UNRUFFLED_PYTHON names another one").into()),
+    }
+    let ended = command.status().map_err(|reason| format!("--dask: {reason}: {expected}"))?;
+    Ok(u8::try_from(ended.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from))
+}

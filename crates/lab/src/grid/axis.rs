@@ -1,0 +1,191 @@
+//! One key of a sweep and its values.
+
+use toml::Value;
+
+/// A key and what it is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    /// The key, as `--set` takes it.
+    pub(super) key: String,
+    pub(super) values: Values,
+}
+
+/// What a key is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Values {
+    /// These, as TOML.
+    List(Vec<String>),
+    Range(Range),
+}
+
+/// From one value to another of the same unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Range {
+    from: f64,
+    to: f64,
+    unit: String,
+    /// Even on a logarithmic scale.
+    log: bool,
+    /// Whole numbers only.
+    whole: bool,
+    /// How many values a grid takes of it.
+    count: Option<usize>,
+}
+
+/// Values of one key at most.
+const MOST: usize = 1_000_000;
+
+impl Axis {
+    /// Reads what a file has for `key`.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub(super) fn read(key: String, value: &Value) -> Result<Self, String> {
+        let values = match value {
+            Value::Array(items) if !items.is_empty() => {
+                Values::List(items.iter().map(literal).collect::<Result<_, _>>()?)
+            }
+            Value::Table(table) => Values::Range(Range::read(table)?),
+            _ => return Err("expected a list of values, or a range { from, to, count }".to_owned()),
+        };
+        Ok(Self { key, values })
+    }
+
+    /// All values, for a grid.
+    ///
+    /// # Errors
+    /// A range that does not say how many it has.
+    pub(super) fn all(&self) -> Result<Vec<String>, String> {
+        match &self.values {
+            Values::List(list) => Ok(list.clone()),
+            Values::Range(range) => {
+                let count = range.count.ok_or("expected count or step in a range of a grid")?;
+                let at = |i: usize| match count {
+                    1 => 0.0,
+                    _ => i as f64 / (count - 1) as f64,
+                };
+                let mut values: Vec<String> = (0..count).map(|i| range.at(at(i))).collect();
+                // Rounding to whole numbers may give one twice.
+                values.dedup();
+                Ok(values)
+            }
+        }
+    }
+
+    /// The value at this share of the way, from 0 to 1 (1 excluded), for a sample.
+    pub(super) fn at(&self, share: f64) -> String {
+        match &self.values {
+            Values::List(list) => {
+                let at = (share * list.len() as f64) as usize;
+                list[at.min(list.len() - 1)].clone()
+            }
+            Values::Range(range) => range.at(share),
+        }
+    }
+}
+
+impl Range {
+    fn read(table: &toml::Table) -> Result<Self, String> {
+        let known = ["from", "to", "count", "step", "scale", "whole"];
+        if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(format!("{unknown}: expected one of {}", known.join(", ")));
+        }
+        let end = |name: &str| {
+            let value = table.get(name).ok_or_else(|| format!("expected {name} in a range"))?;
+            quantity(value).ok_or_else(|| {
+                format!("{name}: expected a number, with its unit if it has one, found {value}")
+            })
+        };
+        let ((from, unit), (to, other)) = (end("from")?, end("to")?);
+        if unit != other {
+            return Err(format!("expected from and to in one unit, found {unit:?} and {other:?}"));
+        }
+        let log = match table.get("scale").map(|scale| scale.as_str()) {
+            None | Some(Some("linear")) => false,
+            Some(Some("log")) => true,
+            Some(_) => return Err("scale: expected \"linear\" or \"log\"".to_owned()),
+        };
+        if log && (from <= 0.0 || to <= 0.0) {
+            return Err("expected more than 0 on a logarithmic scale".to_owned());
+        }
+        let whole = match table.get("whole") {
+            None => false,
+            Some(Value::Boolean(whole)) => *whole,
+            Some(_) => return Err("whole: expected true or false".to_owned()),
+        };
+        let count = match (table.get("count"), table.get("step")) {
+            (Some(_), Some(_)) => return Err("expected count or step, not both".to_owned()),
+            (Some(count), None) => {
+                let count = count.as_integer().and_then(|n| usize::try_from(n).ok());
+                let count = count.filter(|n| (1..=MOST).contains(n));
+                Some(count.ok_or(format!("count: expected a whole number from 1 to {MOST}"))?)
+            }
+            (None, Some(_)) if log => {
+                return Err("expected count in place of step on a logarithmic scale".to_owned());
+            }
+            (None, Some(step)) => {
+                let (step, of) = quantity(step).ok_or("step: expected a number with its unit")?;
+                let steps = (to - from) / step;
+                if of != unit || !steps.is_finite() || steps < 0.0 || steps >= MOST as f64 {
+                    return Err(format!("step: expected steps in {unit:?} that lead there"));
+                }
+                // A last step that falls short of the end by rounding is a step.
+                let steps = (steps + 1e-9).floor();
+                let to = from + steps * step;
+                let count = Some(steps as usize + 1);
+                return Ok(Self { from, to, unit, log, whole, count });
+            }
+            (None, None) => None,
+        };
+        Ok(Self { from, to, unit, log, whole, count })
+    }
+
+    /// The value at this share of the way, as TOML.
+    fn at(&self, share: f64) -> String {
+        let Self { from, to, .. } = *self;
+        let exact = if self.log {
+            (from.ln() + share * (to.ln() - from.ln())).exp()
+        } else {
+            from + share * (to - from)
+        };
+        // Twelve digits: what a person would have written, without the last one's rounding.
+        let number = format!("{exact:.11e}").parse().unwrap_or(exact);
+        let number: f64 = if self.whole { number.round() } else { number };
+        if self.unit.is_empty() {
+            number.to_string()
+        } else {
+            Value::String(format!("{number} {}", self.unit)).to_string()
+        }
+    }
+}
+
+/// A value of a list as TOML.
+fn literal(value: &Value) -> Result<String, String> {
+    match value {
+        Value::Table(_) | Value::Datetime(_) => {
+            Err("expected a list of strings, numbers, booleans or lists of them".to_owned())
+        }
+        value => Ok(value.to_string()),
+    }
+}
+
+/// A number and its unit.
+fn quantity(value: &Value) -> Option<(f64, String)> {
+    match value {
+        Value::Integer(n) => Some((*n as f64, String::new())),
+        Value::Float(n) if n.is_finite() => Some((*n, String::new())),
+        Value::String(text) => {
+            let text = text.trim();
+            if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+                return None;
+            }
+            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]).rev();
+            let mut numbers = ends.filter_map(|at| {
+                let number: f64 = text[..at].trim_end().parse().ok()?;
+                Some((number, text[at..].trim().to_owned()))
+            });
+            numbers.next().filter(|(number, _)| number.is_finite())
+        }
+        _ => None,
+    }
+}

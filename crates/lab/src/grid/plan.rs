@@ -1,0 +1,207 @@
+//! The runs that a grid asks for, in their order: point by point, sender by sender, seed by seed.
+
+use rayon::prelude::*;
+use serde::Serialize;
+use unruffled_tcp::Variant;
+use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
+
+use super::batch::senders;
+use super::file::Grid;
+use crate::error::Error;
+use crate::reproduce::cost;
+use crate::scenario::Scenario;
+use crate::store::{Key, decisive};
+
+/// The runs of a sweep. A run is known by its index.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    grid: Grid,
+    /// The names of the swept keys, in the order of every point's values.
+    keys: Vec<String>,
+    /// What the keys are set to, as TOML.
+    points: Vec<Vec<String>>,
+    /// The scenario's name.
+    name: String,
+    seeds: u64,
+    variants: Vec<String>,
+    /// Senders with parts from outside: no store knows these.
+    own: Vec<Variant>,
+    runs: Vec<Planned>,
+}
+
+/// A run of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    /// None for senders with parts from outside.
+    pub(super) key: Option<Key>,
+    /// How long it takes, by a rough estimate and in no unit.
+    pub(super) cost: f64,
+}
+
+/// What a key is set to at a point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number: seconds, bits per second, octets, a share, or one without a unit.
+    Number(f64),
+    /// Anything else.
+    Text(String),
+}
+
+impl Plan {
+    /// Plans all runs of a grid, and checks each point's scenario. `hypercube` has the Latin
+    /// hypercube where [`Grid::hypercube`] asks for one; senders with parts from outside are `own`.
+    ///
+    /// # Errors
+    /// A point or a sender that makes no sense.
+    pub fn new(grid: Grid, hypercube: Option<&[f64]>, own: Vec<Variant>) -> Result<Self, Error> {
+        let points = grid.points(hypercube)?;
+        let keys: Vec<String> = grid.keys().map(str::to_owned).collect();
+        let mut plan = Self {
+            grid,
+            keys,
+            points,
+            name: String::new(),
+            seeds: 0,
+            variants: Vec::new(),
+            own,
+            runs: Vec::new(),
+        };
+        let first = plan.scenario(0)?;
+        plan.name.clone_from(&first.name);
+        plan.seeds = first.seeds;
+        plan.variants.clone_from(&first.variants);
+        let planned: Result<Vec<Vec<Planned>>, Error> =
+            (0..plan.points.len()).into_par_iter().map(|point| plan.planned(point)).collect();
+        plan.runs = planned?.into_iter().flatten().collect();
+        Ok(plan)
+    }
+
+    /// The runs of one point.
+    fn planned(&self, point: usize) -> Result<Vec<Planned>, Error> {
+        let scenario = self.scenario(point)?;
+        let decisive = decisive(&scenario);
+        let cost = cost(&scenario);
+        let mut runs = Vec::with_capacity(self.variants.len() * self.seeds as usize);
+        for (at, variant) in
+            senders(&scenario, &self.grid.scenario.0, &self.variants, &self.own)?.iter().enumerate()
+        {
+            for seed in 1..=self.seeds {
+                let known = at < self.variants.len();
+                let key = known.then(|| Key::of_text(&decisive, variant, seed));
+                runs.push(Planned { key, cost });
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The overrides of the scenario at a point.
+    pub(super) fn overrides(&self, point: usize) -> Vec<String> {
+        let mut set = self.grid.set.clone();
+        let values = self.keys.iter().zip(&self.points[point]);
+        set.extend(values.map(|(key, value)| format!("{key}={value}")));
+        set
+    }
+
+    /// The scenario at a point.
+    pub(super) fn scenario(&self, point: usize) -> Result<Scenario, Error> {
+        let (file, text) = &self.grid.scenario;
+        Scenario::parse(file, text, &self.overrides(point))
+    }
+
+    /// What errors call the scenario, and its text.
+    pub(super) fn text(&self) -> &(String, String) {
+        &self.grid.scenario
+    }
+
+    /// The senders that have a name which everybody knows.
+    pub(super) fn named(&self) -> &[String] {
+        &self.variants
+    }
+
+    /// The senders with parts from outside.
+    pub(super) fn own(&self) -> &[Variant] {
+        &self.own
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> usize {
+        self.points.len()
+    }
+
+    /// The scenario's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The keys that are swept.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// The full names of the senders.
+    pub fn variants(&self) -> impl Iterator<Item = &str> {
+        self.variants.iter().map(String::as_str).chain(self.own.iter().map(Variant::name))
+    }
+
+    /// What `key`, by its place among [`Self::keys`], is set to at each point: numbers if all of them
+    /// are.
+    pub fn values(&self, key: usize) -> Vec<Value> {
+        let texts = || self.points.iter().map(|point| plain(&point[key]));
+        let numbers: Option<Vec<Value>> =
+            texts().map(|text| number(&text).map(Value::Number)).collect();
+        numbers.unwrap_or_else(|| texts().map(Value::Text).collect())
+    }
+
+    /// The full name of the sender of a run.
+    pub(super) fn sender_name(&self, run: usize) -> &str {
+        self.variants().nth(self.sender(run)).unwrap_or_default()
+    }
+
+    pub(super) fn planned_run(&self, run: usize) -> Planned {
+        self.runs[run]
+    }
+
+    /// The point that a run is of.
+    pub fn point(&self, run: usize) -> usize {
+        run / self.runs_of_point()
+    }
+
+    /// Which of the senders a run has.
+    pub(super) fn sender(&self, run: usize) -> usize {
+        run % self.runs_of_point() / self.seeds as usize
+    }
+
+    pub(super) fn seed(&self, run: usize) -> u64 {
+        run as u64 % self.seeds + 1
+    }
+
+    fn runs_of_point(&self) -> usize {
+        self.seeds as usize * (self.variants.len() + self.own.len())
+    }
+}
+
+/// A value of TOML as people write it.
+fn plain(value: &str) -> String {
+    let read = toml::from_str::<toml::Table>(&format!("v = {value}")).ok();
+    match read.and_then(|mut table| table.remove("v")) {
+        Some(toml::Value::String(text)) => text,
+        _ => value.to_owned(),
+    }
+}
+
+/// A quantity in the unit that rows have: seconds, bits per second, shares, octets.
+fn number(text: &str) -> Option<f64> {
+    text.parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+        .or_else(|| parse_duration(text).ok().map(|time| time.as_secs_f64()))
+        .or_else(|| parse_rate(text).ok().map(|rate| rate.bps()))
+        .or_else(|| parse_fraction(text).ok())
+        .or_else(|| parse_bytes(text).ok().map(|octets| octets as f64))
+}

@@ -1,0 +1,196 @@
+//! A sweep as text: where each sender wins, for the terminal; all rows, for programs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::plan::Value;
+use super::sweep::Sweep;
+use crate::metric::METRICS;
+use crate::record::RunRow;
+use crate::summary::number;
+use crate::table::{lines, plain};
+
+/// How a sender stands in a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// The sender.
+    pub variant: String,
+    /// Points at which its mean goodput is the highest; where several are equal, all win.
+    pub wins: usize,
+    /// Median over the points of its mean goodput as a share of the best one's.
+    pub median_share: f64,
+    /// The smallest of these shares.
+    pub worst_share: f64,
+}
+
+/// What is said before the runs begin: how many, and how long they take on so many of `what`.
+pub fn announcement(
+    sweep: &Sweep,
+    there: usize,
+    seconds: f64,
+    workers: usize,
+    what: &str,
+) -> String {
+    let plan = sweep.plan();
+    let kept =
+        if there > 0 { format!(", {there} of them kept from before") } else { String::new() };
+    let ends = if workers == 1 { "" } else { "s" };
+    let time = seconds / workers.max(1) as f64;
+    let time = match time {
+        time if time < 1.0 => "less than a second".to_owned(),
+        time if time < 120.0 => format!("about {time:.0} s"),
+        time if time < 7200.0 => format!("about {:.0} minutes", time / 60.0),
+        time => format!("about {:.1} hours", time / 3600.0),
+    };
+    format!(
+        "{}: {} points, {} runs{kept}: {time} on {workers} {what}{ends}",
+        plan.name(),
+        plan.points(),
+        plan.runs()
+    )
+}
+
+/// A row with the point that it is of, as JSON and CSV have it.
+struct PointRow<'a> {
+    point: usize,
+    keys: &'a [String],
+    values: &'a [Vec<Value>],
+    row: &'a RunRow,
+}
+
+impl Serialize for PointRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("point", &self.point)?;
+        for (key, values) in self.keys.iter().zip(self.values) {
+            match &values[self.point] {
+                Value::Number(number) => map.serialize_entry(key, number)?,
+                Value::Text(text) => map.serialize_entry(key, text)?,
+            }
+        }
+        map.serialize_entry("scenario", &self.row.scenario)?;
+        map.serialize_entry("variant", &self.row.variant)?;
+        map.serialize_entry("seed", &self.row.seed)?;
+        for metric in &METRICS {
+            map.serialize_entry(metric.name, &metric.of(self.row))?;
+        }
+        map.end()
+    }
+}
+
+impl Sweep {
+    /// Where each sender wins, over the points of which all runs are there.
+    pub fn standings(&self) -> Vec<Standing> {
+        let plan = self.plan();
+        let mut goodput: BTreeMap<usize, BTreeMap<&str, (f64, usize)>> = BTreeMap::new();
+        self.with_rows(|rows| {
+            for (run, row) in rows.iter().enumerate() {
+                let Some(row) = row else { continue };
+                let point = goodput.entry(plan.point(run)).or_default();
+                let sum = point.entry(plan.sender_name(run)).or_default();
+                *sum = (sum.0 + row.flow.goodput_bps, sum.1 + 1);
+            }
+        });
+        let names: Vec<&str> = plan.variants().collect();
+        let mut shares: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+        let mut wins = vec![0; names.len()];
+        for point in goodput.values().filter(|point| point.len() == names.len()) {
+            let mean = |name: &str| point.get(name).map_or(0.0, |(sum, n)| sum / *n as f64);
+            let best = names.iter().map(|name| mean(name)).fold(0.0, f64::max);
+            for (i, name) in names.iter().enumerate() {
+                let share = if best > 0.0 { mean(name) / best } else { 1.0 };
+                wins[i] += usize::from(share >= 1.0);
+                shares[i].push(share);
+            }
+        }
+        let standing = |(i, name): (usize, &&str)| {
+            let shares = &mut shares[i];
+            shares.sort_by(f64::total_cmp);
+            let at = |i: usize| shares.get(i).copied().unwrap_or(f64::NAN);
+            Standing {
+                variant: (*name).to_owned(),
+                wins: wins[i],
+                median_share: at(shares.len() / 2),
+                worst_share: at(0),
+            }
+        };
+        names.iter().enumerate().map(standing).collect()
+    }
+
+    /// Where each sender wins, as a table for a terminal.
+    pub fn render(&self) -> String {
+        let plan = self.plan();
+        let mut table = plain();
+        table.set_header(["variant", "wins at", "median share %", "worst share %"]);
+        for standing in self.standings() {
+            let percent = |share: f64| number(share * 100.0, 1);
+            table.add_row([
+                standing.variant,
+                standing.wins.to_string(),
+                percent(standing.median_share),
+                percent(standing.worst_share),
+            ]);
+        }
+        format!(
+            "{}: {} points, {} runs\n\n{}\nshare: mean goodput over the best sender’s at the same \
+             point\n",
+            plan.name(),
+            plan.points(),
+            plan.runs(),
+            lines(table)
+        )
+    }
+
+    /// All rows as CSV: the point, the keys, then the columns of a comparison.
+    pub fn csv(&self) -> String {
+        let plan = self.plan();
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+        let head = ["point"].into_iter().chain(plan.keys().iter().map(String::as_str));
+        let head = head.chain(["scenario", "variant", "seed"]);
+        let head = head.chain(METRICS.iter().map(|metric| metric.name));
+        writer.write_record(head).expect("memory takes every write");
+        self.each(|PointRow { point, values, row, .. }| {
+            let cells: Vec<&Value> = values.iter().map(|values| &values[point]).collect();
+            writer.serialize((point, cells, row)).expect("rows are flat, memory takes all");
+        });
+        let bytes = writer.into_inner().expect("memory takes every write");
+        String::from_utf8(bytes).expect("the fields are UTF-8")
+    }
+
+    /// One JSON object: the keys that were swept, how the senders stand, and all rows.
+    pub fn json(&self) -> String {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            scenario: &'a str,
+            keys: &'a [String],
+            standings: Vec<Standing>,
+            rows: Vec<serde_json::Value>,
+        }
+        let plan = self.plan();
+        let mut rows = Vec::new();
+        self.each(|row| rows.push(serde_json::to_value(row).unwrap_or_default()));
+        let (scenario, keys, standings) = (plan.name(), plan.keys(), self.standings());
+        let document = Document { scenario, keys, standings, rows };
+        serde_json::to_string_pretty(&document).expect("string keys only") + "\n"
+    }
+
+    /// Shows each row that is there.
+    fn each(&self, mut see: impl FnMut(PointRow<'_>)) {
+        let plan = self.plan();
+        let values: Vec<Vec<Value>> = (0..plan.keys().len()).map(|key| plan.values(key)).collect();
+        self.with_rows(|rows| {
+            for (run, row) in rows.iter().enumerate() {
+                if let Some(row) = row {
+                    see(PointRow {
+                        point: plan.point(run),
+                        keys: plan.keys(),
+                        values: &values,
+                        row,
+                    });
+                }
+            }
+        });
+    }
+}

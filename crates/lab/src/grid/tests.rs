@@ -1,0 +1,231 @@
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::error::Error;
+use crate::store::Store;
+
+const GRID: &str = r#"
+scenario = "rr-3"
+variants = ["sack", "rr-ta"]
+seeds = 2
+duration = "2 s"
+
+[grid]
+delayed.fraction = ["1 %", "10 %"]
+"bottleneck.queue" = { from = 10, to = 1000, count = 3, scale = "log", whole = true }
+"#;
+
+fn parse(text: &str) -> Result<Grid, Error> {
+    Grid::parse("grid.toml", text, None, &[])
+}
+
+fn plan(text: &str) -> Plan {
+    Plan::new(parse(text).unwrap(), None, Vec::new()).unwrap()
+}
+
+fn never() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+#[test]
+fn lists_and_ranges_are_combined_in_the_order_of_the_file() {
+    let plan = plan(GRID);
+    assert_eq!((plan.points(), plan.runs()), (6, 24));
+    assert_eq!(plan.keys(), ["delayed.fraction", "bottleneck.queue"]);
+    let numbers = |values: [f64; 6]| values.map(Value::Number).to_vec();
+    assert_eq!(plan.values(0), numbers([0.01, 0.01, 0.01, 0.1, 0.1, 0.1]));
+    assert_eq!(plan.values(1), numbers([10.0, 100.0, 1000.0, 10.0, 100.0, 1000.0]));
+}
+
+#[test]
+fn steps_reach_the_end_of_a_range_and_units_stay() {
+    let plan = plan(
+        "scenario = 'rr-3'\n[grid]\ndelayed.mean = { from = '5 ms', to = '20 ms', step = '5 ms' }\n\
+         [set]\ndelayed.deviation = '1 ms'\nduration = '2 s'",
+    );
+    let numbers = [0.005, 0.01, 0.015, 0.02].map(Value::Number);
+    assert_eq!(plan.values(0), numbers);
+}
+
+#[test]
+fn samples_are_drawn_from_their_seed_within_their_ranges() {
+    let text = |seed: u32| {
+        format!(
+            "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'random'\npoints = 50\n\
+             seed = {seed}\n[sample.keys]\n\
+             delayed.fraction = {{ from = 0.0, to = 0.3 }}\n\
+             bottleneck.rate = {{ from = '1 Mbit/s', to = '100 Mbit/s', scale = 'log' }}\n\
+             tcp.window = [20, 50]"
+        )
+    };
+    let (one, again, other) = (plan(&text(1)), plan(&text(1)), plan(&text(2)));
+    assert_eq!(one.points(), 50);
+    for key in 0..3 {
+        assert_eq!(one.values(key), again.values(key));
+    }
+    assert_ne!(one.values(0), other.values(0));
+    let within = |key: usize, low: f64, high: f64| {
+        let inside = |v: &Value| matches!(v, Value::Number(n) if (low..=high).contains(n));
+        assert!(one.values(key).iter().all(inside), "{:?}", one.values(key));
+    };
+    within(0, 0.0, 0.3);
+    within(1, 1e6, 100e6);
+    assert!(one.values(2).iter().all(|v| [20.0, 50.0].map(Value::Number).contains(v)));
+}
+
+#[test]
+fn a_hypercube_is_drawn_by_others_and_checked() {
+    let text = "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = 2\n\
+                [sample.keys]\ndelayed.fraction = { from = 0.0, to = 0.2 }";
+    let grid = parse(text).unwrap();
+    let wanted = Hypercube { points: 2, dimensions: 1, seed: 1 };
+    assert_eq!(grid.hypercube(), Some(wanted));
+    let plan = Plan::new(grid.clone(), Some(&[0.25, 0.75]), Vec::new()).unwrap();
+    assert_eq!(plan.values(0), [0.05, 0.15].map(Value::Number));
+    for wrong in [None, Some(&[0.5][..]), Some(&[0.5, 1.5][..])] {
+        let refused = Plan::new(grid.clone(), wrong, Vec::new()).unwrap_err().to_string();
+        assert!(refused.starts_with("grid.toml:4: sample.method: expected 2 numbers"), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
+    for (text, wanted) in [
+        ("", "grid.toml: scenario: expected a scenario's name"),
+        ("scenario = 'nix'", "nix: no such scenario: expected rr-3"),
+        ("scenario = 'rr-3'\ngird.x = [1]", "grid.toml:2: gird: unknown key: expected one of"),
+        ("scenario = 'rr-3'\n[grid]\nx = 3", "grid.toml:3: grid.x: expected a list of values"),
+        ("scenario = 'rr-3'\n[grid]\nx = []", "grid.toml:3: grid.x: expected a list of values"),
+        (
+            "scenario = 'rr-3'\n[grid]\nx = { from = '1 ms', to = '2 s', count = 2 }",
+            "grid.toml:3: grid.x: expected from and to in one unit, found \"ms\" and \"s\"",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\nx = { from = 1, to = 2 }",
+            "grid.toml:3: grid.x: expected count or step",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 2, count = 3, scale = 'log' }",
+            "grid.toml:3: grid.x: expected more than 0 on a logarithmic scale",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\nseeds = [1, 2]",
+            "grid.toml:3: grid.seeds: not for sweeps: expected seeds beside scenario",
+        ),
+        (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'sobol'",
+            "grid.toml:3: sample.method: expected \"random\" or \"latin\"",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['200 %']",
+            "--set: link.bottleneck.delayed.fraction: expected a frac",
+        ),
+        ("scenario = 'rr-3'\n[grid]\ntcp.windw = [3]", "--set: tcp.windw: unknown key"),
+        ("scenario = 3 = 4", "grid.toml:1: not TOML"),
+    ] {
+        let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new()));
+        let refused = plan.expect_err(text).to_string();
+        assert!(refused.starts_with(wanted), "{text}: {refused}");
+        assert!(!refused.contains('\n'), "{refused}");
+    }
+}
+
+/// A sweep's rows after all of its runs.
+fn swept(store: Option<Store>) -> (Sweep, usize) {
+    let sweep = Sweep::new(plan(GRID), store).unwrap();
+    let missing = sweep.missing().len();
+    sweep.run(&never(), &()).unwrap().unwrap();
+    assert!(sweep.missing().is_empty());
+    (sweep, missing)
+}
+
+#[test]
+fn rows_are_those_of_comparisons_at_each_point() {
+    let (sweep, _) = swept(None);
+    let mut expected = Vec::new();
+    for fraction in ["1 %", "10 %"] {
+        for queue in [10, 100, 1000] {
+            let set = [
+                "variants=sack,rr-ta".to_owned(),
+                "seeds=2".to_owned(),
+                "duration=2 s".to_owned(),
+                format!("delayed.fraction={fraction}"),
+                format!("bottleneck.queue={queue}"),
+            ];
+            let scenario = crate::Scenario::load("rr-3", &set).unwrap();
+            let variants =
+                crate::compare::variants(&scenario, &scenario.variants, "variants").unwrap();
+            let compared = crate::compare::compare(&scenario, &variants, || ()).unwrap();
+            expected.extend(compared.variants.into_iter().flat_map(|runs| runs.rows));
+        }
+    }
+    sweep.with_rows(|rows| {
+        let rows: Vec<_> = rows.iter().flatten().cloned().collect();
+        assert_eq!(rows, expected);
+    });
+}
+
+#[test]
+fn what_the_store_has_is_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = || Some(Store::open(&folder.path().join("runs.sqlite")).unwrap());
+    let (first, missing) = swept(store());
+    assert_eq!(missing, 24);
+    let (again, missing) = swept(store());
+    assert_eq!(missing, 0);
+    assert_eq!(first.csv(), again.csv());
+    // A wider grid makes only what is new.
+    let wider = GRID.replace("\"10 %\"]", "\"10 %\", \"20 %\"]");
+    let wider = Sweep::new(plan(&wider), store()).unwrap();
+    assert_eq!(wider.missing().len(), 12);
+}
+
+#[test]
+fn batches_made_elsewhere_in_any_order_give_the_same() {
+    let (local, _) = swept(None);
+    let sweep = Sweep::new(plan(GRID), None).unwrap();
+    let estimate = sweep.estimate(&never()).unwrap().unwrap();
+    assert!(estimate >= 0.0);
+    let batches = sweep.batches(1e-9);
+    for batch in batches.iter().rev() {
+        let mut made = Vec::new();
+        let batch = Batch::unpack(&batch.pack()).unwrap();
+        batch.make(&[], &never(), |m| made.push(m)).unwrap().unwrap();
+        // Twice, as when a worker dies after it has answered.
+        for _ in 0..2 {
+            sweep.take(Made::unpack(&Made::pack(made.clone())).unwrap()).unwrap();
+        }
+    }
+    assert!(sweep.missing().is_empty());
+    assert_eq!(sweep.csv(), local.csv());
+}
+
+#[test]
+fn results_of_nobody_knows_what_are_refused() {
+    let refused = Made::unpack(b"nonsense").unwrap_err().to_string();
+    assert_eq!(refused, "runs from elsewhere: not runs, nor their results");
+}
+
+#[test]
+fn a_sweep_that_is_stopped_says_so() {
+    let sweep = Sweep::new(plan(GRID), None).unwrap();
+    assert!(sweep.run(&AtomicBool::new(true), &()).unwrap().is_none());
+    assert_eq!(sweep.missing().len(), 24);
+}
+
+#[test]
+fn csv_and_json_have_the_point_and_its_values_before_the_run() {
+    let (sweep, _) = swept(None);
+    let csv = sweep.csv();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 25);
+    assert!(lines[0].starts_with("point,delayed.fraction,bottleneck.queue,scenario,variant,seed,"));
+    assert!(lines[24].starts_with("5,0.1,1000.0,rr-3,rr-ta,2,2.0,"), "{}", lines[24]);
+    let json: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
+    assert_eq!(json["rows"][23]["delayed.fraction"], 0.1);
+    assert_eq!(json["rows"].as_array().unwrap().len(), 24);
+    let wins: u64 =
+        json["standings"].as_array().unwrap().iter().map(|s| s["wins"].as_u64().unwrap()).sum();
+    assert!(wins >= 6, "somebody wins each point");
+    assert!(sweep.render().contains("rr-3: 6 points, 24 runs"), "{}", sweep.render());
+}

@@ -1,0 +1,48 @@
+//! What is told of the senders themselves: name, parts, parameters, source.
+
+use serde_json::{Value, json};
+use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::{ROWS, Unit, Variant};
+
+/// A sender for each row of the table, with its parameters as published.
+pub fn all() -> Vec<Variant> {
+    ROWS.iter().filter_map(|row| Variant::named(row.name)).collect()
+}
+
+/// One JSON object: these senders, and the parts that can be added to a sender by name.
+pub fn json(senders: &[Variant]) -> Value {
+    let list: Vec<Value> = senders.iter().map(one).collect();
+    let part = |part: &unruffled_tcp::variant::Part| json!({ "name": part.name, "about": part.about, "source": part.source });
+    json!({ "variants": list, "parts": PARTS.iter().map(part).collect::<Vec<_>>() })
+}
+
+fn one(variant: &Variant) -> Value {
+    let parts: serde_json::Map<String, Value> =
+        variant.parts().into_iter().map(|(part, what)| (part.to_owned(), what.into())).collect();
+    let parameters: Vec<Value> = variant
+        .parameters()
+        .map(|(p, _)| {
+            let mut parameter = json!({
+                "name": p.name,
+                "default": p.show(p.default),
+                "about": p.about,
+                "source": p.source,
+            });
+            match p.unit {
+                Unit::Choice(names) => parameter["choices"] = json!(names),
+                _ => {
+                    parameter["least"] = p.show(p.range.0).into();
+                    parameter["greatest"] = p.show(p.range.1).into();
+                }
+            }
+            parameter
+        })
+        .collect();
+    json!({
+        "name": variant.name(),
+        "about": variant.row().about,
+        "source": variant.row().source,
+        "parts": parts,
+        "parameters": parameters,
+    })
+}

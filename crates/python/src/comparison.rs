@@ -1,0 +1,232 @@
+//! `compare`, and what comes of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use unruffled_lab::error::Place;
+use unruffled_lab::{self as lab, Error, record, report};
+
+use crate::background::{self, Ticket};
+use crate::error::refused;
+use crate::records;
+use crate::scenario::Origin;
+use crate::table::Table;
+use crate::{senders, values};
+
+/// Several senders over one scenario: a row for each run, and what else was recorded.
+#[pyclass(frozen, module = "unruffled")]
+pub(crate) struct Comparison {
+    pub(crate) inner: record::Comparison,
+    rows: Table,
+}
+
+impl Comparison {
+    pub(crate) fn new(inner: record::Comparison) -> PyResult<Self> {
+        let rows = records::rows(&inner)?;
+        Ok(Self { inner, rows })
+    }
+}
+
+/// What `compare` is asked to do, read.
+struct Job {
+    scenario: lab::Scenario,
+    variants: Vec<unruffled_tcp::Variant>,
+}
+
+fn read(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    variants: Option<&Bound<'_, PyAny>>,
+    seeds: Option<&Bound<'_, PyAny>>,
+    duration: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+    ticket: &Arc<Ticket>,
+) -> PyResult<Job> {
+    let mut overrides = values::overrides(set)?;
+    let mut flags = Vec::new();
+    let given = [("seeds", "--seeds", seeds), ("duration", "--duration", duration)];
+    for (key, flag, value) in given {
+        if let Some(value) = value {
+            let one = PyDict::new(py);
+            one.set_item(key, value)?;
+            overrides.extend(values::overrides(Some(&one))?);
+            flags.push((key, flag));
+        }
+    }
+    let origin = Origin::of(scenario)?;
+    let scenario = origin.load(&overrides).map_err(|error| refused(blame(error, &flags)))?;
+    let variants = senders::chosen(&scenario, &origin.file, variants, ticket)?;
+    Ok(Job { scenario, variants })
+}
+
+/// Names the argument that gave the key's value as the command names its flag.
+fn blame(mut error: Error, flags: &[(&str, &'static str)]) -> Error {
+    if let Error::Key { place, key, .. } = &mut error
+        && *place == Place::CommandLine("--set")
+        && let Some((_, flag)) = flags.iter().find(|(of, _)| of == key)
+    {
+        *place = Place::CommandLine(flag);
+    }
+    error
+}
+
+/// A pool of so many threads, or of one for each core.
+pub(crate) fn pool(jobs: Option<usize>) -> PyResult<rayon::ThreadPool> {
+    if jobs == Some(0) {
+        return Err(refused("jobs: expected at least 1, found 0"));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build();
+    pool.map_err(|error| refused(format!("threads: {error}")))
+}
+
+/// How many runs `compare` makes of this.
+#[pyfunction]
+#[pyo3(signature = (scenario, variants = None, seeds = None, duration = None, set = None))]
+pub(crate) fn runs(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    variants: Option<&Bound<'_, PyAny>>,
+    seeds: Option<&Bound<'_, PyAny>>,
+    duration: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+) -> PyResult<u64> {
+    let ticket = Arc::new(Ticket::default());
+    let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
+    Ok(lab::compare::runs(&job.scenario, &job.variants))
+}
+
+/// Runs several senders over a scenario.
+#[pyfunction]
+#[pyo3(signature = (
+    scenario, variants = None, seeds = None, duration = None, set = None, jobs = None,
+    progress = None
+))]
+#[expect(clippy::too_many_arguments, reason = "the keywords of a function of Python's")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    variants: Option<&Bound<'_, PyAny>>,
+    seeds: Option<&Bound<'_, PyAny>>,
+    duration: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+    jobs: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Comparison> {
+    let ticket = Arc::new(Ticket::default());
+    let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
+    let pool = pool(jobs)?;
+    let told = Arc::clone(&ticket);
+    let found = background::work(py, &ticket, progress, move || {
+        let done = || told.count();
+        let compared =
+            || lab::compare::compare_until(&told.stop, &job.scenario, &job.variants, done);
+        pool.install(compared)
+    })?;
+    match found.map_err(|error| refused(Error::from(error)))? {
+        Some(inner) => Comparison::new(inner),
+        None => Err(refused("stopped")),
+    }
+}
+
+#[pymethods]
+impl Comparison {
+    #[getter]
+    fn scenario(&self) -> &str {
+        &self.inner.scenario
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.inner.title
+    }
+
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.inner.scenario_toml
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes.clone()
+    }
+
+    #[getter]
+    fn undisturbed_bps(&self) -> f64 {
+        self.inner.undisturbed_bps
+    }
+
+    #[getter]
+    fn rows(&self) -> Table {
+        self.rows.clone()
+    }
+
+    #[getter]
+    fn summary(&self) -> PyResult<Table> {
+        records::summary(&self.inner)
+    }
+
+    #[getter]
+    fn flows(&self) -> PyResult<Table> {
+        records::counted(&self.inner, |record| &record.flows)
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        records::counted(&self.inner, |record| &record.links)
+    }
+
+    #[getter]
+    fn traces(&self) -> PyResult<Table> {
+        records::traces(&self.inner)
+    }
+
+    #[getter]
+    fn sent(&self) -> PyResult<Table> {
+        records::sent(&self.inner)
+    }
+
+    #[getter]
+    fn reordering_lengths(&self) -> PyResult<Table> {
+        records::reordering_lengths(&self.inner)
+    }
+
+    fn to_json(&self) -> String {
+        lab::table::json(&self.inner)
+    }
+
+    fn to_csv(&self) -> String {
+        lab::table::csv(&self.inner)
+    }
+
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let page = py.detach(|| report::html(&self.inner));
+        std::fs::write(&path, page).map_err(|error| refused(Error::output(&path, error)))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        self.rows.stream(py)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        self.rows.schema(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows.height()
+    }
+
+    fn __repr__(&self) -> String {
+        lab::table::render(&self.inner, WIDTH, false)
+    }
+}
+
+/// Columns of a comparison as text.
+const WIDTH: usize = 80;

@@ -1,0 +1,50 @@
+//! The Python package `unruffled`, seen from Rust: what crosses the border and how. Scenarios, runs,
+//! rows and reports are those of `unruffled-lab`; the functions that people call, with their
+//! documentation, are in `python/unruffled`.
+
+mod analysis;
+mod background;
+mod comparison;
+mod detector;
+mod error;
+#[cfg(target_os = "linux")]
+mod race;
+mod records;
+mod scenario;
+mod senders;
+mod sweep;
+mod table;
+mod values;
+
+use pyo3::prelude::*;
+
+/// What the package is built on.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::analysis::{Analysis, analyze};
+    #[pymodule_export]
+    use super::comparison::{Comparison, compare, runs};
+    #[pymodule_export]
+    use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
+    #[pymodule_export]
+    use super::error::UnruffledError;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::race::race;
+    #[pymodule_export]
+    use super::scenario::{Scenario, scenario};
+    #[pymodule_export]
+    use super::senders::variants;
+    #[pymodule_export]
+    use super::sweep::{GridFile, Sweep, grid, make, plan};
+    #[pymodule_export]
+    use super::table::Table;
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("MODEL", unruffled_lab::store::MODEL)
+    }
+}

@@ -1,0 +1,86 @@
+//! `race`: real packets between the kernel and us, where there are the rights.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use unruffled_race::{Course, Entry, Length};
+use unruffled_units::{parse_bytes, parse_duration};
+
+use crate::background::{self, Ticket};
+use crate::comparison::Comparison;
+use crate::error::refused;
+use crate::scenario::Origin;
+use crate::values;
+
+/// What a transfer lasts unless something is said.
+const USUAL: Length = Length::Time(Duration::from_secs(30));
+
+/// Lets the kernel and our senders make the same transfer.
+#[pyfunction]
+#[pyo3(signature = (
+    scenario, kernel, variants, duration = None, bytes = None, seeds = 1, set = None,
+    together = false, reverse = false, progress = None
+))]
+#[expect(clippy::too_many_arguments, reason = "the keywords of a function of Python's")]
+pub(crate) fn race(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    kernel: Vec<String>,
+    variants: Vec<String>,
+    duration: Option<&str>,
+    bytes: Option<&str>,
+    seeds: u64,
+    set: Option<&Bound<'_, PyDict>>,
+    together: bool,
+    reverse: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Comparison, Vec<String>)> {
+    let origin = Origin::of(scenario)?;
+    let loaded = origin.load(&values::overrides(set)?).map_err(refused)?;
+    let scenario = loaded.for_real_packets().map_err(refused)?;
+    let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
+    let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;
+    let octets = bytes.map(parse_bytes).transpose().map_err(flag("--bytes"))?;
+    let length = match (octets.or(scenario.bytes()), time) {
+        (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
+        (Some(octets), None) => Length::Bytes(octets),
+        (None, None) => USUAL,
+    };
+    if matches!(length, Length::Bytes(0) | Length::Time(Duration::ZERO)) || seeds == 0 {
+        return Err(refused("race: expected more than none of --duration, --bytes and --seeds"));
+    }
+    let entry =
+        Entry { scenario: &origin.file, kernels: &kernel, variants: &variants, together, reverse };
+    let competitors = entry.competitors(&scenario).map_err(refused)?;
+    let ticket = Arc::new(Ticket::default());
+    let told = Arc::clone(&ticket);
+    let finished = background::work(py, &ticket, progress, move || {
+        let sysctls = [];
+        let course = Course {
+            scenario: &scenario,
+            competitors: &competitors,
+            length,
+            seeds,
+            together,
+            reverse,
+            sysctls: &sysctls,
+        };
+        let mut begun = 0;
+        course.run::<BufWriter<File>>(None, |_| {
+            if told.stop.load(Ordering::Relaxed) {
+                // Nobody waits any more: the namespaces go as the stack unwinds.
+                std::panic::resume_unwind(Box::new("stopped"));
+            }
+            told.done.store(begun, Ordering::Relaxed);
+            begun += 1;
+        })
+    })?;
+    let finished = finished.map_err(refused)?;
+    let failures = finished.failures.iter().map(ToString::to_string).collect();
+    Ok((Comparison::new(finished.comparison)?, failures))
+}

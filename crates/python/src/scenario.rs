@@ -1,0 +1,107 @@
+//! Scenarios: by name, from a file, or written as a dictionary.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use unruffled_lab as lab;
+
+use crate::error::refused;
+use crate::values;
+
+/// What errors call a scenario that is a dictionary.
+const DICTIONARY: &str = "scenario";
+
+/// A scenario, checked: what flows, over which path, for how long.
+#[pyclass(frozen, module = "unruffled")]
+pub(crate) struct Scenario {
+    /// The file's name, or what stands for it.
+    pub(crate) file: String,
+    pub(crate) loaded: lab::Scenario,
+}
+
+/// Where a scenario comes from: what errors call it, and its text if it is no file.
+pub(crate) struct Origin {
+    pub(crate) file: String,
+    pub(crate) text: Option<String>,
+}
+
+impl Origin {
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(scenario) = given.cast::<Scenario>() {
+            let Scenario { file, loaded } = scenario.get();
+            return Ok(Self { file: file.clone(), text: Some(loaded.toml.clone()) });
+        }
+        if let Ok(dict) = given.cast::<PyDict>() {
+            let table = values::table("", dict)?;
+            let text = toml::to_string(&table).map_err(refused)?;
+            return Ok(Self { file: DICTIONARY.to_owned(), text: Some(text) });
+        }
+        let file = match given.cast::<PyString>() {
+            Ok(name) => name.to_string(),
+            Err(_) => given.extract::<PathBuf>()?.display().to_string(),
+        };
+        Ok(Self { file, text: None })
+    }
+
+    pub(crate) fn load(&self, overrides: &[String]) -> Result<lab::Scenario, lab::Error> {
+        match &self.text {
+            Some(text) => lab::Scenario::parse(&self.file, text, overrides),
+            None => lab::Scenario::load(&self.file, overrides),
+        }
+    }
+}
+
+/// Loads a scenario by name, from a file, or from a dictionary.
+#[pyfunction]
+#[pyo3(signature = (given, set = None))]
+pub(crate) fn scenario(
+    given: &Bound<'_, PyAny>,
+    set: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Scenario> {
+    let origin = Origin::of(given)?;
+    let loaded = origin.load(&values::overrides(set)?).map_err(refused)?;
+    Ok(Scenario { file: origin.file, loaded })
+}
+
+#[pymethods]
+impl Scenario {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.loaded.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.loaded.title
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.loaded.source
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.loaded.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn seeds(&self) -> u64 {
+        self.loaded.seeds
+    }
+
+    #[getter]
+    fn variants(&self) -> Vec<String> {
+        self.loaded.variants.clone()
+    }
+
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.loaded.toml
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<unruffled.Scenario {}: {}>", self.loaded.name, self.loaded.title)
+    }
+}

@@ -1,0 +1,301 @@
+//! `sweep`: a plan of runs, made here or by others, and its rows.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyDict};
+use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
+use unruffled_lab::record::RunRow;
+use unruffled_lab::store::Store;
+use unruffled_lab::{Error, Scenario};
+
+use crate::background::{self, Ticket};
+use crate::comparison::pool;
+use crate::error::refused;
+use crate::records::row_columns;
+use crate::scenario::Origin;
+use crate::senders;
+use crate::table::{Column, Table};
+use crate::values;
+
+/// What errors call a grid that is a dictionary.
+const DICTIONARY: &str = "grid";
+
+/// What is swept, checked, before its runs are planned.
+#[pyclass(frozen, module = "unruffled")]
+pub(crate) struct GridFile {
+    grid: Grid,
+    file: String,
+}
+
+/// Reads a grid: from a file, or from a dictionary with the same keys.
+#[pyfunction]
+#[pyo3(signature = (given, scenario = None, set = None))]
+pub(crate) fn grid(
+    given: &Bound<'_, PyAny>,
+    scenario: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+) -> PyResult<GridFile> {
+    let set = values::overrides(set)?;
+    let scenario = match scenario {
+        None => None,
+        Some(scenario) => {
+            let Origin { file, text } = Origin::of(scenario)?;
+            let text = match text {
+                Some(text) => text,
+                None => Scenario::text(&file).map_err(refused)?,
+            };
+            Some((file, text))
+        }
+    };
+    let (file, text) = match given.cast::<PyDict>() {
+        Ok(dict) => {
+            let table = values::table("", dict)?;
+            (DICTIONARY.to_owned(), toml::to_string(&table).map_err(refused)?)
+        }
+        Err(_) => {
+            let path: PathBuf = given.extract()?;
+            let name = path.display().to_string();
+            let read = std::fs::read_to_string(&path);
+            let unreadable = |reason| refused(Error::Unreadable { name: name.clone(), reason });
+            (name.clone(), read.map_err(unreadable)?)
+        }
+    };
+    let grid = Grid::parse(&file, &text, scenario, &set).map_err(refused)?;
+    Ok(GridFile { grid, file })
+}
+
+#[pymethods]
+impl GridFile {
+    /// Points, dimensions and seed of the Latin hypercube that has to be drawn.
+    fn hypercube(&self) -> Option<(usize, usize, u64)> {
+        let wanted = self.grid.hypercube()?;
+        Some((wanted.points, wanted.dimensions, wanted.seed))
+    }
+
+    /// The line of an error about drawing it.
+    fn latin_error(&self, reason: String) -> PyErr {
+        refused(Error::Latin { file: self.file.clone().into(), reason })
+    }
+}
+
+/// A sweep: the runs that are there, and those that are not.
+#[pyclass(frozen, module = "unruffled")]
+pub(crate) struct Sweep {
+    inner: Arc<Inner>,
+    ticket: Arc<Ticket>,
+    /// Runs that the store had.
+    there: usize,
+    /// All rows, once they are there and somebody has asked.
+    rows: OnceLock<Table>,
+}
+
+impl Watch for Ticket {
+    fn done(&self, runs: usize) {
+        self.done.fetch_add(runs as u64, Ordering::Relaxed);
+    }
+}
+
+/// Plans a sweep, and looks up which of its runs are there.
+#[pyfunction]
+#[pyo3(signature = (grid, hypercube = None, own = None, store = None))]
+pub(crate) fn plan(
+    py: Python<'_>,
+    grid: &Bound<'_, GridFile>,
+    hypercube: Option<Vec<f64>>,
+    own: Option<&Bound<'_, PyAny>>,
+    store: Option<PathBuf>,
+) -> PyResult<Sweep> {
+    let ticket = Arc::new(Ticket::default());
+    let own = senders::own(own, &ticket)?;
+    let grid = grid.get().grid.clone();
+    let inner = py.detach(move || {
+        let plan = Plan::new(grid, hypercube.as_deref(), own)?;
+        let store = store.as_deref().map(Store::open).transpose()?;
+        Inner::new(plan, store)
+    });
+    let inner = inner.map_err(refused)?;
+    let there = inner.plan().runs() - inner.missing().len();
+    Ok(Sweep { inner: Arc::new(inner), ticket, there, rows: OnceLock::new() })
+}
+
+/// Makes a batch of runs, on this thread and without the GIL: what workers do.
+#[pyfunction]
+#[pyo3(signature = (batch, own = None))]
+pub(crate) fn make<'py>(
+    py: Python<'py>,
+    batch: &[u8],
+    own: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let ticket = Arc::new(Ticket::default());
+    let own = senders::own(own, &ticket)?;
+    let batch = Batch::unpack(batch).map_err(refused)?;
+    let made = py.detach(|| {
+        let mut made = Vec::with_capacity(batch.runs());
+        let ended = batch.make(&own, &ticket.stop, |run| made.push(run))?;
+        Ok(ended.map(|()| Made::pack(made)))
+    });
+    let made: Option<Vec<u8>> = made.map_err(|error: Error| refused(error))?;
+    ticket.check()?;
+    made.map(|octets| PyBytes::new(py, &octets)).ok_or_else(|| refused("stopped"))
+}
+
+#[pymethods]
+impl Sweep {
+    /// How many runs there are.
+    #[getter]
+    fn runs(&self) -> usize {
+        self.inner.plan().runs()
+    }
+
+    #[getter]
+    fn points(&self) -> usize {
+        self.inner.plan().points()
+    }
+
+    #[getter]
+    fn keys(&self) -> Vec<String> {
+        self.inner.plan().keys().to_vec()
+    }
+
+    /// How many runs are not there.
+    #[getter]
+    fn missing(&self) -> usize {
+        self.inner.missing().len()
+    }
+
+    /// Seconds that the missing runs take on one core, by some that are made for that.
+    fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
+        let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
+        let seconds =
+            background::work(py, &self.ticket, None, move || inner.estimate(&ticket.stop))?;
+        Ok(seconds.map_err(refused)?.unwrap_or_default())
+    }
+
+    /// What is said before the runs begin.
+    fn announce(&self, seconds: f64, workers: usize, what: &str) -> String {
+        announcement(&self.inner, self.there, seconds, workers, what)
+    }
+
+    /// Makes the missing runs on this machine.
+    #[pyo3(signature = (jobs = None, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        jobs: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let pool = pool(jobs)?;
+        let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
+        let ran = background::work(py, &self.ticket, progress, move || {
+            pool.install(|| inner.run(&ticket.stop, &*ticket))
+        })?;
+        ran.map_err(refused)?.ok_or_else(|| refused("stopped"))
+    }
+
+    /// The missing runs in batches of about so many seconds, for workers elsewhere: what each is
+    /// called with, and how many runs it has.
+    fn batches<'py>(&self, py: Python<'py>, seconds: f64) -> Vec<(Bound<'py, PyBytes>, usize)> {
+        let batches = py.detach(|| self.inner.batches(seconds));
+        let packed = |batch: &Batch| (PyBytes::new(py, &batch.pack()), batch.runs());
+        batches.iter().map(packed).collect()
+    }
+
+    /// Takes in what a worker gave; says how many runs are there now.
+    fn take(&self, py: Python<'_>, octets: &[u8]) -> PyResult<usize> {
+        let taken = py.detach(|| {
+            let made = Made::unpack(octets)?;
+            let runs = made.len();
+            self.inner.take(made).map(|()| runs)
+        });
+        taken.map_err(refused)
+    }
+
+    /// A row for each run that is there: the point, what the keys are set to, and the run's row.
+    #[getter]
+    fn rows(&self, py: Python<'_>) -> PyResult<Table> {
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows.clone());
+        }
+        let rows = py.detach(|| self.inner.with_rows(|rows| table(self.inner.plan(), rows)))?;
+        if rows.height() == self.inner.plan().runs() {
+            let _ = self.rows.set(rows.clone());
+        }
+        Ok(rows)
+    }
+
+    /// A row for each sender: where it wins.
+    #[getter]
+    fn standings(&self) -> PyResult<Table> {
+        let standings = self.inner.standings();
+        let number = |of: fn(&unruffled_lab::grid::Standing) -> f64| {
+            Column::Number(standings.iter().map(|standing| Some(of(standing))).collect())
+        };
+        Table::of(vec![
+            ("variant", Column::Text(standings.iter().map(|s| s.variant.clone()).collect())),
+            ("wins", Column::Count(standings.iter().map(|s| s.wins as u64).collect())),
+            ("median_share", number(|standing| standing.median_share)),
+            ("worst_share", number(|standing| standing.worst_share)),
+        ])
+    }
+
+    fn to_csv(&self) -> String {
+        self.inner.csv()
+    }
+
+    fn to_json(&self) -> String {
+        self.inner.json()
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        self.rows(py)?.stream(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.plan().runs()
+    }
+
+    fn __repr__(&self) -> String {
+        self.inner.render()
+    }
+}
+
+/// The rows as a table.
+fn table(plan: &Plan, rows: &[Option<RunRow>]) -> PyResult<Table> {
+    let there: Vec<(usize, &RunRow)> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(run, row)| Some((plan.point(run), row.as_ref()?)))
+        .collect();
+    let points = || there.iter().map(|(point, _)| *point);
+    let mut columns =
+        vec![("point".to_owned(), Column::Count(points().map(|p| p as u64).collect()))];
+    for (at, key) in plan.keys().iter().enumerate() {
+        let values = plan.values(at);
+        let numbers: Option<Vec<Option<f64>>> = points()
+            .map(|point| match &values[point] {
+                Value::Number(number) => Some(Some(*number)),
+                Value::Text(_) => None,
+            })
+            .collect();
+        let text = |point: usize| match &values[point] {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => text.clone(),
+        };
+        let column = match numbers {
+            Some(numbers) => Column::Number(numbers),
+            None => Column::Text(points().map(text).collect()),
+        };
+        columns.push((key.clone(), column));
+    }
+    columns.extend(row_columns(there.iter().map(|(_, row)| *row)));
+    Table::of(columns)
+}

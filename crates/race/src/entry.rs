@@ -1,0 +1,69 @@
+//! Who takes part in a race, by what was asked for.
+
+use unruffled_lab::{Scenario, compare};
+
+use crate::error::Refusal;
+use crate::{Competitor, Error, field};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// What errors call the scenario.
+    pub scenario: &'a str,
+    /// The kernel's congestion controls: the usual ones if none is named, none for `none`.
+    pub kernels: &'a [String],
+    /// Our senders: the scenario's if none is named, none for `none`.
+    pub variants: &'a [String],
+    /// All send at once.
+    pub together: bool,
+    /// The kernel sends to our stack.
+    pub reverse: bool,
+}
+
+/// Linux sends no smaller segments (TCP_MIN_MSS).
+const LEAST_MSS: u32 = 88;
+
+impl Entry<'_> {
+    /// The competitors.
+    ///
+    /// # Errors
+    /// What cannot race, and what was expected.
+    pub fn competitors(&self, scenario: &Scenario) -> Result<Vec<Competitor>, Error> {
+        let mss = scenario.sender.mss;
+        if mss < LEAST_MSS {
+            return Err(Refusal::Mss { least: LEAST_MSS, mss }.into());
+        }
+        let none = |names: &[String]| names.len() == 1 && names[0] == "none";
+        let mut competitors = match self.kernels {
+            [] => Competitor::usual_kernels(),
+            names if none(names) => Vec::new(),
+            names => Competitor::kernels(names)?,
+        };
+        let variants = match self.variants {
+            _ if self.reverse => Vec::new(),
+            [] if self.together && scenario.is_single() => return Err(Refusal::NoVariants.into()),
+            [] => {
+                let place = format!("{}: variants", self.scenario);
+                let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
+                variants.retain(|variant| !variant.is_for_simulation_only());
+                variants
+            }
+            names if none(names) => Vec::new(),
+            names => compare::variants(scenario, names, "--variants")?,
+        };
+        if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
+            return Err(Refusal::SimulationOnly(variant.name().to_owned()).into());
+        }
+        competitors.extend(variants.into_iter().map(|v| Competitor::Ours(Box::new(v))));
+        // The last row: the kernel's own TCP, with what all others show to be needed.
+        competitors.sort_by_key(Competitor::is_loaded);
+        if !scenario.is_single() && !self.together {
+            return Err(Refusal::Alone(scenario.name.clone()).into());
+        }
+        let competitors = field(scenario, competitors)?;
+        if competitors.is_empty() {
+            return Err(Refusal::Nobody.into());
+        }
+        Ok(competitors)
+    }
+}

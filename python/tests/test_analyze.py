@@ -1,0 +1,51 @@
+"""``analyze`` tells what the command tells."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import unruffled
+
+
+@pytest.fixture(scope="module")
+def capture(command, tmp_path_factory):
+    file = tmp_path_factory.mktemp("capture") / "late.pcapng"
+    asked = ["few-late", "--variants", "rack+cubic", "--seeds", "1", "--duration", "10 s"]
+    made = command("compare", *asked, "--no-report", "--pcap", str(file))
+    assert made.returncode == 0, made.stderr
+    return file
+
+
+def test_a_capture_tells_what_it_tells_the_command(command, capture, tmp_path):
+    theirs = command("analyze", str(capture), "--json")
+    assert theirs.returncode == 0, theirs.stderr
+    found = unruffled.analyze(capture)
+    assert found.to_json() == theirs.stdout
+    told = json.loads(theirs.stdout)
+    first = found.transfers.to_pylist()[0]
+    assert first["cause"] == told["verdicts"][0]["cause"] == "reordering"
+    assert first["cost_share"] == told["verdicts"][0]["cost"]["share"]
+    assert first["goodput_bps"] == told["connections"][0]["directions"][0]["goodput_bps"]
+    assert "reordering" in repr(found).lower()
+    page = tmp_path / "page.html"
+    found.report(page)
+    assert page.stat().st_size > 1000
+
+    # From the capture to a recommendation: which sender does best over its path?
+    path = found.scenario()
+    compared = unruffled.compare(path, ["rack+cubic", "unruffled"], seeds=1, duration="10 s")
+    goodput = dict(zip(compared.rows["variant"], compared.rows["goodput_bps"], strict=True))
+    assert goodput["unruffled"] > goodput["rack+cubic"]
+    with pytest.raises(unruffled.Error, match="no transfer 9: it has"):
+        found.scenario(9)
+
+
+def test_what_is_no_capture_is_refused_with_the_line_of_the_command(command, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("no capture at all, but long enough to be one")
+    for file in (text, tmp_path / "nowhere"):
+        theirs = command("analyze", str(file))
+        with pytest.raises(unruffled.Error) as told:
+            unruffled.analyze(file)
+        assert f"unruffled: {told.value}\n" == theirs.stderr

@@ -1,0 +1,221 @@
+"""``compare`` gives what the command gives, as tables, and can be stopped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import unruffled
+
+SHORT = ["--duration", "5 s", "--seeds", "3", "--no-report", "--csv"]
+
+SEVERAL = {
+    "name": "several",
+    "duration": "5 s",
+    "seeds": 2,
+    "variants": ["sack", "rack"],
+    "path": {"hops": ["l"]},
+    "link": {"l": {"rate": "5 Mbit/s", "delay": "10 ms", "queue": 30, "loss": {"fraction": 0.01}}},
+    "traffic": [{"name": "ours", "count": 2}, {"name": "beside", "sender": "reno"}],
+}
+
+
+def cells(table: unruffled.Table) -> list[dict[str, str]]:
+    """Give a table's rows as the command's CSV has them."""
+
+    def cell(value: object) -> str:
+        return "" if value is None else str(value)
+
+    def number(value: object) -> str:
+        return repr(value) if isinstance(value, float) else cell(value)
+
+    return [{name: number(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def same(ours: dict[str, str], theirs: dict[str, str]) -> bool:
+    """Compare two rows: numbers as numbers, bit for bit."""
+
+    def equal(a: str, b: str) -> bool:
+        try:
+            return float(a) == float(b)
+        except ValueError:
+            return a == b
+
+    return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "variants"),
+    [
+        ("rr-3", [v["name"] for v in unruffled.variants()]),
+        ("half-late", ["unruffled", "rr-ta+cubic", "tcp-pr-sack"]),
+        ("burst", None),
+        ("satellite", ["sack", "rack"]),
+    ],
+)
+def test_all_rows_are_those_of_the_command(command, scenario, variants):
+    asked = [] if variants is None else ["--variants", ",".join(variants)]
+    theirs = command("compare", scenario, *asked, *SHORT)
+    assert theirs.returncode == 0, theirs.stderr
+    ours = unruffled.compare(scenario, variants, seeds=3, duration="5 s")
+    assert ours.to_csv() == theirs.stdout
+    rows = list(csv.DictReader(io.StringIO(theirs.stdout)))
+    assert len(rows) == len(ours.rows) > 0
+    assert list(rows[0]) == ours.rows.column_names
+    for row, expected in zip(cells(ours.rows), rows, strict=True):
+        assert same(row, expected), (row, expected)
+
+
+def test_a_dictionary_is_a_scenario_with_several_flows(command, tmp_path):
+    ours = unruffled.compare(SEVERAL)
+    file = tmp_path / "several.toml"
+    file.write_text(unruffled.scenario(SEVERAL).toml)
+    theirs = command("compare", str(file), "--no-report", "--json")
+    assert ours.to_json() == theirs.stdout
+    assert len(ours.flows) == 2 * 2 * 3
+    assert {"ours", "beside"} == {row["group"] for row in ours.flows.to_pylist()}
+    assert len(ours.links) > 0
+    again = unruffled.compare(unruffled.scenario(file))
+    assert again.to_csv() == ours.to_csv() == unruffled.compare(file).to_csv()
+
+
+def test_the_same_on_any_number_of_threads():
+    one = unruffled.compare("rr-3", ["sack", "rr-ta"], 4, "5 s", jobs=1)
+    two = unruffled.compare("rr-3", "sack,rr-ta", 4, "5 s", jobs=2)
+    assert one.to_json() == two.to_json()
+
+
+def test_any_key_can_be_set_with_any_value():
+    scenario = unruffled.scenario(
+        "rr-3", set={"delayed.fraction": 0.2, "tcp.window": 40, "tcp.delayed_ack": True}
+    )
+    assert "fraction = 0.2" in scenario.toml
+    assert "window = 40" in scenario.toml
+    assert "delayed_ack = true" in scenario.toml
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ({"scenario": "nix"}, ["nix"]),
+        ({"seeds": 0}, ["--seeds", "0"]),
+        ({"duration": "x"}, ["--duration", "x"]),
+        ({"set": {"tcp.windw": "3"}}, ["--set", "tcp.windw=3"]),
+        ({"set": {"delayed.fraction": "200 %"}}, ["--set", "delayed.fraction=200 %"]),
+        ({"set": {"rate": "1 Mbit/s"}}, ["--set", "rate=1 Mbit/s"]),
+        ({"variants": ["bbr3"]}, ["--variants", "bbr3"]),
+        ({"variants": ["sack", "sack"]}, ["--variants", "sack,sack"]),
+        ({"variants": ["tcp-pr+cubic"]}, ["--variants", "tcp-pr+cubic"]),
+        ({"scenario": "/"}, ["/"]),
+    ],
+)
+def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):
+    refused = command("compare", *arguments, "--no-report")
+    assert refused.returncode == 2
+    with pytest.raises(unruffled.Error) as told:
+        unruffled.compare(**call)
+    assert f"unruffled: {told.value}\n" == refused.stderr
+    assert isinstance(told.value, ValueError)
+
+
+def test_what_is_no_value_of_a_scenario_is_refused():
+    with pytest.raises(unruffled.Error, match=r"delayed\.fraction: expected a string, number"):
+        unruffled.scenario("rr-3", set={"delayed.fraction": object()})
+    with pytest.raises(unruffled.Error, match="jobs: expected at least 1"):
+        unruffled.compare("rr-3", jobs=0)
+
+
+def test_other_threads_run_meanwhile():
+    turns, over = [0], threading.Event()
+
+    def count() -> None:
+        while not over.wait(0.001):
+            turns[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        before = turns[0]
+        unruffled.compare("rr-3", ["sack"], seeds=4, duration="1000 s")
+        assert turns[0] > before, "the GIL is held"
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("what", ["compare", "sweep"])
+def test_ctrl_c_stops_at_once(what):
+    # Days of work: whoever waits for its end waits in vain.
+    program = f"""
+import sys, unruffled
+print("begins", flush=True)
+long = dict(scenario="rr-3", variants=["sack"], seeds=10_000, duration="1000000 s")
+try:
+    if {what!r} == "compare":
+        unruffled.compare(**long)
+    else:
+        unruffled.sweep(**long, grid={{"tcp.window": [20, 50]}}, store=False, quiet=True)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+    started = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "begins\n"
+        # Python hears of the signal whether or not the work has begun.
+        time.sleep(0.2)
+        started.send_signal(signal.SIGINT)
+        printed, _ = started.communicate(timeout=60)
+        assert printed == "stopped\n"
+        assert started.returncode == 0
+    finally:
+        started.kill()
+        started.wait()
+
+
+def test_progress_is_told_and_drawn(capsys):
+    told: list[int] = []
+    from unruffled import _core
+
+    _core.compare("rr-3", ["sack"], 3, "5 s", progress=told.append)
+    assert told[-1] == 4
+    unruffled.compare("rr-3", ["sack"], 3, "5 s", progress=True)
+    assert "run" in capsys.readouterr().err
+    unruffled.compare("rr-3", ["sack"], 3, "5 s")
+    assert capsys.readouterr().err == "", "not where nobody looks"
+
+
+def test_what_progress_raises_ends_the_work():
+    from unruffled import _core
+
+    def refuse(done: int) -> None:
+        raise LookupError(done)
+
+    with pytest.raises(LookupError):
+        _core.compare("rr-3", ["sack"], 4, "100 s", progress=refuse)
+
+
+def test_traces_are_tables(tmp_path):
+    found = unruffled.compare("rr-3", ["rr-ta", "rack"], 2, "20 s")
+    quantities = {(row["variant"], row["quantity"]) for row in found.traces.to_pylist()}
+    assert ("rr-ta", "cwnd_segments") in quantities
+    assert ("rr-ta", "dupthresh_segments") in quantities
+    assert ("rack", "patience_ms") in quantities
+    assert ("rack", "dupthresh_segments") not in quantities
+    times = found.traces["time_s"]
+    assert 0 <= min(times) < max(times) <= 20
+    assert set(found.sent["kind"]) <= {"new", "retransmit", "spurious-retransmit"}
+    assert sum(found.reordering_lengths["events"]) > 0
+    assert found.summary["variant"] == ["rr-ta", "rack"]
+    mean = sum(row["goodput_bps"] for row in found.rows.to_pylist()[:2]) / 2
+    assert found.summary["goodput_bps"][0] == pytest.approx(mean)
+    report = tmp_path / "report.html"
+    found.report(report)
+    assert report.read_text().startswith("<!")
+    assert "rr-ta" in repr(found)

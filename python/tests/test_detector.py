@@ -1,0 +1,111 @@
+"""A detector in Python is one among the others."""
+
+from __future__ import annotations
+
+import pytest
+import unruffled
+
+
+class Patient:
+    """Lost is a hole when one segment more than ever came before a late one is above it."""
+
+    def __init__(self):
+        self.dupthresh = 3
+
+    def rule(self, view):
+        return unruffled.Rule(self.dupthresh)
+
+    def on_reordering(self, sample, view):
+        self.dupthresh = max(self.dupthresh, sample.length + 1)
+
+
+class Three:
+    """What ``sack`` does."""
+
+    def rule(self, view):
+        return unruffled.Rule(3)
+
+
+def numbers(table, variant):
+    rows = [row for row in table.to_pylist() if row["variant"] == variant]
+    return [{k: v for k, v in row.items() if k != "variant"} for row in rows]
+
+
+def test_what_python_does_as_rust_gives_the_same_numbers():
+    found = unruffled.compare("rr-3", ["sack", unruffled.own("sack", Three)], 2, "20 s")
+    assert numbers(found.rows, "sack+three") == numbers(found.rows, "sack")
+
+
+def test_patience_saves_spurious_retransmits():
+    patient = unruffled.own("sack", Patient, "patient")
+    found = unruffled.compare("rr-3", ["sack", patient], 1, "20 s").rows.to_pylist()
+    assert [row["variant"] for row in found] == ["sack", "sack+patient"]
+    assert found[1]["fast_retransmits"] < found[0]["fast_retransmits"] / 4
+    assert found[1]["dupthresh_mean"] > 3
+
+
+def test_every_method_is_told():
+    heard: dict[str, object] = {}
+
+    class Curious(Three):
+        def on_ack(self, facts, view):
+            heard["on_ack"] = (facts.delivered, facts.sacked, facts.advanced, view.cwnd, view.una)
+
+        def on_reordering(self, sample, view):
+            heard["on_reordering"] = (sample.length, sample.delay_s, view.srtt_s)
+
+        def on_recovery(self, view):
+            heard["on_recovery"] = view.recovering
+
+        def on_recovery_end(self, view):
+            heard["on_recovery_end"] = view.flight
+
+        def on_spurious_fast_retransmit(self, found, view):
+            heard["on_spurious_fast_retransmit"] = (found.lasted_s, found.window)
+
+    unruffled.compare("rr-3", [unruffled.own("dsack-r", Curious)], 1, "20 s")
+    assert len(heard) == 5, heard
+
+
+def test_what_it_raises_is_raised_with_its_place():
+    class Broken:
+        def rule(self, view):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        unruffled.compare("rr-3", ["sack", unruffled.own("sack", Broken)], 1, "1000 s")
+
+
+def test_what_makes_no_sense_is_refused():
+    class Silent:
+        def rule(self, view):
+            return 3
+
+    with pytest.raises(unruffled.Error, match=r"rule\(\): expected an unruffled.Rule, found 3"):
+        unruffled.compare("rr-3", [unruffled.own("sack", Silent)], 1, "5 s")
+    with pytest.raises(AttributeError, match="rule"):
+        unruffled.compare("rr-3", [unruffled.own("sack", object)], 1, "5 s")
+    with pytest.raises(unruffled.Error, match="expected no parts"):
+        unruffled.compare("rr-3", [unruffled.own("tcp-pr", Three)], 1, "5 s")
+    with pytest.raises(unruffled.Error, match="expected a name of small letters"):
+        unruffled.compare("rr-3", [unruffled.own("sack", Three, "A b")], 1, "5 s")
+    with pytest.raises(unruffled.Error, match="overdue_s: expected 0 s or more"):
+        unruffled.Rule(overdue_s=-1.0)
+
+
+def test_sweeps_take_it_and_no_store_keeps_it(tmp_path):
+    store = tmp_path / "runs.sqlite"
+    asked = dict(grid={"tcp.window": [20, 50]}, seeds=1, duration="5 s", store=store, quiet=True)
+    found = unruffled.sweep("rr-3", variants=["sack", unruffled.own("sack", Patient)], **asked)
+    assert sorted(set(found.rows["variant"])) == ["sack", "sack+patient"]
+    from unruffled import _core
+
+    again = _core.plan(
+        _core.grid(
+            {"grid": asked["grid"]}, "rr-3", {"variants": "sack", "seeds": 1, "duration": "5 s"}
+        ),
+        None,
+        [unruffled.own("sack", Patient)],
+        store,
+    )
+    assert (again.runs, again.missing) == (4, 2), "what Python does may change"

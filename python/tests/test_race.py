@@ -1,0 +1,46 @@
+"""``race``, where there are the rights; what it refuses, anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import unruffled
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="races need Linux")
+
+
+def rights() -> bool:
+    made = subprocess.run(
+        ["unshare", "--net", "--pid", "--fork", "true"], capture_output=True, check=False
+    )
+    return made.returncode == 0 and Path("/dev/net/tun").exists()
+
+
+def test_real_packets_give_rows():
+    if not rights():
+        pytest.skip("no rights to make network namespaces")
+    found = unruffled.race("in-order", kernel=["reno"], variants=["sack"], bytes="300 kB")
+    assert found.rows["variant"] == ["kernel-reno", "sack"]
+    assert all(goodput > 0 for goodput in found.rows["goodput_bps"])
+    assert found.notes[0].startswith("2 transfers")
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ({"kernel": ["nix"]}, ["half-late", "--kernel", "nix"]),
+        ({"kernel": [], "variants": []}, ["half-late", "--kernel", "none", "--variants", "none"]),
+        ({"together": True}, ["half-late", "--together"]),
+        ({"variants": ["nix"]}, ["half-late", "--variants", "nix"]),
+        ({"set": {"tcp.mss": "40 B"}}, ["half-late", "--set", "tcp.mss=40 B"]),
+    ],
+)
+def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):
+    refused = command("race", *arguments, "--no-report")
+    assert refused.returncode == 2
+    with pytest.raises(unruffled.Error) as told:
+        unruffled.race(**call)
+    assert f"unruffled: {told.value}\n" == refused.stderr

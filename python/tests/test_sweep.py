@@ -1,0 +1,224 @@
+"""Sweeps: the same here, in the command, and on a cluster that loses and gains workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import pytest
+import unruffled
+
+GRID = """
+scenario = "rr-3"
+variants = ["sack", "rack"]
+seeds = 2
+duration = "3 s"
+
+[grid]
+delayed.fraction = ["1 %", "10 %"]
+"bottleneck.queue" = { from = 10, to = 1000, count = 3, scale = "log", whole = true }
+"""
+
+LATIN = """
+scenario = "rr-3"
+variants = ["sack"]
+seeds = 1
+duration = "1 s"
+
+[sample]
+method = "latin"
+points = 20
+seed = 7
+[sample.keys]
+delayed.fraction = { from = "0 %", to = "30 %" }
+bottleneck.rate = { from = "1 Mbit/s", to = "100 Mbit/s", scale = "log" }
+"""
+
+CALL = dict(
+    scenario="rr-3",
+    grid={
+        "delayed.fraction": ["1 %", "10 %"],
+        "bottleneck.queue": {"from": 10, "to": 1000, "count": 3, "scale": "log", "whole": True},
+    },
+    variants=["sack", "rack"],
+    seeds=2,
+    duration="3 s",
+    quiet=True,
+)
+
+
+@pytest.fixture
+def grid(tmp_path):
+    file = tmp_path / "grid.toml"
+    file.write_text(GRID)
+    return file
+
+
+def test_rows_are_those_of_the_command(command, grid):
+    theirs = command("sweep", str(grid), "--csv", "--no-store")
+    assert theirs.returncode == 0, theirs.stderr
+    assert theirs.stderr.startswith("rr-3: 6 points, 24 runs: ")
+    for ours in (
+        unruffled.sweep(grid=grid, store=False, quiet=True),
+        unruffled.sweep(**CALL, store=False),
+        unruffled.sweep(**CALL, store=False, jobs=1),
+    ):
+        assert ours.to_csv() == theirs.stdout
+    rows = ours.rows
+    assert rows["bottleneck.queue"][:6] == [10.0] * 4 + [100.0] * 2
+    assert sum(ours.standings["wins"]) >= 6
+
+
+def test_command_and_package_draw_the_same_hypercube(command, tmp_path):
+    pytest.importorskip("scipy")
+    file = tmp_path / "latin.toml"
+    file.write_text(LATIN)
+    more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
+    theirs = command("sweep", str(file), "--csv", "--no-store", env=more)
+    assert theirs.returncode == 0, theirs.stderr
+    ours = unruffled.sweep(grid=file, store=False, quiet=True)
+    assert ours.to_csv() == theirs.stdout
+    # One point in each twentieth of the range: that is what a Latin hypercube is.
+    fractions = ours.rows["delayed.fraction"]
+    assert sorted(int(fraction / 0.3 * 20) for fraction in fractions) == list(range(20))
+    none = command("sweep", str(file), env=os.environ | {"UNRUFFLED_PYTHON": "/nowhere"})
+    assert none.returncode == 2
+    assert "sample.method: latin is drawn by SciPy" in none.stderr
+
+
+def test_what_the_store_has_is_not_run_again(command, grid, tmp_path):
+    store = tmp_path / "runs.sqlite"
+    first = command("sweep", str(grid), "--csv", "--store", str(store))
+    from unruffled import _core
+
+    planned = _core.plan(_core.grid(grid), None, None, store)
+    assert (planned.runs, planned.missing) == (24, 0), "the command's store is the package's"
+    assert unruffled.sweep(grid=grid, store=store, quiet=True).to_csv() == first.stdout
+    wider = _core.plan(_core.grid(grid, None, {"seeds": 3}), None, None, store)
+    assert (wider.runs, wider.missing) == (36, 12)
+
+
+def test_what_will_be_run_is_said_before(capsys):
+    unruffled.sweep(**{**CALL, "quiet": False}, store=False, jobs=2)
+    said = capsys.readouterr().err
+    assert said == "rr-3: 6 points, 24 runs: less than a second on 2 cores\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ({}, "sweep: expected a scenario, or a grid file that names one"),
+        ({"scenario": "nix", "grid": {}}, "nix: no such scenario: expected rr-3"),
+        ({"scenario": "rr-3", "grid": {"tcp.windw": [3]}}, "--set: tcp.windw: unknown key"),
+        (
+            {"scenario": "rr-3", "grid": {"tcp.window": 3}},
+            "grid:2: grid.tcp.window: expected a list",
+        ),
+        (
+            {"scenario": "rr-3", "sample": {"method": "sobol"}},
+            'sample.method: expected "random" or "latin"',
+        ),
+        ({"grid": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),
+    ],
+)
+def test_errors_are_exceptions_of_one_line(call, wanted):
+    with pytest.raises(unruffled.Error) as told:
+        unruffled.sweep(**call, store=False, quiet=True)
+    assert wanted in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+LONG = dict(
+    scenario="rr-3",
+    grid={"delayed.fraction": ["1 %", "2 %", "5 %", "10 %"], "tcp.window": [20, 30, 40, 50]},
+    variants=["sack", "rr-ta", "rack"],
+    seeds=10,
+    duration="10 s",
+    store=False,
+    quiet=True,
+)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+def test_a_worker_killed_and_one_that_joins_late_change_nothing(cluster):
+    from distributed import Client
+
+    undisturbed = unruffled.sweep(**LONG).to_csv()
+    with Client(cluster, set_as_default=False) as client:
+        pids = client.run(os.getpid)
+        killed: list[int] = []
+
+        def disturb() -> None:
+            # In the middle: runs are at work, and others wait.
+            while not killed:
+                for address, keys in client.processing().items():
+                    if keys and not killed:
+                        os.kill(pids[address], signal.SIGKILL)
+                        killed.append(len(keys))
+            cluster.scale(3)
+
+        disturber = threading.Thread(target=disturb)
+        disturber.start()
+        disturbed = unruffled.sweep(**LONG, client=client, batch_s=0.1)
+        disturber.join(60)
+        assert killed
+        assert killed[0] > 0, "runs were in flight"
+        assert disturbed.to_csv() == undisturbed
+
+
+def test_dask_uses_the_store_and_takes_detectors_of_python(cluster, tmp_path):
+    from distributed import Client
+
+    class Three:
+        def rule(self, view):
+            return unruffled.Rule(3)
+
+    store = tmp_path / "runs.sqlite"
+    with Client(cluster, set_as_default=False) as client:
+        unruffled.sweep(**CALL, store=store, client=client)
+        from unruffled import _core
+
+        asked = _core.grid(
+            {"grid": CALL["grid"]}, "rr-3", {"variants": "sack,rack", "seeds": 2, "duration": "3 s"}
+        )
+        assert _core.plan(asked, None, None, store).missing == 0
+        own = {**CALL, "variants": ["sack", unruffled.own("sack", Three)], "seeds": 1}
+        rows = unruffled.sweep(**own, store=store, client=client).rows.to_pylist()
+    goodput = {(row["point"], row["variant"]): row["goodput_bps"] for row in rows}
+    assert len(goodput) == 12
+    assert all(goodput[p, "sack"] == goodput[p, "sack+three"] for p in range(6))
+
+
+def test_the_command_hands_over_to_dask(command, cluster, grid):
+    here = command("sweep", str(grid), "--csv", "--no-store")
+    more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
+    there = command(
+        "sweep", str(grid), "--csv", "--no-store", "--dask", cluster.scheduler_address, env=more
+    )
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout
+    refused = command(
+        "sweep", str(grid), "--dask", "x", env=os.environ | {"UNRUFFLED_PYTHON": "/no"}
+    )
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("unruffled: --dask: expected Python with the package")
+
+
+def test_results_of_another_version_are_refused():
+    from unruffled import _core
+
+    planned = _core.plan(_core.grid({"grid": {}}, "rr-3", {"duration": "1 s"}))
+    with pytest.raises(unruffled.Error, match="runs from elsewhere: not runs, nor their results"):
+        planned.take(b"nonsense")
+    with pytest.raises(unruffled.Error, match="runs from elsewhere"):
+        _core.make(b"nonsense")

@@ -1,0 +1,63 @@
+"""``python -m unruffled sweep``: what the command starts for ``--dask``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import unruffled
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m unruffled")
+    commands = parser.add_subparsers(dest="command", required=True)
+    sweep = commands.add_parser("sweep", help="compare senders at many points")
+    sweep.add_argument("grid", help="a grid file")
+    sweep.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler whose workers run it")
+    sweep.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
+    sweep.add_argument("--json", action="store_true")
+    sweep.add_argument("--csv", action="store_true")
+    sweep.add_argument("--store", metavar="FILE")
+    sweep.add_argument("--no-store", action="store_true")
+    given = parser.parse_args()
+    try:
+        found = _sweep(given)
+    except (unruffled.Error, OSError) as error:
+        print(f"unruffled: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if given.json or given.csv:
+        print(found.to_json() if given.json else found.to_csv(), end="")
+    else:
+        print(found, end="")
+    return 0
+
+
+def _sweep(given: argparse.Namespace) -> unruffled.Sweep:
+    overrides = {}
+    for setting in given.set:
+        key, equals, value = setting.partition("=")
+        if not (key.strip() and equals and value.strip()):
+            raise unruffled.Error(f"--set {setting}: expected KEY=VALUE")
+        overrides[key.strip()] = value.strip()
+    client = None
+    if given.dask:
+        from distributed import Client
+
+        try:
+            client = Client(given.dask, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else "no answer"
+            raise unruffled.Error(f"--dask: {given.dask}: {reason}") from None
+    store = False if given.no_store else given.store or True
+    try:
+        return unruffled.sweep(grid=given.grid, set=overrides, store=store, client=client)
+    finally:
+        if client is not None:
+            client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

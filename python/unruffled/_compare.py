@@ -1,0 +1,146 @@
+"""``compare``, ``scenario`` and ``variants``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unruffled import _core, _progress
+from unruffled._detector import Own
+from unruffled._types import ScenarioLike, Value
+
+
+def scenario(
+    path_or_dict: ScenarioLike,
+    set: Mapping[str, Value] | None = None,
+) -> _core.Scenario:
+    """Load a scenario and check it.
+
+    Parameters
+    ----------
+    path_or_dict
+        The name of a built-in scenario (``"rr-3"``), a TOML file, a dictionary
+        with the same keys, or a scenario.
+    set
+        Values that replace those of any key, as ``--set`` does; a key's
+        beginning may be left out where that is unambiguous.
+
+    Returns
+    -------
+    Scenario
+        The scenario, with every override applied.
+
+    Raises
+    ------
+    Error
+        Something in it is wrong: one line that says where, and what was
+        expected.
+
+    Examples
+    --------
+    >>> import unruffled
+    >>> unruffled.scenario("rr-3", set={"delayed.fraction": "30 %"}).duration_s
+    1000.0
+    """
+    return _core.scenario(_plain(path_or_dict), _dict(set))
+
+
+def compare(
+    scenario: ScenarioLike = "rr-3",
+    variants: Sequence[str | Own] | str | None = None,
+    seeds: int | None = None,
+    duration: str | None = None,
+    set: Mapping[str, Value] | None = None,
+    *,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> _core.Comparison:
+    """Run several senders over a scenario, each with the same seeds.
+
+    The rows are those of ``unruffled compare --csv``, number for number.
+
+    Parameters
+    ----------
+    scenario
+        The name of a built-in scenario, a TOML file, a dictionary with the same
+        keys, or a scenario.
+    variants
+        Names of senders, in place of the scenario's; see :func:`variants`. Those
+        with a detector of one's own are made by :func:`own`.
+    seeds
+        How many seeds to run, in place of the scenario's; they are 1, 2, 3 …
+    duration
+        Simulated time, in place of the scenario's, such as ``"100 s"``.
+    set
+        Values that replace those of any key of the scenario.
+    jobs
+        Threads to run on; all cores unless given. The result is the same on
+        any number.
+    progress
+        Whether to draw a progress bar; unless given, in terminals and notebooks.
+
+    Returns
+    -------
+    Comparison
+        A row for each run, means, traces. It is an Arrow table itself: that of
+        its rows.
+
+    Raises
+    ------
+    Error
+        A wrong scenario, key or sender: the line that the command prints.
+    KeyboardInterrupt
+        Ctrl-C; the runs in flight stop.
+
+    Examples
+    --------
+    >>> import unruffled
+    >>> found = unruffled.compare("rr-3", ["sack", "rack"], seeds=2, duration="5 s")
+    >>> len(found.rows)
+    4
+    """
+    asked = (_plain(scenario), _names(variants), seeds, duration, _dict(set))
+    if not _progress.wanted(progress):
+        return _core.compare(*asked, jobs=jobs)
+    with _progress.bar(_core.runs(*asked), "run", True) as show:
+        return _core.compare(*asked, jobs=jobs, progress=show)
+
+
+def variants(name: str | None = None) -> list[dict[str, Any]]:
+    """List the senders: name, what it does, source, parts and parameters.
+
+    Parameters
+    ----------
+    name
+        One sender, which may have parts added, such as ``"rr-ta+cubic"``; all
+        senders unless given.
+
+    Returns
+    -------
+    list of dict
+        As ``unruffled variants --json`` has them.
+
+    Examples
+    --------
+    >>> import unruffled
+    >>> unruffled.variants("sack")[0]["name"]
+    'sack'
+    """
+    listed: list[dict[str, Any]] = json.loads(_core.variants(name))["variants"]
+    return listed
+
+
+def _plain(scenario: ScenarioLike) -> Any:
+    """Turn any mapping into a dictionary."""
+    return dict(scenario) if isinstance(scenario, Mapping) else scenario
+
+
+def _dict(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
+    return None if set is None else dict(set)
+
+
+def _names(variants: Sequence[str | Own] | str | None) -> list[Any] | None:
+    if isinstance(variants, str):
+        return variants.split(",")
+    return None if variants is None else list(variants)

@@ -1,0 +1,92 @@
+"""Loss detectors written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from unruffled._core import Rule, View
+
+
+class Detector(Protocol):
+    """What a class must have to be a loss detector.
+
+    ``rule`` decides; what else a class has of these methods, it is told:
+
+    ``on_ack(facts, view)``
+        An acknowledgement was read: :class:`AckFacts`.
+    ``on_reordering(sample, view)``
+        A hole closed because its segment was late: :class:`Reordering`.
+    ``on_recovery(view)``, ``on_recovery_end(view)``
+        Fast retransmit began; recovery ended.
+    ``on_spurious_fast_retransmit(found, view)``
+        A fast retransmit proved spurious: :class:`SpuriousFastRetransmit`.
+    ``on_timeout(first, view)``
+        The retransmission timer expired.
+    """
+
+    def rule(self, view: View) -> Rule:
+        """Say which holes are deemed lost now."""
+        ...
+
+
+@dataclass(frozen=True)
+class Own:
+    """A sender with a detector of one's own; :func:`own` makes it.
+
+    Attributes
+    ----------
+    base
+        The sender whose detector it takes the place of.
+    detector
+        What makes a detector for each connection: a class, for example.
+    name
+        Its name: the sender is called ``base+name``.
+    """
+
+    base: str
+    detector: Callable[[], Detector]
+    name: str
+
+
+def own(base: str, detector: Callable[[], Detector], name: str | None = None) -> Own:
+    """Put a loss detector of one's own into a sender.
+
+    Every acknowledgement calls Python, one run at a time: this is some hundred
+    times slower than a detector in Rust, and for trying out ideas. What it gives
+    is not kept in any store.
+
+    Parameters
+    ----------
+    base
+        The sender whose detector it takes the place of, such as ``"sack"``.
+    detector
+        What makes a detector for each connection: a class, for example. See
+        :class:`Detector` for its methods.
+    name
+        Its name, of small letters, digits and ``-``; that of the class unless
+        given.
+
+    Returns
+    -------
+    Own
+        A sender for ``variants=[…]``.
+
+    Examples
+    --------
+    >>> import unruffled
+    >>> class Patient:
+    ...     def __init__(self):
+    ...         self.dupthresh = 3
+    ...     def rule(self, view):
+    ...         return unruffled.Rule(self.dupthresh)
+    ...     def on_reordering(self, sample, view):
+    ...         self.dupthresh = max(self.dupthresh, sample.length + 1)
+    >>> patient = unruffled.own("sack", Patient)
+    >>> found = unruffled.compare("rr-3", ["sack", patient], seeds=1, duration="5 s")
+    >>> found.rows["variant"]
+    ['sack', 'sack+patient']
+    """
+    called = name if name is not None else getattr(detector, "__name__", "own").lower()
+    return Own(base, detector, called)

@@ -1,0 +1,92 @@
+"""``race``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+
+from unruffled import _core, _progress
+from unruffled._types import ScenarioLike, Value
+
+
+def race(
+    scenario: ScenarioLike = "half-late",
+    kernel: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
+    duration: str | None = None,
+    bytes: str | None = None,
+    seeds: int = 1,
+    set: Mapping[str, Value] | None = None,
+    *,
+    together: bool = False,
+    reverse: bool = False,
+    progress: bool | None = None,
+) -> _core.Comparison:
+    """Let this machine's kernel and our senders make the same transfer, with real packets.
+
+    Needs Linux, and the rights to make network namespaces: root, as a rule.
+
+    Parameters
+    ----------
+    scenario
+        The path: a built-in scenario's name, a TOML file, a dictionary, or a
+        scenario.
+    kernel
+        Congestion controls of the kernel; what it has of CUBIC, Reno and BBR
+        unless given, none if empty.
+    variants
+        Our senders, in place of the scenario's; none if empty.
+    duration
+        How long each transfer lasts; 30 s unless given.
+    bytes
+        Send so much in place of what goes in a time, such as ``"33 MB"``.
+    seeds
+        How many seeds to run.
+    set
+        Values that replace those of any key of the scenario.
+    together
+        Let all send at once and share the path.
+    reverse
+        Let the kernel send to our stack.
+    progress
+        Whether to draw a progress bar; unless given, in terminals and notebooks.
+
+    Returns
+    -------
+    Comparison
+        As that of :func:`compare`. A transfer that fails has no row, and a
+        warning.
+
+    Raises
+    ------
+    Error
+        No rights, no such congestion control, or a scenario that real packets
+        cannot cross.
+    """
+    if not hasattr(_core, "race"):
+        raise _core.UnruffledError(f"race: expected Linux, found {sys.platform}")
+    path = dict(scenario) if isinstance(scenario, Mapping) else scenario
+    with _progress.bar(None, "transfer", progress) as show:
+        found, failures = _core.race(
+            path,
+            _named(kernel),
+            _named(variants),
+            duration,
+            bytes,
+            seeds,
+            None if set is None else dict(set),
+            together,
+            reverse,
+            show,
+        )
+    for failure in failures:
+        warnings.warn(failure, RuntimeWarning, stacklevel=2)
+    return found
+
+
+def _named(names: Sequence[str] | None) -> list[str]:
+    """Say none as the command does."""
+    if names is None:
+        return []
+    return list(names) or ["none"]

@@ -1,0 +1,196 @@
+"""``sweep``: on this machine's cores, or on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unruffled import _core, _progress
+from unruffled._detector import Own
+from unruffled._latin import latin
+from unruffled._types import ScenarioLike, Value
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+def sweep(
+    scenario: ScenarioLike | None = None,
+    grid: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    variants: Sequence[str | Own] | str | None = None,
+    seeds: int | None = None,
+    duration: str | None = None,
+    set: Mapping[str, Value] | None = None,
+    *,
+    sample: Mapping[str, Any] | None = None,
+    store: str | os.PathLike[str] | bool = True,
+    client: Client | None = None,
+    jobs: int | None = None,
+    batch_s: float = 2.0,
+    progress: bool | None = None,
+    quiet: bool = False,
+) -> _core.Sweep:
+    """Compare senders at many points: lists, ranges and samples of any keys.
+
+    Runs that the store has are not made again. The number of runs and the time
+    that they take by estimate are said on standard error before they begin.
+
+    Parameters
+    ----------
+    scenario
+        A built-in scenario's name, a TOML file, a dictionary, or a scenario; in
+        place of the one that a grid file names.
+    grid
+        Keys of the scenario with a list of values, or a range ``{"from": …,
+        "to": …, "count": …}`` (or ``"step"``; ``"scale": "log"``; ``"whole":
+        True``), all of which are combined; or a grid file.
+    variants, seeds, duration, set
+        As for :func:`compare`; they hold at every point.
+    sample
+        Points that are drawn: ``{"method": "random" or "latin", "points": …,
+        "seed": …, "keys": {…}}``. Combined with those of the grid.
+    store
+        The file that keeps runs; the command's unless given, none if false.
+    client
+        A client of a Dask cluster, whose workers make the runs; this machine's
+        cores unless given.
+    jobs
+        Threads on this machine; all cores unless given.
+    batch_s
+        How long the runs that a Dask worker gets at once take, about.
+    progress
+        Whether to draw a progress bar; unless given, in terminals and notebooks.
+    quiet
+        Say nothing before the runs begin.
+
+    Returns
+    -------
+    Sweep
+        A row for each run: the point, what the keys are set to (seconds, bits
+        per second, shares, octets), and the columns of a comparison. It is an
+        Arrow table itself: that of its rows.
+
+    Raises
+    ------
+    Error
+        A wrong grid, scenario, key or sender.
+
+    Examples
+    --------
+    >>> import unruffled
+    >>> found = unruffled.sweep(
+    ...     "rr-3",
+    ...     grid={"delayed.fraction": ["1 %", "10 %"]},
+    ...     variants=["sack", "rack"], seeds=1, duration="2 s", store=False, quiet=True,
+    ... )
+    >>> found.rows["delayed.fraction"]
+    [0.01, 0.01, 0.1, 0.1]
+    """
+    listed = [] if variants is None or isinstance(variants, str) else list(variants)
+    own = [variant for variant in listed if isinstance(variant, Own)]
+    planned = _plan(scenario, grid, variants, seeds, duration, set, sample, store, own)
+    seconds = planned.estimate()
+    if client is not None:
+        _on_dask(planned, client, own, seconds, batch_s, progress, quiet)
+        return planned
+    cores = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or 1
+    if not quiet:
+        print(planned.announce(seconds, cores, "core"), file=sys.stderr)
+    with _progress.bar(planned.missing, "run", progress) as show:
+        planned.run(jobs=jobs, progress=show)
+    return planned
+
+
+def _plan(
+    scenario: ScenarioLike | None,
+    grid: Mapping[str, Any] | str | os.PathLike[str] | None,
+    variants: Sequence[str | Own] | str | None,
+    seeds: int | None,
+    duration: str | None,
+    set: Mapping[str, Value] | None,
+    sample: Mapping[str, Any] | None,
+    store: str | os.PathLike[str] | bool,
+    own: list[Own],
+) -> _core.Sweep:
+    overrides: dict[str, Any] = dict(set or {})
+    if isinstance(variants, str):
+        overrides["variants"] = variants.split(",")
+    elif variants is not None:
+        overrides["variants"] = [v for v in variants if isinstance(v, str)]
+    if seeds is not None:
+        overrides["seeds"] = seeds
+    if duration is not None:
+        overrides["duration"] = duration
+    given: Any = grid
+    if grid is None or isinstance(grid, Mapping):
+        if scenario is None:
+            raise _core.UnruffledError("sweep: expected a scenario, or a grid file that names one")
+        given = {"grid": dict(grid or {})}
+        if sample is not None:
+            given["sample"] = dict(sample)
+    elif sample is not None:
+        raise _core.UnruffledError("sweep: sample: expected it in the grid file")
+    plain = dict(scenario) if isinstance(scenario, Mapping) else scenario
+    read = _core.grid(given, plain, overrides)
+    hypercube = None
+    if (wanted := read.hypercube()) is not None:
+        try:
+            hypercube = latin(*wanted)
+        except ImportError:
+            raise read.latin_error("expected unruffled[latin]") from None
+    return _core.plan(read, hypercube, own, _store(store))
+
+
+def _store(store: str | os.PathLike[str] | bool) -> Path | None:
+    """Find the file that keeps runs: where the command has it."""
+    if store is False:
+        return None
+    if store is not True:
+        return Path(store)
+    cache = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(cache) if cache and Path(cache).is_absolute() else Path.home() / ".cache"
+    return folder / "unruffled" / "runs.sqlite"
+
+
+def _make(batch: bytes, own: list[Own]) -> bytes:
+    """Make a batch of runs: what a worker does."""
+    return _core.make(batch, own)
+
+
+def _on_dask(
+    planned: _core.Sweep,
+    client: Client,
+    own: list[Own],
+    seconds: float,
+    batch_s: float,
+    progress: bool | None,
+    quiet: bool,
+) -> None:
+    """Spread the missing runs over a cluster's workers, and take in what comes."""
+    from distributed import as_completed
+
+    threads = sum(worker["nthreads"] for worker in client.scheduler_info(-1)["workers"].values())
+    if not quiet:
+        print(planned.announce(seconds, threads, "Dask thread"), file=sys.stderr)
+    # Every worker has several batches, so that all end together and one that joins has work.
+    batches = planned.batches(min(batch_s, seconds / max(threads, 1) / 8))
+    # Not pure: whether a run is there is for the store to say, not for Dask.
+    futures = {
+        client.submit(_make, batch, own, pure=False, key=f"unruffled-{os.urandom(8).hex()}"): runs
+        for batch, runs in batches
+    }
+    done = 0
+    with _progress.bar(planned.missing, "run", progress) as show:
+        try:
+            finished = as_completed(list(futures), loop=client.loop, with_results=True)
+            for future, made in finished:
+                done += planned.take(made)
+                del futures[future]
+                if show is not None:
+                    show(done)
+        finally:
+            # After Ctrl-C, or when a run has failed, nobody wants the others.
+            client.cancel(list(futures))
