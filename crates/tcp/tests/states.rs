@@ -32,6 +32,14 @@ fn a_simultaneous_open() {
 }
 
 /// The peer's answer got lost: ours comes again, and so does what it acknowledges.
+/// Whoever waited has sent no SYN that a SYN-ACK could answer.
+#[test]
+fn no_syn_ack_opens_what_a_syn_began() {
+    let mut t = End::listen(config());
+    t.gets("S 0").says("S. 0 a1").gets("S. 0 a1").says("S. 0 a1").is(State::SynReceived);
+    t.gets(". 1 a1").says("").is(State::Established);
+}
+
 #[test]
 fn a_simultaneous_open_survives_losses() {
     let mut t = End::connect(config());

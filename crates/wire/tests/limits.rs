@@ -40,6 +40,26 @@ fn connections_beyond_the_limit_are_refused_to_either_side() {
     assert_eq!(server.stack.counters().connections_refused, 2);
 }
 
+/// Found by the fuzzer: an answer to a SYN-ACK that is a SYN-ACK itself went past the limits.
+#[test]
+fn a_syn_ack_in_answer_to_a_syn_ack_opens_nothing() {
+    let mut server = Server::with(10, |config| config.limits.connections = 2);
+    server.from(1).shakes_hands();
+    server.from(3);
+    let syn_ack = server.gets("S", 5000, SeqNr(0));
+    let [(_, isn, _)] = syn_ack.as_slice() else { panic!("{syn_ack:?}") };
+    assert_eq!(server.gets("S.", 5000, isn.add(1)), syn_ack, "as to a SYN that comes again");
+    assert_eq!((server.stack.connections(), server.stack.requests()), (1, 1));
+    server.from(2).shakes_hands();
+    server.from(3);
+    for letters in ["S.", ".", "F."] {
+        let seq = if letters == "S." { 5000 } else { 5001 };
+        server.gets(letters, seq, isn.add(1));
+        assert_eq!((server.stack.connections(), server.stack.requests()), (2, 1), "{letters}");
+    }
+    assert_eq!(server.stack.counters().connections_refused, 3);
+}
+
 /// RFC 9293, MUST-46: a call for an address that is no host's is an error.
 #[test]
 fn nobody_is_called_where_nobody_can_be() {

@@ -148,7 +148,8 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::Syn);
         }
-        if segment.flags.ack && segment.ack == self.numbers.ours.add(1) {
+        let acknowledges = segment.flags.ack && segment.ack == self.numbers.ours.add(1);
+        if acknowledges && !self.handshake.passive {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.
             self.establish(segment, now);
         } else {

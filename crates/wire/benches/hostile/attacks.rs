@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_tcp::{Flags, Segment, SeqNr};
 use unruffled_wire::stack::{ConnectionId, ListenerId};
 
-use crate::rig::{Attack, Peace, Rig, Server, clock};
+use crate::rig::{Attack, Peace, Rig, Server, Wire, clock};
 
 /// Where attackers who shake hands find somebody; SYN floods go where the good client goes.
 pub(crate) const PORT: u16 = 81;
@@ -103,23 +103,28 @@ impl Crowd {
         crowd
     }
 
-    /// Nanoseconds that an acknowledgement costs, for one after another of the first `of` peers.
+    /// Nanoseconds that the server spends on an acknowledgement, for one after another of the first `of`
+    /// peers: to read it, and to handle it.
     #[inline(never)]
-    pub(crate) fn cost_per_packet(&self, rig: &mut Rig, of: usize) -> u64 {
+    pub(crate) fn cost_per_packet(&self, rig: &mut Rig, of: usize) -> [u64; 2] {
         const PACKETS: usize = 100_000;
         /// As many as a driver takes through the stack at once.
         const BATCH: usize = 32;
         // A prime far from all powers of two, so that no two in a row lie side by side. Looked up
         // before, since that costs the attackers and not the server.
         let peers: Vec<_> = (0..PACKETS).map(|n| self.peers[n * 7919 % of]).collect();
-        let begin = clock();
-        for peers in peers.chunks(BATCH) {
-            let arriving: Vec<_> =
-                peers.iter().map(|&(at, next)| (at, self.acknowledges(next))).collect();
-            rig.server.takes_all(&arriving, PORT);
+        let mut wire = Wire::new(BATCH).expect("two sockets");
+        let mut spent = [Duration::ZERO; 2];
+        for peers in peers.chunks(wire.most) {
+            for &(at, next) in peers {
+                wire.carries(at, PORT, &self.acknowledges(next));
+            }
+            let [read, handled] = rig.server.takes_all(&mut wire);
+            let begin = clock();
             rig.round(&mut Peace);
+            spent = [spent[0] + read, spent[1] + handled + (clock() - begin)];
         }
-        (clock() - begin).as_nanos() as u64 / PACKETS as u64
+        spent.map(|span| span.as_nanos() as u64 / PACKETS as u64)
     }
 
     fn acknowledges(&self, ack: SeqNr) -> Segment {

@@ -198,10 +198,16 @@ impl Suite {
             },
             |crowd, rig| {
                 let [one, any] = [1, crowd.peers.len()].map(|of| crowd.cost_per_packet(rig, of));
+                let all = |[read, handled]: [u64; 2]| (read + handled) as f64;
                 format!(
-                    "{} connections; an ACK costs {one} ns where all are for one of them, {any} ns \
-                     where each is for another",
-                    crowd.held.len()
+                    "{} connections; reading an ACK and handling it costs {} + {} ns where all are \
+                     for one of them, {} + {} ns where each is for another: {:.2} times",
+                    crowd.held.len(),
+                    one[0],
+                    one[1],
+                    any[0],
+                    any[1],
+                    all(any) / all(one)
                 )
             },
         );

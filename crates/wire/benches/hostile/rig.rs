@@ -2,7 +2,7 @@
 //! thread, by the clock of what that thread has run, so that what an attack costs the processor counts
 //! too, and what else the machine does counts not.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -40,6 +40,40 @@ impl Attack for Peace {
     fn strike(&mut self, _: &mut Server) {}
 }
 
+/// The largest packet that a [`Wire`] carries.
+const LARGEST: usize = 128;
+
+/// Brings packets through the kernel, as a device does: what reading one of them costs is about the same.
+pub(crate) struct Wire {
+    from: UdpSocket,
+    to: UdpSocket,
+    packet: Vec<u8>,
+    inbox: Vec<u8>,
+    pub(crate) most: usize,
+}
+
+impl Wire {
+    /// For up to `most` packets at a time.
+    pub(crate) fn new(most: usize) -> std::io::Result<Self> {
+        let (from, to) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+        from.connect(to.local_addr()?)?;
+        to.set_nonblocking(true)?;
+        Ok(Self { from, to, packet: Vec::new(), inbox: vec![0; most * LARGEST], most })
+    }
+
+    /// A segment of an attacker leaves.
+    pub(crate) fn carries(&mut self, from: SocketAddr, port: u16, segment: &Segment) {
+        self.packet.clear();
+        encode(from, Server::at(port), segment, (&[], &[]), &mut self.packet).expect("it fits");
+        self.from.send(&self.packet).expect("room for a batch");
+    }
+
+    fn read(&mut self) -> Vec<usize> {
+        let buffers = self.inbox.chunks_exact_mut(LARGEST);
+        buffers.map_while(|buffer| self.to.recv(buffer).ok()).collect()
+    }
+}
+
 /// The stack under attack.
 pub(crate) struct Server {
     pub(crate) stack: Stack,
@@ -62,21 +96,21 @@ impl Server {
         (SERVER, port).into()
     }
 
-    /// Segments without text arrive as a driver brings them: read, then looked up, then handled.
-    pub(crate) fn takes_all(&mut self, arriving: &[(SocketAddr, Segment)], port: u16) {
-        self.packet.clear();
-        let mut ends = vec![0];
-        for (from, segment) in arriving {
-            encode(*from, Self::at(port), segment, (&[], &[]), &mut self.packet).expect("it fits");
-            ends.push(self.packet.len());
-        }
+    /// The packets that `wire` brings arrive as by a driver: all are read, then looked up, then handled.
+    /// Says what reading them took, and what the rest did.
+    pub(crate) fn takes_all(&mut self, wire: &mut Wire) -> [Duration; 2] {
+        let begin = clock();
+        let read = wire.read();
+        let between = clock();
         let now = self.now();
-        let decode = |at: &[usize]| decode(&self.packet[at[0]..at[1]], Checksums::Verify);
-        let packets: Vec<_> = ends.windows(2).map(decode).collect();
+        let buffers = wire.inbox.chunks_exact(LARGEST).zip(&read);
+        let packets: Vec<_> =
+            buffers.map(|(buffer, &len)| decode(&buffer[..len], Checksums::Verify)).collect();
         self.stack.look_ahead(&packets);
         for packet in packets {
             self.stack.receive_decoded(packet, now);
         }
+        [between - begin, clock() - between]
     }
 
     /// A segment of an attacker arrives.

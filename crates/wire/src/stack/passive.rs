@@ -131,7 +131,7 @@ impl Stack {
         }
         let (answered, retries) = (request.answered(), u32::from(request.retries));
         let flags = arrival.segment.flags;
-        if flags.ack && !flags.rst && !flags.syn && !self.can_take(listener) {
+        if flags.ack && !flags.rst && !self.can_take(listener) {
             // It stays half-open, and the SYN-ACK that leaves again will ask once more.
             return true;
         }
