@@ -1,74 +1,78 @@
 #!/bin/sh
 # How many data packets per wall-clock second ns-2.35 simulates, and unruffled
-# beside it: path `rr`, Sack1, nothing delayed and 10 % delayed; best of three.
+# beside it, in turn; the best of three each. docs/speed.md has what came of it.
 #
 #   peers/ns2/speed.sh [UNRUFFLED]      default target/release/unruffled
 #
-# Environment: RUNS (3), SECONDS_0 and SECONDS_10 (simulated seconds of ns-2),
-# UNRUFFLED_FIELD (the JSON field that is data packets per wall-clock second).
+# Environment: RUNS (3), SHARE (1: of the simulated seconds, for a quick look).
 #
 # ns-2 runs twice: as it is by default (Calendar scheduler, all packet headers),
 # and tuned, with the fastest scheduler for the case and only the headers that
-# the script needs. Both send the very same packets. The ratio is to the tuned
-# one. Start-up (OTcl, routes) is not counted: path.tcl times `$ns run` alone.
+# the script needs. Both send the very same packets. The ratio is to the faster
+# one, and is not told where the goodputs are more than 5 % apart. Start-up
+# (OTcl, routes) is not counted: the scripts time `$ns run` alone. Without ns
+# installed, unruffled's column stands alone.
 set -eu
 unruffled=${1:-target/release/unruffled}
 runs=${RUNS:-3}
-seconds_0=${SECONDS_0:-16000}
-seconds_10=${SECONDS_10:-120000}
-field=${UNRUFFLED_FIELD:-packets_per_wall_second}
-
-if ! command -v ns >/dev/null; then
-    echo "speed.sh: ns is missing: install Debian's package ns2" >&2
-    exit 2
-fi
+share=${SHARE:-1}
 here=$(cd "$(dirname "$0")" && pwd)
+scenarios=$here/../../crates/lab/speed
 
-# The one place to change when the command line or the JSON of unruffled does:
-# prints data packets per wall-clock second for a fraction such as 10%.
-unruffled_once() {
-    "$unruffled" bench sim --delayed "$1" --json |
-        tr ',{}' '\n' | sed -n "s/^ *\"$field\" *: *\([0-9.eE+]*\).*/\1/p" | head -n 1
-}
+ns=1
+command -v ns >/dev/null || { ns=0; echo "speed.sh: ns is missing (Debian's package ns2): unruffled alone" >&2; }
 
-# sent / wall of one run of path.tcl.
+# Data packets per wall-clock second, and goodput in bit/s, of one run of ns-2.
 ns_once() {
-    ns "$here/path.tcl" "$@" | awk '
+    script=$1; shift
+    ns "$here/$script" "$@" | awk '
         { for (i = 1; i <= NF; i++) { split($i, kv, "="); v[kv[1]] = kv[2] } }
-        END { if (v["wall"] <= 0) { print "speed.sh: path.tcl failed" > "/dev/stderr"; exit 1 }
-              if (v["wall"] < 3) print "speed.sh: only " v["wall"] " s of wall clock; raise SECONDS_*" > "/dev/stderr"
-              printf "%.0f\n", v["sent"] / v["wall"] }'
+        END { if (v["wall"] <= 0) { print "speed.sh: ns-2 failed" > "/dev/stderr"; exit 1 }
+              bps = v["goodput_KBps"] != "" ? v["goodput_KBps"] * 8000 : v["packets_per_second"] * 960 * 8
+              printf "%.0f %.0f\n", v["sent"] / v["wall"], bps }'
 }
 
-best() {
-    i=0
-    while [ "$i" -lt "$runs" ]; do "$@" || return 1; i=$((i + 1)); done | sort -g | tail -n 1
+# The same of unruffled: the one place to change when its command line or its JSON does.
+unruffled_once() {
+    "$unruffled" bench sim --json "$@" | tr ',{}' '\n\n\n' | awk -F': *' '
+        { gsub(/[" ]/, ""); split($0, kv, ":"); v[kv[1]] = kv[2] }
+        END { printf "%.0f %.0f\n", v["packets_per_wall_second"], v["goodput_bps"] }'
 }
 
-have=1
-if ! command -v "$unruffled" >/dev/null; then
-    echo "speed.sh: no $unruffled: measuring ns-2 alone" >&2
-    have=0
-fi
+seconds() { awk -v s="$1" -v share="$share" 'BEGIN { printf "%.0f", s * share }'; }
 
+# row NAME SECONDS_OF_NS SECONDS SCRIPT "OPTIONS OF NS" SCHEDULER "OPTIONS OF UNRUFFLED"
 row() {
-    percent=$1 fraction=$2 duration=$3 scheduler=$4
-    plain=$(best ns_once delayed="$fraction" duration="$duration" scheduler=Calendar headers=all)
-    tuned=$(best ns_once delayed="$fraction" duration="$duration" scheduler="$scheduler" headers=few)
-    ours=- ratio=-
-    if [ "$have" = 1 ]; then
-        ours=$(best unruffled_once "$percent")
-        if [ -z "$ours" ]; then
-            echo "speed.sh: no field \"$field\" from: $unruffled bench sim --delayed $percent --json" >&2
-            exit 1
+    name=$1 theirs=$(seconds "$2") ours=$(seconds "$3") script=$4 options=$5 scheduler=$6 args=$7
+    i=0
+    while [ "$i" -lt "$runs" ]; do
+        if [ "$ns" = 1 ] && [ -n "$script" ]; then
+            echo "plain $(ns_once "$script" $options duration="$theirs" scheduler=Calendar headers=all)"
+            echo "tuned $(ns_once "$script" $options duration="$theirs" scheduler="$scheduler" headers=few)"
         fi
-        ratio=$(awk -v a="$ours" -v b="$tuned" 'BEGIN { printf "%.2f", a / b }')
-        ours=$(awk -v a="$ours" 'BEGIN { printf "%.0f", a }')
-    fi
-    printf '%-8s %14s %14s %14s %9s\n' "$percent" "$plain" "$tuned" "$ours" "$ratio"
+        echo "ours $(unruffled_once $args --duration "$ours s")"
+        i=$((i + 1))
+    done | awk -v name="$name" '
+        { if ($2 > best[$1]) best[$1] = $2; bps[$1] = $3 }
+        END {
+            theirs = best["tuned"] > best["plain"] ? best["tuned"] : best["plain"]
+            ratio = "-"
+            if (theirs > 0) {
+                off = bps["ours"] / bps["tuned"] - 1
+                ratio = off * off > 0.05 ^ 2 ? sprintf("results differ by %.1f %%", 100 * off) \
+                                             : sprintf("%.2f", best["ours"] / theirs)
+            }
+            printf "%-12s %12s %12s %12s %8s %14.0f\n", name, best["plain"] ? best["plain"] : "-", \
+                best["tuned"] ? best["tuned"] : "-", best["ours"], ratio, bps["ours"]
+        }'
 }
 
-echo "data packets per wall-clock second, path rr, SACK, best of $runs"
-printf '%-8s %14s %14s %14s %9s\n' delayed "ns-2 default" "ns-2 tuned" unruffled "to tuned"
-row 0% 0 "$seconds_0" Splay
-row 10% 0.1 "$seconds_10" List
+echo "data packets per wall-clock second, best of $runs"
+printf '%-12s %12s %12s %12s %8s %14s\n' scenario "ns-2" "ns-2 tuned" unruffled ratio "goodput, bit/s"
+row "rr-3 0 %"  8000  10000 path.tcl "delayed=0" Splay "--delayed 0%"
+row "rr-3 10 %" 60000 40000 path.tcl "delayed=0.1" List "--delayed 10%"
+row wb-t3 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.350 accessdelay=0.010
+    discipline=RED queue=200 thresh=20 maxthresh=60 window=20 warmup=0 spread=2" Heap "$scenarios/wb-t3.toml"
+row wb-t5 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.030 accessrate=5e6
+    accessdelay=0.010 queue=19 window=20 warmup=0 spread=2" Heap "$scenarios/wb-t5.toml"
+row "ad-3 f=2" 0 10000 "" "" "" "$scenarios/ad-3.toml"

@@ -25,7 +25,7 @@ fn main() -> Result<(), unruffled_capture::Error> {
                 direction.from,
                 direction.to,
                 direction.place,
-                direction.segments,
+                direction.traffic.segments,
                 here.reordered,
                 told.map_or(0, |told| told.reordered),
                 resent.total,

@@ -109,26 +109,9 @@ pub struct Direction {
     pub to: SocketAddr,
     /// Where the capture was made, seen from this data.
     pub place: Place,
-    /// Packets, acknowledgements among them.
-    pub packets: u64,
-    /// Segments with data or a FIN that passed for the first time, joined ones cut up.
-    pub segments: u64,
-    /// Octets of payload that passed, retransmissions too.
-    pub payload_bytes: u64,
-    /// Acknowledgements of it that came back.
-    pub acks: u64,
-    /// Whether the receiver acknowledges most segments in pairs: it delays.
-    pub delayed_acks: bool,
-    /// Whether it carries timestamps.
-    pub timestamps: bool,
-    /// Octets of the stream.
-    pub stream_bytes: u64,
-    /// Octets in a full segment.
-    pub segment_bytes: u32,
-    /// From the first data to the last acknowledgement of it.
-    pub transfer_s: f64,
-    /// Acknowledged octets over that time, in bits per second.
-    pub goodput_bps: f64,
+    /// How much it is; in the JSON these are fields of the direction.
+    #[serde(flatten)]
+    pub traffic: Traffic,
     /// What was sent again.
     pub retransmissions: Retransmissions,
     /// What was lost.
@@ -154,6 +137,31 @@ pub struct Direction {
     /// in the JSON.
     #[serde(skip)]
     pub drawing: Option<Drawing>,
+}
+
+/// How much data one end sent, and how fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Packets, acknowledgements among them.
+    pub packets: u64,
+    /// Segments with data or a FIN that passed for the first time, joined ones cut up.
+    pub segments: u64,
+    /// Octets of payload that passed, retransmissions too.
+    pub payload_bytes: u64,
+    /// Acknowledgements of it that came back.
+    pub acks: u64,
+    /// Whether the receiver acknowledges most segments in pairs: it delays.
+    pub delayed_acks: bool,
+    /// Whether it carries timestamps.
+    pub timestamps: bool,
+    /// Octets of the stream.
+    pub stream_bytes: u64,
+    /// Octets in a full segment.
+    pub segment_bytes: u32,
+    /// From the first data to the last acknowledgement of it.
+    pub transfer_s: f64,
+    /// Acknowledged octets over that time, in bits per second.
+    pub goodput_bps: f64,
 }
 
 impl Direction {
@@ -237,11 +245,11 @@ pub struct Losses {
 /// Round trips from the place of the capture to the receiver and back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rtt {
-    /// The least of the whole round trip, where both of its parts are known.
+    /// The minimum of the whole round trip, where both of its parts are known.
     pub min_ms: Option<f64>,
-    /// The least to the receiver and back.
+    /// The minimum to the receiver and back.
     pub beyond_ms: Option<f64>,
-    /// The least to the sender and back.
+    /// The minimum to the sender and back.
     pub behind_ms: Option<f64>,
     /// How they are distributed.
     pub samples: Option<Lateness>,
@@ -255,15 +263,18 @@ pub struct Windows {
     /// Recoveries: from a retransmission until all sent before it was acknowledged.
     pub recoveries: u64,
     /// Those whose retransmissions all proved spurious.
-    pub needless_recoveries: u64,
+    #[serde(rename = "needless_recoveries")]
+    pub spurious_recoveries: u64,
     /// Recoveries after which less was in flight.
     pub cuts: u64,
-    /// Those of them that were needless.
-    pub needless_cuts: u64,
+    /// Those of them that were spurious.
+    #[serde(rename = "needless_cuts")]
+    pub spurious_cuts: u64,
     /// The time in recoveries.
     pub recovery_s: f64,
-    /// The time in needless ones.
-    pub needless_recovery_s: f64,
+    /// The time in spurious ones.
+    #[serde(rename = "needless_recovery_s")]
+    pub spurious_recovery_s: f64,
     /// The most that was in flight.
     pub largest_flight: u64,
     /// The largest window that the receiver offered, if it can be read.

@@ -7,7 +7,7 @@ use unruffled_units::{Duration, Instant};
 /// A window that is smaller than this share of what it was has been cut.
 const CUT: f64 = 0.85;
 
-/// Recoveries that may yet prove needless, because a DSACK is on its way.
+/// Recoveries that may yet prove spurious, because a DSACK is on its way.
 const PENDING: usize = 64;
 
 /// The recoveries of one sender.
@@ -26,14 +26,14 @@ pub(crate) struct Episodes {
 pub(crate) struct Judged {
     pub(crate) recoveries: u64,
     /// Recoveries of which every retransmission was spurious.
-    pub(crate) needless: u64,
+    pub(crate) spurious: u64,
     /// Recoveries after which less was in flight.
     pub(crate) cuts: u64,
-    pub(crate) needless_cuts: u64,
+    pub(crate) spurious_cuts: u64,
     /// The time in recoveries.
     pub(crate) time: Duration,
-    /// The time in needless ones.
-    pub(crate) needless_time: Duration,
+    /// The time in spurious ones.
+    pub(crate) spurious_time: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,15 +114,15 @@ impl Episodes {
 }
 
 fn add(judged: &mut Judged, episode: &Episode) {
-    let needless = episode.spurious >= episode.resent;
+    let all_spurious = episode.spurious >= episode.resent;
     let cut = (episode.after as f64) < CUT * episode.before as f64;
     let time = episode.ended.since(episode.began);
     judged.recoveries += 1;
-    judged.needless += u64::from(needless);
+    judged.spurious += u64::from(all_spurious);
     judged.cuts += u64::from(cut);
-    judged.needless_cuts += u64::from(cut && needless);
+    judged.spurious_cuts += u64::from(cut && all_spurious);
     judged.time += time;
-    judged.needless_time += if needless { time } else { Duration::ZERO };
+    judged.spurious_time += if all_spurious { time } else { Duration::ZERO };
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_is_needless_when_every_retransmission_was() {
+    fn a_recovery_is_spurious_when_every_retransmission_was() {
         let mut episodes = Episodes::default();
         let first = episodes.resent(ms(0), 100, 100);
         assert_eq!(episodes.resent(ms(1), 110, 100), first);
@@ -144,11 +144,11 @@ mod tests {
         episodes.acknowledged(ms(30), 200, 100);
         episodes.spurious(first);
         let judged = episodes.judged();
-        assert_eq!((judged.recoveries, judged.needless, judged.cuts), (2, 0, 1));
+        assert_eq!((judged.recoveries, judged.spurious, judged.cuts), (2, 0, 1));
         episodes.spurious(first);
         episodes.spurious(second);
         let judged = episodes.judged();
-        assert_eq!((judged.needless, judged.needless_cuts), (2, 1));
+        assert_eq!((judged.spurious, judged.spurious_cuts), (2, 1));
         assert_eq!(judged.time, Duration::from_millis(20));
     }
 
@@ -160,6 +160,6 @@ mod tests {
             episodes.acknowledged(ms(i), i, 10);
             episodes.spurious(number);
         }
-        assert_eq!((episodes.pending.len(), episodes.judged().needless), (PENDING, 1000));
+        assert_eq!((episodes.pending.len(), episodes.judged().spurious), (PENDING, 1000));
     }
 }

@@ -15,14 +15,14 @@ mod spurious;
 
 use unruffled_units::{Duration, Instant};
 
-use activity::{Doing, Times};
+use activity::Activity;
 use counts::Counts;
 use order::Ids;
 
 use crate::drawing::Sketch;
 use crate::episode::Episodes;
 use crate::lateness::Spans;
-use crate::outstanding::{Mark, Outstanding};
+use crate::outstanding::{Mark, Number, Outstanding};
 use crate::packet::{Packet, Segment};
 use crate::reordering::Arrivals;
 use crate::series::Series;
@@ -36,57 +36,106 @@ const FAR: u64 = 1 << 30;
 /// One direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
+    numbers: Numbers,
+    outstanding: Outstanding,
+    pub(crate) sacks: Sacks,
+    ids: Ids,
+    pub(crate) counts: Counts,
+    pub(crate) here: Spot,
+    /// By its acknowledgements.
+    pub(crate) at_receiver: Spot,
+    pub(crate) episodes: Episodes,
+    pub(crate) sizes: Sizes,
+    pub(crate) stamps: Stamps,
+    pub(crate) trips: Trips,
+    pub(crate) offer: Offer,
+    pub(crate) activity: Activity,
+    pub(crate) moments: Moments,
+    pub(crate) shown: Shown,
+}
+
+/// How far the stream has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
     /// The first octet known of; positions have the sequence numbers' 32 bits and more above them.
     origin: Option<u64>,
     /// Beyond the last octet known to have been sent.
     next: u64,
     /// Acknowledged up to here.
     una: u64,
-    number: u64,
-    outstanding: Outstanding,
-    /// SACK blocks that were taken in already.
-    sacked: [(u64, u64); 4],
-    ids: Ids,
-    pub(crate) counts: Counts,
-    /// Arrivals here.
-    pub(crate) seen: Arrivals,
-    /// Arrivals at the receiver, by its acknowledgements.
-    pub(crate) received: Arrivals,
-    pub(crate) episodes: Episodes,
+    /// Segments sent so far, each counted once.
+    segments: u64,
+}
+
+/// What SACK told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sacks {
+    /// Whether it told anything.
+    pub(crate) seen: bool,
+    /// Blocks that were taken in already.
+    taken: [(u64, u64); 4],
+}
+
+/// A place that segments come by: this one, or the receiver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spot {
+    pub(crate) arrivals: Arrivals,
+    /// Times between segments that follow each other.
+    pub(crate) spacing: Spans,
+    /// When the last one came.
+    last: Option<Instant>,
+}
+
+/// Sizes of segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
     /// Octets in a full segment, from the peer's MSS.
-    segment: Option<u32>,
+    full: Option<u32>,
     mss: Option<u32>,
-    /// The first and the latest timestamp in order, and when they passed.
-    clock: Option<(u32, Instant)>,
-    clock_now: Option<(u32, Instant)>,
     pub(crate) largest: u32,
-    pub(crate) stamped: bool,
-    /// The least time from here to the receiver and back.
+}
+
+/// The timestamps of this direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamps {
+    pub(crate) seen: bool,
+    /// The first and the latest one in order, and when they passed.
+    first: Option<(u32, Instant)>,
+    now: Option<(u32, Instant)>,
+}
+
+/// Round trips.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trips {
+    /// The minimum time from here to the receiver and back.
     pub(crate) beyond: Option<Duration>,
-    /// The least time from here to the sender and back.
+    /// The minimum time from here to the sender and back.
     pub(crate) behind: Option<Duration>,
-    pub(crate) round_trips: Spans,
-    /// Times between segments that follow each other, here and at the receiver.
-    pub(crate) spacing_here: Spans,
-    pub(crate) spacing_at_receiver: Spans,
-    last_delivery: Option<Instant>,
+    pub(crate) samples: Spans,
+}
+
+/// What the receiver permits, and what is made of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offer {
+    now: Option<u64>,
+    pub(crate) largest: u64,
+    pub(crate) largest_flight: u64,
+}
+
+/// Instants of this direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moments {
+    pub(crate) first_data: Option<Instant>,
+    pub(crate) last_data: Option<Instant>,
+    pub(crate) last_ack: Option<Instant>,
+}
+
+/// What is shown over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
     pub(crate) rtt: Series,
     pub(crate) acked: Series,
     pub(crate) flight: Series,
-    /// What the receiver permits, and the most that it did.
-    window: Option<u64>,
-    pub(crate) largest_window: u64,
-    pub(crate) largest_flight: u64,
-    doing: Doing,
-    event: Option<Instant>,
-    /// Nothing outstanding, and nothing new either so far: it may be the end.
-    resting: Duration,
-    pub(crate) times: Times,
-    pub(crate) first_data: Option<Instant>,
-    pub(crate) last_data: Option<Instant>,
-    last_sent: Option<Instant>,
-    pub(crate) last_ack: Option<Instant>,
-    pub(crate) sack_seen: bool,
     /// Only if it is to be drawn.
     pub(crate) sketch: Option<Box<Sketch>>,
 }
@@ -95,12 +144,12 @@ impl Half {
     /// A direction that is to be drawn with `dots` of each kind, if any.
     pub(crate) fn drawn(dots: usize) -> Self {
         let sketch = (dots > 0).then(|| Box::new(Sketch::new(dots)));
-        Self { sketch, ..Self::default() }
+        Self { shown: Shown { sketch, ..Shown::default() }, ..Self::default() }
     }
 
     /// Has `draw` draw at the octet of the stream that `position` is.
     fn draw(&mut self, position: u64, draw: impl FnOnce(&mut Sketch, u64)) {
-        if let (Some(sketch), Some(origin)) = (&mut self.sketch, self.origin) {
+        if let (Some(sketch), Some(origin)) = (&mut self.shown.sketch, self.numbers.origin) {
             draw(sketch, position.saturating_sub(origin));
         }
     }
@@ -110,40 +159,45 @@ impl Half {
         self.outstanding.len()
     }
 
+    /// The number of a segment that is sent now for the first time.
+    fn next_number(&self) -> Number {
+        Number { new: self.numbers.segments, any: self.numbers.segments + self.counts.resent }
+    }
+
     pub(crate) fn flight(&self) -> u64 {
-        self.next.saturating_sub(self.una)
+        self.numbers.next.saturating_sub(self.numbers.una)
     }
 
     /// Octets of the stream that passed or were acknowledged.
     pub(crate) fn stream(&self) -> u64 {
-        self.origin.map_or(0, |origin| self.next - origin)
+        self.numbers.origin.map_or(0, |origin| self.numbers.next - origin)
     }
 
     /// Octets that the receiver has acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
-        self.origin.map_or(0, |origin| self.una.saturating_sub(origin))
+        self.numbers.origin.map_or(0, |origin| self.numbers.una.saturating_sub(origin))
     }
 
     /// The peer takes segments of up to `mss` octets.
     pub(crate) fn learn_segment(&mut self, mss: u16, timestamps: bool) {
         let options = if timestamps { 12 } else { 0 };
-        self.mss = Some(u32::from(mss));
-        self.segment = Some(u32::from(mss).saturating_sub(options).max(1));
+        self.sizes.mss = Some(u32::from(mss));
+        self.sizes.full = Some(u32::from(mss).saturating_sub(options).max(1));
     }
 
     /// Octets in a full segment, as far as is known.
     pub(crate) fn full_segment(&self) -> u32 {
         // Without a SYN: what Ethernet carries.
-        let usual = if self.stamped { 1448 } else { 1460 };
-        let known = self.segment.filter(|&segment| segment >= 48);
-        known.unwrap_or(if self.largest > 9000 { usual } else { self.largest.max(1) })
+        let usual = if self.stamps.seen { 1448 } else { 1460 };
+        let known = self.sizes.full.filter(|&segment| segment >= 48);
+        known.unwrap_or(if self.sizes.largest > 9000 { usual } else { self.sizes.largest.max(1) })
     }
 
     /// A segment of this direction passes, `most` segments being remembered.
     pub(crate) fn data(&mut self, packet: &Packet, segment: &Segment, most: usize) {
         let now = packet.at;
         self.counts.packets += 1;
-        self.stamped |= segment.timestamps.is_some();
+        self.stamps.seen |= segment.timestamps.is_some();
         if segment.syn {
             self.open(segment);
             return;
@@ -152,68 +206,70 @@ impl Half {
         if len == 0 || segment.rst {
             return;
         }
-        let origin = match self.origin {
+        let origin = match self.numbers.origin {
             Some(origin) => origin,
             None => self.begin(1 << 32 | u64::from(segment.seq)),
         };
-        let start = unwrap(self.next, segment.seq);
+        let start = unwrap(self.numbers.next, segment.seq);
         let end = start + len;
-        if start.abs_diff(self.next) > FAR || end <= origin {
+        if start.abs_diff(self.numbers.next) > FAR || end <= origin {
             self.counts.strange += 1;
             return;
         }
-        if segment.len <= 1 && !segment.fin && start + 1 == self.next && self.flight() == 0 {
+        if segment.len <= 1 && !segment.fin && start + 1 == self.numbers.next && self.flight() == 0
+        {
             self.counts.keepalives += 1;
             return;
         }
         self.pass(now);
-        let rested = std::mem::take(&mut self.resting);
+        let rested = std::mem::take(&mut self.activity.resting);
         // What came before the first data is the handshake, or nobody's business.
-        self.times.idle += if self.first_data.is_some() { rested } else { Duration::ZERO };
-        self.first_data.get_or_insert(now);
-        self.last_data = Some(now);
+        self.activity.times.idle +=
+            if self.moments.first_data.is_some() { rested } else { Duration::ZERO };
+        self.moments.first_data.get_or_insert(now);
+        self.moments.last_data = Some(now);
         self.counts.data_packets += 1;
         self.counts.payload += u64::from(segment.len);
-        self.largest = self.largest.max(segment.len);
+        self.sizes.largest = self.sizes.largest.max(segment.len);
         // Options count within an MSS (RFC 6691), but not all senders heed that.
-        if let (Some(full), Some(mss)) = (self.segment, self.mss)
+        if let (Some(full), Some(mss)) = (self.sizes.full, self.sizes.mss)
             && (full..=mss).contains(&segment.len)
         {
-            self.segment = Some(segment.len);
+            self.sizes.full = Some(segment.len);
         }
         let stamp = segment.timestamps.map(|(value, _)| value);
         let mark = Mark { at: now, stamp, id: packet.id };
-        if start > self.next {
+        if start > self.numbers.next {
             self.leave_out(start, mark);
         }
-        if start < self.next {
-            self.below(start.max(origin), end.min(self.next), mark);
+        if start < self.numbers.next {
+            self.below(start.max(origin), end.min(self.numbers.next), mark);
         }
-        if end > self.next {
+        if end > self.numbers.next {
             self.append(end, mark);
         }
-        self.last_sent = Some(now);
-        self.largest_flight = self.largest_flight.max(self.flight());
-        self.flight.record(now, self.flight() as f64);
+        self.here.last = Some(now);
+        self.offer.largest_flight = self.offer.largest_flight.max(self.flight());
+        self.shown.flight.record(now, self.flight() as f64);
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
         self.outstanding.trim(now, keep, most);
         self.settle();
     }
 
-    /// The least round trip between the ends, where both parts of it are known.
+    /// The minimum round trip between the ends, where both parts of it are known.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        Some(self.beyond? + self.behind?)
+        Some(self.trips.beyond? + self.trips.behind?)
     }
 
     fn begin(&mut self, origin: u64) -> u64 {
-        self.origin = Some(origin);
-        (self.next, self.una) = (origin, origin);
+        self.numbers.origin = Some(origin);
+        (self.numbers.next, self.numbers.una) = (origin, origin);
         origin
     }
 
     fn open(&mut self, segment: &Segment) {
         let first = (1 << 32 | u64::from(segment.seq)) + 1;
-        match self.origin {
+        match self.numbers.origin {
             None => {
                 self.begin(first);
             }
@@ -222,14 +278,14 @@ impl Half {
         }
     }
 
-    /// A least round trip between here and the sender.
+    /// A minimum round trip between here and the sender.
     pub(crate) fn learn_behind(&mut self, rtt: Duration) {
-        self.behind = Some(self.behind.map_or(rtt, |least| least.min(rtt)));
+        self.trips.behind = Some(self.trips.behind.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// A least round trip between here and the receiver.
+    /// A minimum round trip between here and the receiver.
     pub(crate) fn learn_beyond(&mut self, rtt: Duration) {
-        self.beyond = Some(self.beyond.map_or(rtt, |least| least.min(rtt)));
+        self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
     }
 }
 

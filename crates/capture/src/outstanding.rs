@@ -15,6 +15,21 @@ pub(crate) struct Mark {
     pub(crate) id: Option<u16>,
 }
 
+/// Where a segment stands in the order of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// Among segments that are sent for the first time.
+    pub(crate) new: u64,
+    /// Among all, retransmissions too.
+    pub(crate) any: u64,
+}
+
+impl Number {
+    fn plus(self, segments: u64) -> Self {
+        Self { new: self.new + segments, any: self.any + segments }
+    }
+}
+
 /// Which copy of a segment the receiver got first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivered {
@@ -31,8 +46,7 @@ pub(crate) enum Delivered {
 pub(crate) struct Entry {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Its number in the order of first sending.
-    pub(crate) number: u64,
+    pub(crate) number: Number,
     /// What passed first; of a stretch that has not passed, what overtook it.
     pub(crate) first: Mark,
     /// What passed last.
@@ -52,7 +66,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// A stretch that has not passed: `mark` is of what overtook it.
-    pub(crate) fn new(start: u64, end: u64, number: u64, mark: Mark) -> Self {
+    pub(crate) fn new(start: u64, end: u64, number: Number, mark: Mark) -> Self {
         Self {
             start,
             end,
@@ -128,7 +142,7 @@ impl Outstanding {
     pub(crate) fn cut(&mut self, at: usize, from: u64, to: u64, size: u64) -> usize {
         let Some(whole) = self.entries.get(at).cloned() else { return at };
         let (from, to) = (from.max(whole.start), to.min(whole.end));
-        let number = |position: u64| whole.number + (position - whole.start) / size.max(1);
+        let number = |position: u64| whole.number.plus((position - whole.start) / size.max(1));
         let acknowledged = at < self.head;
         let mut place = at;
         if to < whole.end && from < to {
@@ -165,7 +179,7 @@ mod tests {
 
     fn entry(start: u64, end: u64, number: u64) -> Entry {
         let mark = Mark { at: Instant::ZERO, stamp: None, id: None };
-        Entry::new(start, end, number, mark)
+        Entry::new(start, end, Number { new: number, any: number }, mark)
     }
 
     #[test]
@@ -177,7 +191,7 @@ mod tests {
         assert_eq!(outstanding.acknowledge(4000), 0..2);
         let at = outstanding.cut(1, 2000, 3000, 1000);
         let spans: Vec<_> =
-            outstanding.entries.iter().map(|e| (e.start, e.end, e.number)).collect();
+            outstanding.entries.iter().map(|e| (e.start, e.end, e.number.new)).collect();
         assert_eq!(at, 2);
         assert_eq!(spans[1..4], [(1000, 2000, 1), (2000, 3000, 2), (3000, 4000, 3)]);
         assert_eq!(outstanding.head(), 4);

@@ -7,6 +7,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::density::Densities;
 use crate::lateness::{Lateness, Spans};
+use crate::outstanding::Number;
 use crate::turns::{InTurn, Turns};
 
 /// The largest n of n-reordering that is told apart (MAXN in RFC 4737, appendix A).
@@ -95,7 +96,8 @@ impl Recent {
 impl Arrivals {
     /// Packet `number` arrives, the first time that it does. Says how late it is if it is
     /// reordered (RFC 4737, section 3.3).
-    pub(crate) fn arrive(&mut self, number: u64, at: Instant) -> Option<Late> {
+    pub(crate) fn arrive(&mut self, number: Number, at: Instant) -> Option<Late> {
+        let Number { new: number, any } = number;
         let index = self.arrived;
         self.arrived += 1;
         self.densities.arrive(number);
@@ -113,7 +115,7 @@ impl Arrivals {
             return None;
         }
         self.reordered += 1;
-        self.turns.late(number);
+        self.turns.late(any);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.recent.larger(number);
@@ -235,7 +237,8 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let mut late = Vec::new();
         for (i, &number) in numbers.iter().enumerate() {
-            let how = arrivals.arrive(number, Instant::from_millis(i as u64));
+            let how = arrivals
+                .arrive(Number { new: number, any: number }, Instant::from_millis(i as u64));
             late.extend(how.map(|how| (number, how)));
         }
         (arrivals, late)

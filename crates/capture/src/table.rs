@@ -29,7 +29,7 @@ pub struct Limits {
 /// Dots of each kind that are kept of all connections together, about.
 const ALL_DOTS: usize = 400_000;
 
-/// The least that a connection gets.
+/// The minimum that a connection gets.
 const FEW_DOTS: usize = 32;
 
 impl Default for Limits {

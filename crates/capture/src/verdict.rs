@@ -57,14 +57,14 @@ pub struct Verdict {
 
 /// Judges one direction.
 pub fn judge(direction: &Direction) -> Verdict {
-    if direction.segments < FEW {
-        let text = format!("{}: too little to judge.", segments(direction.segments));
+    if direction.traffic.segments < FEW {
+        let text = format!("{}: too little to judge.", segments(direction.traffic.segments));
         return verdict(Cause::Unknown, Sureness::Certain, text);
     }
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
-    if windows.needless_recoveries > 0 && resent.spurious * 2 >= resent.total {
+    if windows.spurious_recoveries > 0 && resent.spurious * 2 >= resent.total {
         return if late.reordered > 0 { reordering(direction) } else { impatience(direction) };
     }
     if let Some(loss) = loss(direction) {
@@ -121,17 +121,17 @@ fn reordering(direction: &Direction) -> Verdict {
     let by = late.late_time.as_ref().map_or(String::new(), |time| {
         format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
     });
-    let cuts = match windows.needless_cuts {
+    let cuts = match windows.spurious_cuts {
         0 => String::new(),
         cuts => format!(", and {cuts} times the window was cut for nothing"),
     };
     let text = format!(
         "Reordering: {} of the packets came late{by}, and the sender took late ones for lost: {} of \
-         {} retransmissions were spurious, {} of {} recoveries needless{cuts}.",
+         {} retransmissions and {} of {} recoveries were spurious{cuts}.",
         percent(late.ratio),
         resent.spurious,
         resent.total,
-        windows.needless_recoveries,
+        windows.spurious_recoveries,
         windows.recoveries
     );
     let mut verdict = verdict(Cause::Reordering, sureness, text);
@@ -163,7 +163,7 @@ fn patience(direction: &Direction) -> Vec<String> {
          raced."
             .to_owned(),
     ];
-    match (soon, direction.timestamps) {
+    match (soon, direction.traffic.timestamps) {
         (Some(true), true) => advice.push(
             "Without it: net.ipv4.tcp_timestamps = 0 at the sender; where packets are late by much less \
              than a round trip, races without timestamps were faster, since receivers then keep what a \
@@ -197,12 +197,12 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     if losses.lost == 0 {
         return None;
     }
-    let recoveries = direction.windows.recoveries - direction.windows.needless_recoveries;
+    let recoveries = direction.windows.recoveries - direction.windows.spurious_recoveries;
     // A recovery is one event, however many segments it repairs.
-    let events = recoveries.max(1) as f64 / direction.segments as f64;
+    let events = recoveries.max(1) as f64 / direction.traffic.segments as f64;
     let bound_bps =
-        f64::from(direction.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
-    (direction.goodput_bps > bound_bps / 3.0 && direction.goodput_bps < bound_bps * 3.0).then(|| {
+        f64::from(direction.traffic.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
+    (direction.traffic.goodput_bps > bound_bps / 3.0 && direction.traffic.goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
             "Loss: {} of the segments were lost, in {} events; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.",
@@ -228,7 +228,7 @@ fn flowing(direction: &Direction) -> Verdict {
                  no more than {}.",
                 ms(least),
                 ms(samples.median_ms),
-                rate(direction.goodput_bps)
+                rate(direction.traffic.goodput_bps)
             );
             verdict(Cause::Path, Sureness::Probable, text)
         }

@@ -90,7 +90,7 @@ proptest! {
                 prop_assert!(told.reordered <= told.packets);
                 prop_assert!((0.0..=1.0).contains(&told.ratio));
             }
-            prop_assert!(direction.goodput_bps.is_finite());
+            prop_assert!(direction.traffic.goodput_bps.is_finite());
             prop_assert!(!judge(direction).text.is_empty());
         }
     }

@@ -99,7 +99,10 @@ fn every_format_tells_the_same() {
     let expected = analysed(&pcap(TsResolution::NanoSecond, little)).unwrap();
     assert_eq!(expected.1, None);
     let direction = &expected.0.connections[0].directions[0];
-    assert_eq!((direction.segments, direction.stream_bytes), (PACKETS, PACKETS * 100));
+    assert_eq!(
+        (direction.traffic.segments, direction.traffic.stream_bytes),
+        (PACKETS, PACKETS * 100)
+    );
     assert_eq!(expected.0.totals.duration_s, 0.049);
     for octets in [
         pcap(TsResolution::MicroSecond, little),

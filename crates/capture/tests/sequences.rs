@@ -20,11 +20,11 @@ fn in_order_nothing_is_late_or_sent_again() {
         hand.ack(149.0 + f64::from(n), n, 99 + n, &[]);
     });
     let found = hand.found();
-    assert_eq!((found.segments, found.reordering_here.reordered), (10, 0));
+    assert_eq!((found.traffic.segments, found.reordering_here.reordered), (10, 0));
     assert_eq!(found.retransmissions, Default::default());
     assert_eq!(found.losses.lost, 0);
     assert_eq!(found.place, Place::Sender);
-    assert_eq!(found.stream_bytes, 10_000);
+    assert_eq!(found.traffic.stream_bytes, 10_000);
     assert_eq!(found.rtt.beyond_ms, Some(50.0));
 }
 
@@ -118,7 +118,7 @@ fn a_dsack_makes_a_retransmission_spurious_once() {
     let resent = found.retransmissions;
     assert_eq!((resent.total, resent.spurious, resent.needed), (1, 1, 0));
     assert_eq!(resent.dsacks, 2);
-    assert_eq!((found.windows.recoveries, found.windows.needless_recoveries), (1, 1));
+    assert_eq!((found.windows.recoveries, found.windows.spurious_recoveries), (1, 1));
     assert_eq!(found.reordering_at_receiver.unwrap().reordered, 1);
 }
 
@@ -174,7 +174,7 @@ fn a_joined_segment_counts_as_the_segments_that_it_becomes() {
     hand.ack(150.0, 3, 0, &[]).ack(151.0, 3, 0, &[(4, 5)]).ack(153.0, 5, 0, &[]);
     hand.ack(154.0, 40, 0, &[]);
     let found = hand.found();
-    assert_eq!((found.segments, found.stream_bytes), (40, 40_000));
+    assert_eq!((found.traffic.segments, found.traffic.stream_bytes), (40, 40_000));
     let told = found.reordering_at_receiver.unwrap();
     assert_eq!((told.packets, told.reordered), (40, 1));
 }
@@ -205,7 +205,7 @@ fn sequence_numbers_may_wrap() {
         }
     }
     let found = hand.found();
-    assert_eq!((found.segments, found.stream_bytes), (5_000_000, 5_000_000_000));
+    assert_eq!((found.traffic.segments, found.traffic.stream_bytes), (5_000_000, 5_000_000_000));
     assert_eq!((found.retransmissions.total, found.losses.strange), (0, 0));
     assert_eq!(found.reordering_here.reordered, 0);
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
-use unruffled_lab::{Error, analysis, fit, report};
+use unruffled_lab::fit::{self, FitError};
+use unruffled_lab::{Error, analysis, report};
 
 use crate::output;
 
@@ -55,9 +56,9 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     analysis::price(&name, &mut transfers);
     if let Some(path) = &arguments.scenario {
         let chosen = transfers.get(arguments.transfer as usize - 1);
-        let unfit = |reason: String| Error::Unfit { name: name.clone(), reason };
+        let unfit = |reason: FitError| Error::Unfit { name: name.clone(), reason };
         let chosen = chosen.ok_or_else(|| {
-            unfit(format!("no transfer {}: it has {}", arguments.transfer, transfers.len()))
+            unfit(FitError::NoTransfer { number: arguments.transfer, found: transfers.len() })
         })?;
         let fit = fit::fit(&name, chosen.direction, &arguments.sender).map_err(unfit)?;
         output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;

@@ -15,17 +15,23 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Path rr (scenario rr-3) on one thread: data packets per second of wall clock
+    /// One run of a scenario on one thread: data packets per second of wall clock
     Sim {
-        /// Share of the packets delayed
-        #[arg(long, default_value = "10%")]
-        delayed: String,
-        /// The sender
-        #[arg(long, default_value = "sack")]
-        variant: String,
-        /// Simulated time
-        #[arg(long, default_value = "10000 s")]
-        duration: String,
+        /// A built-in scenario or a TOML file
+        #[arg(default_value = "rr-3")]
+        scenario: String,
+        /// Share of the packets delayed at the bottleneck, in place of the scenario's
+        #[arg(long)]
+        delayed: Option<String>,
+        /// The sender, in place of the scenario's first; sack for rr-3
+        #[arg(long)]
+        variant: Option<String>,
+        /// Simulated time, in place of the scenario's; 10000 s for rr-3
+        #[arg(long)]
+        duration: Option<String>,
+        /// Replace any key of the scenario, as `compare` does
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        set: Vec<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -33,11 +39,17 @@ enum What {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    let What::Sim { delayed, variant, duration, json } = &arguments.what;
-    let overrides =
-        [format!("link.bottleneck.delayed.fraction={delayed}"), format!("duration={duration}")];
-    let prepared = Scenario::load("rr-3", &overrides).and_then(|scenario| {
-        let variants = compare::variants(&scenario, std::slice::from_ref(variant), "--variant")?;
+    let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
+    // Of rr-3 as it ships a run would be over too soon to be timed.
+    let usual = |usual: &str| (name == "rr-3").then(|| usual.to_owned());
+    let mut overrides = set.clone();
+    overrides
+        .extend(delayed.iter().map(|share| format!("link.bottleneck.delayed.fraction={share}")));
+    let duration = duration.clone().or_else(|| usual("10000 s"));
+    overrides.extend(duration.iter().map(|time| format!("duration={time}")));
+    let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
+        let named: Vec<String> = variant.clone().or_else(|| usual("sack")).into_iter().collect();
+        let variants = compare::variants(&scenario, &named, "--variant")?;
         Ok((scenario, variants))
     });
     let (scenario, variants) = match prepared {
@@ -55,22 +67,37 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Err(error) => return crate::refuse(error),
     };
     let wall_s = start.elapsed().as_secs_f64();
-    let rate = row.flow.sent_segments as f64 / wall_s;
+    let rate = row.flow.sending.sent_segments as f64 / wall_s;
+    let about = match delayed {
+        Some(share) => format!("{}, {share} delayed", scenario.name),
+        None => scenario.name.clone(),
+    };
     crate::print(&if *json {
         let result = json!({
+            "scenario": scenario.name,
             "variant": variant.name(),
             "delayed": delayed,
             "simulated_s": row.flow.duration_s,
-            "data_packets": row.flow.sent_segments,
+            "data_packets": row.flow.sending.sent_segments,
+            "retransmits": row.flow.sending.retransmits,
+            "goodput_bps": row.flow.goodput_bps,
             "wall_s": wall_s,
             "packets_per_wall_second": rate,
+            "peak_memory_kib": peak_memory_kib(),
         });
         format!("{result}\n")
     } else {
         format!(
-            "{} over path rr, {delayed} delayed: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
+            "{} over {about}: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
             variant.name(),
-            row.flow.sent_segments
+            row.flow.sending.sent_segments
         )
     })
+}
+
+/// The most memory that this process has had, where Linux tells.
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }

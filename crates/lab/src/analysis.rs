@@ -1,10 +1,12 @@
 //! A capture's analysis as text: a table of transfers, and what slowed each.
 
+use std::sync::Arc;
+
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
 
-use crate::fit::{self, Cost};
+use crate::fit::{self, Cost, FitError};
 use crate::table::{lines, plain};
 
 /// Transfers that are listed; the others are in the JSON.
@@ -14,17 +16,16 @@ const LISTED: usize = 12;
 const PRICED: usize = 3;
 
 /// One direction of a connection that carried data, and what slowed it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug)]
 pub struct Transfer<'a> {
     /// Which connection, by its place in the analysis.
     pub connection: usize,
     /// The direction.
-    #[serde(skip)]
     pub direction: &'a Direction,
     /// What slowed it.
     pub verdict: Verdict,
     /// What reordering cost it, or why that cannot be told; none where nobody asked.
-    pub cost: Option<Result<Cost, String>>,
+    pub cost: Option<Result<Cost, Arc<FitError>>>,
 }
 
 impl Transfer<'_> {
@@ -42,7 +43,7 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
     let slowed = transfers.iter_mut().filter(|t| t.verdict.cause == Cause::Reordering);
     for transfer in slowed.take(PRICED) {
         let cost = fit::cost(name, transfer.direction, transfer.verdict.cause);
-        transfer.cost = Some(cost);
+        transfer.cost = Some(cost.map_err(Arc::new));
     }
 }
 
@@ -54,8 +55,8 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     let mut found: Vec<(usize, usize)> =
         analysis.connections.iter().enumerate().flat_map(both).map(|(which, _)| which).collect();
     let direction = |(at, way): (usize, usize)| &analysis.connections[at].directions[way];
-    found.retain(|&which| direction(which).segments > 0);
-    found.sort_by_key(|&which| std::cmp::Reverse(direction(which).payload_bytes));
+    found.retain(|&which| direction(which).traffic.segments > 0);
+    found.sort_by_key(|&which| std::cmp::Reverse(direction(which).traffic.payload_bytes));
     let transfer = |which: (usize, usize)| {
         let direction = direction(which);
         Transfer { connection: which.0, direction, verdict: judge(direction), cost: None }
@@ -86,7 +87,7 @@ pub fn json(
         #[serde(flatten)]
         verdict: &'a Verdict,
         cost: Option<&'a Cost>,
-        no_cost: Option<&'a str>,
+        no_cost: Option<String>,
     }
     let verdicts = transfers.iter().map(|transfer| Judged {
         connection: transfer.connection,
@@ -94,7 +95,11 @@ pub fn json(
         to: transfer.direction.to,
         verdict: &transfer.verdict,
         cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok()),
-        no_cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().err()).map(String::as_str),
+        no_cost: transfer
+            .cost
+            .as_ref()
+            .and_then(|cost| cost.as_ref().err())
+            .map(|reason| reason.to_string()),
     });
     let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect() };
     serde_json::to_string(&told).unwrap_or_default() + "\n"
@@ -129,7 +134,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
     }
     text += "\n";
     text += &lines(table);
-    text += "\nlate, lost: shares of the segments; by: median; needless: recoveries for nothing\n";
+    text += "\nlate, lost: shares of the segments; by: median; recoveries: spurious ones, of all\n";
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
         let place = place(direction);
@@ -193,7 +198,7 @@ pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
 
 /// The headings of a transfer's cells.
 pub(crate) fn heads() -> [&'static str; 10] {
-    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "needless"]
+    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "recoveries"]
 }
 
 pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
@@ -209,15 +214,15 @@ pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
     };
     vec![
         index.to_string(),
-        format!("{:.2}", direction.stream_bytes as f64 / 1e6),
-        format!("{:.2}", direction.goodput_bps / 1e6),
+        format!("{:.2}", direction.traffic.stream_bytes as f64 / 1e6),
+        format!("{:.2}", direction.traffic.goodput_bps / 1e6),
         number(direction.rtt.min_ms.or(direction.rtt.beyond_ms), 1),
         share(late.ratio),
         number(late.late_time.as_ref().map(|time| time.median_ms), 1),
         share(direction.losses.ratio),
         direction.retransmissions.total.to_string(),
         direction.retransmissions.spurious.to_string(),
-        format!("{} of {}", direction.windows.needless_recoveries, direction.windows.recoveries),
+        format!("{} of {}", direction.windows.spurious_recoveries, direction.windows.recoveries),
     ]
 }
 
@@ -269,7 +274,7 @@ pub(crate) mod tests {
         let mut found = transfers(&analysis);
         assert_eq!(found[0].cost_in_words(), None);
         price("c", &mut found);
-        let cost = found[0].cost.clone().unwrap().unwrap();
+        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
         // It gets a fifth of what it gets where all is in order.
         assert!(cost.without_bps > 2.0 * cost.now_bps, "{cost:?}");
         assert!(cost.share > 0.5 && cost.share < 1.0, "{cost:?}");

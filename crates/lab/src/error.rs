@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use unruffled_tcp::VariantError;
 
+use crate::fit::FitError;
 use crate::scenario::BUILTIN;
 use crate::store::StoreError;
 
@@ -129,7 +130,7 @@ pub enum Error {
         /// The file.
         name: String,
         /// Why.
-        reason: String,
+        reason: FitError,
     },
     /// A file would take another's place.
     #[error("{}: would replace {what}: expected another file", path.display())]

@@ -33,10 +33,8 @@ pub struct Experiment {
     pub title: String,
     /// The section of the paper that speaks of it.
     pub section: Option<String>,
-    /// What the paper leaves open and the file decides.
-    pub assumed: Vec<String>,
-    /// What was found.
-    pub notes: String,
+    /// What there is to say of it.
+    pub remarks: Remarks,
     /// What is swept.
     pub sweep: Sweep,
     /// Curves, bars or rows.
@@ -53,9 +51,24 @@ pub struct Experiment {
     pub quick: bool,
     /// The whole file.
     pub(crate) source: FileText,
+    scenario: Scenarios,
+}
+
+/// What there is to say of an experiment.
+#[derive(Clone, Debug)]
+pub struct Remarks {
+    /// What the paper leaves open and the file decides.
+    pub assumed: Vec<String>,
+    /// What was found.
+    pub notes: String,
+}
+
+/// What the lines' scenarios are made of.
+#[derive(Clone, Debug)]
+struct Scenarios {
+    base: Base,
     set: Vec<Setting>,
     quick_set: Vec<Setting>,
-    base: Base,
 }
 
 /// What is swept.

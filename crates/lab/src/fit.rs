@@ -1,6 +1,7 @@
 //! The path that a capture shows, as a scenario, and how well it fits.
 
 mod cost;
+mod error;
 mod path;
 
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
@@ -9,6 +10,7 @@ use unruffled_tcp::Variant;
 use unruffled_units::Duration;
 
 pub use cost::{Cost, cost};
+pub use error::FitError;
 use path::{Loss, Measured, measured, scenario};
 
 use crate::capture::Capture;
@@ -29,6 +31,10 @@ const SPELL: f64 = 2.0;
 
 /// A fit that is this near, as the logarithm of a ratio, is not looked at again.
 const NEAR: f64 = 0.03;
+
+/// So much further away is a fit that loses less than half as many segments, or more than twice as
+/// many, as were captured.
+const OTHER_LOSSES: f64 = 0.1;
 
 /// A path that was fitted to a transfer.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,23 +72,29 @@ fn apart(one: f64, other: f64) -> f64 {
 /// Fits a path to what `direction` shows, and runs `sender` over it.
 ///
 /// # Errors
-/// A line that says what the capture lacks, or that there is no such sender.
-pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, String> {
-    let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
+/// What the capture lacks, or that there is no such sender.
+pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitError> {
+    let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
     let mut best: Option<(f64, Fit)> = None;
-    for loss in losses(direction, &path) {
+    // Simulated senders count acknowledgements where a scenario does not say otherwise.
+    for (loss, path) in [path.clone(), path.counting_acks()]
+        .iter()
+        .flat_map(|path| losses(direction, path).into_iter().map(move |loss| (loss, path)))
+    {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
             let (fit, simulated) = attempt(name, direction, &path, loss, &variant)?;
-            let misfit = fit.misfit();
+            let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
+            let others = apart(lost[0], lost[1]) > f64::ln(2.0);
+            let misfit = fit.misfit() + if others { OTHER_LOSSES } else { 0.0 };
             let (observed, seen) = fit.late;
             if best.as_ref().is_none_or(|(least, _)| misfit < *least) {
                 best = Some((misfit, fit));
             }
             // Late packets that nobody overtakes are not seen: as many more are late as are not.
             let alike = apart(observed, seen) < NEAR || path.turn.is_some();
-            if round == ROUNDS || simulated == 0 || seen == 0.0 || alike {
+            if round == ROUNDS || seen == 0.0 || alike {
                 break;
             }
             path.late = (path.late * observed / seen).min(1.0);
@@ -91,7 +103,7 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, Strin
             break;
         }
     }
-    best.map(|(_, fit)| fit).ok_or_else(|| "no path fits".to_owned())
+    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
 }
 
 /// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
@@ -103,10 +115,10 @@ fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
         return vec![Loss::None];
     }
     let windows = &direction.windows;
-    let events = (windows.recoveries - windows.needless_recoveries).max(1) as f64;
+    let events = (windows.recoveries - windows.spurious_recoveries).max(1) as f64;
     let together = losses.lost as f64 / events;
     let spells = (together >= SPELL).then(|| Loss::Spells {
-        fraction: events / direction.segments.max(1) as f64,
+        fraction: events / direction.traffic.segments.max(1) as f64,
         length_ms: together * path.spacing_ms(direction),
     });
     let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
@@ -114,14 +126,14 @@ fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
     [Loss::None].into_iter().chain(spells).chain(random).collect()
 }
 
-/// Runs the sender over the path; tells how that fits, and how many segments were late.
+/// Runs the sender over the path; tells how that fits, and what a capture of it shows.
 fn attempt(
     name: &str,
     direction: &Direction,
     path: &Measured,
     loss: Loss,
     variant: &Variant,
-) -> Result<(Fit, u64), String> {
+) -> Result<(Fit, Direction), FitError> {
     let toml = scenario(name, direction, path, loss);
     let in_order = scenario(name, direction, &path.in_order(), loss);
     let parsed = same_time(&toml, direction)?;
@@ -132,26 +144,26 @@ fn attempt(
         in_order,
         rate_bps: path.rate_bps,
         sender: variant.name().to_owned(),
-        observed_bps: direction.goodput_bps,
+        observed_bps: direction.traffic.goodput_bps,
         simulated_bps: goodput_bps(&parsed, variant)?,
         late: (direction.reordering().ratio, simulated.reordering().ratio),
         distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
     };
-    Ok((fit, simulated.reordering().reordered))
+    Ok((fit, simulated))
 }
 
 /// The scenario, for as long as the transfer took: what slow start costs is in both.
-fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, String> {
-    let scenario = Scenario::parse("the fitted path", toml, &[]).map_err(|e| e.to_string())?;
-    let transfer = Duration::from_nanos((direction.transfer_s.max(0.1) * 1e9) as u64);
+fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
+    let scenario = Scenario::parse("the fitted path", toml, &[])?;
+    let transfer = Duration::from_nanos((direction.traffic.transfer_s.max(0.1) * 1e9) as u64);
     Ok(Scenario { duration: transfer.min(scenario.duration), ..scenario })
 }
 
 /// What the sender delivers over a path, the mean of some seeds.
-fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, String> {
+fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, FitError> {
     let goodput = |seed| {
-        let run = run::run(scenario, variant, seed, ()).map_err(|e| e.to_string())?;
-        Ok::<f64, String>(run.0.flow.goodput_bps)
+        let (row, ()) = run::run(scenario, variant, seed, ())?;
+        Ok::<f64, FitError>(row.flow.goodput_bps)
     };
     let all: Vec<f64> = (1..=SEEDS).map(goodput).collect::<Result<_, _>>()?;
     Ok(all.iter().sum::<f64>() / all.len() as f64)
@@ -162,19 +174,18 @@ fn late_times(direction: &Direction) -> Option<&Lateness> {
 }
 
 /// What the analysis says of a run over the fitted path, captured at the sender.
-fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, String> {
-    let wrong = |error: &dyn std::fmt::Display| error.to_string();
+fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, FitError> {
     let mut octets = Vec::new();
-    let capture = Capture::at(End::Sender, &mut octets).map_err(|e| wrong(&e))?;
-    let (_, capture) = run::run(scenario, variant, 1, capture).map_err(|e| wrong(&e))?;
-    capture.finish().map_err(|e| wrong(&e))?;
+    let capture = Capture::at(End::Sender, &mut octets)?;
+    let (_, capture) = run::run(scenario, variant, 1, capture)?;
+    capture.finish()?;
     let source = Source::new(Box::new(std::io::Cursor::new(octets)), None);
     let mut analyzer = Analyzer::new(Limits::default());
-    source.and_then(|source| read(source, |frame| analyzer.frame(frame))).map_err(|e| wrong(&e))?;
+    source.and_then(|source| read(source, |frame| analyzer.frame(frame)))?;
     let analysis = analyzer.finish();
     let connection = analysis.connections.into_iter().next();
-    let [client, server] = connection.ok_or("nothing was sent over it")?.directions;
-    Ok(if client.segments >= server.segments { client } else { server })
+    let [client, server] = connection.ok_or(FitError::NothingSent)?.directions;
+    Ok(if client.traffic.segments >= server.traffic.segments { client } else { server })
 }
 
 /// The largest distance between two distribution functions, told from percentiles, which are exact

@@ -47,11 +47,11 @@ fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
         number(
             mean(&|flows| {
                 let sum = sum(flows);
-                100.0 * share(sum.retransmits, sum.sent_segments)
+                100.0 * share(sum.sending.retransmits, sum.sending.sent_segments)
             }),
             2,
         ),
-        number(mean(&|flows| sum(flows).timeouts as f64), 0),
+        number(mean(&|flows| sum(flows).sending.timeouts as f64), 0),
     ]
 }
 

@@ -112,15 +112,15 @@ impl Metric {
 
 /// A metric that the field of that name in the flow's record counts.
 macro_rules! count {
-    ($field:ident, $short:literal, $heading:literal, $kernel:expr) => {
+    ($field:ident $(in $group:ident)?, $short:literal, $heading:literal, $kernel:expr) => {
         Metric {
             name: stringify!($field),
             short: $short,
             heading: $heading,
             unit: Unit::Times,
             extract: Extract::Count {
-                get: |row| row.flow.$field,
-                put: |row, count| row.flow.$field = count,
+                get: |row| row.flow$(.$group)?.$field,
+                put: |row, count| row.flow$(.$group)?.$field = count,
                 kernel: &$kernel,
             },
         }
@@ -169,14 +169,16 @@ pub const GOODPUT: Metric =
     number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
 
 /// Data segments sent, retransmissions included.
-pub const SENT: Metric = count!(sent_segments, "sent", "Segments sent", [tcp("OutSegs")]);
+pub const SENT: Metric =
+    count!(sent_segments in sending, "sent", "Segments sent", [tcp("OutSegs")]);
 
 /// Retransmissions of any cause.
-pub const RETRANSMITS: Metric = count!(retransmits, "rtx", "Retransmissions", [tcp("RetransSegs")]);
+pub const RETRANSMITS: Metric =
+    count!(retransmits in sending, "rtx", "Retransmissions", [tcp("RetransSegs")]);
 
 /// Times that loss detection entered recovery (not timeouts).
 pub const FAST_RETRANSMITS: Metric = count!(
-    fast_retransmits,
+    fast_retransmits in sending,
     "fast rtx",
     "Fast retransmits",
     [ext("TCPSackRecovery"), ext("TCPRenoRecovery")]
@@ -184,23 +186,24 @@ pub const FAST_RETRANSMITS: Metric = count!(
 
 /// Those of which every retransmission proved spurious; a kernel's are those that it undid.
 pub const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
-    false_fast_retransmits,
+    false_fast_retransmits in sending,
     "spurious",
     "of\u{a0}these spurious",
     [ext("TCPFullUndo"), ext("TCPPartialUndo"), ext("TCPDSACKUndo")]
 );
 
 /// Retransmission timeouts.
-pub const TIMEOUTS: Metric = count!(timeouts, "timeouts", "Timeouts", [ext("TCPTimeouts")]);
+pub const TIMEOUTS: Metric =
+    count!(timeouts in sending, "timeouts", "Timeouts", [ext("TCPTimeouts")]);
 
 /// Those of which every retransmission proved spurious.
 pub const SPURIOUS_TIMEOUTS: Metric =
-    count!(false_timeouts, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
+    count!(false_timeouts in sending, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
 
 /// Mean over time of the duplicate threshold; none for senders that work in time alone.
 pub const DUPTHRESH: Metric =
     optional("dupthresh_mean", "dupthresh", "Mean dupthresh", Unit::Segments, |row| {
-        row.flow.dupthresh_mean
+        row.flow.means.dupthresh_mean
     });
 
 /// Packets that the path dropped, as a share of those sent.
@@ -215,7 +218,7 @@ pub const OUT_OF_ORDER_RATE: Metric =
 
 /// Holes that closed by late arrival, as the sender measured them.
 pub const REORDERING_EVENTS: Metric = count!(
-    reordering_events,
+    reordering_events in sending,
     "reord",
     "Reorderings seen",
     [ext("TCPSACKReorder"), ext("TCPTSReorder"), ext("TCPRenoReorder")]
@@ -224,20 +227,20 @@ pub const REORDERING_EVENTS: Metric = count!(
 /// Mean over time of the congestion window; none where it cannot be seen.
 pub const CWND: Metric =
     optional("cwnd_mean", "cwnd", "Mean congestion window", Unit::Segments, |row| {
-        row.flow.cwnd_mean
+        row.flow.means.cwnd_mean
     });
 
 /// Tail loss probes sent.
 pub const LOSS_PROBES: Metric =
-    count!(loss_probes, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
+    count!(loss_probes in sending, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
 
 /// The FA ratio at the end of the run (RR-TCP only).
 pub const FA_RATIO: Metric =
-    optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.fa_ratio);
+    optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.means.fa_ratio);
 
 /// Segments that the receiver reported by DSACK as having come before.
 pub const DSACKS: Metric =
-    count!(dsacks, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
+    count!(dsacks in sending, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
 
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.
 pub const METRICS: [Metric; 17] = [
@@ -296,7 +299,10 @@ mod tests {
                 _ => 0,
             });
         }
-        assert_eq!((row.flow.retransmits, row.flow.dsacks, row.flow.timeouts), (7, 5, 0));
+        assert_eq!(
+            (row.flow.sending.retransmits, row.flow.sending.dsacks, row.flow.sending.timeouts),
+            (7, 5, 0)
+        );
         assert_eq!(row.flow.delivered_segments, delivered, "no counter of a kernel has it");
     }
 }

@@ -27,13 +27,13 @@ pub struct RunRow {
 impl RunRow {
     /// The row of a run of `scenario` in which `flow` was counted.
     pub fn of(scenario: &str, variant: &str, seed: u64, mut flow: FlowRecord) -> Self {
-        flow.cwnd_mean.get_or_insert(0.0);
+        flow.means.cwnd_mean.get_or_insert(0.0);
         Self {
             scenario: scenario.to_owned(),
             variant: variant.to_owned(),
             seed,
-            loss_rate: share(flow.dropped_segments, flow.sent_segments),
-            out_of_order_rate: share(flow.out_of_order_segments, flow.arrived_segments),
+            loss_rate: share(flow.path.dropped_segments, flow.sending.sent_segments),
+            out_of_order_rate: share(flow.path.out_of_order_segments, flow.path.arrived_segments),
             flow,
         }
     }

@@ -113,7 +113,7 @@ fn finish<M: Monitor>(
     let (mut flows, series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {
         let sender = simulation.connection(FlowId(number), End::Sender);
-        flow.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
+        flow.means.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
     }
     Some((flows, series, monitor))
 }

@@ -223,8 +223,8 @@ mod tests {
             variant.name = format!("{}-with-a-long-flavour", variant.name);
             for row in &mut variant.rows {
                 row.flow.goodput_bps *= 3000.0;
-                row.flow.fast_retransmits *= 1000;
-                row.flow.false_fast_retransmits *= 1000;
+                row.flow.sending.fast_retransmits *= 1000;
+                row.flow.sending.false_fast_retransmits *= 1000;
             }
         }
         let table = render(&comparison, 80, false);

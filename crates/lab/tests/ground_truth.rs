@@ -57,7 +57,7 @@ impl Truth {
         // What was sent in the last second may be on its way yet.
         let done = |sent: &&Vec<Instant>| self.end.since(sent[0]) > Duration::from_secs(1);
         let sends: usize = self.sent.values().filter(done).map(Vec::len).sum();
-        let (mut originals, mut arrived, mut spurious, mut unsettled) = (Vec::new(), 0, 0, 0);
+        let (mut originals, mut arrived, mut spurious, mut untold) = (Vec::new(), 0, 0, 0);
         for (seq, arrivals) in &by_segment {
             let sent = &self.sent[seq];
             arrived += if done(&sent) { arrivals.len() } else { 0 };
@@ -71,15 +71,19 @@ impl Truth {
             spurious += arrivals.len() as u64 - 1;
             let lately =
                 |&&(at, _): &&(Instant, usize)| self.end.since(at) < Duration::from_secs(1);
-            unsettled += arrivals.iter().skip(1).filter(lately).count() as u64;
+            untold += arrivals.iter().skip(1).filter(lately).count() as u64;
         }
         let late_times = expected::late_times(&mut originals);
         Expected {
             late: late_times.len() as f64 / originals.len() as f64,
             late_times,
+            blur_ms: 0.05,
             spurious,
-            unsettled,
+            untold,
+            refused: 0,
+            unclear: 0,
             lost: (sends - arrived) as f64,
+            latest: 0,
         }
     }
 }

@@ -49,7 +49,7 @@ fn flows_share_a_bottleneck_and_fill_it() {
     assert!(link.utilisation.expect("has a rate") > 0.99);
     assert!(link.queue_mean > 5.0 && link.queue_mean < 40.0, "{}", link.queue_mean);
     // The queue is the only place where anything is dropped.
-    let dropped: u64 = record.flows.iter().map(|flow| flow.dropped_segments).sum();
+    let dropped: u64 = record.flows.iter().map(|flow| flow.path.dropped_segments).sum();
     assert!(dropped > 0 && link.dropped_packets.abs_diff(dropped) <= 1, "{dropped}, {link:?}");
     assert!(record.link("source").is_none(), "copies of access links are not measured");
 }
@@ -127,10 +127,13 @@ fn datagrams_take_their_share_whatever_is_lost() {
         + "[[traffic]]\nname = \"udp\"\napp = \"udp\"\nsize = \"500 B\"\ninterval = \"10 ms\"\n";
     let record = run(&text, &[]);
     let udp = record.group("udp").next().expect("is there");
-    assert_eq!(udp.sent_segments, 5_001, "100 a second for 50 s, the first and the last instant");
+    assert_eq!(
+        udp.sending.sent_segments, 5_001,
+        "100 a second for 50 s, the first and the last instant"
+    );
     assert_eq!(udp.sender, "udp");
-    assert!(udp.arrived_segments + udp.dropped_segments >= 4_990, "{udp:?}");
-    assert!(udp.dropped_segments > 0, "the others fill the queue");
+    assert!(udp.path.arrived_segments + udp.path.dropped_segments >= 4_990, "{udp:?}");
+    assert!(udp.path.dropped_segments > 0, "the others fill the queue");
 }
 
 #[test]
@@ -167,7 +170,7 @@ weights = [3, 1]
     assert!(packets("c") <= packets("b"));
     assert!(packets("c-reverse") == 0.0, "acknowledgements take the first way back");
     let flow = &record.flows[0];
-    assert!(flow.out_of_order_segments > flow.arrived_segments / 10, "{flow:?}");
+    assert!(flow.path.out_of_order_segments > flow.path.arrived_segments / 10, "{flow:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
-use crate::{End, FlowRecord};
+use crate::{End, FlowRecord, SenderMeans};
 
 /// What is counted of one source, from the end of the warm-up on. Use it where there is one source
 /// and no simulation; a [`Meter`](crate::Meter) has one for each source of a run.
@@ -63,11 +63,11 @@ impl FlowMeter {
         if now < self.from {
             return;
         }
-        let counts = &mut self.counts;
+        let FlowRecord { sending, path, delivered_bytes, .. } = &mut self.counts;
         match (end, *event) {
             (End::Sender, Event::Sent { cause, .. }) => {
-                counts.sent_segments += 1;
-                counts.retransmits += u64::from(cause.is_some());
+                sending.sent_segments += 1;
+                sending.retransmits += u64::from(cause.is_some());
             }
             (End::Sender, Event::Acknowledged { cwnd, dupthresh, srtt, .. }) => {
                 self.cwnd.set(cwnd, now);
@@ -79,23 +79,23 @@ impl FlowMeter {
                     self.srtt.1 += 1;
                 }
             }
-            (End::Sender, Event::Reordered { .. }) => counts.reordering_events += 1,
-            (End::Sender, Event::SpuriousRetransmission { .. }) => counts.dsacks += 1,
-            (End::Sender, Event::FastRetransmit) => counts.fast_retransmits += 1,
-            (End::Sender, Event::Timeout) => counts.timeouts += 1,
-            (End::Sender, Event::LossProbe) => counts.loss_probes += 1,
+            (End::Sender, Event::Reordered { .. }) => sending.reordering_events += 1,
+            (End::Sender, Event::SpuriousRetransmission { .. }) => sending.dsacks += 1,
+            (End::Sender, Event::FastRetransmit) => sending.fast_retransmits += 1,
+            (End::Sender, Event::Timeout) => sending.timeouts += 1,
+            (End::Sender, Event::LossProbe) => sending.loss_probes += 1,
             (End::Sender, Event::SpuriousReduction { cause }) => match cause {
-                Cause::Timeout => counts.false_timeouts += 1,
-                _ => counts.false_fast_retransmits += 1,
+                Cause::Timeout => sending.false_timeouts += 1,
+                _ => sending.false_fast_retransmits += 1,
             },
             (End::Receiver, Event::Delivered { len }) => {
-                counts.delivered_bytes += len;
+                *delivered_bytes += len;
                 self.finished = now;
             }
             (End::Receiver, Event::Arrived { offset, .. }) => {
-                counts.arrived_segments += 1;
+                path.arrived_segments += 1;
                 let behind = self.highest_arrived.is_some_and(|highest| offset < highest);
-                counts.out_of_order_segments += u64::from(behind);
+                path.out_of_order_segments += u64::from(behind);
                 self.highest_arrived = self.highest_arrived.max(Some(offset));
             }
             _ => {}
@@ -111,18 +111,18 @@ impl FlowMeter {
 
     /// The path dropped a segment.
     pub fn dropped(&mut self, now: Instant, segment: &Segment) {
-        self.counts.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
+        self.counts.path.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
     }
 
     /// A packet without TCP of `len` octets of payload was sent.
     pub fn datagram_sent(&mut self, now: Instant) {
-        self.counts.sent_segments += u64::from(now >= self.from);
+        self.counts.sending.sent_segments += u64::from(now >= self.from);
     }
 
     /// A packet without TCP arrived.
     pub fn datagram_arrived(&mut self, now: Instant, len: u32) {
         if now >= self.from {
-            self.counts.arrived_segments += 1;
+            self.counts.path.arrived_segments += 1;
             self.counts.delivered_bytes += u64::from(len);
             self.finished = now;
         }
@@ -151,9 +151,12 @@ impl FlowMeter {
             duration_s: seconds,
             goodput_bps: if seconds > 0.0 { bits / seconds } else { 0.0 },
             delivered_segments: self.counts.delivered_bytes.div_ceil(u64::from(mss)),
-            cwnd_mean: self.cwnd.mean(),
-            dupthresh_mean: self.dupthresh.mean(),
-            srtt_mean_s: mean((self.srtt.0 as f64 / 1e9, self.srtt.1)),
+            means: SenderMeans {
+                cwnd_mean: self.cwnd.mean(),
+                dupthresh_mean: self.dupthresh.mean(),
+                srtt_mean_s: mean((self.srtt.0 as f64 / 1e9, self.srtt.1)),
+                ..self.counts.means
+            },
             transfer_mean_s: mean((self.transfer_s, self.counts.transfers)),
             delivery_mean_s: times.and_then(|(once, _)| once),
             resent_delivery_mean_s: times.and_then(|(_, resent)| resent),

@@ -59,7 +59,7 @@ pub struct Measurement {
 /// meter.opened(FlowId(0), 0, start);
 /// meter.datagram(FlowId(0), Passage::Out, start, 200);
 /// let (records, _) = meter.records(end);
-/// assert_eq!(records[0].sent_segments, 1);
+/// assert_eq!(records[0].sending.sent_segments, 1);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Meter {

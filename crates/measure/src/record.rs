@@ -22,8 +22,8 @@ pub struct RunRecord {
 /// ```
 /// use unruffled_measure::FlowRecord;
 ///
-/// let flow = |timeouts| FlowRecord { timeouts, ..FlowRecord::default() };
-/// assert_eq!(FlowRecord::sum(&[&flow(2), &flow(3)]).timeouts, 5);
+/// let flow = |transfers| FlowRecord { transfers, ..FlowRecord::default() };
+/// assert_eq!(FlowRecord::sum(&[&flow(2), &flow(3)]).transfers, 5);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
@@ -41,6 +41,31 @@ pub struct FlowRecord {
     pub delivered_segments: u64,
     /// Payload delivered in order over the measured time, in bits per second.
     pub goodput_bps: f64,
+    /// What its sender did.
+    #[serde(flatten)]
+    pub sending: SenderCounts,
+    /// What became of its segments on the path.
+    #[serde(flatten)]
+    pub path: PathCounts,
+    /// How its sender stood, on average.
+    #[serde(flatten)]
+    pub means: SenderMeans,
+    /// Connections opened.
+    pub connections: u64,
+    /// Transfers completed, for sources whose transfers end.
+    pub transfers: u64,
+    /// Their mean time from the start of the connection to the last octet's delivery, in seconds.
+    pub transfer_mean_s: Option<f64>,
+    /// Mean time from a segment's first transmission to its first arrival, in seconds, of segments
+    /// sent once. Only where the scenario asks for deliveries.
+    pub delivery_mean_s: Option<f64>,
+    /// The same of segments that were sent again.
+    pub resent_delivery_mean_s: Option<f64>,
+}
+
+/// What the sender of a flow did; in JSON and CSV these are fields of the [`FlowRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SenderCounts {
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
     /// Retransmissions of any cause.
@@ -59,12 +84,24 @@ pub struct FlowRecord {
     pub reordering_events: u64,
     /// Segments that the receiver reported by DSACK as having come before.
     pub dsacks: u64,
+}
+
+/// What became of the data segments of a flow on the path; in JSON and CSV these are fields of the
+/// [`FlowRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathCounts {
     /// Data segments that the path dropped.
     pub dropped_segments: u64,
     /// Data segments that arrived.
     pub arrived_segments: u64,
     /// Those that arrived behind a later one.
     pub out_of_order_segments: u64,
+}
+
+/// How the sender of a flow stood, on average; in JSON and CSV these are fields of the
+/// [`FlowRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SenderMeans {
     /// Mean over time of the congestion window, in segments.
     pub cwnd_mean: Option<f64>,
     /// Mean over time of the duplicate threshold; none for senders that work in time alone.
@@ -73,17 +110,6 @@ pub struct FlowRecord {
     pub fa_ratio: Option<f64>,
     /// Mean of SRTT over acknowledgements, in seconds.
     pub srtt_mean_s: Option<f64>,
-    /// Connections opened.
-    pub connections: u64,
-    /// Transfers completed, for sources whose transfers end.
-    pub transfers: u64,
-    /// Their mean time from the start of the connection to the last octet's delivery, in seconds.
-    pub transfer_mean_s: Option<f64>,
-    /// Mean time from a segment's first transmission to its first arrival, in seconds, of segments
-    /// sent once. Only where the scenario asks for deliveries.
-    pub delivery_mean_s: Option<f64>,
-    /// The same of segments that were sent again.
-    pub resent_delivery_mean_s: Option<f64>,
 }
 
 /// What was counted of one direction of a link over the measured time; [`RunRecord::link`] finds it
@@ -175,22 +201,28 @@ impl FlowRecord {
             delivered_bytes: count(|flow| flow.delivered_bytes),
             delivered_segments: count(|flow| flow.delivered_segments),
             goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
-            sent_segments: count(|flow| flow.sent_segments),
-            retransmits: count(|flow| flow.retransmits),
-            fast_retransmits: count(|flow| flow.fast_retransmits),
-            false_fast_retransmits: count(|flow| flow.false_fast_retransmits),
-            timeouts: count(|flow| flow.timeouts),
-            false_timeouts: count(|flow| flow.false_timeouts),
-            loss_probes: count(|flow| flow.loss_probes),
-            reordering_events: count(|flow| flow.reordering_events),
-            dsacks: count(|flow| flow.dsacks),
-            dropped_segments: count(|flow| flow.dropped_segments),
-            arrived_segments: count(|flow| flow.arrived_segments),
-            out_of_order_segments: count(|flow| flow.out_of_order_segments),
-            cwnd_mean: mean(|flow| flow.cwnd_mean),
-            dupthresh_mean: mean(|flow| flow.dupthresh_mean),
-            fa_ratio: mean(|flow| flow.fa_ratio),
-            srtt_mean_s: mean(|flow| flow.srtt_mean_s),
+            sending: SenderCounts {
+                sent_segments: count(|flow| flow.sending.sent_segments),
+                retransmits: count(|flow| flow.sending.retransmits),
+                fast_retransmits: count(|flow| flow.sending.fast_retransmits),
+                false_fast_retransmits: count(|flow| flow.sending.false_fast_retransmits),
+                timeouts: count(|flow| flow.sending.timeouts),
+                false_timeouts: count(|flow| flow.sending.false_timeouts),
+                loss_probes: count(|flow| flow.sending.loss_probes),
+                reordering_events: count(|flow| flow.sending.reordering_events),
+                dsacks: count(|flow| flow.sending.dsacks),
+            },
+            path: PathCounts {
+                dropped_segments: count(|flow| flow.path.dropped_segments),
+                arrived_segments: count(|flow| flow.path.arrived_segments),
+                out_of_order_segments: count(|flow| flow.path.out_of_order_segments),
+            },
+            means: SenderMeans {
+                cwnd_mean: mean(|flow| flow.means.cwnd_mean),
+                dupthresh_mean: mean(|flow| flow.means.dupthresh_mean),
+                fa_ratio: mean(|flow| flow.means.fa_ratio),
+                srtt_mean_s: mean(|flow| flow.means.srtt_mean_s),
+            },
             connections: count(|flow| flow.connections),
             transfers: count(|flow| flow.transfers),
             transfer_mean_s: mean(|flow| flow.transfer_mean_s),

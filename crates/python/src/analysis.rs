@@ -24,7 +24,7 @@ pub(crate) struct Analysis {
     found: capture::Analysis,
     damage: Option<String>,
     /// What reordering cost the transfers that it slowed, in their order.
-    costs: Vec<Option<Result<fit::Cost, String>>>,
+    costs: Vec<Option<Result<fit::Cost, Arc<fit::FitError>>>>,
 }
 
 /// Reads a capture.
@@ -144,13 +144,13 @@ impl Analysis {
     }
 
     #[pyo3(signature = (transfer = 1, sender = fit::OBSERVED))]
-    fn scenario(&self, py: Python<'_>, transfer: usize, sender: &str) -> PyResult<Scenario> {
+    fn scenario(&self, py: Python<'_>, transfer: u32, sender: &str) -> PyResult<Scenario> {
         let all = self.all();
-        let unfit = |reason: String| refused(Error::Unfit { name: self.name.clone(), reason });
-        let chosen = transfer
-            .checked_sub(1)
-            .and_then(|at| all.get(at))
-            .ok_or_else(|| unfit(format!("no transfer {transfer}: it has {}", all.len())))?;
+        let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
+        let chosen =
+            (transfer as usize).checked_sub(1).and_then(|at| all.get(at)).ok_or_else(|| {
+                unfit(fit::FitError::NoTransfer { number: transfer, found: all.len() })
+            })?;
         let fitted = py.detach(|| fit::fit(&self.name, chosen.direction, sender));
         let toml = fitted.map_err(unfit)?.toml;
         let file = format!("{}, transfer {transfer}", self.name);

@@ -11,5 +11,5 @@ pub(crate) fn fill(row: &mut RunRow, kernel: &Statistics) {
         metric.count_by_kernel(row, |(group, name)| kernel.get(group, name));
     }
     // No counter tells of the window.
-    row.flow.cwnd_mean = None;
+    row.flow.means.cwnd_mean = None;
 }

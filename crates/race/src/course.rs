@@ -185,8 +185,8 @@ impl Course<'_> {
         let kernel = format!("Linux {}", release());
         let receiver = if self.reverse { "our stack".to_owned() } else { kernel };
         facts.push(fact("receiver", receiver));
-        facts.push(fact("initial window of ours", self.scenario.sender.initial_window.to_string()));
-        facts.push(fact("minimum RTO of ours", self.scenario.sender.min_rto.to_string()));
+        facts.push(fact("initial window of ours", self.scenario.sender.window.initial.to_string()));
+        facts.push(fact("minimum RTO of ours", self.scenario.sender.rto.min.to_string()));
         let what = match self.length {
             Length::Time(time) => format!("as much as goes in {} s", time.as_secs_f64()),
             Length::Bytes(octets) => format!("{octets} B"),

@@ -58,19 +58,18 @@ pub(crate) enum Role {
 /// The standards' settings for real packets, with what the scenario says of senders.
 fn connection(scenario: &Scenario, role: Role) -> Config {
     let told = &scenario.sender;
-    Config {
-        initial_window: told.initial_window,
-        max_cwnd: told.max_cwnd,
-        byte_counting: told.byte_counting,
-        min_rto: told.min_rto,
-        max_rto: told.max_rto,
-        pipe: told.pipe,
-        timestamps: told.timestamps || role == Role::Receiver,
+    Config::wire(IpVersion::V4).with(|c| {
+        c.window.initial = told.window.initial;
+        c.window.max = told.window.max;
+        c.window.byte_counting = told.window.byte_counting;
+        c.rto.min = told.rto.min;
+        c.rto.max = told.rto.max;
+        c.recovery.pipe = told.recovery.pipe;
+        c.timestamps.offer = told.timestamps.offer || role == Role::Receiver;
         // A bulk transfer ends with the race, not before.
-        nagle: false,
-        give_up: None,
-        ..Config::wire(IpVersion::V4)
-    }
+        c.nagle = false;
+        c.patience.give_up = None;
+    })
 }
 
 /// Another kernel's network as guest `n` of an end.

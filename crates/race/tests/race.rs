@@ -72,10 +72,11 @@ fn kernel_and_ours_send_the_same_octets_over_the_same_path() {
     for row in rows(&finished) {
         assert_eq!(row.flow.delivered_segments, 2_000_000_u64.div_ceil(1460), "{row:?}");
         assert!(
-            row.flow.retransmits > 0 && row.flow.sent_segments > row.flow.delivered_segments,
+            row.flow.sending.retransmits > 0
+                && row.flow.sending.sent_segments > row.flow.delivered_segments,
             "{row:?}"
         );
-        assert!(row.flow.fast_retransmits + row.flow.timeouts > 0, "{row:?}");
+        assert!(row.flow.sending.fast_retransmits + row.flow.sending.timeouts > 0, "{row:?}");
         assert!((0.001..0.03).contains(&row.loss_rate), "{row:?}");
         assert!(row.flow.duration_s > 0.3 && row.flow.goodput_bps < 50e6, "{row:?}");
     }
@@ -92,12 +93,12 @@ fn reordering_is_counted_by_both_kinds_of_sender() {
     let competitors = [kernels(&["cubic"]), ours(&scenario, &["rr-ta"])].concat();
     let Some(finished) = run(&course(&scenario, &competitors)) else { return };
     for row in rows(&finished) {
-        assert!(row.flow.reordering_events > 0, "{row:?}");
+        assert!(row.flow.sending.reordering_events > 0, "{row:?}");
         assert!((0.05..0.12).contains(&row.out_of_order_rate), "{row:?}");
         assert_eq!(row.loss_rate, 0.0, "{row:?}");
     }
     // Late packets that were resent were resent for nothing, and the receiver says so.
-    let dsacks: u64 = rows(&finished).iter().map(|row| row.flow.dsacks).sum();
+    let dsacks: u64 = rows(&finished).iter().map(|row| row.flow.sending.dsacks).sum();
     assert!(dsacks > 0);
 }
 
@@ -124,7 +125,7 @@ fn the_kernel_sends_to_our_stack() {
     let Some(finished) = run(&course) else { return };
     for row in rows(&finished) {
         assert!(
-            row.flow.retransmits > 0 && row.flow.fast_retransmits > 0,
+            row.flow.sending.retransmits > 0 && row.flow.sending.fast_retransmits > 0,
             "SACK is there: {row:?}"
         );
     }
@@ -141,7 +142,7 @@ fn those_who_run_together_share_the_path() {
     let all: f64 = rows(&finished).iter().map(|row| row.flow.goodput_bps).sum();
     assert!((25e6..50e6).contains(&all), "{all}");
     // Each kernel sender has counters of its own.
-    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.flow.sent_segments).collect();
+    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.flow.sending.sent_segments).collect();
     assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
     let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
     assert!(shares.is_some_and(|s| s.contains("kernel-cubic") && s.contains("sack")), "{shares:?}");

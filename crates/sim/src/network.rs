@@ -6,8 +6,6 @@
 //! outcome is the same as hop by hop. What happens on such a run is told with the time at which it
 //! happens, which may lie ahead of the present.
 
-use std::collections::VecDeque;
-
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};
 use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig, Outcome, Ticket, Verdict};
 use unruffled_tcp::Segment;
@@ -15,9 +13,12 @@ use unruffled_units::Instant;
 
 use crate::queue::{FutureEvent, Queue};
 
-/// A sequence of links, by the order of their adding.
+/// A sequence of links, by the place of its first step among those of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathId(pub(crate) u32);
+
+/// Stands for no packet.
+const NONE: u32 = u32::MAX;
 
 /// A segment on its way.
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +29,18 @@ pub(crate) struct Packet {
     pub(crate) to: End,
     /// Octets on the wire.
     pub(crate) size: u32,
-    pub(crate) path: PathId,
-    /// Which hop of its path it is on.
-    hop: u32,
+    /// Which step it is on, of those of all paths.
+    step: u32,
+    /// The one behind it in its link's line.
+    behind: u32,
+    /// When it gets to the far end of its link, if it is in line.
+    arrival: Instant,
 }
 
 impl Packet {
     #[inline]
     pub(crate) fn new(segment: Segment, flow: FlowId, to: End, size: u32, path: PathId) -> Self {
-        Self { segment, flow, to, size, path, hop: 0 }
+        Self { segment, flow, to, size, step: path.0, behind: NONE, arrival: Instant::ZERO }
     }
 
     fn way(&self) -> Direction {
@@ -61,8 +65,9 @@ struct Blueprint {
 #[derive(Debug)]
 struct LinkState {
     link: Link,
-    /// Packets between this link's entry and its far end that keep their order.
-    line: VecDeque<(Instant, u32)>,
+    /// The first and the last of the packets between this link's entry and its far end that keep their
+    /// order.
+    line: (u32, u32),
     /// Packets that the link damaged and is to send again.
     held: Vec<(u32, Ticket)>,
 }
@@ -73,6 +78,8 @@ struct Step {
     link: LinkId,
     /// Packets come to the next one from this one alone and in order.
     runs_on: bool,
+    /// It is the last one of its path.
+    last: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +118,8 @@ pub(crate) struct Network {
     feeders: Vec<Feeder>,
     /// Empty until the network is sealed.
     hops: Vec<LinkState>,
-    paths: Vec<Vec<Step>>,
+    /// Of all paths, one behind the other.
+    steps: Vec<Step>,
     packets: Vec<Packet>,
     free: Vec<u32>,
     /// A monitor is told of crossings.
@@ -155,8 +163,11 @@ impl Network {
             };
             from = Feeder::Only(id);
         }
-        self.paths.push(links.iter().map(|&link| Step { link, runs_on: false }).collect());
-        PathId(self.paths.len() as u32 - 1)
+        let path = PathId(self.steps.len() as u32);
+        let last = links.len() - 1;
+        let steps = links.iter().enumerate();
+        self.steps.extend(steps.map(|(i, &link)| Step { link, runs_on: false, last: i == last }));
+        path
     }
 
     /// From now on packets may be sent, and nothing be added. `watched`: a monitor is told of
@@ -169,14 +180,13 @@ impl Network {
             let link = Link::carrying(config, *direction, carries, *seed)
                 .expect("links are checked when they are added");
             let link = if watched { link } else { link.unwatched() };
-            self.hops.push(LinkState { link, line: VecDeque::new(), held: Vec::new() });
+            self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
         }
-        for path in &mut self.paths {
-            for i in 1..path.len() {
-                let (previous, next) = (path[i - 1].link, path[i].link);
-                path[i - 1].runs_on = self.feeders[next.0 as usize] == Feeder::Only(previous)
-                    && self.hops[previous.0 as usize].link.keeps_order();
-            }
+        for i in 1..self.steps.len() {
+            let (previous, next) = (self.steps[i - 1].link, self.steps[i].link);
+            self.steps[i - 1].runs_on = !self.steps[i - 1].last
+                && self.feeders[next.0 as usize] == Feeder::Only(previous)
+                && self.hops[previous.0 as usize].link.keeps_order();
         }
     }
 
@@ -184,14 +194,13 @@ impl Network {
     #[inline]
     pub(crate) fn send(
         &mut self,
-        mut packet: Packet,
+        packet: Packet,
         now: Instant,
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let (link, at, outcome) = self.cross(&mut packet, now, monitor);
         let id = self.keep(packet);
-        self.travel(id, link, at, outcome, queue, monitor)
+        self.offer(id, now, queue, monitor)
     }
 
     #[inline]
@@ -208,34 +217,35 @@ impl Network {
         }
     }
 
-    /// Offers the packet to the link of its hop, and to those behind it as far as order allows: the
-    /// last of these, when the packet came to it, and what became of it there.
+    /// Offers the packet to the link of its step, and to those behind it as far as order allows.
     #[inline(always)]
-    fn cross(
+    fn offer(
         &mut self,
-        packet: &mut Packet,
+        id: u32,
         now: Instant,
+        queue: &mut Queue,
         monitor: &mut impl Monitor,
-    ) -> (LinkId, Instant, Outcome) {
-        let (way, Packet { flow, size, path, hop, .. }) = (packet.way(), packet);
-        let steps = &self.paths[path.0 as usize];
+    ) -> Progress {
+        let packet = &mut self.packets[id as usize];
+        let (way, Packet { flow, size, mut step, .. }) = (packet.way(), *packet);
         let mut at = now;
-        loop {
-            let Step { link: id, runs_on } = steps[*hop as usize];
+        let (link, outcome) = loop {
+            let Step { link: id, runs_on, .. } = self.steps[step as usize];
             let link = &mut self.hops[id.0 as usize].link;
-            let outcome = link.offer(*size, way, at);
+            let outcome = link.offer(size, way, at);
             if self.watched {
                 let backlog = link.backlog();
-                let crossing =
-                    Crossing { flow: *flow, at, size: *size, backlog, outcome: &outcome };
+                let crossing = Crossing { flow, at, size, backlog, outcome: &outcome };
                 monitor.crossed(id, &crossing);
             }
             match outcome.verdict {
                 Verdict::Deliver(arrival) if runs_on => at = arrival,
-                _ => return (id, at, outcome),
+                _ => break (id, outcome),
             }
-            *hop += 1;
-        }
+            step += 1;
+        };
+        packet.step = step;
+        self.travel(id, link, at, outcome, queue, monitor)
     }
 
     /// Plans what becomes of a packet behind `link`, to which it came at `at`.
@@ -270,11 +280,16 @@ impl Network {
         if outcome.detoured {
             queue.plan(arrival, FutureEvent::Packet(id));
         } else {
-            let line = &mut self.hops[link.0 as usize].line;
-            line.push_back((arrival, id));
-            if line.len() == 1 {
+            let (first, last) = &mut self.hops[link.0 as usize].line;
+            let before = std::mem::replace(last, id);
+            if before == NONE {
+                *first = id;
                 queue.plan(arrival, FutureEvent::Line(link.0));
+            } else {
+                self.packets[before as usize].behind = id;
             }
+            let packet = &mut self.packets[id as usize];
+            (packet.arrival, packet.behind) = (arrival, NONE);
         }
         if outcome.duplicate { Progress::Doubled } else { Progress::Underway }
     }
@@ -287,8 +302,7 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let Packet { path, hop, .. } = self.packets[id as usize];
-        let link = self.paths[path.0 as usize][hop as usize].link;
+        let link = self.steps[self.packets[id as usize].step as usize].link;
         let hop = &mut self.hops[link.0 as usize];
         let place = hop.held.iter().position(|&(held, _)| held == id);
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
@@ -299,10 +313,13 @@ impl Network {
     /// The first packet in line at `link` has got to its far end.
     #[inline(always)]
     pub(crate) fn pop_line(&mut self, link: u32, queue: &mut Queue) -> Option<u32> {
-        let line = &mut self.hops[link as usize].line;
-        let (_, id) = line.pop_front()?;
-        if let Some(&(at, _)) = line.front() {
-            queue.plan(at, FutureEvent::Line(link));
+        let (first, last) = &mut self.hops[link as usize].line;
+        let id = *first;
+        let behind = self.packets.get(id as usize)?.behind;
+        *first = behind;
+        match self.packets.get(behind as usize) {
+            Some(next) => queue.plan(next.arrival, FutureEvent::Line(link)),
+            None => *last = NONE,
         }
         Some(id)
     }
@@ -312,14 +329,13 @@ impl Network {
         &self.packets[id as usize]
     }
 
-    /// Whether the hop that the packet is on is its last.
+    /// Whether the step that the packet is on is its last.
     #[inline]
-    pub(crate) fn is_on_last_hop(&self, id: u32) -> bool {
-        let packet = &self.packets[id as usize];
-        packet.hop as usize + 1 == self.paths[packet.path.0 as usize].len()
+    pub(crate) fn is_on_last_step(&self, id: u32) -> bool {
+        self.steps[self.packets[id as usize].step as usize].last
     }
 
-    /// The packet has got to the far end of a hop that is not its last: sends it on.
+    /// The packet has got to the far end of a step that is not its last: sends it on.
     pub(crate) fn pass_on(
         &mut self,
         id: u32,
@@ -327,11 +343,8 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let mut packet = self.packets[id as usize];
-        packet.hop += 1;
-        let (link, at, outcome) = self.cross(&mut packet, now, monitor);
-        self.packets[id as usize].hop = packet.hop;
-        self.travel(id, link, at, outcome, queue, monitor)
+        self.packets[id as usize].step += 1;
+        self.offer(id, now, queue, monitor)
     }
 
     /// The packet has got to the end that it is for, and its number is free.

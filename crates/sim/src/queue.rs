@@ -1,7 +1,6 @@
 //! The event queue: what happens next, and among simultaneous things what was planned first.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
 
 use unruffled_units::Instant;
 
@@ -31,10 +30,6 @@ struct Entry {
     plan: FutureEvent,
 }
 
-impl Entry {
-    const NONE: Self = Self { at: Instant::ZERO, order: 0, plan: FutureEvent::Line(0) };
-}
-
 impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
@@ -55,26 +50,49 @@ impl Ord for Entry {
     }
 }
 
-/// How many of those that come next are kept in order.
-const NEAR: usize = 8;
+/// How many of those that come next are put in order at a time.
+const NEAR: usize = 32;
+/// Room for those in order, which is used up before any is moved to its front.
+const ROOM: usize = 4 * NEAR;
+/// How many bits of time are a digit, by which far plans are told apart.
+const DIGIT: u32 = 3;
+const BUCKETS: usize = (u64::BITS.div_ceil(DIGIT) << DIGIT) as usize;
 
 /// A priority queue by time, then by order of planning.
 ///
-/// A run with one flow has two to four plans at a time: those that come next lie in an array in
-/// order, where planning and taking is a few moves, and only the others in a heap.
+/// What comes before a *horizon* lies in order in one array, where planning and taking is a few moves;
+/// a run with one flow has no more than that. What comes behind it lies unordered in buckets, finer
+/// ones for what comes sooner, as in a radix heap; when nothing is near any more the first bucket is
+/// spread over finer ones until little enough is in the first of these to be put in order. So each of a
+/// million plans is moved a few times, within short stretches of memory, where a heap looks up twenty
+/// places.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The first `count` of them, the one that comes next last.
-    near: [Entry; NEAR],
-    count: usize,
-    /// All of them come after those that are near.
-    far: BinaryHeap<Reverse<Entry>>,
+    /// From `head` on, those before the horizon, in order.
+    near: Vec<Entry>,
+    head: usize,
+    horizon: u64,
+    /// The others, by the highest digit in which their time differs from `origin`'s, and by its value.
+    /// None, until there are more than are kept near.
+    far: Vec<Vec<Entry>>,
+    /// How many are in `far`.
+    far_count: usize,
+    /// None that is far comes before it.
+    origin: u64,
     planned: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { near: [Entry::NONE; NEAR], count: 0, far: BinaryHeap::new(), planned: 0 }
+        Self {
+            near: Vec::with_capacity(ROOM),
+            head: 0,
+            horizon: u64::MAX,
+            far: Vec::new(),
+            far_count: 0,
+            origin: 0,
+            planned: 0,
+        }
     }
 }
 
@@ -83,73 +101,118 @@ impl Queue {
     pub(crate) fn plan(&mut self, at: Instant, plan: FutureEvent) {
         self.planned += 1;
         let entry = Entry { at, order: self.planned, plan };
-        if self.count == NEAR || !self.far.is_empty() {
-            return self.plan_among_many(entry);
+        if at.as_nanos() >= self.horizon {
+            return self.put_far(entry);
+        }
+        if self.near.len() == self.near.capacity() {
+            return self.make_room_for(entry);
         }
         self.insert(entry);
     }
 
-    /// Puts `entry`, the last one planned, in its place among those that are near, where there is
-    /// room for it.
+    /// Puts `entry`, the last one planned, in its place among those that are near.
     #[inline]
     fn insert(&mut self, entry: Entry) {
-        let mut place = self.count.min(NEAR - 1);
-        while place > 0 && self.near[place - 1].at <= entry.at {
+        let mut place = self.near.len();
+        self.near.push(entry);
+        // Most are planned to come behind those that are there.
+        while place > self.head && self.near[place - 1].at > entry.at {
             self.near[place] = self.near[place - 1];
             place -= 1;
         }
         self.near[place] = entry;
-        self.count += 1;
+    }
+
+    /// The same when the room is used up: by those that were taken, or by too many.
+    #[inline(never)]
+    fn make_room_for(&mut self, entry: Entry) {
+        self.near.drain(..self.head);
+        self.head = 0;
+        if self.near.len() > 2 * NEAR {
+            // Those at one time stay together, however many they are.
+            let (first, last) = (self.near[0].at.as_nanos(), self.near[NEAR].at.as_nanos());
+            let horizon = last.max(first.saturating_add(1));
+            match self.far_count {
+                0 => (self.horizon, self.origin) = (horizon, horizon),
+                _ => self.horizon = horizon.max(self.origin),
+            }
+            let horizon = self.horizon;
+            let kept = self.near.partition_point(|entry| entry.at.as_nanos() < horizon);
+            for place in kept..self.near.len() {
+                self.put_far(self.near[place]);
+            }
+            self.near.truncate(kept);
+        }
+        self.near.reserve(self.near.len().max(NEAR));
+        if entry.at.as_nanos() >= self.horizon { self.put_far(entry) } else { self.insert(entry) }
     }
 
     #[inline(never)]
-    fn plan_among_many(&mut self, entry: Entry) {
-        // Of those at the same time this one comes last.
-        if self.far.peek().is_some_and(|Reverse(first)| entry.at >= first.at) {
-            return self.far.push(Reverse(entry));
+    fn put_far(&mut self, entry: Entry) {
+        if self.far.is_empty() {
+            self.far.resize_with(BUCKETS, || Vec::with_capacity(ROOM));
         }
-        if self.count == NEAR {
-            if entry.at >= self.near[0].at {
-                return self.far.push(Reverse(entry));
-            }
-            self.far.push(Reverse(self.near[0]));
-            self.near.copy_within(1.., 0);
-            self.count -= 1;
-        }
-        self.insert(entry);
+        let at = entry.at.as_nanos();
+        let level = (at ^ self.origin).checked_ilog2().unwrap_or(0) / DIGIT;
+        let digit = (at >> (level * DIGIT)) as usize % (1 << DIGIT);
+        self.far[(level as usize) << DIGIT | digit].push(entry);
+        self.far_count += 1;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.near.is_empty()
     }
 
     /// The next plan, if it is due by `end`.
     #[inline]
     pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {
-        let last = self.count.checked_sub(1)?;
-        let Entry { at, plan, .. } = *self.near.get(last)?;
+        let Entry { at, plan, .. } = *self.near.get(self.head)?;
         if at > end {
             return None;
         }
-        self.count = last;
-        if last == 0 && !self.far.is_empty() {
+        self.head += 1;
+        if self.head == self.near.len() {
             self.fetch();
         }
         Some((at, plan))
     }
 
-    /// Brings near the first of those that are far.
+    /// Brings near the first of those that are far, if any is.
     #[inline(never)]
     fn fetch(&mut self) {
-        if let Some(Reverse(entry)) = self.far.pop() {
-            self.near[0] = entry;
-            self.count = 1;
+        self.near.clear();
+        self.head = 0;
+        self.horizon = u64::MAX;
+        while let Some(first) = self.far.iter().position(|bucket| !bucket.is_empty()) {
+            let mut bucket = std::mem::take(&mut self.far[first]);
+            self.far_count -= bucket.len();
+            let (level, digit) = ((first >> DIGIT) as u32, (first % (1 << DIGIT)) as u64);
+            if level == 0 || bucket.len() <= NEAR {
+                self.near.append(&mut bucket);
+                self.near.sort_unstable();
+                if self.far_count > 0 {
+                    // The bucket's end: those of its time that are planned from now on are near.
+                    let above = self.origin.checked_shr((level + 1) * DIGIT).unwrap_or(0);
+                    self.horizon =
+                        ((above << DIGIT | digit) + 1).saturating_mul(1 << (level * DIGIT));
+                }
+                self.far[first] = bucket;
+                return;
+            }
+            self.origin = bucket.iter().map(|entry| entry.at.as_nanos()).min().unwrap_or(0);
+            for entry in bucket.drain(..) {
+                self.put_far(entry);
+            }
+            // For its memory: what was in it went into finer ones.
+            self.far[first] = bucket;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// The next numbers of a linear congruential generator (Knuth's MMIX).
@@ -164,18 +227,18 @@ mod tests {
     #[test]
     fn plans_come_by_time_and_then_in_the_order_of_planning() {
         let mut number = numbers();
-        for most in [3, NEAR as u64, 20, 1000] {
-            let (mut queue, mut waiting) = (Queue::default(), Vec::new());
+        for most in [3, 20, NEAR as u64, 1000, 10_000] {
+            let (mut queue, mut waiting) = (Queue::default(), BTreeSet::new());
             let mut now = 0;
-            for n in 0..20_000 {
+            for n in 0..50_000 {
                 if waiting.is_empty() || number(most) > waiting.len() as u64 {
-                    // Few instants, so that many fall together.
-                    let at = now + number(10);
+                    // Few instants at times, so that many fall together, and at times far apart.
+                    let span = [1, 10, 100_000, 1 << 31][number(4) as usize];
+                    let at = now + number(span);
                     queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
-                    waiting.push((at, n));
+                    waiting.insert((at, n));
                 } else {
-                    let next = *waiting.iter().min().expect("not empty");
-                    waiting.retain(|plan| *plan != next);
+                    let next = waiting.pop_first().expect("not empty");
                     let got = queue.next(Instant::MAX);
                     assert_eq!(
                         got,
@@ -186,6 +249,30 @@ mod tests {
                 assert_eq!(queue.is_empty(), waiting.is_empty());
             }
         }
+    }
+
+    #[test]
+    fn more_than_are_kept_near_may_be_planned_before_the_first_far_one() {
+        let mut queue = Queue::default();
+        let mut expected = Vec::new();
+        let mut plan = |queue: &mut Queue, at: u64, n: u32| {
+            queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
+            expected.push((at, n));
+        };
+        // Enough behind a gap to be spread over finer buckets, and one before it.
+        plan(&mut queue, 1, 0);
+        for n in 1..1000 {
+            plan(&mut queue, 1_000_000 + 1000 * u64::from(n), n);
+        }
+        assert!(queue.next(Instant::MAX).is_some());
+        for n in 1000..2000 {
+            plan(&mut queue, 2 + u64::from(n * 7 % 1000), n);
+        }
+        expected.sort_unstable();
+        let rest = std::iter::from_fn(|| queue.next(Instant::MAX));
+        let rest: Vec<_> = rest.map(|(at, plan)| (at.as_nanos(), plan)).collect();
+        let expected = expected[1..].iter().map(|&(at, n)| (at, FutureEvent::Packet(n)));
+        assert_eq!(rest, expected.collect::<Vec<_>>());
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Simulation {
 
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
-        if network.is_on_last_hop(id) {
+        if network.is_on_last_step(id) {
             return self.deliver(id, monitor);
         }
         let flow = network.packet(id).flow;

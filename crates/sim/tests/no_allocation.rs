@@ -38,7 +38,10 @@ fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
     let mut simulation = Simulation::new();
     let mut link = |direction| simulation.add_link(&path_rr(), direction, 1).expect("valid");
     let (forward, reverse) = (vec![link(Direction::Forward)], vec![link(Direction::Reverse)]);
-    let config = Config { mss: 1000, max_cwnd: Some(50), ..Config::default() };
+    let config = Config::default().with(|c| {
+        c.mss = 1000;
+        c.window.max = Some(50);
+    });
     let source = simulation.add_source(SourceConfig {
         variant: Variant::parse(variant).expect("a variant"),
         sender: config.clone(),

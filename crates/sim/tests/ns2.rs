@@ -74,16 +74,15 @@ impl Point {
 
     fn config(&self, seed: u64) -> Config {
         let mss = self.number("wire_bytes") as u32 - HEADER;
-        Config {
-            mss,
-            initial_window: 2,
-            min_rto: Duration::from_secs_f64(self.number("min_rto_s")),
-            receive_buffer: self.number("window") as u64 * u64::from(mss),
-            pipe: Pipe::Counted,
-            fast_recovery: FastRecovery::Ns2,
-            seed,
-            ..Config::default()
-        }
+        Config::default().with(|c| {
+            c.mss = mss;
+            c.window.initial = 2;
+            c.rto.min = Duration::from_secs_f64(self.number("min_rto_s"));
+            c.receive_buffer = self.number("window") as u64 * u64::from(mss);
+            c.recovery.pipe = Pipe::Counted;
+            c.recovery.fast = FastRecovery::Ns2;
+            c.seed = seed;
+        })
     }
 
     fn at(&self, name: &str) -> Instant {
@@ -153,7 +152,7 @@ impl Point {
         let seconds = self.number("end_s") - self.number("warmup_s");
         [
             delivered as f64 / seconds / 1000.0,
-            flows.iter().map(|flow| flow.retransmits as f64).sum(),
+            flows.iter().map(|flow| flow.sending.retransmits as f64).sum(),
             jain(flows.iter().map(|flow| flow.delivered_bytes as f64)),
             link.drop_rate,
             link.queue_mean,

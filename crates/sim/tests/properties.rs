@@ -218,16 +218,17 @@ fn config(mss: u32) -> impl Strategy<Value = Config> {
     let windows = (1..30_u32, prop::option::of(1..300_u32), 0..9_u32);
     let timing = (ms(5..1000), prop::option::of(ms(1..500)), any::<bool>());
     (windows, timing, isn()).prop_map(
-        move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn)| Config {
-            mss,
-            initial_window: max.map_or(initial, |max| initial.min(max)),
-            max_cwnd: max,
-            min_rto,
-            delayed_ack,
-            receive_buffer: u64::from(mss) << room,
-            timestamps,
-            isn,
-            ..Config::default()
+        move |((initial, max, room), (min_rto, delayed_ack, timestamps), isn)| {
+            Config::default().with(|c| {
+                c.mss = mss;
+                c.window.initial = max.map_or(initial, |max| initial.min(max));
+                c.window.max = max;
+                c.rto.min = min_rto;
+                c.delayed_ack = delayed_ack;
+                c.receive_buffer = u64::from(mss) << room;
+                c.timestamps.offer = timestamps;
+                c.isn = isn;
+            })
         },
     )
 }

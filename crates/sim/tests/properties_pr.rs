@@ -98,13 +98,11 @@ proptest! {
         let mut simulation = Simulation::new();
         let mut add = |direction| simulation.add_link(&link, direction, seed).expect("valid");
         let (forward, reverse) = (vec![add(Direction::Forward)], vec![add(Direction::Reverse)]);
-        let config = Config {
-            mss: 1000,
-            initial_window,
-            delayed_ack: delayed_ack.map(Duration::from_millis),
-            receive_buffer: 1000 << room,
-            ..Config::default()
-        };
+        let config = Config::default().with(|c| {c.mss = 1000;
+c.window.initial = initial_window;
+c.delayed_ack = delayed_ack.map(Duration::from_millis);
+c.receive_buffer = 1000 << room;
+});
         let bytes = segments * 1000 - 500;
         let flow = simulation.add_source(SourceConfig {
             variant: Variant::named(name).expect("a variant"),

@@ -43,14 +43,13 @@ fn run(name: &str) -> Counts {
     };
     let forward = simulation.add_link(&link, Direction::Forward, 1).expect("a link");
     let reverse = simulation.add_link(&link, Direction::Reverse, 1).expect("a link");
-    let config = Config {
-        mss: 960,
-        initial_window: 2,
-        min_rto: Duration::from_millis(200),
-        receive_buffer: 50 * 960,
-        seed: 1,
-        ..Config::default()
-    };
+    let config = Config::default().with(|c| {
+        c.mss = 960;
+        c.window.initial = 2;
+        c.rto.min = Duration::from_millis(200);
+        c.receive_buffer = 50 * 960;
+        c.seed = 1;
+    });
     let mut add = |variant: &str, config: &Config, start: u64, bytes: Option<u64>| {
         let source = simulation.add_source(SourceConfig {
             variant: Variant::parse(variant).expect("makes sense"),
@@ -67,12 +66,11 @@ fn run(name: &str) -> Counts {
         source.expect("a valid source")
     };
     add(name, &config, 0, None);
-    let burst = Config {
-        initial_window: 500,
-        min_rto: Duration::from_secs(5),
-        receive_buffer: 1000 * 960,
-        ..config.clone()
-    };
+    let burst = config.clone().with(|c| {
+        c.window.initial = 500;
+        c.rto.min = Duration::from_secs(5);
+        c.receive_buffer = 1000 * 960;
+    });
     for start in (5..SECONDS).step_by(5) {
         add("sack", &burst, start, Some(500 * 960));
     }

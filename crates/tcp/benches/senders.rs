@@ -1,9 +1,14 @@
-//! What each sender costs: bytes of state per connection, and nanoseconds per acknowledgement.
+//! What each sender costs: nanoseconds per acknowledgement, and octets of memory per connection and per
+//! outstanding segment.
 //!
-//! A first run per sender and window records the acknowledgements of a real receiver behind a path
-//! that makes one segment in ten late by up to a quarter of the window and loses one in a thousand;
-//! then a fresh sender reads the same acknowledgements, and only that is timed. Prints a table in
-//! Markdown: `cargo bench -p unruffled-tcp --bench senders`.
+//! A first run per sender and window records the acknowledgements of a real receiver; then a fresh
+//! sender reads the same acknowledgements, and only that is timed. The path keeps order and loses
+//! nothing, or makes one segment in ten late by up to a quarter of the window and loses one in a
+//! thousand. Prints tables in Markdown: `cargo bench -p unruffled-tcp --bench senders`, for all senders
+//! with `-- --all`.
+//!
+//! `-- --one SENDER WINDOW in-order|reordered TIMES` replays one case so many times and prints how many
+//! acknowledgements were read: `instructions.sh` beside it counts the instructions.
 
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
@@ -22,13 +27,12 @@ const RTT: Duration = Duration::from_millis(100);
 type Arrival = (Instant, Option<Segment>);
 
 fn config(window: u32) -> Config {
-    Config {
-        mss: 1000,
-        initial_window: window,
-        max_cwnd: Some(window),
-        receive_buffer: u64::from(window) * 2000,
-        ..Config::default()
-    }
+    Config::default().with(|c| {
+        c.mss = 1000;
+        c.window.initial = window;
+        c.window.max = Some(window);
+        c.receive_buffer = u64::from(window) * 2000;
+    })
 }
 
 fn connect(window: u32, variant: &Variant) -> Connection {
@@ -38,7 +42,7 @@ fn connect(window: u32, variant: &Variant) -> Connection {
 }
 
 /// Everything that reaches a sender of `variant` until it has read `count` acknowledgements.
-fn record(variant: &Variant, window: u32, count: usize) -> Vec<Arrival> {
+fn record(variant: &Variant, window: u32, reordered: bool, count: usize) -> Vec<Arrival> {
     let mut sender = connect(window, variant);
     let mut receiver = Connection::listen(config(window), variant);
     let spacing = RTT.as_nanos() / u64::from(window);
@@ -53,11 +57,14 @@ fn record(variant: &Variant, window: u32, count: usize) -> Vec<Arrival> {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
             let dice = random >> 40;
             free = free.max(now) + Duration::from_nanos(spacing);
-            if dice % 1000 == 7 && segment.len > 0 {
+            if reordered && dice % 1000 == 7 && segment.len > 0 {
                 continue;
             }
-            let late =
-                if dice % 10 == 0 { spacing * (dice % u64::from(window / 4 + 1)) } else { 0 };
+            let late = if reordered && dice % 10 == 0 {
+                spacing * (dice % u64::from(window / 4 + 1))
+            } else {
+                0
+            };
             wire.insert((free + Duration::from_nanos(late), sent), (0, segment));
         }
         while let Some(segment) = receiver.poll_transmit(now, &mut ()) {
@@ -85,7 +92,8 @@ fn record(variant: &Variant, window: u32, count: usize) -> Vec<Arrival> {
     arrivals
 }
 
-/// Reads the arrivals with a fresh sender: nanoseconds for each, and the bytes it then holds.
+/// Reads the arrivals with a fresh sender: nanoseconds for each, and the octets it then holds.
+#[inline(never)]
 fn replay(variant: &Variant, window: u32, arrivals: &[Arrival]) -> (f64, usize) {
     let before = ALLOCATOR.current_usage();
     let mut sender = connect(window, variant);
@@ -104,33 +112,76 @@ fn replay(variant: &Variant, window: u32, arrivals: &[Arrival]) -> (f64, usize) 
     let nanos = clock.elapsed().as_secs_f64() * 1e9;
     // Acknowledgements that let nothing go would be cheap, and say nothing.
     assert!(segments * 2 > arrivals.len() as u64, "{} hardly sent", variant.name());
-    let bytes = ALLOCATOR.current_usage() - before + size_of::<Connection>();
-    (nanos / arrivals.len() as f64, bytes)
+    let octets = ALLOCATOR.current_usage() - before + size_of::<Connection>();
+    (nanos / arrivals.len() as f64, octets)
 }
 
-fn main() {
-    // Cargo's own test run starts benches too, with --test: one short round shows that it works.
-    let short = std::env::args().any(|a| a == "--test");
-    let windows: &[u32] = if short { &[50] } else { &[50, 1000, 100_000] };
-    print!("| sender |");
+/// Octets that a connection takes before anything is sent.
+fn idle(variant: &Variant) -> usize {
+    let before = ALLOCATOR.current_usage();
+    let sender = connect(10, variant);
+    let octets = ALLOCATOR.current_usage() - before + size_of::<Connection>();
+    drop(sender);
+    octets
+}
+
+/// How many acknowledgements are recorded for a window: some round trips.
+fn count(window: u32) -> usize {
+    300_000.max(window as usize * 6)
+}
+
+/// The senders that the issue of speed is about.
+const SENDERS: [&str; 7] =
+    ["sack", "rack", "rr-ta", "avg-dev", "tcp-pr-sack", "dcr-ack", "unruffled"];
+
+fn table(names: &[&str], windows: &[u32], reordered: bool, count: impl Fn(u32) -> usize) {
+    print!("| sender | octets idle |");
     for window in windows {
-        print!(" bytes at {window} | ns at {window} |");
+        print!(" ns at {window} | octets a segment |");
     }
-    println!("\n|---|{}", "---:|---:|".repeat(windows.len()));
-    for row in ROWS {
-        let Some(variant) = Variant::named(row.name) else { continue };
-        print!("| `{}` |", row.name);
+    println!("\n|---|---:|{}", "---:|---:|".repeat(windows.len()));
+    for name in names {
+        let Some(variant) = Variant::named(name) else { continue };
+        let idle = idle(&variant);
+        print!("| `{name}` | {idle} |");
         for &window in windows {
-            let count = if short { 1_000 } else { 300_000.max(window as usize * 6) };
-            let arrivals = record(&variant, window, count);
+            let arrivals = record(&variant, window, reordered, count(window));
             // The best of three: what the machine does besides only adds.
             let best = (0..3)
                 .map(|_| replay(&variant, window, &arrivals))
                 .min_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((nanos, bytes)) = best {
-                print!(" {bytes} | {nanos:.0} |");
+            if let Some((nanos, octets)) = best {
+                let each = octets.saturating_sub(idle) as f64 / f64::from(window);
+                print!(" {nanos:.0} | {each:.0} |");
             }
         }
         println!();
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["--one", sender, window, order, times] = words[..] {
+        let variant = Variant::named(sender).expect("a sender's name");
+        let window = window.parse().expect("a number of segments");
+        let arrivals = record(&variant, window, order == "reordered", count(window));
+        for _ in 0..times.parse().expect("a number") {
+            replay(&variant, window, &arrivals);
+        }
+        println!("{}", arrivals.len());
+        return;
+    }
+    let all: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+    // Cargo's own test run starts benches too, with --test: one short round shows that it works.
+    if words.contains(&"--test") {
+        return table(&all, &[50], true, |_| 1_000);
+    }
+    let names = if words.contains(&"--all") { &all[..] } else { &SENDERS };
+    for (reordered, title) in
+        [(false, "in order"), (true, "one in ten late, one in a thousand lost")]
+    {
+        println!("\nper acknowledgement, {title}\n");
+        table(names, &[10, 100, 1000, 10_000, 100_000], reordered, count);
     }
 }

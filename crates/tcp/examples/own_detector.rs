@@ -30,7 +30,12 @@ impl LossDetector for Patient {
 
 /// Fast retransmits in a transfer of 2000 segments by `variant`.
 pub(crate) fn fast_retransmits(variant: &Variant) -> u32 {
-    let config = || Config { mss: 1000, max_cwnd: Some(50), ..Config::default() };
+    let config = || {
+        Config::default().with(|c| {
+            c.mss = 1000;
+            c.window.max = Some(50);
+        })
+    };
     let mut sender = Connection::connect(config(), variant);
     let mut receiver = Connection::listen(config(), variant);
     sender.write(2_000_000);

@@ -23,7 +23,7 @@ mod unreachable;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::observer::{Event, Ignored, Observer};
+use crate::observer::{Event, Ignored, Observer, Unreachable};
 use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::receiver::Receiver;
@@ -42,7 +42,6 @@ pub use passive::syn_ack;
 pub use reset::reset_for;
 pub use state::{Error, State};
 pub use time_wait::{TimeWait, Verdict};
-pub use unreachable::Unreachable;
 
 /// One end of a TCP connection.
 ///
@@ -241,7 +240,8 @@ impl Connection {
     /// The largest payload that one segment of the peer's can have, by the MSS that it was told (RFC
     /// 6691): what arrives with more is several that were joined on the way.
     pub fn max_arriving_payload(&self) -> u32 {
-        let options = if self.config.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
+        let options =
+            if self.config.segments.count_options && self.clock.on() { TIMESTAMPS } else { 0 };
         self.config.mss.saturating_sub(options).max(1)
     }
 

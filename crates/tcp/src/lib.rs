@@ -75,15 +75,16 @@ mod sender;
 mod seq;
 pub mod variant;
 
-pub use config::{Config, IpVersion, KeepAlive};
-pub use connection::{
-    Connection, Error, State, TimeWait, Unreachable, Verdict, reset_for, syn_ack,
+pub use config::{
+    Config, IpVersion, KeepAlive, PatienceConfig, RecoveryConfig, RtoConfig, SegmentConfig,
+    TimestampConfig, WindowConfig,
 };
+pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
 pub use isn::{initial_sequence_number, timestamp_offset};
-pub use observer::{Event, Ignored, Observer};
+pub use observer::{Cause, Event, Ignored, Observer, Unreachable};
 pub use parameter::{Parameter, ParameterError, Unit};
 pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Cause, FastRecovery, Pipe};
+pub use sender::{FastRecovery, Pipe};
 pub use seq::SeqNr;
 pub use variant::{ROWS, Row, Variant, VariantError};

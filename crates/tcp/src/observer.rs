@@ -3,8 +3,28 @@
 
 use unruffled_units::{Duration, Instant};
 
-use crate::connection::Unreachable;
-pub use crate::sender::Cause;
+/// Why a segment was sent again. Observers read it from [`Event::Sent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Loss detection deemed it lost, or recovery sent it as a last resort.
+    FastRetransmit,
+    /// The retransmission timer expired.
+    Timeout,
+    /// A tail loss probe.
+    Probe,
+}
+
+/// What could not be reached. A driver reads it from ICMP, for
+/// [`Connection::handle_unreachable`](crate::Connection::handle_unreachable).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unreachable {
+    /// A network or a host, or the way there: it may be back soon ("soft": ICMP codes 0, 1 and 5 to
+    /// 12; in ICMPv6 0, 2, 3, 5 and 6).
+    Host,
+    /// The protocol or the port, or somebody forbids it ("hard": ICMP codes 2, 3 and 13; in ICMPv6 1
+    /// and 4).
+    Port,
+}
 
 /// One thing that happened. Offsets are in octets of the stream, windows in segments. Match on it in an
 /// [`Observer`].

@@ -12,7 +12,6 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
 pub use composed::{FastRecovery, Pipe};
-pub use stream::Cause;
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;

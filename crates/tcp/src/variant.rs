@@ -190,7 +190,7 @@ impl Variant {
 
     /// The settings of a connection with this sender: Eifel detection needs timestamps at both ends.
     pub(crate) fn settings(&self, config: Config) -> Config {
-        Config { timestamps: config.timestamps || self.added.eifel, ..config }
+        config.with(|c| c.timestamps.offer |= self.added.eifel)
     }
 
     /// What a connection's sender is made of.

@@ -132,7 +132,10 @@ fn a_segment_too_long_for_a_packet_is_malformed() {
 }
 
 fn timestamps() -> End {
-    let config = Config { timestamps: true, paws: Some(ms(0)), ..config() };
+    let config = config().with(|c| {
+        c.timestamps.offer = true;
+        c.timestamps.paws = Some(ms(0));
+    });
     End::connected(config, "S. 0 a1 w10000 mss1000 sackok ts100:1000000")
 }
 
@@ -167,7 +170,7 @@ fn a_stranger_does_not_set_the_timestamp_that_must_not_be_older() {
 #[test]
 fn a_stranger_is_not_the_peer_that_was_asked() {
     let keep_alive = Some(KeepAlive { idle: ms(10_000), interval: ms(1000), count: 1 });
-    let mut t = End::established(Config { keep_alive, ..config() });
+    let mut t = End::established(config().with(|c| c.patience.keep_alive = keep_alive));
     t.at(9000).gets(". 1 a2").says(". 1 a1").ignores(Ignored::UnacceptableAck);
     t.timer_at(10_000).timer().says(". 0 a1").gets(". 1 a2").says(". 1 a1");
     t.timer_at(11_000).timer().failed(Error::TimedOut);
@@ -196,11 +199,14 @@ fn a_retransmission_is_timed_by_its_timestamp() {
 /// RFC 7323, section 2.2: options that the SYN does not have are not in its answer.
 #[test]
 fn only_what_was_offered_is_answered() {
-    let config = Config { timestamps: true, receive_buffer: 1 << 20, ..config() };
+    let config = config().with(|c| {
+        c.timestamps.offer = true;
+        c.receive_buffer = 1 << 20;
+    });
     let mut t = End::listen(config.clone());
     t.gets("S 0").says("S. 0 a1 w65535 nows nots").gets(". 1 a1").is(State::Established);
     t.gets("P. 1:101 a1").says(". 1 a101 w65535 nots");
-    let mut t = End::listen(Config { initial_window: 30, ..config });
+    let mut t = End::listen(config.with(|c| c.window.initial = 30));
     t.gets("S 0 ws15 sackok ts5:0").says("S. 0 a1 w65535 ws5 sackok ts1000000:5");
     t.gets(". 1 a1 w1 ts6:1000000").is(State::Established);
     // 1 << 14 octets of window, taken for that even if the shift is greater (section 2.3).
@@ -228,8 +234,8 @@ fn a_reset_has_a_timestamp_where_both_have_agreed_on_them() {
     let mut t = End::established(config());
     t.aborts().says("R 1 nots");
     // In SYN-SENT nothing is agreed on yet.
-    let mut t = End::connect(Config { timestamps: true, ..config() });
+    let mut t = End::connect(config().with(|c| c.timestamps.offer = true));
     t.says("S 0").gets(". 1 a7").says("R 7 nots");
-    let mut t = End::listen(Config { timestamps: true, ..config() });
+    let mut t = End::listen(config().with(|c| c.timestamps.offer = true));
     t.gets("S 0 ts5:0").says("S. 0 a1").gets(". 1 a7 ts6:0").says("R 7 ts1000000:0");
 }

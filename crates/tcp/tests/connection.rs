@@ -87,7 +87,7 @@ fn data(number: u32, timestamp: u32) -> Segment {
 /// RFC 7323, section 4.3, its second example: out of order, every segment acknowledged.
 #[test]
 fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
-    let (_, mut server) = connected(&Config { timestamps: true, ..Config::default() });
+    let (_, mut server) = connected(&Config::default().with(|c| c.timestamps.offer = true));
     // A, C, B, E, D with the times 101, 103, 102, 105, 104.
     for (number, time, echo) in
         [(1, 101, 101), (3, 103, 101), (2, 102, 102), (5, 105, 102), (4, 104, 104)]
@@ -106,7 +106,10 @@ fn the_timestamp_of_the_segment_that_moved_the_edge_is_echoed() {
 #[test]
 fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
     let delayed_ack = Some(Duration::from_millis(50));
-    let (_, mut server) = connected(&Config { timestamps: true, delayed_ack, ..Config::default() });
+    let (_, mut server) = connected(&Config::default().with(|c| {
+        c.timestamps.offer = true;
+        c.delayed_ack = delayed_ack;
+    }));
     server.handle_segment(&data(1, 101), at(200), &mut ());
     assert!(send(&mut server, 200).is_empty());
     server.handle_segment(&data(2, 102), at(201), &mut ());

@@ -7,7 +7,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use unruffled_tcp::{Config, Connection, Event, Flags, Segment, SeqNr, State, Timestamps};
+use unruffled_tcp::{Connection, Event, Flags, Ignored, Segment, SeqNr, State, Timestamps};
 use unruffled_units::Instant;
 use wire::{OURS, THEIRS, config, ms, variant};
 
@@ -31,7 +31,10 @@ struct Reader {
 
 impl Reader {
     fn new() -> Self {
-        let config = Config { timestamps: true, paws: Some(ms(0)), ..config() };
+        let config = config().with(|c| {
+            c.timestamps.offer = true;
+            c.timestamps.paws = Some(ms(0));
+        });
         let mut reader = Self {
             connection: Connection::listen(config, &variant()),
             now: Instant::from_millis(1_000_000),
@@ -66,13 +69,19 @@ impl Reader {
     /// A segment arrives, whose octets are all of this kind; what of it is new is stored.
     fn gets(&mut self, segment: Segment, copy: Copy) {
         let (stored, read) = (&mut self.stored, self.read);
-        let mut driver = |_: Instant, event: &Event| {
-            if let Event::Fresh { offset, len } = *event {
+        let mut driver = |_: Instant, event: &Event| match *event {
+            Event::Fresh { offset, len } => {
                 assert!(offset >= read && len > 0);
                 for at in offset..offset + u64::from(len) {
                     assert_eq!(stored.insert(at, copy), None, "a second copy at {at}");
                 }
             }
+            Event::Ignored { reason } => {
+                // All of it may be old.
+                let old = reason == Ignored::OutsideWindow;
+                assert!(copy == Copy::Other || old, "the peer is not heard: {reason:?}");
+            }
+            _ => {}
         };
         self.connection.handle_segment(&segment, self.now, &mut driver);
         while self.connection.poll_transmit(self.now, &mut ()).is_some() {}
@@ -113,16 +122,19 @@ impl Reader {
         let mut segment = self.honest();
         match *lie {
             // Of what this end has acknowledged, with everything else in order.
-            Lie::Again { back, len } => {
+            Lie::Again { back, len, stamp } => {
                 let at = received.saturating_sub(u64::from(back));
                 segment.seq = self.number(at);
                 segment.len = len.min((received - at) as u32);
+                if segment.len > 0 {
+                    // Remembered, one that is later than the peer's would shut the peer out.
+                    segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
+                }
             }
-            Lie::Unacceptable { ahead, len, why } => {
+            Lie::Unacceptable { ahead, len, why, stamp } => {
                 segment.seq = self.number(received).add(ahead as u32);
                 segment.len = len;
-                // Later than all that the peer will ever say: remembered, it would shut it out.
-                segment.timestamps = Some(Timestamps { value: self.stamp + 1_000_000, echo: 0 });
+                segment.timestamps = Some(Timestamps { value: stamp, echo: stamp });
                 match why {
                     0 => segment.flags.ack = false,
                     1 => segment.ack = OURS.add(2),
@@ -131,6 +143,8 @@ impl Reader {
                     4 => segment.timestamps = Some(Timestamps { value: 999, echo: 0 }),
                     5 => segment.flags.syn = true,
                     6 => segment.seq = segment.seq.add(20_000),
+                    // Longer ago than the largest window that the peer has told.
+                    7 => segment.ack = OURS.add(u32::MAX - 10_000),
                     _ => {
                         segment.seq = segment.seq.add(1 + ahead.unsigned_abs());
                         segment.flags = Flags { rst: true, ack: true, ..segment.flags };
@@ -144,8 +158,8 @@ impl Reader {
 
 #[derive(Clone, Debug)]
 enum Lie {
-    Again { back: u32, len: u32 },
-    Unacceptable { ahead: i32, len: u32, why: u8 },
+    Again { back: u32, len: u32, stamp: u32 },
+    Unacceptable { ahead: i32, len: u32, why: u8, stamp: u32 },
 }
 
 #[derive(Clone, Debug)]
@@ -158,9 +172,15 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let again = (1..3000_u32, 1..2000_u32).prop_map(|(back, len)| Lie::Again { back, len });
-    let unacceptable = (-3000..9000_i32, 1..2000_u32, 0..8_u8)
-        .prop_map(|(ahead, len, why)| Lie::Unacceptable { ahead, len, why });
+    // Any, and most of them a little later than the peer's own.
+    let stamp = || prop_oneof![1 => any::<u32>(), 3 => 1000..1200_u32, 1 => Just(1_001_000)];
+    let again = (1..3000_u32, 1..2000_u32, stamp()).prop_map(|(back, len, stamp)| Lie::Again {
+        back,
+        len,
+        stamp,
+    });
+    let unacceptable = (-3000..9000_i32, 0..2000_u32, 0..9_u8, stamp())
+        .prop_map(|(ahead, len, why, stamp)| Lie::Unacceptable { ahead, len, why, stamp });
     prop_oneof![
         6 => (prop_oneof![Just(0), 1..1500_u32], 1..1000_u32).prop_map(|(skip, len)| Step::Sends(skip, len)),
         3 => Just(Step::Fills),
@@ -179,7 +199,7 @@ proptest! {
     })]
 
     #[test]
-    fn the_application_reads_what_the_peer_sent_first(
+    fn the_application_reads_what_the_peer_sent_first_and_hears_it_always(
         steps in prop::collection::vec(step(), 0..60),
     ) {
         let mut reader = Reader::new();

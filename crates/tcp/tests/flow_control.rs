@@ -75,7 +75,7 @@ fn a_peer_that_never_has_room_for_a_segment_gets_smaller_ones() {
 /// Section 3.8.6.1: the first probe after a timeout, then ever more seldom; never given up.
 #[test]
 fn a_closed_window_is_probed_for_ever() {
-    let config = Config { give_up: Some(ms(120_000)), ..config() };
+    let config = config().with(|c| c.patience.give_up = Some(ms(120_000)));
     let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
     t.writes(2000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("").timer_at(1000);
     let mut now = 0;
@@ -91,7 +91,7 @@ fn a_closed_window_is_probed_for_ever() {
 
 #[test]
 fn a_probe_without_an_answer_ends_the_connection_in_time() {
-    let config = Config { give_up: Some(ms(5000)), ..config() };
+    let config = config().with(|c| c.patience.give_up = Some(ms(5000)));
     let mut t = End::connected(config, "S. 0 a1 w1000 mss1000");
     t.writes(2000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("");
     t.timer().says(". 1001:1002 a1").timer().says(". 1001:1002 a1");
@@ -164,7 +164,7 @@ fn the_last_segment_of_a_write_is_pushed() {
 
 fn keep_alive() -> End {
     let keep_alive = KeepAlive { idle: ms(60_000), interval: ms(5000), count: 2 };
-    End::established(Config { keep_alive: Some(keep_alive), ..config() })
+    End::established(config().with(|c| c.patience.keep_alive = Some(keep_alive)))
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Run {
         let variant = Variant::named("sack").expect("a variant");
         // As much as the path and a queue as long hold.
         let cwnd = (2 * BDP / 1448) as u32;
-        let sender = Config { max_cwnd: Some(cwnd), ..Config::wire(IpVersion::V4) };
+        let sender = Config::wire(IpVersion::V4).with(|c| c.window.max = Some(cwnd));
         let mut sender = Connection::connect(sender, &variant);
         sender.write(1 << 40);
         let receiver = Connection::listen(receiver, &variant);
@@ -205,7 +205,7 @@ fn a_window_that_grows_costs_no_time() {
 
 #[test]
 fn without_timestamps_it_grows_as_well() {
-    let config = Config { timestamps: false, ..moderated() };
+    let config = moderated().with(|c| c.timestamps.offer = false);
     let mut run = Run::new(config, Reader::Eager);
     run.run(ms(400));
     let window = run.receiver().receive_buffer();

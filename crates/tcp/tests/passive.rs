@@ -30,13 +30,16 @@ fn syn(timestamps: Option<Timestamps>, window_scale: Option<u8>, sack: bool) -> 
 }
 
 fn config() -> Config {
-    Config { isn: 77, timestamp_offset: 5, ..Config::wire(IpVersion::V4) }
+    Config::wire(IpVersion::V4).with(|c| {
+        c.isn = 77;
+        c.timestamps.offset = 5;
+    })
 }
 
 #[test]
 fn the_syn_ack_is_that_of_a_connection() {
     for variant in ["sack", "rr-ta", "newreno", "eifel"].iter().filter_map(|v| Variant::named(v)) {
-        for config in [config(), Config { timestamps: false, ..config() }] {
+        for config in [config(), config().with(|c| c.timestamps.offer = false)] {
             for syn in [syn(None, None, false), syn(stamp(9), Some(3), true)] {
                 let mut connection = Connection::listen(config.clone(), &variant);
                 connection.handle_segment(&syn, ms(1000), &mut ());
@@ -71,9 +74,13 @@ fn the_acknowledgement_makes_the_connection_and_gives_the_round_trip() {
 
 /// The end that closed first, in TIME-WAIT since 1100 ms.
 fn waiting() -> Connection {
+    waiting_after(config(), stamp(9))
+}
+
+/// The same, after a SYN with these timestamps.
+fn waiting_after(config: Config, stamps: Option<Timestamps>) -> Connection {
     let variant = Variant::named("sack").expect("a row");
-    let mut c =
-        Connection::accept(config(), &variant, &syn(stamp(9), None, true), None, 0, ms(1000));
+    let mut c = Connection::accept(config, &variant, &syn(stamps, None, true), None, 0, ms(1000));
     let segment = |fin, ack| Segment {
         seq: SeqNr(0),
         ack: SeqNr(ack),
@@ -120,6 +127,27 @@ fn time_wait_ends_by_the_exact_reset_only() {
     assert_eq!(kept.handle_segment(&reset(1), ms(2000)), Verdict::End);
 }
 
+/// RFC 6191, section 2: whom an old connection without timestamps gives way to.
+#[test]
+fn timestamps_are_new_where_the_old_connection_had_none() {
+    let again = |seq, stamps| Segment { seq: SeqNr(seq), ..syn(stamps, None, true) };
+    let without = config().with(|c| c.timestamps.offer = false);
+    for (config, new) in [(config(), true), (without, false)] {
+        let connection = waiting_after(config, None);
+        let kept = connection.time_wait().expect("TIME-WAIT");
+        for (seq, stamps, gives_way) in [
+            (u32::MAX, stamp(1), new),
+            (2, stamp(1), true),
+            (u32::MAX, None, false),
+            (2, None, true),
+        ] {
+            let syn = again(seq, stamps);
+            assert_eq!(kept.gives_way_to(&syn), gives_way, "{syn:?}");
+            assert_eq!(connection.gives_way_to(&syn), gives_way, "{syn:?}");
+        }
+    }
+}
+
 #[test]
 fn time_wait_gives_way_to_what_is_later_and_starts_anew_beyond_itself() {
     let kept = waiting().time_wait().expect("TIME-WAIT");
@@ -127,6 +155,9 @@ fn time_wait_gives_way_to_what_is_later_and_starts_anew_beyond_itself() {
     assert!(kept.gives_way_to(&again(2, 10)));
     assert!(kept.gives_way_to(&again(u32::MAX, 11)));
     assert!(!kept.gives_way_to(&again(u32::MAX, 10)));
+    assert!(!kept.gives_way_to(&again(2, 9)), "an old one, whatever its number");
+    let bare = |seq| Segment { seq: SeqNr(seq), ..syn(None, None, true) };
+    assert!(kept.gives_way_to(&bare(2)) && !kept.gives_way_to(&bare(1)));
     assert_eq!(kept.next_isn(), 79 + 65_537);
     assert!(!kept.reusable(ms(2000)));
     assert!(kept.reusable(ms(2101)));

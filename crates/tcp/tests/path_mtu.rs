@@ -7,7 +7,12 @@ use wire::{End, OURS, config};
 
 fn wire(mss: u32) -> Config {
     let timestamps = false;
-    Config { mss, isn: OURS.0, timestamps, nagle: false, ..Config::wire(IpVersion::V4) }
+    Config::wire(IpVersion::V4).with(|c| {
+        c.mss = mss;
+        c.isn = OURS.0;
+        c.timestamps.offer = timestamps;
+        c.nagle = false;
+    })
 }
 
 fn established() -> End {
@@ -30,9 +35,10 @@ fn no_peer_makes_segments_smaller_than_48_octets() {
     for mss in [0, 1, 47] {
         let t = End::connected(wire(1460), &format!("S. 0 a1 mss{mss}"));
         assert_eq!(t.connection.max_payload(), 48);
-        let t = End::connected(Config { timestamps: true, ..wire(1460) }, "S. 0 a1 mss1 ts1:0");
+        let t =
+            End::connected(wire(1460).with(|c| c.timestamps.offer = true), "S. 0 a1 mss1 ts1:0");
         assert_eq!(t.connection.max_payload(), 36);
-        let config = Config { count_options: false, ..wire(1460) };
+        let config = wire(1460).with(|c| c.segments.count_options = false);
         let t = End::connected(config, &format!("S. 0 a1 mss{mss}"));
         assert_eq!(t.connection.max_payload(), 48);
     }
@@ -44,7 +50,10 @@ fn no_peer_makes_segments_smaller_than_48_octets() {
 fn a_peer_that_names_no_size_gets_the_default() {
     let t = End::connected(wire(1460), "S. 0 a1");
     assert_eq!(t.connection.max_payload(), 536);
-    let v6 = Config { isn: OURS.0, timestamps: false, ..Config::wire(IpVersion::V6) };
+    let v6 = Config::wire(IpVersion::V6).with(|c| {
+        c.isn = OURS.0;
+        c.timestamps.offer = false;
+    });
     assert_eq!(v6.mss, 1440);
     let t = End::connected(v6, "S. 0 a1");
     assert_eq!(t.connection.max_payload(), 1220);
@@ -53,7 +62,10 @@ fn a_peer_that_names_no_size_gets_the_default() {
 /// RFC 6691, section 2: "when TCP options are included, the sender must reduce the TCP data length".
 #[test]
 fn options_take_their_room_from_the_payload() {
-    let config = Config { timestamps: true, paws: None, ..wire(1460) };
+    let config = wire(1460).with(|c| {
+        c.timestamps.offer = true;
+        c.timestamps.paws = None;
+    });
     let mut t = End::connected(config, "S. 0 a1 w65535 mss1460 sackok ts1:1000000");
     assert_eq!(t.connection.max_payload(), 1448);
     t.writes(1500).says(". 1:1449 a1, P. 1449:1501 a1").gets(". 1 a1501 ts1:1000000");
@@ -107,7 +119,10 @@ fn the_threshold_becomes_the_window_in_octets() {
 /// A segment that leaves again with as much text as fits without options has no room for SACK blocks.
 #[test]
 fn a_full_segment_tells_of_no_ranges() {
-    let config = Config { timestamps: true, paws: None, ..wire(1460) };
+    let config = wire(1460).with(|c| {
+        c.timestamps.offer = true;
+        c.timestamps.paws = None;
+    });
     let mut t = End::connected(config, "S. 0 a1 w65535 mss1460 sackok ts1:1000000");
     t.writes(1448)
         .says("P. 1:1449 a1")
@@ -164,7 +179,11 @@ fn there_is_a_least_size() {
 /// less than the IPv6 minimum link MTU, it must discard it."
 #[test]
 fn no_ipv6_path_takes_less_than_1280_octets() {
-    let v6 = Config { isn: OURS.0, timestamps: false, nagle: false, ..Config::wire(IpVersion::V6) };
+    let v6 = Config::wire(IpVersion::V6).with(|c| {
+        c.isn = OURS.0;
+        c.timestamps.offer = false;
+        c.nagle = false;
+    });
     let mut t = End::connected(v6, "S. 0 a1 w65535 mss1440");
     t.writes(1440).says("P. 1:1441 a1");
     for mtu in [0, 68, 1279] {
@@ -194,7 +213,7 @@ fn without_counted_options_sizes_are_payload() {
 /// are in packets, which are half as large now: 4 of 1460 octets are 8 of 730, filled by slow start.
 #[test]
 fn tcp_pr_counts_its_windows_in_the_smaller_packets() {
-    let config = Config { initial_window: 4, ..wire(1460) };
+    let config = wire(1460).with(|c| c.window.initial = 4);
     let mut t = End::connected_as("tcp-pr", config, "S. 0 a1 w65535 mss1460 sackok");
     t.writes(20_000).says(". 1:1461 a1, . 1461:2921 a1, . 2921:4381 a1, . 4381:5841 a1");
     t.too_big(770, 1).says(". 1:731 a1");

@@ -6,7 +6,10 @@ use unruffled_tcp::{Config, State};
 use wire::{End, config, ms};
 
 fn established(restart_window: bool) -> End {
-    let mut t = End::established(Config { restart_window, initial_window: 2, ..config() });
+    let mut t = End::established(config().with(|c| {
+        c.window.restart = restart_window;
+        c.window.initial = 2;
+    }));
     // Slow start: 2, then 3, then 4.
     t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1");
     t.at(100).gets(". 1 a1001").gets(". 1 a2001").writes(3000);
@@ -43,7 +46,10 @@ fn it_stays_where_that_is_wanted() {
 /// Of less than the initial window nothing is taken, and nothing given.
 #[test]
 fn a_smaller_window_is_not_raised() {
-    let mut t = End::established(Config { restart_window: true, initial_window: 4, ..config() });
+    let mut t = End::established(config().with(|c| {
+        c.window.restart = true;
+        c.window.initial = 4;
+    }));
     t.writes(1000).says("P. 1:1001 a1").timer().says("P. 1:1001 a1").gets(". 1 a1001");
     let before = t.connection.window().cwnd;
     assert!(before < 4.0);
@@ -53,7 +59,7 @@ fn a_smaller_window_is_not_raised() {
 }
 
 fn heedful() -> Config {
-    Config { heed_lost_syn: true, ..config() }
+    config().with(|c| c.window.heed_lost_syn = true)
 }
 
 /// RFC 5681, section 3.1; RFC 6298, 5.7.
@@ -90,7 +96,10 @@ fn a_syn_that_was_not_lost_costs_nothing() {
 #[test]
 fn a_sample_weighs_by_how_many_are_expected() {
     let srtt = |segments_per_ack| {
-        let mut t = End::established(Config { segments_per_ack, initial_window: 4, ..config() });
+        let mut t = End::established(config().with(|c| {
+            c.rto.segments_per_ack = segments_per_ack;
+            c.window.initial = 4;
+        }));
         t.writes(1000).says("P. 1:1001 a1").at(100).gets(". 1 a1001").writes(4000);
         let before = t.connection.srtt().expect("a sample").as_millis_f64();
         t.says(". 1001:2001 a1, . 2001:3001 a1, . 3001:4001 a1, P. 4001:5001 a1");

@@ -20,7 +20,7 @@ fn settings_for_packets_refuse_older_timestamps() {
 /// The patience is counted from when the segment left, not from when it is set.
 #[test]
 fn a_shorter_patience_counts_from_the_beginning_of_the_wait() {
-    let mut t = End::established(Config { give_up: Some(ms(10_000)), ..config() });
+    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
     t.writes(100).says("P. 1:101 a1").at(100);
     t.connection.set_give_up(Some(ms(500)), Instant::from_millis(1_000_100));
     t.timer_at(500).timer().says("").failed(Error::TimedOut);

@@ -20,13 +20,12 @@ struct Trace {
 impl Trace {
     /// A connection of `variant` with an initial window of ten to a peer with or without SACK.
     fn new(variant: &Variant, sack: bool, seed: u64) -> Self {
-        let config = Config {
-            mss: MSS,
-            min_rto: Duration::from_millis(200),
-            receive_buffer: 1 << 20,
-            seed,
-            ..Config::default()
-        };
+        let config = Config::default().with(|c| {
+            c.mss = MSS;
+            c.rto.min = Duration::from_millis(200);
+            c.receive_buffer = 1 << 20;
+            c.seed = seed;
+        });
         let connection = Connection::connect(config, variant);
         let mut trace = Self { connection, now: Instant::ZERO, events: Vec::new(), sack };
         let syn = trace.poll().expect("a SYN");

@@ -44,7 +44,7 @@ fn a_simultaneous_open_survives_losses() {
 
 #[test]
 fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
-    let mut t = End::connect(Config { syn_retries: Some(3), ..config() });
+    let mut t = End::connect(config().with(|c| c.patience.syn_retries = Some(3)));
     t.says("S 0").timer_at(1000).timer().says("S 0").timer_at(3000);
     t.timer().says("S 0").timer_at(7000).timer().says("S 0").timer_at(15_000);
     t.timer().says("").failed(Error::TimedOut);
@@ -52,7 +52,7 @@ fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
 
 #[test]
 fn an_answer_is_given_up_as_well() {
-    let mut t = End::listen(Config { syn_retries: Some(1), ..config() });
+    let mut t = End::listen(config().with(|c| c.patience.syn_retries = Some(1)));
     t.gets("S 0").says("S. 0 a1").timer().says("S. 0 a1").timer().failed(Error::TimedOut);
 }
 
@@ -263,7 +263,7 @@ fn what_comes_after_the_end_is_for_the_driver_to_reset() {
 /// Section 3.8.3: what was sent gets no answer.
 #[test]
 fn silence_ends_the_connection_in_time() {
-    let mut t = End::established(Config { give_up: Some(ms(10_000)), ..config() });
+    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
     t.no_timer().writes(100).says("P. 1:101 a1");
     t.timer().says("P. 1:101 a1").timer().says("P. 1:101 a1").timer().says("P. 1:101 a1");
     t.timer_at(10_000).timer().says("").failed(Error::TimedOut);
@@ -271,7 +271,7 @@ fn silence_ends_the_connection_in_time() {
 
 #[test]
 fn an_answer_in_time_is_enough() {
-    let mut t = End::established(Config { give_up: Some(ms(10_000)), ..config() });
+    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(10_000))));
     t.writes(100).says("P. 1:101 a1").timer().says("P. 1:101 a1");
     t.at(2000).gets(". 1 a101").says("").no_timer();
     t.at(60_000).writes(1).says("P. 101:102 a1").at(60_100).gets(". 1 a102").no_timer();

@@ -226,18 +226,19 @@ fn config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let isn = prop_oneof![any::<u32>(), (0..20_000_u32).prop_map(|n| u32::MAX - n)];
     (switches, isn, 1000..100_000_u64, 600..1461_u32).prop_map(
-        |((timestamps, nagle, paws), isn, receive_buffer, mss)| Config {
-            mss,
-            isn,
-            receive_buffer,
-            initial_receive_buffer: nagle.then_some(receive_buffer / 4),
-            timestamps,
-            nagle,
-            paws: paws.then_some(Duration::ZERO),
-            // Nobody gives up, however bad the path.
-            syn_retries: None,
-            give_up: None,
-            ..Config::wire(IpVersion::V4)
+        |((timestamps, nagle, paws), isn, receive_buffer, mss)| {
+            Config::wire(IpVersion::V4).with(|c| {
+                c.mss = mss;
+                c.isn = isn;
+                c.receive_buffer = receive_buffer;
+                c.initial_receive_buffer = nagle.then_some(receive_buffer / 4);
+                c.timestamps.offer = timestamps;
+                c.nagle = nagle;
+                c.timestamps.paws = paws.then_some(Duration::ZERO);
+                // Nobody gives up, however bad the path.
+                c.patience.syn_retries = None;
+                c.patience.give_up = None;
+            })
         },
     )
 }

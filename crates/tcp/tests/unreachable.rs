@@ -2,7 +2,7 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Error, Event, Ignored, State, Unreachable};
+use unruffled_tcp::{Error, Event, Ignored, State, Unreachable};
 use wire::{End, config, ms};
 
 /// RFC 5927, section 5.2: anybody can forge it, so no connection that stands ends by it.
@@ -45,9 +45,9 @@ fn a_message_about_nothing_on_its_way_is_ignored() {
 /// Whoever gives up says why.
 #[test]
 fn the_reason_is_given_when_the_peer_stays_silent() {
-    let mut t = End::established(Config { give_up: Some(ms(1500)), ..config() });
+    let mut t = End::established(config().with(|c| c.patience.give_up = Some(ms(1500))));
     t.writes(100).says("P. 1:101 a1").cannot_reach(Unreachable::Host, 1);
     t.timer().says("P. 1:101 a1").timer().failed(Error::Unreachable);
-    let mut t = End::connect(Config { syn_retries: Some(0), ..config() });
+    let mut t = End::connect(config().with(|c| c.patience.syn_retries = Some(0)));
     t.says("S 0").cannot_reach(Unreachable::Host, 0).timer().failed(Error::Unreachable);
 }

@@ -2,7 +2,7 @@
 
 mod trace;
 
-use trace::Trace;
+use trace::{Setup, Trace};
 use unruffled_units::{Duration, Instant};
 
 /// Where the bin of 40 ms ends, and with it the wait before a segment is resent: 5 · 2^23 ns.
@@ -12,11 +12,12 @@ const FORTY: Duration = Duration::from_nanos(5 << 23);
 /// was 40 ms late, and resent by RACK meanwhile: from now on a segment is resent 41.9 ms after a
 /// round trip of 100 ms, and believed to be lost 50 ms (5/4 of 40) after it.
 fn late_by_40(timestamps: bool) -> Trace {
-    let mut setup = Trace::of("unruffled").fixed_window(20).writes(1);
-    if timestamps {
-        setup = setup.timestamps();
-    }
-    let mut t = setup.start();
+    let setup = Trace::of("unruffled").fixed_window(20);
+    late_by_40_in(if timestamps { setup.timestamps() } else { setup })
+}
+
+fn late_by_40_in(setup: Setup) -> Trace {
+    let mut t = setup.writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
     t.at(20).writes(1).sends("3");
@@ -159,6 +160,16 @@ fn the_window_grows_by_what_is_sacked() {
         t.at(130).ack("C3").sees("reordered 1").cwnd(4.0).sends("");
         t.at(200).writes(10).sends("4-7");
         t.at(300).ack("C3 S5").cwnd(cwnd).sends(sends);
+    }
+}
+
+/// Section 5: of 20 segments in a round trip of 100 ms, 20 · (40 + 0 + 0) / 3 / 100 = 2.67 are late at
+/// a time, by the three samples; so three more than cwnd may be in the pipe.
+#[test]
+fn what_is_late_as_usual_leaves_room_for_new_data() {
+    for (bound, sends) in [(1000, "4-26"), (22, "4-25"), (20, "4-23")] {
+        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(bound).window(20));
+        t.at(200).writes(40).sends(sends);
     }
 }
 

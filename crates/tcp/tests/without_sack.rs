@@ -2,11 +2,11 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Event};
+use unruffled_tcp::Event;
 use wire::{End, config};
 
 fn end(name: &str, window: u32) -> End {
-    let config = Config { initial_window: window, ..config() };
+    let config = config().with(|c| c.window.initial = window);
     End::connected_as(name, config, "S. 0 a1 w10000 mss1000")
 }
 

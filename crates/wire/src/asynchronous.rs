@@ -49,14 +49,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
+use crate::common::{listener, stream};
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::options::socket_options;
-use crate::stack::{ConnectionId, Info};
+use crate::stack::ConnectionId;
 use crate::waiting::Task;
 
-/// A TCP connection. Dropping it closes it, and what was written still arrives while the driver
-/// runs.
+/// A TCP connection, for tasks. Dropping it closes it, and what was written still arrives while the
+/// driver runs.
 ///
 /// Flushing does nothing, since what was written is sent as soon as it may be, and shutting down
 /// ends this end's stream without waiting; [`TcpStream::wait_acknowledged`] waits.
@@ -99,29 +99,6 @@ impl TcpStream {
         Self { held, reader: Task::default(), writer: Task::default(), flusher: Task::default() }
     }
 
-    /// This end's address.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.held.ends.local
-    }
-
-    /// The peer's address.
-    pub fn peer_addr(&self) -> SocketAddr {
-        self.held.ends.remote
-    }
-
-    /// How the connection stands and what has happened in it, as Linux's `TCP_INFO` tells it.
-    ///
-    /// # Errors
-    /// When the stack has failed.
-    pub fn info(&self) -> io::Result<Info> {
-        self.held.with(|stack, id| stack.info(id)).map_err(io::Error::from)
-    }
-
-    /// The connection's name in the stack, to look at it there.
-    pub fn id(&self) -> ConnectionId {
-        self.held.id
-    }
-
     /// Waits until the peer has acknowledged all that was written.
     ///
     /// # Errors
@@ -138,11 +115,6 @@ impl TcpStream {
         .await
     }
 
-    /// Ends the connection at once; the peer is told by a reset.
-    pub fn abort(&self) {
-        self.held.with(|stack, id| stack.abort(id));
-    }
-
     fn read(&self, context: &Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let waker = self.reader.current(context);
         let unfilled = out.initialize_unfilled();
@@ -153,11 +125,6 @@ impl TcpStream {
     fn write(&self, context: &Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let waker = self.writer.current(context);
         self.held.poll(waker, |stack, id, waker| stack.poll_write(id, waker, data))
-    }
-
-    /// Ends this end's stream.
-    fn finish(&self) {
-        self.held.with(|stack, id| stack.finish(id));
     }
 }
 
@@ -198,20 +165,6 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at `address` (an unspecified IP for all, port 0 for any), where up to `backlog`
-    /// connections may wait.
-    ///
-    /// # Errors
-    /// When the address is in use, or not ours.
-    pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
-        HeldListener::bind(handle, address, backlog).map(|held| Self { held })
-    }
-
-    /// Where it listens.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.held.address
-    }
-
     /// Waits for the next connection; several tasks may wait at once.
     ///
     /// # Errors
@@ -244,5 +197,5 @@ impl Drop for Accepting<'_> {
     }
 }
 
-socket_options!(TcpStream);
-socket_options!(TcpListener);
+stream!(TcpStream);
+listener!(TcpListener);

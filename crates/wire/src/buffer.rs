@@ -194,7 +194,8 @@ impl SendBuffer {
     }
 }
 
-/// What arrived and the application has not read, with holes.
+/// What arrived and the application has not read, with holes. Use it beside a
+/// [`Connection`](unruffled_tcp::Connection), which only counts octets.
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     ring: Ring,

@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 
 use unruffled_tcp::{Segment, SeqNr, Unreachable};
 
+pub(crate) use decode::answerable;
 pub use decode::decode;
 pub use encode::{encode, encode_for_offload, header_len, pure_len, sum_up};
 

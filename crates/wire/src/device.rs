@@ -10,7 +10,8 @@ use tun_rs::{DeviceBuilder, SyncDevice, VIRTIO_NET_HDR_LEN, VirtioNetHdr};
 use crate::codec::Checksums;
 use crate::stack::Offload;
 
-/// Takes and gives whole packets without waiting. The driver waits on its descriptor.
+/// Takes and gives whole packets without waiting. The driver waits on its descriptor. Implement it to
+/// run a stack over something else than a TUN device.
 pub trait Link: AsFd + Send + 'static {
     /// Octets that [`Link::receive`] may need.
     fn largest(&self) -> usize;

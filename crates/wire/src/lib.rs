@@ -101,9 +101,9 @@
 pub mod asynchronous;
 pub mod buffer;
 pub mod codec;
+mod common;
 pub mod device;
 pub mod driver;
-mod halves;
 mod held;
 mod options;
 pub mod stack;

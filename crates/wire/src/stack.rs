@@ -15,7 +15,7 @@ mod counters;
 mod departure;
 mod directory;
 mod failure;
-mod info;
+pub mod info;
 mod listener;
 mod lookahead;
 mod memory;
@@ -30,9 +30,8 @@ mod socket;
 mod time_wait;
 mod timers;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
-use std::net::SocketAddr;
 use std::task::Waker;
 
 use unruffled_tcp::{Connection, Event, Observer, Segment, State, initial_sequence_number};
@@ -50,8 +49,7 @@ pub use socket::FourTuple;
 use budget::Budget;
 use cookies::Cookies;
 use directory::Directory;
-use listener::Listener;
-use lookahead::Expected;
+use listener::Listeners;
 use ports::Ports;
 use requests::Requests;
 use slab::{Key, Slab};
@@ -76,42 +74,64 @@ pub struct ListenerId(Key);
 /// Receives what happens in all connections. Use it to count or to log.
 pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
-/// The stack.
+/// The stack. Use it behind a [`Driver`](crate::driver::Driver), or drive it by hand: the module says in
+/// which order.
 pub struct Stack {
     config: StackConfig,
     sockets: Slab<Box<Socket>>,
     directory: Directory,
-    expected: Expected,
-    listeners: Slab<Listener>,
-    by_address: HashMap<SocketAddr, ListenerId>,
+    listeners: Listeners,
     timers: Timers,
+    turns: Turns,
+    replies: Replies,
+    wakers: Vec<Waker>,
+    opening: Opening,
+    /// Connections in TIME-WAIT that nobody holds.
+    time_waits: TimeWaits,
+    budget: Budget,
+    /// Connections whose buffers are to be looked at, and when.
+    watched: VecDeque<(Instant, ConnectionId)>,
+    counters: Counters,
+    watcher: Option<Watcher>,
+    condition: Condition,
+}
+
+/// What connections come into being with.
+struct Opening {
+    /// Half-open connections, and what stands for them when there are too many.
+    requests: Requests,
+    cookies: Cookies,
+    ports: Ports,
+    isn_key: [u8; 16],
+}
+
+/// Who may send next.
+#[derive(Debug)]
+struct Turns {
     /// Connections that may have something to send, in turn.
     eager: VecDeque<ConnectionId>,
     /// A segment that did not go together with those before it: it leaves next.
     held: Option<(ConnectionId, Segment)>,
     /// What the one whose turn it is may still send.
     quantum: u32,
-    /// Answers that belong to no connection.
-    replies: VecDeque<(FourTuple, Segment)>,
-    /// An answer that must leave before anything more is read.
+}
+
+/// Answers that belong to no connection.
+#[derive(Debug, Default)]
+struct Replies {
+    queue: VecDeque<(FourTuple, Segment)>,
+    /// An answer, of whomever, must leave before anything more is read.
     urgent: bool,
-    wakers: Vec<Waker>,
-    /// Half-open connections, those in TIME-WAIT, and what stands for requests when there are too many.
-    requests: Requests,
-    time_waits: TimeWaits,
-    cookies: Cookies,
-    budget: Budget,
-    /// Connections whose buffers are to be looked at, and when.
-    watched: VecDeque<(Instant, ConnectionId)>,
-    /// Connections that no application holds.
-    orphans: usize,
-    ports: Ports,
-    isn_key: [u8; 16],
-    counters: Counters,
-    watcher: Option<Watcher>,
+}
+
+/// Whether new connections are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    Open,
     /// No new connections any more.
-    shut: bool,
-    failed: bool,
+    Shut,
+    /// All that it held has been dropped.
+    Failed,
 }
 
 impl fmt::Debug for Stack {
@@ -127,31 +147,26 @@ impl Stack {
     /// A stack without connections.
     pub fn new(config: StackConfig) -> Self {
         Self {
-            requests: Requests::default(),
+            opening: Opening {
+                requests: Requests::default(),
+                cookies: Cookies::new(config.key.key_for("cookies")),
+                ports: Ports::new(config.key.key_for("ports"), config.ports.clone()),
+                isn_key: config.key.key_for("initial sequence numbers"),
+            },
             time_waits: TimeWaits::default(),
-            cookies: Cookies::new(config.key.key_for("cookies")),
             budget: Budget::new(config.limits),
             watched: VecDeque::new(),
-            orphans: 0,
-            ports: Ports::new(config.key.key_for("ports"), config.ports.clone()),
             directory: Directory::new(config.key.key_for("directory")),
-            isn_key: config.key.key_for("initial sequence numbers"),
             config,
-            sockets: Slab::new(),
-            expected: Expected::default(),
-            listeners: Slab::new(),
-            by_address: HashMap::new(),
+            sockets: Slab::default(),
+            listeners: Listeners::default(),
             timers: Timers::default(),
-            eager: VecDeque::new(),
-            held: None,
-            quantum: QUANTUM,
-            replies: VecDeque::new(),
-            urgent: false,
+            turns: Turns { eager: VecDeque::new(), held: None, quantum: QUANTUM },
+            replies: Replies::default(),
             wakers: Vec::new(),
             counters: Counters::default(),
             watcher: None,
-            shut: false,
-            failed: false,
+            condition: Condition::Open,
         }
     }
 
@@ -172,7 +187,7 @@ impl Stack {
 
     /// Half-open connections.
     pub fn requests(&self) -> usize {
-        self.requests.len()
+        self.opening.requests.len()
     }
 
     /// Connections in TIME-WAIT that nobody holds.
@@ -190,7 +205,7 @@ impl Stack {
     }
 
     fn isn(&self, tuple: FourTuple, now: Instant) -> u32 {
-        initial_sequence_number(&self.isn_key, tuple.local, tuple.remote, now)
+        initial_sequence_number(&self.opening.isn_key, tuple.local, tuple.remote, now)
     }
 
     /// Something happened to a connection: it may have something to send, somebody may have waited
@@ -206,7 +221,7 @@ impl Stack {
     /// When to call [`Stack::handle_timeout`], unless something happens before.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let watched = self.watched.front().map(|next| next.0);
-        let others = [self.requests.next(), self.time_waits.next(), watched];
+        let others = [self.opening.requests.next(), self.time_waits.next(), watched];
         let next = others.into_iter().flatten().min();
         while let Some((due, id)) = self.timers.peek() {
             if self.sockets.get(id.0).is_some_and(|socket| socket.waits_for(due)) {
@@ -318,7 +333,7 @@ impl Stack {
             && !socket.queued
         {
             socket.queued = true;
-            self.eager.push_back(id);
+            self.turns.eager.push_back(id);
         }
     }
 

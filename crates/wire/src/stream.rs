@@ -9,13 +9,12 @@ use std::time::Duration;
 
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 
+use crate::common::{listener, stream};
 use crate::driver::Handle;
 use crate::held::{HeldConnection, HeldListener};
-use crate::options::socket_options;
-use crate::stack::{ConnectionId, Info};
 
-/// A TCP connection. Reading and writing wait, up to the timeouts if they are set; dropping it (and
-/// all clones) closes it, and what was written still arrives while the driver runs.
+/// A TCP connection, for threads. Reading and writing wait, up to the timeouts if they are set;
+/// dropping it (and all clones) closes it, and what was written still arrives while the driver runs.
 #[derive(Clone, Debug)]
 pub struct TcpStream {
     held: Arc<HeldConnection>,
@@ -52,29 +51,6 @@ impl TcpStream {
         Self { held: Arc::new(held), read_timeout: None, write_timeout: None }
     }
 
-    /// This end's address.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.held.ends.local
-    }
-
-    /// The peer's address.
-    pub fn peer_addr(&self) -> SocketAddr {
-        self.held.ends.remote
-    }
-
-    /// How the connection stands and what has happened in it, as Linux's `TCP_INFO` tells it.
-    ///
-    /// # Errors
-    /// When the stack has failed.
-    pub fn info(&self) -> io::Result<Info> {
-        self.held.with(|stack, id| stack.info(id)).map_err(io::Error::from)
-    }
-
-    /// The connection's name in the stack, to look at it there.
-    pub fn id(&self) -> ConnectionId {
-        self.held.id
-    }
-
     /// How long a read may wait; none waits for ever.
     pub fn set_read_timeout(&mut self, timeout: Option<Duration>) {
         self.read_timeout = timeout;
@@ -92,7 +68,7 @@ impl TcpStream {
     /// None today; the signature is that of `std::net`.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         if how != Shutdown::Read {
-            self.held.with(|stack, id| stack.finish(id));
+            self.finish();
         }
         Ok(())
     }
@@ -103,11 +79,6 @@ impl TcpStream {
     /// Why it never will.
     pub fn wait_acknowledged(&self) -> io::Result<()> {
         self.held.wait(self.write_timeout, |stack, id, waker| stack.poll_acknowledged(id, waker))
-    }
-
-    /// Ends the connection at once; the peer is told by a reset.
-    pub fn abort(&self) {
-        self.held.with(|stack, id| stack.abort(id));
     }
 }
 
@@ -151,20 +122,6 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at `address` (an unspecified IP for all, port 0 for any), where up to `backlog`
-    /// connections may wait.
-    ///
-    /// # Errors
-    /// When the address is in use, or not ours.
-    pub fn bind(handle: &Handle, address: SocketAddr, backlog: usize) -> io::Result<Self> {
-        HeldListener::bind(handle, address, backlog).map(|held| Self { held })
-    }
-
-    /// Where it listens.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.held.address
-    }
-
     /// Waits for the next connection.
     ///
     /// # Errors
@@ -176,5 +133,5 @@ impl TcpListener {
     }
 }
 
-socket_options!(TcpStream);
-socket_options!(TcpListener);
+stream!(TcpStream);
+listener!(TcpListener);

@@ -50,7 +50,7 @@ fn through(
         move |config| {
             config.variant = Variant::parse(variant).unwrap();
             // As the kernel does here: what makes sense on a path of 0.1 ms.
-            config.connection.min_rto = unruffled_units::Duration::from_millis(20);
+            config.connection.rto.min = unruffled_units::Duration::from_millis(20);
             config.connection.delayed_ack = Some(unruffled_units::Duration::from_millis(5));
         },
         move |lab| {

@@ -54,21 +54,24 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
     let fresh = info(&net, CLIENT, ends[CLIENT]);
     assert_eq!(fresh.state, State::Established);
     // 5 ms each way, and what a SYN takes to leave.
-    let srtt = fresh.srtt.unwrap();
+    let srtt = fresh.round_trips.srtt.unwrap();
     assert!(srtt >= Duration::from_millis(10) && srtt < Duration::from_millis(11), "{srtt}");
-    assert_eq!(fresh.rttvar, Some(srtt / 2), "RFC 6298, 2.2");
-    assert_eq!((fresh.cwnd, fresh.ssthresh, fresh.delivery_rate), (10.0, None, None));
+    assert_eq!(fresh.round_trips.rttvar, Some(srtt / 2), "RFC 6298, 2.2");
+    assert_eq!(
+        (fresh.congestion.cwnd, fresh.congestion.ssthresh, fresh.congestion.delivery_rate),
+        (10.0, None, None)
+    );
     assert_eq!((fresh.mss, fresh.peer_mss), (1448, Some(1460)));
     // 6 MiB in 16 bits: 2^7 is the least.
-    assert_eq!((fresh.send_scale, fresh.receive_scale), (7, 7));
-    assert_eq!((fresh.sent, fresh.acknowledged, fresh.flight), (0, 0, 0));
+    assert_eq!((fresh.windows.send_scale, fresh.windows.receive_scale), (7, 7));
+    assert_eq!((fresh.octets.sent, fresh.octets.acknowledged, fresh.congestion.flight), (0, 0, 0));
 
     let (mut rates, mut greatest) = (Vec::new(), 0);
     send(&mut net, ends, TOTAL, |info| {
-        assert_eq!(info.flight, info.sent - info.acknowledged);
-        greatest = greatest.max(info.flight);
-        if info.acknowledged > TOTAL / 2 {
-            rates.extend(info.delivery_rate.map(|rate| rate.bps() / 1e6));
+        assert_eq!(info.congestion.flight, info.octets.sent - info.octets.acknowledged);
+        greatest = greatest.max(info.congestion.flight);
+        if info.octets.acknowledged > TOTAL / 2 {
+            rates.extend(info.congestion.delivery_rate.map(|rate| rate.bps() / 1e6));
         }
     });
     // 1448 octets of payload in packets of 1500, at 100 Mbit/s.
@@ -79,19 +82,28 @@ fn a_clean_path_shows_its_round_trip_and_its_rate() {
     assert!(greatest > 1 << 18, "{greatest} octets in flight");
 
     let (sender, receiver) = (info(&net, CLIENT, ends[CLIENT]), info(&net, SERVER, ends[SERVER]));
-    assert_eq!((sender.sent, sender.acknowledged, sender.unsent), (TOTAL, TOTAL, 0));
-    assert_eq!((receiver.received, receiver.unread, receiver.sent), (TOTAL, 0, 0));
-    assert_eq!((sender.retransmissions, sender.retransmitted, sender.timeouts), (0, 0, 0));
-    assert_eq!((sender.reordered, sender.reordering_length), (0, 0));
-    assert!(receiver.receive_window > 64 << 10, "it has grown with what was read");
+    assert_eq!(
+        (sender.octets.sent, sender.octets.acknowledged, sender.octets.unsent),
+        (TOTAL, TOTAL, 0)
+    );
+    assert_eq!(
+        (receiver.octets.received, receiver.octets.unread, receiver.octets.sent),
+        (TOTAL, 0, 0)
+    );
+    assert_eq!(
+        (sender.repairs.retransmissions, sender.repairs.retransmitted, sender.repairs.timeouts),
+        (0, 0, 0)
+    );
+    assert_eq!((sender.repairs.reordered, sender.repairs.reordering_length), (0, 0));
+    assert!(receiver.windows.receive > 64 << 10, "it has grown with what was read");
 
     // The FIN is no octet.
     net.stacks[CLIENT].finish(ends[CLIENT]);
     net.run_for(Duration::from_secs(1));
     let (sender, receiver) = (info(&net, CLIENT, ends[CLIENT]), info(&net, SERVER, ends[SERVER]));
     assert_eq!((sender.state, receiver.state), (State::FinWait2, State::CloseWait));
-    assert_eq!((sender.sent, sender.acknowledged), (TOTAL, TOTAL));
-    assert_eq!((receiver.received, receiver.unread), (TOTAL, 0));
+    assert_eq!((sender.octets.sent, sender.octets.acknowledged), (TOTAL, TOTAL));
+    assert_eq!((receiver.octets.received, receiver.octets.unread), (TOTAL, 0));
 }
 
 #[test]
@@ -116,22 +128,25 @@ fn loss_and_reordering_are_counted_as_those_hear_who_watch() {
         }
     })));
     let mut recovered = false;
-    send(&mut net, ends, TOTAL, |info| recovered |= info.recovering);
+    send(&mut net, ends, TOTAL, |info| recovered |= info.congestion.recovering);
     let it = info(&net, CLIENT, ends[CLIENT]);
     let counted = [
-        it.retransmissions,
-        it.retransmitted,
-        it.spurious,
-        it.reordered,
-        it.fast_retransmits,
-        it.timeouts,
+        it.repairs.retransmissions,
+        it.repairs.retransmitted,
+        it.repairs.spurious,
+        it.repairs.reordered,
+        it.repairs.fast_retransmits,
+        it.repairs.timeouts,
     ];
     println!("{it:?}");
     assert_eq!(counted, *heard.lock().unwrap());
     assert!(counted[..5].iter().all(|&count| count > 0), "{counted:?}");
-    assert!(it.spurious < it.retransmissions && it.retransmissions >= TOTAL / 1448 / 100 / 2);
-    assert!(it.reordering_length > 0 && recovered && it.ssthresh.is_some());
-    assert_eq!((it.sent, it.acknowledged), (TOTAL, TOTAL));
+    assert!(
+        it.repairs.spurious < it.repairs.retransmissions
+            && it.repairs.retransmissions >= TOTAL / 1448 / 100 / 2
+    );
+    assert!(it.repairs.reordering_length > 0 && recovered && it.congestion.ssthresh.is_some());
+    assert_eq!((it.octets.sent, it.octets.acknowledged), (TOTAL, TOTAL));
 }
 
 #[test]

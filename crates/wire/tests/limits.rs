@@ -40,6 +40,18 @@ fn connections_beyond_the_limit_are_refused_to_either_side() {
     assert_eq!(server.stack.counters().connections_refused, 2);
 }
 
+/// RFC 9293, MUST-46: a call for an address that is no host's is an error.
+#[test]
+fn nobody_is_called_where_nobody_can_be() {
+    let mut server = Server::new();
+    for nobody in ["224.0.0.1:80", "255.255.255.255:80", "0.0.0.0:80", "10.0.0.1:0"] {
+        let remote = nobody.parse().expect("an address");
+        let called = server.stack.connect(remote, None, server.now);
+        assert_eq!(called, Err(StackError::NoHost), "{nobody}");
+    }
+    assert_eq!(server.stack.connections(), 0);
+}
+
 #[test]
 fn buffers_are_there_while_they_are_used_and_given_back_afterwards() {
     let mut server = Server::new();

@@ -117,7 +117,7 @@ fn what_is_set_is_what_one_gets_and_accepted_streams_inherit_it() {
     client.set_nodelay(true).unwrap();
     assert!(client.nodelay().unwrap());
     let info = client.info().unwrap();
-    assert_eq!((info.state, info.sent, info.peer_mss), (State::Established, 0, Some(1460)));
+    assert_eq!((info.state, info.octets.sent, info.peer_mss), (State::Established, 0, Some(1460)));
     two.server.close(Duration::ZERO).unwrap();
     assert_eq!(listener.nodelay().unwrap_err().kind(), ErrorKind::NotConnected);
 }
@@ -181,7 +181,7 @@ fn the_halves_of_a_stream_work_in_two_threads_and_make_one_again() {
     to.wait_acknowledged().unwrap();
     let (from, all) = reader.join().unwrap();
     assert!(all == data);
-    assert_eq!(from.as_ref().info().unwrap().acknowledged, TOTAL as u64);
+    assert_eq!(from.as_ref().info().unwrap().octets.acknowledged, TOTAL as u64);
     // The halves of another stream do not fit.
     let (another, _kept) = Two::new().streams();
     let (theirs, _) = another.into_split();
@@ -228,7 +228,7 @@ fn so_do_those_of_an_asynchronous_one() {
         to.wait_acknowledged().await.unwrap();
         let (from, all) = reader.await.unwrap();
         assert!(all == data);
-        assert_eq!(from.as_ref().info().unwrap().acknowledged, TOTAL as u64);
+        assert_eq!(from.as_ref().info().unwrap().octets.acknowledged, TOTAL as u64);
         let stream = from.reunite(to).unwrap();
         let (mut from, to) = stream.into_split();
         drop(to);

@@ -56,7 +56,7 @@ fn an_application_copies_its_megabytes_in_pieces() {
     assert!(written >= 2 << 20, "the buffer took {written}");
     // All of it waits at the other end, and might be read in one go.
     net.run_until(Duration::from_secs(60), |net| {
-        net.stacks[1].info(server).unwrap().unread == written as u64
+        net.stacks[1].info(server).unwrap().octets.unread == written as u64
     });
     let (mut read, mut out) = (0, vec![0; 4 << 20]);
     while read < written {

@@ -66,18 +66,18 @@ impl Settings {
                 Variant::named(value).ok_or("a sender; `unruffled list` shows them")?;
                 self.variant = value.into();
             }
-            "iw" => connection.initial_window = number(value)?,
-            "min_rto" => connection.min_rto = milliseconds(value)?,
-            "max_rto" => connection.max_rto = milliseconds(value)?,
+            "iw" => connection.window.initial = number(value)?,
+            "min_rto" => connection.rto.min = milliseconds(value)?,
+            "max_rto" => connection.rto.max = milliseconds(value)?,
             "delack" => connection.delayed_ack = unless_zero(value)?,
-            "byte_counting" => connection.byte_counting = number(value)?,
+            "byte_counting" => connection.window.byte_counting = number(value)?,
             "nagle" => connection.nagle = value == "1",
-            "ts" => connection.timestamps = value == "1",
+            "ts" => connection.timestamps.offer = value == "1",
             "rcvbuf" => connection.receive_buffer = number(value)?,
             "sndbuf" => self.send_buffer = number(value)?,
             "msl" => connection.msl = milliseconds(value)?,
-            "give_up" => connection.give_up = unless_zero(value)?,
-            "syn_retries" => connection.syn_retries = Some(number(value)?),
+            "give_up" => connection.patience.give_up = unless_zero(value)?,
+            "syn_retries" => connection.patience.syn_retries = Some(number(value)?),
             "mtu" => self.mtu = number(value)?,
             "push" => self.without_push = value == "0",
             "options" => self.linux_options = value == "linux",
@@ -90,8 +90,8 @@ impl Settings {
     pub(crate) fn options(&self) -> Options {
         Options {
             nodelay: !self.connection.nagle,
-            keepalive: self.connection.keep_alive,
-            user_timeout: self.connection.give_up,
+            keepalive: self.connection.patience.keep_alive,
+            user_timeout: self.connection.patience.give_up,
             send_buffer: None,
             receive_buffer: None,
             linger: None,
@@ -132,7 +132,7 @@ mod tests {
     fn flags_change_the_settings() {
         let settings = Settings::read("local=fd3d::2,delack=0,min_rto=200").expect("settings");
         assert_eq!(settings.connection.delayed_ack, None);
-        assert_eq!(settings.connection.min_rto, Duration::from_millis(200));
+        assert_eq!(settings.connection.rto.min, Duration::from_millis(200));
         assert_eq!(settings.headers(), 60);
     }
 }

@@ -2,24 +2,24 @@
 
 use unruffled_units::Duration;
 
-use super::{Direction, Limit, Losses, Place, Retransmissions, Rtt, Windows};
+use super::{Direction, Limit, Losses, Place, Retransmissions, Rtt, Traffic, Windows};
 use crate::connection::Talk;
 use crate::half::Half;
 use crate::reordering::Arrivals;
 
 /// What tells the reordering of the whole path.
 pub(super) fn whole_path(half: &Half) -> &Arrivals {
-    let told = half.sack_seen && place(half) != Place::Receiver;
-    if told && half.received.counts().1 >= half.seen.counts().1 {
-        &half.received
+    let told = half.sacks.seen && place(half) != Place::Receiver;
+    if told && half.at_receiver.arrivals.counts().1 >= half.here.arrivals.counts().1 {
+        &half.at_receiver.arrivals
     } else {
-        &half.seen
+        &half.here.arrivals
     }
 }
 
 /// Where the capture was made: near an end if the round trip to it is less than a tenth of all.
 fn place(half: &Half) -> Place {
-    let (Some(beyond), Some(behind)) = (half.beyond, half.behind) else {
+    let (Some(beyond), Some(behind)) = (half.trips.beyond, half.trips.behind) else {
         return Place::Unknown;
     };
     let share = beyond.ratio(beyond + behind);
@@ -35,46 +35,48 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
     let counts = &half.counts;
     let judged = half.episodes.judged();
     let place = place(half);
-    let begun = half.first_data.unwrap_or(talk.first);
-    let over = half.last_ack.or(half.last_data).unwrap_or(begun).max(begun);
+    let begun = half.moments.first_data.unwrap_or(talk.first);
+    let over = half.moments.last_ack.or(half.moments.last_data).unwrap_or(begun).max(begun);
     let transfer = over.since(begun);
-    let octets = if counts.acks > 0 { half.acknowledged() } else { half.stream() };
-    let goodput_bps = if transfer > Duration::ZERO && half.first_data.is_some() {
+    let octets = if counts.acks.all > 0 { half.acknowledged() } else { half.stream() };
+    let goodput_bps = if transfer > Duration::ZERO && half.moments.first_data.is_some() {
         octets as f64 * 8.0 / transfer.as_secs_f64()
     } else {
         0.0
     };
-    let lost = counts.resent - counts.spurious.min(counts.resent);
+    let lost = counts.resent - counts.spurious.total.min(counts.resent);
     let sent = counts.segments + counts.resent;
     Direction {
         from: talk.ends[from],
         to: talk.ends[1 - from],
         place,
-        packets: counts.packets,
-        segments: counts.segments,
-        payload_bytes: counts.payload,
-        acks: counts.acks,
-        delayed_acks: counts.acks_of_more > counts.acks_of_one,
-        timestamps: half.stamped,
-        stream_bytes: octets,
-        segment_bytes: half.full_segment(),
-        transfer_s: transfer.as_secs_f64(),
-        goodput_bps,
+        traffic: Traffic {
+            packets: counts.packets,
+            segments: counts.segments,
+            payload_bytes: counts.payload,
+            acks: counts.acks.all,
+            delayed_acks: counts.acks.of_more > counts.acks.of_one,
+            timestamps: half.stamps.seen,
+            stream_bytes: octets,
+            segment_bytes: half.full_segment(),
+            transfer_s: transfer.as_secs_f64(),
+            goodput_bps,
+        },
         retransmissions: Retransmissions {
             total: counts.resent,
             needed: lost,
-            spurious: counts.spurious,
-            spurious_by_dsack: counts.by_dsack,
-            spurious_by_timestamps: counts.by_timestamps,
-            spurious_by_acknowledgement: counts.by_acknowledgement,
-            spurious_by_original: counts.by_original,
-            spurious_by_time: counts.by_time,
+            spurious: counts.spurious.total,
+            spurious_by_dsack: counts.spurious.by_dsack,
+            spurious_by_timestamps: counts.spurious.by_timestamps,
+            spurious_by_acknowledgement: counts.spurious.by_acknowledgement,
+            spurious_by_original: counts.spurious.by_original,
+            spurious_by_time: counts.spurious.by_time,
             timeouts: counts.timeouts,
             syns: counts.syn_resent,
-            dsacks: counts.dsacks,
-            dsacks_unexplained: counts.dsacks_unexplained,
+            dsacks: counts.acks.dsacks,
+            dsacks_unexplained: counts.acks.dsacks_unexplained,
             duplicates: counts.duplicates,
-            duplicate_acks: counts.duplicate_acks,
+            duplicate_acks: counts.acks.duplicate,
             keepalives: counts.keepalives,
             judged_by_time: counts.guessed,
         },
@@ -84,44 +86,44 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
             not_captured: counts.unseen,
             strange: counts.strange,
         },
-        reordering_here: half.seen.summary(),
-        reordering_at_receiver: half.sack_seen.then(|| half.received.summary()),
+        reordering_here: half.here.arrivals.summary(),
+        reordering_at_receiver: half.sacks.seen.then(|| half.at_receiver.arrivals.summary()),
         rtt: Rtt {
             min_ms: half.round_trip().map(Duration::as_millis_f64),
-            beyond_ms: half.beyond.map(Duration::as_millis_f64),
-            behind_ms: half.behind.map(Duration::as_millis_f64),
-            samples: half.round_trips.summary(),
-            over_time: half.rtt.bins(talk.first),
+            beyond_ms: half.trips.beyond.map(Duration::as_millis_f64),
+            behind_ms: half.trips.behind.map(Duration::as_millis_f64),
+            samples: half.trips.samples.summary(),
+            over_time: half.shown.rtt.bins(talk.first),
         },
         windows: Windows {
             recoveries: judged.recoveries,
-            needless_recoveries: judged.needless,
+            spurious_recoveries: judged.spurious,
             cuts: judged.cuts,
-            needless_cuts: judged.needless_cuts,
+            spurious_cuts: judged.spurious_cuts,
             recovery_s: judged.time.as_secs_f64(),
-            needless_recovery_s: judged.needless_time.as_secs_f64(),
-            largest_flight: half.largest_flight,
-            largest_window: (half.largest_window > 0).then_some(half.largest_window),
-            zero_windows: counts.zero_windows,
+            spurious_recovery_s: judged.spurious_time.as_secs_f64(),
+            largest_flight: half.offer.largest_flight,
+            largest_window: (half.offer.largest > 0).then_some(half.offer.largest),
+            zero_windows: counts.acks.zero_windows,
         },
         spacing_ms: match place {
-            Place::Receiver => half.spacing_here.mode(),
-            _ => half.spacing_at_receiver.mode(),
+            Place::Receiver => half.here.spacing.mode(),
+            _ => half.at_receiver.spacing.mode(),
         }
         .map(Duration::as_millis_f64),
         limits: limits(half, place),
-        flight: half.flight.bins(talk.first),
-        acked: half.acked.bins(talk.first),
-        drawing: half.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
+        flight: half.shown.flight.bins(talk.first),
+        acked: half.shown.acked.bins(talk.first),
+        drawing: half.shown.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
     }
 }
 
 /// What limited the sender; near the receiver that cannot be seen.
 fn limits(half: &Half, place: Place) -> Option<Limit> {
-    let times = half.times;
+    let times = half.activity.times;
     let parts = [times.idle, times.window_full, times.recovering, times.stalled, times.flowing];
     let all: f64 = parts.iter().map(|part| part.as_secs_f64()).sum();
-    let known = matches!(place, Place::Sender | Place::Between) && half.counts.acks > 0;
+    let known = matches!(place, Place::Sender | Place::Between) && half.counts.acks.all > 0;
     (known && all > 0.0 && half.counts.segments > 1).then(|| {
         let [application, receiver, recovery, timeout, sender_or_path] =
             parts.map(|part| part.as_secs_f64() / all);

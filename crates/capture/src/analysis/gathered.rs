@@ -139,7 +139,7 @@ impl Gathered {
                     let arrivals = whole_path(half);
                     self.totals.segments += half.counts.segments;
                     self.totals.retransmitted += half.counts.resent;
-                    self.totals.spurious += half.counts.spurious;
+                    self.totals.spurious += half.counts.spurious.total;
                     self.totals.reordered += arrivals.counts().1;
                     self.late.merge(arrivals.late_times());
                 }
@@ -184,7 +184,7 @@ impl Gathered {
 
 fn without_drawings(mut what: Speakers) -> Speakers {
     if let Speakers::Tcp(talk) = &mut what {
-        talk.halves.iter_mut().for_each(|half| half.sketch = None);
+        talk.halves.iter_mut().for_each(|half| half.shown.sketch = None);
     }
     what
 }

@@ -3,7 +3,7 @@
 use unruffled_units::Instant;
 
 use super::{FAR, Half, unwrap};
-use crate::outstanding::{Delivered, Mark};
+use crate::outstanding::{Delivered, Mark, Number};
 use crate::packet::{Packet, Segment};
 
 impl Half {
@@ -13,29 +13,29 @@ impl Half {
         if segment.rst {
             return;
         }
-        if self.origin.is_none() {
+        if self.numbers.origin.is_none() {
             self.begin(1 << 32 | u64::from(ack));
         }
-        let ack = unwrap(self.next, ack);
-        if ack.abs_diff(self.next) > FAR {
+        let ack = unwrap(self.numbers.next, ack);
+        if ack.abs_diff(self.numbers.next) > FAR {
             self.counts.strange += 1;
             return;
         }
         self.pass(now);
-        self.counts.acks += 1;
-        self.last_ack = Some(now);
+        self.counts.acks.all += 1;
+        self.moments.last_ack = Some(now);
         self.permit(segment, scale);
-        if ack > self.next {
+        if ack > self.numbers.next {
             // The capture lacks what this acknowledges, or has it later.
             let mark = Mark { at: now, stamp: None, id: None };
             self.leave_out(ack, mark);
         }
-        let before = self.una;
+        let before = self.numbers.una;
         let echo = segment.timestamps.map(|(_, echo)| echo).filter(|&echo| echo != 0);
         let mut newest = None;
         if ack > before {
-            self.una = ack;
-            self.acked.record(now, (ack - before) as f64);
+            self.numbers.una = ack;
+            self.shown.acked.record(now, (ack - before) as f64);
             self.draw(ack, |sketch, at| sketch.acknowledged(now, at));
             let mut delivered: u64 = 0;
             for at in self.outstanding.acknowledge(ack) {
@@ -44,32 +44,32 @@ impl Half {
                     delivered += 1;
                 }
             }
-            if segment.sack_count == 0 && self.received.whole() {
-                self.counts.acks_of_one += u64::from(delivered == 1);
-                self.counts.acks_of_more += u64::from(delivered > 1);
+            if segment.sack_count == 0 && self.at_receiver.arrivals.whole() {
+                self.counts.acks.of_one += u64::from(delivered == 1);
+                self.counts.acks.of_more += u64::from(delivered > 1);
             }
-            let last = self.last_delivery.replace(now);
+            let last = self.at_receiver.last.replace(now);
             if let (Some(last), 1..) = (last, delivered) {
-                self.spacing_at_receiver.record(now.since(last) / delivered);
+                self.at_receiver.spacing.record(now.since(last) / delivered);
             }
         } else if segment.len == 0 && !segment.syn && !segment.fin && self.flight() > 0 {
-            self.counts.duplicate_acks += 1;
+            self.counts.acks.duplicate += 1;
         }
         newest = self.take_blocks(segment, ack, now).max(newest);
         if let Some(at) = newest {
             self.measure(at, now);
         }
-        self.episodes.acknowledged(now, self.una, self.next - self.una);
+        self.episodes.acknowledged(now, self.numbers.una, self.numbers.next - self.numbers.una);
         self.settle();
     }
 
     fn permit(&mut self, segment: &Segment, scale: Option<u8>) {
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         let scale = if segment.syn { Some(0) } else { scale };
-        self.window = scale.map(|scale| u64::from(segment.window) << scale);
-        self.largest_window = self.largest_window.max(self.window.unwrap_or(0));
+        self.offer.now = scale.map(|scale| u64::from(segment.window) << scale);
+        self.offer.largest = self.offer.largest.max(self.offer.now.unwrap_or(0));
         if segment.window == 0 && !segment.syn {
-            self.counts.zero_windows += 1;
+            self.counts.acks.zero_windows += 1;
         }
     }
 
@@ -79,7 +79,7 @@ impl Half {
         if count == 0 {
             return None;
         }
-        self.sack_seen = true;
+        self.sacks.seen = true;
         let mut blocks = [(0, 0); 4];
         for (block, &(left, right)) in blocks.iter_mut().zip(&segment.sack[..count]) {
             *block = (unwrap(ack, left), unwrap(ack, right));
@@ -93,13 +93,13 @@ impl Half {
             rest = &mut rest[1..];
         }
         rest.sort_unstable();
-        let known = std::mem::take(&mut self.sacked);
+        let known = std::mem::take(&mut self.sacks.taken);
         let mut newest = None;
         for (i, &mut (left, right)) in rest.iter_mut().enumerate() {
-            if left >= right || left < ack || right > self.next {
+            if left >= right || left < ack || right > self.numbers.next {
                 continue;
             }
-            self.sacked[i] = (left, right);
+            self.sacks.taken[i] = (left, right);
             // Blocks are told again and again; only what is new is looked at.
             let (mut from, mut to) = (left, right);
             for &(earlier, until) in &known {
@@ -126,7 +126,7 @@ impl Half {
 
     /// What lies from `left` to `right` has come twice (RFC 2883).
     fn take_dsack(&mut self, left: u64, right: u64, now: Instant) {
-        self.counts.dsacks += 1;
+        self.counts.acks.dsacks += 1;
         let mut at = self.outstanding.find(left);
         let mut explained = false;
         while let Some(entry) = self.outstanding.get_mut(at) {
@@ -143,18 +143,18 @@ impl Half {
             if let Some(entry) = self.outstanding.get_mut(at) {
                 let before = entry.spurious();
                 entry.dsacked = entry.dsacked.saturating_add(1);
-                self.note_spurious(at, before, |counts| &mut counts.by_dsack);
+                self.note_spurious(at, before, |counts| &mut counts.spurious.by_dsack);
             }
             at += 1;
         }
         if !explained {
-            self.counts.dsacks_unexplained += 1;
+            self.counts.acks.dsacks_unexplained += 1;
         }
     }
 
     /// The receiver tells that it has entry `at`; says whether that is new and in order.
     fn deliver(&mut self, at: usize, now: Instant, echo: Option<u32>, una: u64) -> bool {
-        let beyond = self.beyond;
+        let beyond = self.trips.beyond;
         let Some(entry) = self.outstanding.get_mut(at) else { return false };
         if entry.delivered != Delivered::Not {
             return false;
@@ -191,9 +191,9 @@ impl Half {
             entry.delivered = Delivered::Original;
             self.arrive(number, now, sent, start);
             if told.is_some() {
-                self.prove_spurious(at, |counts| &mut counts.by_timestamps);
+                self.prove_spurious(at, |counts| &mut counts.spurious.by_timestamps);
             } else {
-                self.prove_spurious(at, |counts| &mut counts.by_time);
+                self.prove_spurious(at, |counts| &mut counts.spurious.by_time);
             }
         } else {
             entry.delivered = Delivered::Again;
@@ -202,10 +202,10 @@ impl Half {
     }
 
     /// The receiver has the original of a segment that was sent at `sent`; says whether it is in order.
-    fn arrive(&mut self, number: u64, now: Instant, sent: Instant, start: u64) -> bool {
-        let late = self.received.counts().1;
-        self.received.arrive(number, now);
-        let in_order = self.received.counts().1 == late;
+    fn arrive(&mut self, number: Number, now: Instant, sent: Instant, start: u64) -> bool {
+        let late = self.at_receiver.arrivals.counts().1;
+        self.at_receiver.arrivals.arrive(number, now);
+        let in_order = self.at_receiver.arrivals.counts().1 == late;
         if !in_order {
             self.draw(start, |sketch, at| sketch.late(sent, at));
         }
@@ -217,9 +217,9 @@ impl Half {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.transmissions == 1 && entry.original {
             let rtt = now.since(entry.first.at);
-            self.beyond = Some(self.beyond.map_or(rtt, |least| least.min(rtt)));
-            self.round_trips.record(rtt);
-            self.rtt.record(now, rtt.as_millis_f64());
+            self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
+            self.trips.samples.record(rtt);
+            self.shown.rtt.record(now, rtt.as_millis_f64());
         }
     }
 }

@@ -25,16 +25,27 @@ pub(crate) struct Times {
     pub(crate) stalled: Duration,
 }
 
+/// What a sender is doing, and has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Activity {
+    pub(super) doing: Doing,
+    /// Since when.
+    since: Option<Instant>,
+    /// Nothing outstanding, and nothing new either so far: it may be the end.
+    pub(super) resting: Duration,
+    pub(crate) times: Times,
+}
+
 impl Half {
     /// Time passes in what the sender was doing.
     pub(super) fn pass(&mut self, now: Instant) {
-        let Some(before) = self.event.replace(now) else { return };
+        let Some(before) = self.activity.since.replace(now) else { return };
         let passed = now.since(before);
-        let bucket = match self.doing {
-            Doing::Idle => &mut self.resting,
-            Doing::Recovering => &mut self.times.recovering,
-            Doing::WindowFull => &mut self.times.window_full,
-            Doing::Flowing => &mut self.times.flowing,
+        let bucket = match self.activity.doing {
+            Doing::Idle => &mut self.activity.resting,
+            Doing::Recovering => &mut self.activity.times.recovering,
+            Doing::WindowFull => &mut self.activity.times.window_full,
+            Doing::Flowing => &mut self.activity.times.flowing,
         };
         *bucket += passed;
     }
@@ -43,11 +54,11 @@ impl Half {
     pub(super) fn settle(&mut self) {
         let flight = self.flight();
         let full = u64::from(self.full_segment());
-        self.doing = if flight == 0 {
+        self.activity.doing = if flight == 0 {
             Doing::Idle
         } else if self.episodes.going_on() {
             Doing::Recovering
-        } else if self.window.is_some_and(|window| flight + full > window) {
+        } else if self.offer.now.is_some_and(|window| flight + full > window) {
             Doing::WindowFull
         } else {
             Doing::Flowing

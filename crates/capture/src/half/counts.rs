@@ -9,18 +9,10 @@ pub(crate) struct Counts {
     /// Segments that passed for the first time.
     pub(crate) segments: u64,
     pub(crate) resent: u64,
-    pub(crate) spurious: u64,
-    pub(crate) by_dsack: u64,
-    pub(crate) by_timestamps: u64,
-    pub(crate) by_acknowledgement: u64,
-    pub(crate) by_original: u64,
-    pub(crate) by_time: u64,
+    pub(crate) spurious: Spurious,
     pub(crate) timeouts: u64,
     pub(crate) syn_resent: u64,
-    pub(crate) dsacks: u64,
-    pub(crate) dsacks_unexplained: u64,
     pub(crate) duplicates: u64,
-    pub(crate) duplicate_acks: u64,
     pub(crate) keepalives: u64,
     /// Judged by time alone, retransmitted or late.
     pub(crate) guessed: u64,
@@ -28,9 +20,29 @@ pub(crate) struct Counts {
     pub(crate) unseen: u64,
     /// Packets whose numbers fit nowhere.
     pub(crate) strange: u64,
-    pub(crate) acks: u64,
-    /// ACKs of one segment where nothing is missing, and of more.
-    pub(crate) acks_of_one: u64,
-    pub(crate) acks_of_more: u64,
+    pub(crate) acks: Acks,
+}
+
+/// Retransmissions that proved spurious, and by what.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spurious {
+    pub(crate) total: u64,
+    pub(crate) by_dsack: u64,
+    pub(crate) by_timestamps: u64,
+    pub(crate) by_acknowledgement: u64,
+    pub(crate) by_original: u64,
+    pub(crate) by_time: u64,
+}
+
+/// Acknowledgements that came back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acks {
+    pub(crate) all: u64,
+    /// Of one segment where nothing is missing, and of more.
+    pub(crate) of_one: u64,
+    pub(crate) of_more: u64,
+    pub(crate) duplicate: u64,
+    pub(crate) dsacks: u64,
+    pub(crate) dsacks_unexplained: u64,
     pub(crate) zero_windows: u64,
 }

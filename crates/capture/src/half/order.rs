@@ -49,7 +49,7 @@ impl Half {
             (Some(id), Some(same)) if self.ids.tell() => id == same && mark.stamp == other.stamp,
             _ => {
                 let soon = Duration::from_millis(1).as_nanos();
-                let soon = self.behind.map_or(soon, |rtt| soon.min(rtt.as_nanos() / 2));
+                let soon = self.trips.behind.map_or(soon, |rtt| soon.min(rtt.as_nanos() / 2));
                 let alike = mark.stamp == other.stamp && mark.id == other.id;
                 alike && mark.at.since(other.at).as_nanos() < soon
             }
@@ -78,14 +78,14 @@ impl Half {
         }
         self.counts.guessed += 1;
         let since = mark.at.since(other.at);
-        let soon = self.behind.map_or(NO_ROUND_TRIP, |rtt| rtt.mul_f64(0.9));
+        let soon = self.trips.behind.map_or(NO_ROUND_TRIP, |rtt| rtt.mul_f64(0.9));
         if since < soon { Order::Before } else { Order::After }
     }
 
     /// Whether the sender's clock ticks at least twice within a round trip to it.
     pub(super) fn clock_is_fine(&self) -> bool {
         let (Some((stamp, at)), Some((latest, now)), Some(rtt)) =
-            (self.clock, self.clock_now, self.behind)
+            (self.stamps.first, self.stamps.now, self.trips.behind)
         else {
             return false;
         };

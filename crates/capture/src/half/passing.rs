@@ -7,39 +7,40 @@ use super::activity::Doing;
 use super::order::Order;
 use crate::outstanding::{Delivered, Entry, Mark};
 
-/// The least retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
+/// The minimum retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(180);
 
 impl Half {
     /// A stretch up to `start` is overtaken by `by` before it came here.
     pub(super) fn leave_out(&mut self, start: u64, by: Mark) {
-        let pieces = (start - self.next).div_ceil(u64::from(self.full_segment()));
-        self.outstanding.push(Entry::new(self.next, start, self.number, by));
-        self.number += pieces;
-        self.next = start;
+        let pieces = (start - self.numbers.next).div_ceil(u64::from(self.full_segment()));
+        self.outstanding.push(Entry::new(self.numbers.next, start, self.next_number(), by));
+        self.numbers.segments += pieces;
+        self.numbers.next = start;
     }
 
     /// New data up to `end`, in segments as the network carries them.
     pub(super) fn append(&mut self, end: u64, mark: Mark) {
         let full = u64::from(self.full_segment()).max(1);
-        let pieces = (end - self.next).div_ceil(full);
+        let pieces = (end - self.numbers.next).div_ceil(full);
         // A joined segment is at most as long as an IP packet; nothing longer is cut up.
-        let size = if pieces > 1400 { end - self.next } else { full };
+        let size = if pieces > 1400 { end - self.numbers.next } else { full };
         self.ids.in_order(mark.id, pieces);
-        self.clock_now = mark.stamp.map(|stamp| (stamp, mark.at));
-        self.clock = self.clock.or(self.clock_now);
-        if let Some(last) = self.last_sent {
-            self.spacing_here.record(mark.at.since(last) / pieces.max(1));
+        self.stamps.now = mark.stamp.map(|stamp| (stamp, mark.at));
+        self.stamps.first = self.stamps.first.or(self.stamps.now);
+        if let Some(last) = self.here.last {
+            self.here.spacing.record(mark.at.since(last) / pieces.max(1));
         }
-        while self.next < end {
-            let piece = size.min(end - self.next);
-            let entry = Entry::new(self.next, self.next + piece, self.number, mark);
+        while self.numbers.next < end {
+            let piece = size.min(end - self.numbers.next);
+            let number = self.next_number();
+            let entry = Entry::new(self.numbers.next, self.numbers.next + piece, number, mark);
             self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
-            self.seen.arrive(self.number, mark.at);
-            self.draw(self.next, |sketch, at| sketch.new_data(mark.at, at));
+            self.here.arrivals.arrive(number, mark.at);
+            self.draw(self.numbers.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;
-            self.number += 1;
-            self.next += piece;
+            self.numbers.segments += 1;
+            self.numbers.next += piece;
         }
     }
 
@@ -50,13 +51,13 @@ impl Half {
         if self.outstanding.get(at).is_none_or(|entry| entry.start > position) {
             // It was acknowledged so long ago that nothing is known of it.
             self.counts.resent += 1;
-            self.counts.spurious += 1;
-            self.counts.by_acknowledgement += 1;
+            self.counts.spurious.total += 1;
+            self.counts.spurious.by_acknowledgement += 1;
             self.draw(start, |sketch, at| {
                 sketch.resent(mark.at, at);
                 sketch.spurious(mark.at, at);
             });
-            self.episodes.resent(mark.at, self.next, self.flight());
+            self.episodes.resent(mark.at, self.numbers.next, self.flight());
         }
         while let Some(entry) = self.outstanding.get(at) {
             if entry.start >= end {
@@ -87,7 +88,7 @@ impl Half {
         if original {
             self.counts.segments += 1;
             self.counts.unseen -= self.counts.unseen.min(u64::from(acknowledged));
-            self.seen.arrive(number, mark.at);
+            self.here.arrivals.arrive(number, mark.at);
             self.draw(start, |sketch, at| sketch.late(mark.at, at));
         }
         let episode = if original { 0 } else { self.again(at, mark) };
@@ -110,12 +111,12 @@ impl Half {
         if !original && self.order(mark, last) == Order::Before {
             // The original after all: what was taken for its repair was not needed.
             self.counts.segments += 1;
-            self.seen.arrive(number, mark.at);
+            self.here.arrivals.arrive(number, mark.at);
             self.draw(start, |sketch, at| sketch.late(mark.at, at));
             if let Some(entry) = self.outstanding.get_mut(at) {
                 entry.original = true;
             }
-            self.prove_spurious(at, |counts| &mut counts.by_original);
+            self.prove_spurious(at, |counts| &mut counts.spurious.by_original);
             return;
         }
         let episode = self.again(at, mark);
@@ -125,7 +126,7 @@ impl Half {
             entry.episode = episode;
         }
         if delivered != Delivered::Not {
-            self.prove_spurious(at, |counts| &mut counts.by_acknowledgement);
+            self.prove_spurious(at, |counts| &mut counts.spurious.by_acknowledgement);
         }
     }
 
@@ -135,20 +136,20 @@ impl Half {
         if let Some(start) = self.outstanding.get(at).map(|entry| entry.start) {
             self.draw(start, |sketch, at| sketch.resent(mark.at, at));
         }
-        let quiet = self.last_sent.map_or(Duration::ZERO, |last| mark.at.since(last));
+        let quiet = self.here.last.map_or(Duration::ZERO, |last| mark.at.since(last));
         let patient = self.round_trip().map_or(LEAST_TIMEOUT, |rtt| LEAST_TIMEOUT.max(rtt));
         if at == self.outstanding.head() && quiet >= patient {
             self.counts.timeouts += 1;
             // What was taken for flow or recovery was waiting.
-            let moved = match self.doing {
-                Doing::Recovering => &mut self.times.recovering,
-                Doing::WindowFull => &mut self.times.window_full,
-                Doing::Flowing | Doing::Idle => &mut self.times.flowing,
+            let moved = match self.activity.doing {
+                Doing::Recovering => &mut self.activity.times.recovering,
+                Doing::WindowFull => &mut self.activity.times.window_full,
+                Doing::Flowing | Doing::Idle => &mut self.activity.times.flowing,
             };
             let waited = quiet.saturating_sub(quiet.saturating_sub(*moved));
             *moved = moved.saturating_sub(waited);
-            self.times.stalled += waited;
+            self.activity.times.stalled += waited;
         }
-        self.episodes.resent(mark.at, self.next, self.flight())
+        self.episodes.resent(mark.at, self.numbers.next, self.flight())
     }
 }

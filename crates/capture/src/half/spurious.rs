@@ -21,7 +21,7 @@ impl Half {
     ) {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.spurious() > before {
-            self.counts.spurious += 1;
+            self.counts.spurious.total += 1;
             *reason(&mut self.counts) += 1;
             self.episodes.spurious(entry.episode);
             let (sent, start) = (entry.last.at, entry.start);

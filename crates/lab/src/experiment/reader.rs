@@ -10,7 +10,8 @@ use toml::Spanned;
 
 use super::place::FileText;
 use super::{
-    Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Setting, Sweep, expression, file,
+    Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Remarks, Scenarios, Setting,
+    Sweep, expression, file,
 };
 use crate::error::{Error, Place};
 
@@ -80,8 +81,7 @@ impl Reader {
             figure: file.figure,
             title: file.title,
             section: file.section,
-            assumed: file.assumed,
-            notes: file.notes.trim().to_owned(),
+            remarks: Remarks { assumed: file.assumed, notes: file.notes.trim().to_owned() },
             sweep,
             lines,
             measures,
@@ -89,10 +89,12 @@ impl Reader {
             claims,
             seeds,
             quick: self.quick,
-            set: settings(&file.set),
-            quick_set: if self.quick { settings(&file.quick_set) } else { Vec::new() },
+            scenario: Scenarios {
+                base,
+                set: settings(&file.set),
+                quick_set: if self.quick { settings(&file.quick_set) } else { Vec::new() },
+            },
             source: self.source,
-            base,
         })
     }
 

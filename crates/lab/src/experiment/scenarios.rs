@@ -23,10 +23,10 @@ impl Experiment {
     ) -> Result<(Scenario, Variant), Error> {
         let engine = expression::engine();
         let mut overrides = Vec::new();
-        for setting in self.set.iter().chain(&line.set).chain(&self.quick_set) {
+        for setting in self.scenario.set.iter().chain(&line.set).chain(&self.scenario.quick_set) {
             overrides.push(self.assignment(&engine, setting, point)?);
         }
-        let scenario = match &self.base {
+        let scenario = match &self.scenario.base {
             Base::Named(name, span) => {
                 if !crate::scenario::BUILTIN.iter().any(|(builtin, _)| builtin == name) {
                     let names: Vec<&str> = crate::scenario::BUILTIN.iter().map(|b| b.0).collect();
@@ -75,7 +75,7 @@ impl Experiment {
     /// Says where in the experiment's file the scenario's error stands.
     fn blame(&self, error: Error, line: &Line) -> Error {
         let Error::Key { place, key, message } = error else { return error };
-        let settings = self.quick_set.iter().chain(&line.set).chain(&self.set);
+        let settings = self.scenario.quick_set.iter().chain(&line.set).chain(&self.scenario.set);
         let ending =
             |setting: &&Setting| key == setting.key || key.ends_with(&format!(".{}", setting.key));
         if let Some(setting) = settings.into_iter().find(ending) {

@@ -5,7 +5,7 @@ use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
 use super::path::rate;
-use super::{Fit, fit, goodput_bps, same_time};
+use super::{Fit, FitError, fit, goodput_bps, same_time};
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
 const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
@@ -48,27 +48,23 @@ pub struct Cost {
 /// What reordering cost `direction`, for those whom it slowed.
 ///
 /// # Errors
-/// A line that says why no number can be told.
-pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, String> {
+/// Why no number can be told.
+pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, FitError> {
     if cause != Cause::Reordering {
-        return Err("reordering is not what slowed it".to_owned());
+        return Err(FitError::NotReordered);
     }
     let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
     let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
-    let fit = nearest.ok_or("no sender fits")?;
+    let fit = nearest.ok_or(FitError::NoPath)?;
     let model_bps = fit.simulated_bps;
     let delivers = |toml: &str, sender: &str| {
-        let variant = Variant::parse(sender).map_err(|error| error.to_string())?;
+        let variant = Variant::parse(sender)?;
         goodput_bps(&same_time(toml, direction)?, &variant)
     };
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
     if !factor.is_finite() || factor > TOO_FAR {
-        return Err(format!(
-            "the model delivers {} where {} were captured: it lacks something of this path",
-            rate(model_bps),
-            rate(fit.observed_bps)
-        ));
+        return Err(FitError::TooFar { model_bps, captured_bps: fit.observed_bps });
     }
     let near = factor <= CLOSE && fit.distance.is_some_and(|distance| distance <= DISTANCE);
     // What the model gives is taken in proportion, so that its own error cancels.

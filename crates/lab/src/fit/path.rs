@@ -2,12 +2,14 @@
 
 use unruffled_capture::{Direction, InTurn};
 
+use super::FitError;
+
 /// Senders that the scenario compares.
 const SENDERS: [&str; 7] =
     ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
 
 /// Segments of a transfer that tell enough of a path.
-const ENOUGH: u64 = 100;
+pub(super) const ENOUGH: u64 = 100;
 
 /// Packets of a run over the fitted path.
 const PACKETS: f64 = 500_000.0;
@@ -32,6 +34,9 @@ pub(super) struct Measured {
     lateness_ms: Vec<f64>,
     /// Late packets come in turn.
     pub(super) turn: Option<InTurn>,
+    /// The sender's window grows by what is acknowledged (RFC 3465), as Linux's does, rather than by
+    /// acknowledgements.
+    counts_bytes: bool,
 }
 
 /// What a path loses, but for what its queue drops.
@@ -48,7 +53,13 @@ pub(super) enum Loss {
 impl Measured {
     /// The time that the path takes for a full segment.
     pub(super) fn spacing_ms(&self, direction: &Direction) -> f64 {
-        f64::from(direction.segment_bytes + header(direction)) * 8.0 / self.rate_bps * 1000.0
+        f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0 / self.rate_bps
+            * 1000.0
+    }
+
+    /// The same path, the window growing by acknowledgements.
+    pub(super) fn counting_acks(&self) -> Self {
+        Self { counts_bytes: false, ..self.clone() }
     }
 
     /// The same path without late packets.
@@ -57,17 +68,16 @@ impl Measured {
     }
 }
 
-pub(super) fn measured(direction: &Direction) -> Result<Measured, String> {
-    if direction.segments < ENOUGH {
-        let found = direction.segments;
-        return Err(format!("expected a transfer of at least {ENOUGH} segments, found {found}"));
+pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
+    if direction.traffic.segments < ENOUGH {
+        return Err(FitError::TooShort { segments: direction.traffic.segments });
     }
     let rtt_ms = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
-    let rtt_ms = rtt_ms.ok_or("no round trip in it: expected a handshake or timestamps")?;
-    let bits = f64::from(direction.segment_bytes + header(direction)) * 8.0;
+    let rtt_ms = rtt_ms.ok_or(FitError::NoRoundTrip)?;
+    let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
     // What follows in a queue is as far apart as the path takes for one packet.
     let spacing_ms = direction.spacing_ms.unwrap_or(0.0).max(bits / 1e11 * 1000.0);
-    let least = bits / (direction.goodput_bps.max(1.0) * 1.05) * 1000.0;
+    let least = bits / (direction.traffic.goodput_bps.max(1.0) * 1.05) * 1000.0;
     let spacing_ms = spacing_ms.min(least);
     let rate_bps = bits / spacing_ms * 1000.0;
     let samples = direction.rtt.samples.as_ref();
@@ -76,7 +86,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, String> {
     // Where nothing was lost the queue is larger than what was seen in it.
     let room = if direction.losses.lost == 0 { 2.0 } else { 1.0 };
     let queue = (queued_ms / spacing_ms * room).ceil().clamp(10.0, 1e6) as u64;
-    let full = u64::from(direction.segment_bytes.max(1));
+    let full = u64::from(direction.traffic.segment_bytes.max(1));
     let window = direction.windows.largest_window.map_or(100_000, |window| window / full);
     let late = direction.reordering();
     // A packet is overtaken first by the next that is in time: that much later it is in fact.
@@ -100,24 +110,29 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, String> {
         late: late.ratio,
         lateness_ms,
         turn: late.in_turn,
+        counts_bytes: true,
     })
 }
 
 /// Octets of IP and TCP headers.
 fn header(direction: &Direction) -> u32 {
     let ip = if direction.from.is_ipv6() { 40 } else { 20 };
-    ip + 20 + if direction.timestamps { 12 } else { 0 }
+    ip + 20 + if direction.traffic.timestamps { 12 } else { 0 }
 }
 
 pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss: Loss) -> String {
     // Fast paths are run for less time: so many packets tell enough.
-    let bits = f64::from(direction.segment_bytes + header(direction)) * 8.0;
+    let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
     let longest = (PACKETS * bits / path.rate_bps).clamp(1.0, 60.0);
-    let seconds = direction.transfer_s.clamp(10.0, 60.0).min(longest).round();
+    let seconds = direction.traffic.transfer_s.clamp(10.0, 60.0).min(longest).round();
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let source = format!("measured: {name}, {} to {}", direction.from, direction.to);
-    let delayed_ack =
-        if direction.acks * 4 < direction.segments * 3 { "\"40 ms\"" } else { "false" };
+    let delayed_ack = if direction.traffic.acks * 4 < direction.traffic.segments * 3 {
+        "\"40 ms\""
+    } else {
+        "false"
+    };
+    let byte_counting = if path.counts_bytes { "byte_counting = 2\n" } else { "" };
     let mut text = format!(
         "name = \"measured\"\n\
          title = \"A path as a capture shows it\"\n\
@@ -133,7 +148,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
          initial_window = 10\n\
          min_rto = \"200 ms\"\n\
          delayed_ack = {delayed_ack}\n\
-         byte_counting = 2\n\
+         {byte_counting}\
          \n\
          [path]\n\
          hops = [\"measured\"]\n\
@@ -143,7 +158,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
          delay = \"{:.4} ms\"\n\
          queue = {}\n",
         quoted(&source),
-        direction.segment_bytes,
+        direction.traffic.segment_bytes,
         header(direction),
         path.window,
         path.rate_bps / 1e6,

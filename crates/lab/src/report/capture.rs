@@ -207,7 +207,7 @@ mod tests {
         let mut one = analysis.connections[0].clone();
         let dots = Thinned { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], came: 1 << 40 };
         for direction in &mut one.directions {
-            direction.segments = 1 << 40;
+            direction.traffic.segments = 1 << 40;
             direction.drawing = Some(unruffled_capture::Drawing {
                 new: dots.clone(),
                 late: dots.clone(),

@@ -1,6 +1,6 @@
 //! A made-up comparison with plausible numbers, for the tests of tables and reports.
 
-use unruffled_measure::FlowRecord;
+use unruffled_measure::{FlowRecord, SenderCounts, SenderMeans};
 
 use crate::record::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
 use crate::sweep::{ComparisonAt, ComparisonSweep, Paper};
@@ -72,17 +72,23 @@ fn runs(index: u64, shape: Shape) -> VariantRuns {
             duration_s: 1000.0,
             delivered_segments,
             goodput_bps,
-            sent_segments: delivered_segments + fast,
-            retransmits: fast + 12,
-            fast_retransmits: fast + (random.next() * 20.0) as u64,
-            false_fast_retransmits: spuriously + (random.next() * 9.0) as u64,
-            timeouts: (random.next() * 4.0) as u64,
-            dupthresh_mean: dupthresh.map(|d| d + 0.2 * random.next() * f64::from(d > 3.0)),
-            reordering_events: 60_000,
-            cwnd_mean: Some(mbps * 8.0),
-            loss_probes: 3,
-            fa_ratio: dupthresh.map(|_| 0.9),
-            dsacks: spuriously,
+            sending: SenderCounts {
+                sent_segments: delivered_segments + fast,
+                retransmits: fast + 12,
+                fast_retransmits: fast + (random.next() * 20.0) as u64,
+                false_fast_retransmits: spuriously + (random.next() * 9.0) as u64,
+                timeouts: (random.next() * 4.0) as u64,
+                loss_probes: 3,
+                reordering_events: 60_000,
+                dsacks: spuriously,
+                ..SenderCounts::default()
+            },
+            means: SenderMeans {
+                cwnd_mean: Some(mbps * 8.0),
+                dupthresh_mean: dupthresh.map(|d| d + 0.2 * random.next() * f64::from(d > 3.0)),
+                fa_ratio: dupthresh.map(|_| 0.9),
+                srtt_mean_s: None,
+            },
             ..FlowRecord::default()
         };
         RunRow { loss_rate: 0.001, out_of_order_rate: 0.1, ..RunRow::of("fake", name, seed, flow) }

@@ -72,11 +72,11 @@ fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
             let _ = writeln!(text, "{which}{}\n", escaped(paragraph));
         }
     }
-    for note in paragraphs(&e.notes) {
+    for note in paragraphs(&e.remarks.notes) {
         let _ = writeln!(text, "{}\n", escaped(&note));
     }
-    if !e.assumed.is_empty() {
-        let assumed = escaped(&e.assumed.join("; "));
+    if !e.remarks.assumed.is_empty() {
+        let assumed = escaped(&e.remarks.assumed.join("; "));
         let _ = writeln!(text, "Assumed, as the paper leaves it open: {assumed}.\n");
     }
     for part in numbers::tables(outcome) {

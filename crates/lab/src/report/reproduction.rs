@@ -148,8 +148,8 @@ fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
         panels,
         tables,
         claims => outcome.claims.iter().map(claim).collect::<Vec<_>>(),
-        notes => paragraphs(&experiment.notes),
-        assumed => experiment.assumed.clone(),
+        notes => paragraphs(&experiment.remarks.notes),
+        assumed => experiment.remarks.assumed.clone(),
         toml => experiment.source.text.as_str(),
         scenario => outcome.scenario_toml.as_deref(),
     }

@@ -306,14 +306,14 @@ fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unruffled_measure::{FlowRecord, LinkRecord, Series};
+    use unruffled_measure::{FlowRecord, LinkRecord, SenderCounts, Series};
 
     fn meter(group: Option<&str>) -> Meter {
         let flow = |group: &str, goodput_bps: f64, retransmits: u64| FlowRecord {
             group: group.to_owned(),
             sender: format!("sender of {group}"),
             goodput_bps,
-            retransmits,
+            sending: SenderCounts { retransmits, ..SenderCounts::default() },
             ..FlowRecord::default()
         };
         let record = RunRecord {

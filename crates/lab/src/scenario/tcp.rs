@@ -31,12 +31,12 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     }
     let window = k.count("tcp.window", 1, 700_000)?.unwrap_or(2_000);
     let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
-    let initial_window = initial_window.map_or(defaults.initial_window, |n| n as u32);
+    let initial_window = initial_window.map_or(defaults.window.initial, |n| n as u32);
     let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
     let byte_counting = k.count("tcp.byte_counting", 1, 1_000_000)?;
-    let byte_counting = byte_counting.map_or(defaults.byte_counting, |n| n as u32);
-    let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.min_rto);
-    let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.max_rto);
+    let byte_counting = byte_counting.map_or(defaults.window.byte_counting, |n| n as u32);
+    let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.rto.min);
+    let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.rto.max);
     if max_rto < min_rto {
         return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
     }
@@ -63,21 +63,20 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     };
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
 
-    let sender = Config {
-        mss: mss as u32,
-        initial_window,
-        max_cwnd,
-        byte_counting,
-        min_rto,
-        max_rto,
-        delayed_ack,
-        receive_buffer: window * mss,
-        timestamps,
-        pipe,
-        fast_recovery,
-        isn: 1_000_000,
-        ..defaults
-    };
+    let sender = defaults.with(|c| {
+        c.mss = mss as u32;
+        c.window.initial = initial_window;
+        c.window.max = max_cwnd;
+        c.window.byte_counting = byte_counting;
+        c.rto.min = min_rto;
+        c.rto.max = max_rto;
+        c.delayed_ack = delayed_ack;
+        c.receive_buffer = window * mss;
+        c.timestamps.offer = timestamps;
+        c.recovery.pipe = pipe;
+        c.recovery.fast = fast_recovery;
+        c.isn = 1_000_000;
+    });
     let receiver = Config { isn: 2_000_000, ..sender.clone() };
     Ok(Ends { sender, receiver, header: header as u32 })
 }

@@ -53,8 +53,8 @@ impl Scenario {
         ));
         let window = tcp.receive_buffer / u64::from(tcp.mss);
         facts.push(("receiver's window".to_owned(), format!("{window} segments")));
-        facts.push(("initial window".to_owned(), format!("{} segments", tcp.initial_window)));
-        facts.push(("minimum RTO".to_owned(), tcp.min_rto.to_string()));
+        facts.push(("initial window".to_owned(), format!("{} segments", tcp.window.initial)));
+        facts.push(("minimum RTO".to_owned(), tcp.rto.min.to_string()));
         let acks = tcp.delayed_ack.map_or("at once".to_owned(), |d| format!("delayed up to {d}"));
         facts.push(("acknowledgements".to_owned(), acks));
         let time = match self.warmup {

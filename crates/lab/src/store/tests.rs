@@ -1,10 +1,14 @@
 use super::*;
 use crate::reproduce::{Plan, json, tiny};
 use std::sync::{Barrier, Mutex};
-use unruffled_measure::FlowRecord;
+use unruffled_measure::{FlowRecord, SenderMeans};
 
 fn record(goodput_bps: f64) -> RunRecord {
-    let flow = FlowRecord { goodput_bps, fa_ratio: Some(0.1 + 0.2), ..FlowRecord::default() };
+    let flow = FlowRecord {
+        goodput_bps,
+        means: SenderMeans { fa_ratio: Some(0.1 + 0.2), ..SenderMeans::default() },
+        ..FlowRecord::default()
+    };
     RunRecord { flows: vec![flow], ..RunRecord::default() }
 }
 

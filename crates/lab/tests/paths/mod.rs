@@ -82,5 +82,5 @@ pub(crate) fn analysed(capture: Vec<u8>) -> Direction {
     let mut analyzer = Analyzer::new(Limits::default());
     assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
     let [client, server] = analyzer.finish().connections.remove(0).directions;
-    if client.segments > server.segments { client } else { server }
+    if client.traffic.segments > server.traffic.segments { client } else { server }
 }

@@ -62,7 +62,7 @@ impl Connection {
             return false;
         }
         let beyond = segment.seq.distance(self.numbers.theirs.add(1).at(self.receiver.next())) > 0;
-        self.clock.is_newer(segment.timestamps).map_or(beyond, |newer| newer || beyond)
+        self.clock.gives_way_to(segment.timestamps, beyond)
     }
 
     pub(super) fn fail(&mut self, error: Error) {

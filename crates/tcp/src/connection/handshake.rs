@@ -166,7 +166,7 @@ impl Connection {
             self.sender.sample_rtt(now.since(first), now);
             self.receiver.on_handshake(now.since(first));
         }
-        if self.config.heed_lost_syn && self.handshake.retries > 0 {
+        if self.config.window.heed_lost_syn && self.handshake.retries > 0 {
             self.sender.after_lost_syn();
         }
         self.handshake.due = false;
@@ -180,7 +180,7 @@ impl Connection {
             self.peer_window.scale = scale.min(14);
         }
         let peer_mss = self.handshake.peer_mss.map(u32::from);
-        if let Some(mss) = peer_mss.or(self.config.peer_mss) {
+        if let Some(mss) = peer_mss.or(self.config.segments.peer_mss) {
             self.max_segment = self.max_segment.min(mss.max(MIN_MSS));
         }
         self.sender.stream.set_mss(self.payload(0));
@@ -196,7 +196,7 @@ impl Connection {
 
     /// The peer did not answer a SYN in time.
     pub(super) fn on_handshake_timer(&mut self) {
-        if self.config.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
+        if self.config.patience.syn_retries.is_some_and(|most| self.handshake.retries >= most) {
             self.give_up();
             return;
         }

@@ -30,7 +30,7 @@ impl Idle {
 impl Connection {
     /// Something that calls for an answer leaves.
     pub(super) fn expect_answer(&mut self, now: Instant) {
-        if let Some(patience) = self.config.give_up
+        if let Some(patience) = self.config.patience.give_up
             && !self.timers.runs(ConnectionTimer::GiveUp)
         {
             self.timers.set(ConnectionTimer::GiveUp, now + patience);
@@ -40,7 +40,7 @@ impl Connection {
     /// The peer has answered: with progress, or with a closed window, which keeps the connection for
     /// as long as it likes.
     pub(super) fn answered(&mut self, now: Instant) {
-        if let Some(patience) = self.config.give_up
+        if let Some(patience) = self.config.patience.give_up
             && self.timers.runs(ConnectionTimer::GiveUp)
         {
             self.timers.set(ConnectionTimer::GiveUp, now + patience);
@@ -65,9 +65,9 @@ impl Connection {
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
             // A peer that answers must be asked before it is given up for not answering.
-            let patience = self.config.give_up.map_or(wait, |patience| patience / 2);
+            let patience = self.config.patience.give_up.map_or(wait, |patience| patience / 2);
             self.timers
-                .set(ConnectionTimer::Persist, now + wait.min(self.config.max_rto).min(patience));
+                .set(ConnectionTimer::Persist, now + wait.min(self.config.rto.max).min(patience));
             self.expect_answer(now);
         }
     }
@@ -79,7 +79,7 @@ impl Connection {
 
     pub(super) fn start_keep_alive(&mut self, now: Instant) {
         self.idle.heard = now;
-        if let Some(keep_alive) = self.config.keep_alive {
+        if let Some(keep_alive) = self.config.patience.keep_alive {
             self.timers.set(ConnectionTimer::KeepAlive, now + keep_alive.idle);
         }
     }
@@ -92,7 +92,7 @@ impl Connection {
     }
 
     pub(super) fn on_keep_alive_timer(&mut self, now: Instant) {
-        let Some(keep_alive) = self.config.keep_alive else { return };
+        let Some(keep_alive) = self.config.patience.keep_alive else { return };
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
         }

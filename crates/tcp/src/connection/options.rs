@@ -14,10 +14,10 @@ impl Connection {
         self.sender.stream.set_nagle(nagle);
     }
 
-    /// [`Config::give_up`](crate::Config::give_up) from now on. What waits for an answer already
+    /// [`PatienceConfig::give_up`](crate::PatienceConfig::give_up) from now on. What waits for an answer already
     /// has waited since it began to.
     pub fn set_give_up(&mut self, patience: Option<Duration>, now: Instant) {
-        let before = std::mem::replace(&mut self.config.give_up, patience);
+        let before = std::mem::replace(&mut self.config.patience.give_up, patience);
         if self.state == State::Closed {
             return;
         }
@@ -42,10 +42,10 @@ impl Connection {
         }
     }
 
-    /// [`Config::keep_alive`](crate::Config::keep_alive) from now on. A peer counts as heard of when
+    /// [`PatienceConfig::keep_alive`](crate::PatienceConfig::keep_alive) from now on. A peer counts as heard of when
     /// probing is switched on.
     pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>, now: Instant) {
-        let before = std::mem::replace(&mut self.config.keep_alive, keep_alive);
+        let before = std::mem::replace(&mut self.config.patience.keep_alive, keep_alive);
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
         }

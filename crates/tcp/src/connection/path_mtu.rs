@@ -29,7 +29,7 @@ fn sack_option(blocks: usize) -> u32 {
 impl Connection {
     /// The largest payload beside `blocks` SACK blocks.
     pub(super) fn payload(&self, blocks: usize) -> u32 {
-        if !self.config.count_options {
+        if !self.config.segments.count_options {
             return self.max_segment;
         }
         let timestamps = if self.clock.on() { TIMESTAMPS } else { 0 };
@@ -44,7 +44,7 @@ impl Connection {
     /// How many SACK blocks fit beside `len` octets of payload.
     pub(super) fn blocks_beside(&self, len: u32) -> usize {
         let most = self.most_blocks();
-        if !self.config.count_options {
+        if !self.config.segments.count_options {
             return most;
         }
         (1..=most).rev().find(|&blocks| len <= self.payload(blocks)).unwrap_or(0)
@@ -60,7 +60,7 @@ impl Connection {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let headers = self.config.ip.header() + TCP_HEADER;
+        let headers = self.config.segments.ip.header() + TCP_HEADER;
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         let outstanding = quoted
             .unwrap(self.numbers.ours.add(1), una)
@@ -72,12 +72,13 @@ impl Connection {
             }
             named => named,
         };
-        if self.config.ip == IpVersion::V6 && mtu < MIN_IPV6_MTU {
+        if self.config.segments.ip == IpVersion::V6 && mtu < MIN_IPV6_MTU {
             // "It must discard it" (RFC 8201, section 4).
             ignore(Ignored::StaleMtu, now, observer);
             return;
         }
-        let max_segment = named.saturating_sub(headers).max(self.config.min_mss).max(MIN_MSS);
+        let max_segment =
+            named.saturating_sub(headers).max(self.config.segments.min_mss).max(MIN_MSS);
         if !self.state.is_synchronised() || !outstanding || max_segment >= self.max_segment {
             ignore(Ignored::StaleMtu, now, observer);
             return;

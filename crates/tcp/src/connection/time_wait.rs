@@ -93,7 +93,7 @@ impl TimeWait {
             return false;
         }
         let beyond = segment.seq.distance(self.expected) > 0;
-        self.clock.is_newer(segment.timestamps).map_or(beyond, |newer| newer || beyond)
+        self.clock.gives_way_to(segment.timestamps, beyond)
     }
 
     /// A segment arrives for it: the checks of RFC 9293, section 3.10.7.4, as far as they say

@@ -16,6 +16,8 @@ const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
 pub(super) struct Clock {
     /// They are offered or, once the peer has answered, agreed on.
     on: bool,
+    /// This end offers them, or would.
+    offered: bool,
     offset: u32,
     /// By how many ticks a segment may be older than TS.Recent; none for any number.
     tolerance: Option<u32>,
@@ -32,9 +34,10 @@ impl Clock {
     pub(super) fn new(config: &Config) -> Self {
         let ticks = |tolerance: Duration| (tolerance.as_nanos() / TICK.as_nanos()) as u32;
         Self {
-            on: config.timestamps,
-            offset: config.timestamp_offset,
-            tolerance: config.paws.map(ticks),
+            on: config.timestamps.offer,
+            offered: config.timestamps.offer,
+            offset: config.timestamps.offset,
+            tolerance: config.timestamps.paws.map(ticks),
             recent: 0,
             recent_at: Instant::ZERO,
         }
@@ -118,10 +121,17 @@ impl Clock {
             .then(|| (echo, Duration::from_nanos(u64::from(ago) * TICK.as_nanos())))
     }
 
-    /// Whether a SYN with this option comes later than all that was heard (RFC 6191, section 2).
-    pub(super) fn is_newer(&self, theirs: Option<Timestamps>) -> Option<bool> {
-        Some(self.on).filter(|&on| on)?;
-        theirs.map(|theirs| older(self.recent, theirs.value))
+    /// Whether a SYN with this option may begin a new connection in place of this one, which is in
+    /// TIME-WAIT; `beyond` says whether its number is above all that were heard (RFC 6191, section 2).
+    pub(super) fn gives_way_to(&self, theirs: Option<Timestamps>, beyond: bool) -> bool {
+        match theirs {
+            Some(theirs) if self.on => {
+                older(self.recent, theirs.value) || (self.recent == theirs.value && beyond)
+            }
+            // The old connection had none: no old duplicate of it can have them.
+            Some(_) if self.offered => true,
+            _ => beyond,
+        }
     }
 }
 
@@ -134,7 +144,10 @@ mod tests {
     }
 
     fn config() -> Config {
-        Config { timestamps: true, paws: Some(Duration::ZERO), ..Config::default() }
+        Config::default().with(|c| {
+            c.timestamps.offer = true;
+            c.timestamps.paws = Some(Duration::ZERO);
+        })
     }
 
     fn clock(recent: u32) -> Clock {
@@ -157,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_segment_may_be_older_by_what_is_tolerated() {
-        let mut c = Clock::new(&Config { paws: Some(Duration::from_millis(3)), ..config() });
+        let mut c =
+            Clock::new(&config().with(|c| c.timestamps.paws = Some(Duration::from_millis(3))));
         c.agree(stamped(5).timestamps, Instant::ZERO);
         assert_eq!(c.refuses(&stamped(2), Instant::ZERO), None);
         assert_eq!(c.refuses(&stamped(1), Instant::ZERO), Some(Ignored::OldTimestamp));
@@ -184,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_echo_from_the_future_is_none() {
-        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
+        let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
             ..Segment::default()
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_echo_is_as_old_as_the_ticks_since() {
-        let c = Clock::new(&Config { timestamp_offset: 1000, ..config() });
+        let c = Clock::new(&config().with(|c| c.timestamps.offset = 1000));
         let echo = |echo| Segment {
             timestamps: Some(Timestamps { value: 0, echo }),
             ..Segment::default()

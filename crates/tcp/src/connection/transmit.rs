@@ -41,7 +41,7 @@ impl Connection {
 
     /// Data, or a probe that stands for it.
     fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        if !self.sender.idle() && self.config.count_options {
+        if !self.sender.idle() && self.config.segments.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
             self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }

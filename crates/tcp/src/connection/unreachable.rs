@@ -6,18 +6,7 @@ use unruffled_units::Instant;
 
 use super::{Connection, Error, State, ignore};
 use crate::SeqNr;
-use crate::observer::{Event, Ignored, Observer};
-
-/// What could not be reached. A driver reads it from ICMP, for [`Connection::handle_unreachable`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unreachable {
-    /// A network or a host, or the way there: it may be back soon ("soft": ICMP codes 0, 1 and 5 to
-    /// 12; in ICMPv6 0, 2, 3, 5 and 6).
-    Host,
-    /// The protocol or the port, or somebody forbids it ("hard": ICMP codes 2, 3 and 13; in ICMPv6 1
-    /// and 4).
-    Port,
-}
+use crate::observer::{Event, Ignored, Observer, Unreachable};
 
 impl Connection {
     /// A packet of ours did not get there. `quoted` is the sequence number in the part of it that the

@@ -34,9 +34,9 @@ use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
 use super::Ack;
-use super::stream::{Cause, Reading, Renumbered, Stream};
+use super::stream::{Reading, Renumbered, Stream};
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::detect::fixed::Fixed;
@@ -68,7 +68,7 @@ impl Composed {
         let detector = (parts.detector)(config);
         Self {
             policy: Policy::new(config, parts),
-            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
+            window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             doubt: detector.doubts().map(|many| Box::new(Doubt::new(many))),
             detector,
             control: (parts.control)(config),

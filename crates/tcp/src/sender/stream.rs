@@ -13,11 +13,11 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
-pub use retransmissions::Cause;
 pub(crate) use retransmissions::{Resent, SpuriousReduction};
 pub(crate) use scoreboard::{Delivery, Renumbered};
 
 use crate::Config;
+use crate::observer::Cause;
 use flow_control::FlowControl;
 use min_rtt::MinRtt;
 use retransmissions::Retransmissions;

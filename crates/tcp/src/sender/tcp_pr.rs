@@ -12,10 +12,10 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
-use super::stream::{Cause, Reading, Renumbered, Resent, SegNo, Stream, Transmission};
+use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::Window;
 use crate::parts::timer::rfc6298::Rfc6298;
@@ -37,12 +37,12 @@ pub(crate) struct TcpPr {
 impl TcpPr {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         let timer = AnyTimer::Rfc6298(Rfc6298);
-        let doubtful_after = config.fast_recovery.doubts_rtt_after();
+        let doubtful_after = config.recovery.fast.doubts_rtt_after();
         Self {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
             look: None,
-            handshake: Rto::new(config.min_rto, config.max_rto, doubtful_after, timer),
+            handshake: Rto::new(config.rto.min, config.rto.max, doubtful_after, timer),
         }
     }
 

@@ -24,13 +24,13 @@ impl Setup {
 
     /// Initial window, in segments.
     pub(crate) fn window(mut self, segments: u32) -> Self {
-        self.config.initial_window = segments;
+        self.config.window.initial = segments;
         self
     }
 
     /// Initial window, beyond which it never grows.
     pub(crate) fn fixed_window(mut self, segments: u32) -> Self {
-        self.config.max_cwnd = Some(segments);
+        self.config.window.max = Some(segments);
         self.window(segments)
     }
 
@@ -48,7 +48,7 @@ impl Setup {
 
     /// Minimum retransmission timeout, in milliseconds.
     pub(crate) fn min_rto(mut self, ms: u64) -> Self {
-        self.config.min_rto = Duration::from_millis(ms);
+        self.config.rto.min = Duration::from_millis(ms);
         self
     }
 
@@ -60,13 +60,13 @@ impl Setup {
 
     /// Timestamps are used.
     pub(crate) fn timestamps(mut self) -> Self {
-        self.config.timestamps = true;
+        self.config.timestamps.offer = true;
         self
     }
 
     /// Reno's fast recovery is ns-2's.
     pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
-        self.config.fast_recovery = FastRecovery::Ns2;
+        self.config.recovery.fast = FastRecovery::Ns2;
         self
     }
 

@@ -98,6 +98,6 @@ fn check(analysis: &Analysis) {
             assert!(told.reordered <= told.packets);
             assert!(told.density.iter().all(|bin| bin.share > 0.0 && bin.share <= 1.0));
         }
-        assert!(direction.goodput_bps.is_finite() && !judge(direction).text.is_empty());
+        assert!(direction.traffic.goodput_bps.is_finite() && !judge(direction).text.is_empty());
     }
 }

@@ -140,13 +140,13 @@ impl End {
 
     fn read(&mut self, octets: u64) {
         self.tell("reads", octets);
-        self.watch.read += octets.min(self.connection.readable());
+        self.watch.application.read += octets.min(self.connection.readable());
         self.connection.read(octets);
     }
 
     fn finish(&mut self) {
         self.tell("finishes", ());
-        self.watch.finished |= self.connection.state() != State::Closed;
+        self.watch.application.finished |= self.connection.state() != State::Closed;
         self.connection.finish();
     }
 
@@ -232,10 +232,10 @@ impl End {
     fn numbers(&self) -> Numbers {
         let connection = &self.connection;
         let first = OURS.add(1);
-        let expected = self.watch.theirs.add(1).at(connection.received());
+        let expected = self.watch.peer.initial.add(1).at(connection.received());
         Numbers {
             expected,
-            edge: self.watch.edge.unwrap_or(expected),
+            edge: self.watch.peer.edge.unwrap_or(expected),
             una: first.at(connection.acknowledged()),
             nxt: first.at(connection.acknowledged() + connection.in_flight()),
             mss: connection.max_payload(),
@@ -245,7 +245,7 @@ impl End {
 
     fn stamp(&self) -> Timestamps {
         let ms = (self.now.as_nanos() / 1_000_000) as u32;
-        let (recent, echo) = (self.watch.echoed, self.watch.stamped);
+        let (recent, echo) = (self.watch.stamps.echoed, self.watch.stamps.sent);
         let value = if (ms.wrapping_sub(recent) as i32) < 0 { recent } else { ms };
         Timestamps { value, echo }
     }
@@ -269,15 +269,15 @@ impl End {
         for &(left, right) in &self.watch.claimed {
             has.add(left, right.min(nxt));
         }
-        let (mut una, mut needless, mut served) = (self.connection.acknowledged(), 0, 0);
+        let (mut una, mut unwanted, mut served) = (self.connection.acknowledged(), 0, 0);
         // A sender that has seen long round trips may wait for long.
         for _ in 0..300 {
             if served == 8 || !self.watch.unfinished(&self.connection) || self.now == LATEST {
                 return;
             }
             let sent = std::mem::take(&mut self.watch.sent);
-            needless += u32::from(!sent.is_empty());
-            assert!(needless < 60, "what it sends is not what the peer wants");
+            unwanted += u32::from(!sent.is_empty());
+            assert!(unwanted < 60, "what it sends is not what the peer wants");
             for (left, right) in sent {
                 has.add(left, right);
             }
@@ -286,7 +286,7 @@ impl End {
             self.arrives(Segment { seq, ack, ..self.honest() });
             self.settle();
             if self.connection.acknowledged() > una {
-                (una, needless) = (self.connection.acknowledged(), 0);
+                (una, unwanted) = (self.connection.acknowledged(), 0);
                 served += 1;
             } else if self.watch.sent.is_empty() {
                 self.next_timer();

@@ -74,7 +74,7 @@ impl World {
         let mut on = Bits::of(input.byte());
         let connection = &mut config.connection;
         connection.receive_buffer = input.choose(&[1 << 16, 1000, 1 << 20]);
-        connection.timestamps = !on.next();
+        connection.timestamps.offer = !on.next();
         connection.nagle = !on.next();
         connection.delayed_ack = connection.delayed_ack.filter(|_| !on.next());
         let offload = on.next();

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::TcpStream;
-use crate::halves::halves;
+use crate::common::halves;
 
 /// The half that reads; made by [`TcpStream::into_split`]. Use it in a task of its own.
 #[derive(Debug)]

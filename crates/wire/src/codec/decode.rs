@@ -82,7 +82,9 @@ pub(super) fn pseudo_sum(from: IpAddr, to: IpAddr, protocol: u8, len: usize) -> 
     of(from) + of(to) + u64::from(protocol) + len as u64
 }
 
-fn answerable(address: IpAddr) -> bool {
+/// Whether it is one host's: a packet from elsewhere is not answered, and nobody is called there (RFC
+/// 9293, MUST-46, MUST-57, MUST-63).
+pub(crate) fn answerable(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     !(address.is_multicast() || address.is_unspecified() || broadcast)
 }

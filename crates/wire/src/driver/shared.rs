@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) stopping: AtomicBool,
 }
 
-/// A way to the stack that a driver runs, from any thread.
+/// A way to the stack that a driver runs, from any thread. Use it to connect and to listen.
 #[derive(Clone, Debug)]
 pub struct Handle(pub(super) Arc<Shared>);
 

@@ -1,5 +1,8 @@
 //! The turns of the loop.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -11,7 +14,7 @@ use unruffled_units::Instant;
 
 use super::batch::Outbox;
 use super::shared::Handle;
-use crate::codec::{self, Checksums};
+use crate::codec::{self, Checksums, Malformed, Packet};
 use crate::device::Link;
 use crate::stack::{Stack, StackError};
 
@@ -28,6 +31,9 @@ const HOLD: usize = 32;
 /// Packets taken from the stack in one turn: enough that a receiver whom the first one wakes finds more
 /// behind it, and few enough that what arrives meanwhile is seen soon.
 const WRITE: usize = 256;
+
+/// A packet, or why it is none, and when it was read.
+type Decoded<'a> = (Result<Packet<'a>, Malformed>, Instant);
 
 /// A packet that was read.
 #[derive(Clone, Copy, Debug)]
@@ -113,13 +119,7 @@ impl<L: Link> Loop<L> {
     /// Takes what has arrived through the stack, and from it what is to leave.
     fn through_the_stack(&mut self, stopping: bool) -> Next {
         let offload = self.link.offloads();
-        let buffers = self.inbox.chunks_exact(self.link.largest());
-        let packets: Vec<_> = buffers
-            .zip(&self.stamps)
-            .map(|(buffer, stamp)| {
-                (codec::decode(&buffer[stamp.from..stamp.to], stamp.checksums), stamp.at)
-            })
-            .collect();
+        let packets = decoded(&self.inbox, self.link.largest(), &self.stamps);
         let mut stack = self.handle.lock_for_loop();
         for (n, packets) in packets.chunks(HOLD).enumerate() {
             if n > 0 {
@@ -224,6 +224,16 @@ impl<L: Link> Loop<L> {
             }
         }
     }
+}
+
+/// What was read into buffers of `size` octets, as packets: done before the stack is taken.
+fn decoded<'a>(inbox: &'a [u8], size: usize, stamps: &[Stamp]) -> Vec<Decoded<'a>> {
+    let buffers = inbox.chunks_exact(size).zip(stamps);
+    buffers
+        .map(|(buffer, stamp)| {
+            (codec::decode(&buffer[stamp.from..stamp.to], stamp.checksums), stamp.at)
+        })
+        .collect()
 }
 
 enum Next {

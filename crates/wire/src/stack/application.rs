@@ -9,7 +9,8 @@ use unruffled_units::{Duration, Instant};
 use super::listener::Listener;
 use super::options::Options;
 use super::socket::{self, Owner, Socket};
-use super::{ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
+use super::{Condition, ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
+use crate::codec;
 
 /// Octets that are copied at once, while others wait for the stack.
 const LARGEST_COPY: usize = 256 << 10;
@@ -25,7 +26,7 @@ impl Stack {
         mut address: SocketAddr,
         backlog: usize,
     ) -> Result<ListenerId, StackError> {
-        if self.shut {
+        if self.condition != Condition::Open {
             return Err(self.gone());
         }
         if !address.ip().is_unspecified() && !self.config.owns(address.ip()) {
@@ -34,17 +35,15 @@ impl Stack {
         if address.port() == 0 {
             let free = self.config.ports.clone().find(|&port| {
                 address.set_port(port);
-                !self.by_address.contains_key(&address)
+                !self.listeners.has(&address)
             });
             address.set_port(free.ok_or(StackError::NoAddress)?);
         }
-        if self.by_address.contains_key(&address) {
+        if self.listeners.has(&address) {
             return Err(StackError::InUse);
         }
         let listener = Listener::new(address, backlog, Options::of(&self.config));
-        let id = ListenerId(self.listeners.insert(listener));
-        self.by_address.insert(address, id);
-        Ok(id)
+        Ok(ListenerId(self.listeners.insert(listener)))
     }
 
     /// Where the listener listens.
@@ -55,10 +54,9 @@ impl Stack {
     /// Listens no more; connections that nobody accepted are reset.
     pub fn close_listener(&mut self, id: ListenerId) {
         let Some(mut listener) = self.listeners.remove(id.0) else { return };
-        self.by_address.remove(&listener.address);
-        let before = self.requests.len();
-        self.requests.forget(id.0);
-        self.budget.refund((before - self.requests.len()) * budget::REQUEST);
+        let before = self.opening.requests.len();
+        self.opening.requests.forget(id.0);
+        self.budget.refund((before - self.opening.requests.len()) * budget::REQUEST);
         self.wakers.append(&mut listener.waiting);
         for waiting in listener.queue {
             self.abort(waiting);
@@ -99,15 +97,19 @@ impl Stack {
     /// Connects to `remote`, from `local` if that is given.
     ///
     /// # Errors
-    /// [`StackError::InUse`] or [`StackError::NoAddress`].
+    /// [`StackError::NoHost`], [`StackError::InUse`], [`StackError::NoAddress`] or
+    /// [`StackError::NoRoom`].
     pub fn connect(
         &mut self,
         remote: SocketAddr,
         local: Option<SocketAddr>,
         now: Instant,
     ) -> Result<ConnectionId, StackError> {
-        if self.shut {
+        if self.condition != Condition::Open {
             return Err(self.gone());
+        }
+        if remote.port() == 0 || !codec::answerable(remote.ip()) {
+            return Err(StackError::NoHost);
         }
         let local = match local {
             Some(local) if local.port() != 0 => local,
@@ -144,12 +146,12 @@ impl Stack {
         remote: SocketAddr,
         now: Instant,
     ) -> Option<SocketAddr> {
-        let mut ports = self.ports.clone();
+        let mut ports = self.opening.ports.clone();
         let takes = |local| {
             self.is_free(FourTuple { local, remote }, now) && self.listener_for(local).is_none()
         };
         let end = ports.choose(local, remote, takes);
-        self.ports = ports;
+        self.opening.ports = ports;
         end
     }
 
@@ -157,7 +159,7 @@ impl Stack {
     /// the peer can tell from a new one by its timestamps.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
         self.connection_between(ends).is_none()
-            && !self.requests.contains(ends)
+            && !self.opening.requests.contains(ends)
             && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
 
@@ -328,9 +330,8 @@ impl Stack {
 
     /// Resets all connections and closes all listeners.
     pub fn shut_down(&mut self) {
-        let listeners: Vec<ListenerId> = self.by_address.values().copied().collect();
-        for id in listeners {
-            self.close_listener(id);
+        for key in self.listeners.keys() {
+            self.close_listener(ListenerId(key));
         }
         let mut open: Vec<ConnectionId> = self.directory.iter().collect();
         // Not in the order of a hash map, which is another one each time.
@@ -340,8 +341,10 @@ impl Stack {
         }
         self.budget.refund(self.time_waits.len() * budget::TIME_WAIT);
         self.time_waits.clear();
-        self.budget.refund(self.requests.len() * budget::REQUEST);
-        self.requests.clear();
-        self.shut = true;
+        self.budget.refund(self.opening.requests.len() * budget::REQUEST);
+        self.opening.requests.clear();
+        if self.condition == Condition::Open {
+            self.condition = Condition::Shut;
+        }
     }
 }

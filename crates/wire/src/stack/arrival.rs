@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use unruffled_tcp::{Segment, reset_for};
 use unruffled_units::Instant;
 
-use super::{ConnectionId, FourTuple, ListenerId, Relay, Stack, config};
+use super::{ConnectionId, FourTuple, ListenerId, Relay, Stack};
 use crate::codec::{self, Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 
 impl Stack {
@@ -19,14 +19,14 @@ impl Stack {
     /// be done before the stack is held.
     pub fn receive_decoded(&mut self, packet: Result<Packet<'_>, Malformed>, now: Instant) -> bool {
         self.counters.received += 1;
-        self.urgent = false;
+        self.replies.urgent = false;
         match packet {
             Err(reason) => self.counters.malformed.count(reason),
             Ok(Packet::TooBig(told)) => self.on_too_big(&told, now),
             Ok(Packet::Unreached(told)) => self.on_unreached(&told, now),
             Ok(Packet::Tcp(arrival)) => self.on_segment(&arrival, now),
         }
-        self.urgent
+        self.replies.urgent
     }
 
     fn on_segment(&mut self, arrival: &Arrival<'_>, now: Instant) {
@@ -66,7 +66,7 @@ impl Stack {
             return;
         }
         let mut relay = Relay { watcher: &mut self.watcher, id };
-        self.urgent = socket.handle(arrival.segment, arrival.payload, now, &mut relay);
+        self.replies.urgent = socket.handle(arrival.segment, arrival.payload, now, &mut relay);
         self.after(id);
     }
 
@@ -94,8 +94,7 @@ impl Stack {
     }
 
     pub(super) fn listener_for(&self, local: SocketAddr) -> Option<ListenerId> {
-        let any = config::unspecified(local);
-        self.by_address.get(&local).or_else(|| self.by_address.get(&any)).copied()
+        self.listeners.serving(local).map(ListenerId)
     }
 
     fn on_unreached(&mut self, told: &Unreached, now: Instant) {

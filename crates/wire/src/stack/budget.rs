@@ -117,11 +117,13 @@ impl Allowance {
 pub(super) struct Budget {
     pub(super) limits: Limits,
     used: usize,
+    /// Connections that no application holds.
+    pub(super) orphans: usize,
 }
 
 impl Budget {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, used: 0 }
+        Self { limits, used: 0, orphans: 0 }
     }
 
     pub(super) fn used(&self) -> usize {

@@ -67,10 +67,17 @@ impl StackConfig {
         let (local, remote) = (ends.local.ip(), ends.remote.ip());
         let ip = if remote.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
         let mss = u32::from(self.mtu).saturating_sub(ip.header() + 20).max(1);
-        let min_mss = self.connection.min_mss.min(mss);
+        let min_mss = self.connection.segments.min_mss.min(mss);
         let peer_mss = Some(ip.default_mss());
         let timestamp_offset = timestamp_offset(&self.key.key_for("timestamps"), local, remote);
-        Config { ip, mss, min_mss, peer_mss, isn, timestamp_offset, ..self.connection.clone() }
+        self.connection.clone().with(|c| {
+            c.segments.ip = ip;
+            c.mss = mss;
+            c.segments.min_mss = min_mss;
+            c.segments.peer_mss = peer_mss;
+            c.isn = isn;
+            c.timestamps.offset = timestamp_offset;
+        })
     }
 }
 
@@ -95,6 +102,9 @@ pub enum StackError {
     /// No address or port of ours goes with the peer's.
     #[error("no address to connect from")]
     NoAddress,
+    /// Nobody can be there: the address is no host's, or the port is 0.
+    #[error("expected a host's address and a port to connect to")]
+    NoHost,
     /// Written to after the end.
     #[error("the stream has been finished")]
     Finished,
@@ -120,6 +130,7 @@ impl From<StackError> for std::io::Error {
             StackError::Connection(Error::Aborted) => ErrorKind::ConnectionAborted,
             StackError::InUse => ErrorKind::AddrInUse,
             StackError::NoAddress => ErrorKind::AddrNotAvailable,
+            StackError::NoHost => ErrorKind::InvalidInput,
             StackError::Finished => ErrorKind::BrokenPipe,
             StackError::Closed => ErrorKind::NotConnected,
             StackError::NoRoom => ErrorKind::OutOfMemory,

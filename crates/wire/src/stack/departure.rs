@@ -63,7 +63,7 @@ impl Stack {
         now: Instant,
         out: &mut Vec<u8>,
     ) -> Option<Departure> {
-        while let Some((tuple, segment)) = self.replies.pop_front() {
+        while let Some((tuple, segment)) = self.replies.queue.pop_front() {
             let FourTuple { local, remote } = tuple;
             if let Some(len) = codec::encode(local, remote, &segment, (&[], &[]), out) {
                 self.counters.sent += 1;
@@ -71,7 +71,7 @@ impl Stack {
             }
         }
         loop {
-            let (id, mut segment) = match self.held.take() {
+            let (id, mut segment) = match self.turns.held.take() {
                 Some(held) => held,
                 None => self.next_segment(now)?,
             };
@@ -101,20 +101,20 @@ impl Stack {
     fn next_segment(&mut self, now: Instant) -> Option<(ConnectionId, Segment)> {
         let allowance = self.budget.allowance();
         loop {
-            let id = *self.eager.front()?;
+            let id = *self.turns.eager.front()?;
             let mut relay = Relay { watcher: &mut self.watcher, id };
             let next =
                 self.sockets.get_mut(id.0).and_then(|s| s.transmit(allowance, now, &mut relay));
             let Some(segment) = next else {
-                self.eager.pop_front();
-                self.quantum = QUANTUM;
+                self.turns.eager.pop_front();
+                self.turns.quantum = QUANTUM;
                 self.rest(id, now);
                 continue;
             };
-            self.quantum -= 1;
-            if self.quantum == 0 {
-                self.quantum = QUANTUM;
-                self.eager.rotate_left(1);
+            self.turns.quantum -= 1;
+            if self.turns.quantum == 0 {
+                self.turns.quantum = QUANTUM;
+                self.turns.eager.rotate_left(1);
             }
             return Some((id, segment));
         }
@@ -139,7 +139,7 @@ impl Stack {
             };
             let follows = next.seq == first.seq.add(first.len) && (1..=each).contains(&next.len);
             if !follows || next != like_first {
-                self.held = Some((id, next));
+                self.turns.held = Some((id, next));
                 break;
             }
             first.len += next.len;

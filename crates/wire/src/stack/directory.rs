@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher13;
 
+use super::lookahead::Expected;
 use super::{ConnectionId, FourTuple};
 
 /// A hash of the ends, under a key that no peer knows: none can choose ports to fill a place.
@@ -23,11 +24,13 @@ struct Entry {
 pub(super) struct Directory {
     entries: HashTable<Entry>,
     key: [u8; 16],
+    /// What was found for the packets to come, as long as nothing changes.
+    pub(super) expected: Expected,
 }
 
 impl Directory {
     pub(super) fn new(key: [u8; 16]) -> Self {
-        Self { entries: HashTable::new(), key }
+        Self { entries: HashTable::new(), key, expected: Expected::default() }
     }
 
     pub(super) fn hash(&self, ends: FourTuple) -> EndsHash {
@@ -67,12 +70,14 @@ impl Directory {
     /// From now on `id` is between ends of this hash; nobody was.
     pub(super) fn enter(&mut self, hash: EndsHash, id: ConnectionId) {
         let EndsHash(hash) = hash;
+        self.expected.forget();
         self.entries.insert_unique(hash, Entry { hash, id }, |entry| entry.hash);
     }
 
     /// `id` is there no more; says whether it was.
     pub(super) fn strike(&mut self, hash: EndsHash, id: ConnectionId) -> bool {
         let EndsHash(hash) = hash;
+        self.expected.forget();
         let entry = self.entries.find_entry(hash, |entry| entry.id == id);
         entry.map(|entry| entry.remove()).is_ok()
     }

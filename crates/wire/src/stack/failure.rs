@@ -1,6 +1,6 @@
 //! What remains of a stack that somebody has left amid its work.
 
-use super::{Stack, StackError};
+use super::{Condition, Stack, StackError};
 
 impl Stack {
     /// Somebody panicked while working on the stack, or the one who runs it did: what it holds may
@@ -17,16 +17,16 @@ impl Stack {
         let counters = self.counters;
         *self = Self::new(self.config.clone());
         (self.wakers, self.counters) = (wakers, counters);
-        (self.shut, self.failed) = (true, true);
+        self.condition = Condition::Failed;
     }
 
     /// Whether it has failed.
     pub fn has_failed(&self) -> bool {
-        self.failed
+        self.condition == Condition::Failed
     }
 
     /// What is said of something that is not there.
     pub(crate) fn gone(&self) -> StackError {
-        if self.failed { StackError::Failed } else { StackError::Closed }
+        if self.condition == Condition::Failed { StackError::Failed } else { StackError::Closed }
     }
 }

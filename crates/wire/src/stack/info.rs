@@ -13,14 +13,41 @@ use super::{ConnectionId, Stack, StackError};
 pub struct Info {
     /// The state (RFC 9293, section 3.3.2).
     pub state: State,
-    /// Whether a loss or a timeout is being recovered from (RFC 6675; RFC 5681, section 3.2).
-    pub recovering: bool,
+    /// Round-trip times, and the timeout that comes of them.
+    pub round_trips: RoundTrips,
+    /// What congestion control lets leave, and what has left.
+    pub congestion: Congestion,
+    /// What was written and read, sent and received.
+    pub octets: OctetCounts,
+    /// What was sent again, and what came late.
+    pub repairs: Repairs,
+    /// What either end lets the other send.
+    pub windows: Windows,
+    /// The largest payload that a segment to the peer may have now (Eff.snd.MSS of RFC 9293,
+    /// section 3.7.1, SACK blocks not counted).
+    pub mss: u32,
+    /// The MSS option of the peer's SYN, if it had one.
+    pub peer_mss: Option<u16>,
+}
+
+/// Round-trip times, of an [`Info`]. Use them to see how long the path is, and how long a loss at the
+/// end takes to notice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundTrips {
     /// SRTT, the smoothed round-trip time (RFC 6298), once one was measured.
     pub srtt: Option<Duration>,
     /// RTTVAR, its variation (RFC 6298), likewise; TCP-PR's timer has none.
     pub rttvar: Option<Duration>,
     /// RTO, the retransmission timeout in force, its backoff included (RFC 6298).
     pub rto: Duration,
+}
+
+/// What congestion control lets leave, and what has left, of an [`Info`]. Use it to see whether it is
+/// what limits a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Congestion {
+    /// Whether a loss or a timeout is being recovered from (RFC 6675; RFC 5681, section 3.2).
+    pub recovering: bool,
     /// The congestion window, in segments (RFC 5681).
     pub cwnd: f64,
     /// The slow-start threshold, in segments (RFC 5681), once there is one.
@@ -32,19 +59,33 @@ pub struct Info {
     pub flight: u64,
     /// Segments believed to be in the network (the pipe of RFC 6675).
     pub pipe: u32,
-    /// Octets sent, each counted once.
+    /// OctetCounts acknowledged per time over the last round trip, as a bit rate, once one has passed. A
+    /// sender who has little to send delivers little.
+    pub delivery_rate: Option<Rate>,
+}
+
+/// What was written and read, sent and received, of an [`Info`]. Use it to see where octets wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OctetCounts {
+    /// OctetCounts sent, each counted once.
     pub sent: u64,
-    /// Octets that the peer has acknowledged.
+    /// OctetCounts that the peer has acknowledged.
     pub acknowledged: u64,
-    /// Octets that have arrived in order.
+    /// OctetCounts that have arrived in order.
     pub received: u64,
-    /// Octets written and never sent.
+    /// OctetCounts written and never sent.
     pub unsent: u64,
-    /// Octets that have arrived in order and were not read.
+    /// OctetCounts that have arrived in order and were not read.
     pub unread: u64,
+}
+
+/// What was sent again, and what came late, of an [`Info`]. Use it to tell a path that loses from one
+/// that reorders.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Repairs {
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,
-    /// Octets in them.
+    /// OctetCounts in them.
     pub retransmitted: u64,
     /// Retransmissions that proved spurious, by DSACK (RFC 2883; RFC 3708).
     pub spurious: u64,
@@ -56,35 +97,26 @@ pub struct Info {
     pub reordered: u64,
     /// The greatest reordering length, in segments (RR-TCP, section 3.1).
     pub reordering_length: u32,
-    /// Octets acknowledged per time over the last round trip, as a bit rate, once one has passed. A
-    /// sender who has little to send delivers little.
-    pub delivery_rate: Option<Rate>,
-    /// The largest payload that a segment to the peer may have now (Eff.snd.MSS of RFC 9293,
-    /// section 3.7.1, SACK blocks not counted).
-    pub mss: u32,
-    /// The MSS option of the peer's SYN, if it had one.
-    pub peer_mss: Option<u16>,
-    /// The shift of the peer's window field, and of ours (Snd.Wind.Shift and Rcv.Wind.Shift of RFC
-    /// 7323, section 2.3).
+}
+
+/// What either end lets the other send, of an [`Info`]. Use it to see whether a receiver is what limits
+/// a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    /// The shift of the peer's window field (Snd.Wind.Shift of RFC 7323, section 2.3).
     pub send_scale: u8,
-    /// The shift of our window field.
+    /// The shift of our window field (Rcv.Wind.Shift).
     pub receive_scale: u8,
     /// SND.WND: octets beyond those acknowledged that the peer has room for (RFC 9293).
-    pub send_window: u64,
+    pub send: u64,
     /// The most that we promise the peer, what has not been read included: RCV.WND of an empty buffer.
-    pub receive_window: u64,
+    pub receive: u64,
 }
 
 /// What is counted of a connection's events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    retransmissions: u64,
-    retransmitted: u64,
-    spurious: u64,
-    timeouts: u64,
-    fast_retransmits: u64,
-    reordered: u64,
-    reordering_length: u32,
+    repairs: Repairs,
     delivery_rate: Option<Rate>,
     /// The round trip that is under way: since when, and what had been acknowledged.
     round: Option<(Instant, u64)>,
@@ -94,19 +126,19 @@ impl Observer for Tally {
     fn on_event(&mut self, now: Instant, event: &Event) {
         match *event {
             Event::Sent { len, cause: Some(_), .. } => {
-                self.retransmissions += 1;
-                self.retransmitted += u64::from(len);
+                self.repairs.retransmissions += 1;
+                self.repairs.retransmitted += u64::from(len);
             }
             // Whoever had nothing on its way begins a round trip.
             Event::Sent { offset, .. } => {
                 self.round.get_or_insert((now, offset));
             }
-            Event::SpuriousRetransmission { .. } => self.spurious += 1,
-            Event::Timeout => self.timeouts += 1,
-            Event::FastRetransmit => self.fast_retransmits += 1,
+            Event::SpuriousRetransmission { .. } => self.repairs.spurious += 1,
+            Event::Timeout => self.repairs.timeouts += 1,
+            Event::FastRetransmit => self.repairs.fast_retransmits += 1,
             Event::Reordered { length, .. } => {
-                self.reordered += 1;
-                self.reordering_length = self.reordering_length.max(length);
+                self.repairs.reordered += 1;
+                self.repairs.reordering_length = self.repairs.reordering_length.max(length);
             }
             Event::Acknowledged { una, srtt, .. } => self.on_acknowledged(una, srtt, now),
             _ => {}
@@ -148,34 +180,32 @@ impl Socket {
         let window = it.window();
         Info {
             state: it.state(),
-            recovering: it.recovering(),
-            srtt: it.srtt(),
-            rttvar: it.rttvar(),
-            rto: it.rto(),
-            cwnd: window.cwnd,
-            ssthresh: Some(window.ssthresh).filter(|ssthresh| ssthresh.is_finite()),
-            dupthresh: it.dupthresh(),
-            flight: it.in_flight(),
-            pipe: it.pipe(),
-            sent: self.written().saturating_sub(it.unsent()),
-            acknowledged: it.unacknowledged_from(),
-            received: self.received(),
-            unsent: it.unsent(),
-            unread: it.readable(),
-            retransmissions: tally.retransmissions,
-            retransmitted: tally.retransmitted,
-            spurious: tally.spurious,
-            timeouts: tally.timeouts,
-            fast_retransmits: tally.fast_retransmits,
-            reordered: tally.reordered,
-            reordering_length: tally.reordering_length,
-            delivery_rate: tally.delivery_rate,
+            round_trips: RoundTrips { srtt: it.srtt(), rttvar: it.rttvar(), rto: it.rto() },
+            congestion: Congestion {
+                recovering: it.recovering(),
+                cwnd: window.cwnd,
+                ssthresh: Some(window.ssthresh).filter(|ssthresh| ssthresh.is_finite()),
+                dupthresh: it.dupthresh(),
+                flight: it.in_flight(),
+                pipe: it.pipe(),
+                delivery_rate: tally.delivery_rate,
+            },
+            octets: OctetCounts {
+                sent: self.written().saturating_sub(it.unsent()),
+                acknowledged: it.unacknowledged_from(),
+                received: self.received(),
+                unsent: it.unsent(),
+                unread: it.readable(),
+            },
+            repairs: tally.repairs,
+            windows: Windows {
+                send_scale: it.send_scale(),
+                receive_scale: it.receive_scale(),
+                send: it.send_window(),
+                receive: it.receive_buffer(),
+            },
             mss: it.max_payload(),
             peer_mss: it.peer_mss(),
-            send_scale: it.send_scale(),
-            receive_scale: it.receive_scale(),
-            send_window: it.send_window(),
-            receive_window: it.receive_buffer(),
         }
     }
 }

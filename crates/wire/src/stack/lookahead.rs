@@ -34,11 +34,12 @@ impl Stack {
         &mut self,
         packets: impl IntoIterator<Item = &'a Result<Packet<'a>, Malformed>>,
     ) {
-        let Self { expected, directory, sockets, .. } = self;
-        expected.forget();
+        let Self { directory, sockets, .. } = self;
+        directory.expected.forget();
         if directory.len() < FEW {
             return;
         }
+        let mut expected = std::mem::take(&mut directory.expected);
         // Each step for all packets before the next step: so the processor asks for what one of them
         // needs before it has what another does.
         expected.hashes.clear();
@@ -68,6 +69,7 @@ impl Stack {
         }
         // Nobody wants to know it; but what nobody wants is not read.
         std::hint::black_box(sum);
+        directory.expected = expected;
     }
 
     /// The connection between these ends.
@@ -77,10 +79,10 @@ impl Stack {
 
     /// As [`Stack::connection_between`], for the next packet.
     pub(super) fn connection_for_next(&mut self, ends: FourTuple) -> Option<ConnectionId> {
-        if let Some(&(_, id)) = self.expected.found.front()
+        if let Some(&(_, id)) = self.directory.expected.found.front()
             && self.is_between(id, ends)
         {
-            self.expected.found.pop_front();
+            self.directory.expected.found.pop_front();
             return Some(id);
         }
         self.connection_between(ends)
@@ -92,13 +94,11 @@ impl Stack {
 
     /// From now on `id` is the connection between these ends.
     pub(super) fn enter(&mut self, ends: FourTuple, id: ConnectionId) {
-        self.expected.forget();
         self.directory.enter(self.directory.hash(ends), id);
     }
 
     /// `id` is no more the connection between these ends, if it was.
     pub(super) fn strike(&mut self, ends: FourTuple, id: ConnectionId) -> bool {
-        self.expected.forget();
         self.directory.strike(self.directory.hash(ends), id)
     }
 }

@@ -25,7 +25,7 @@ impl Stack {
     pub(super) fn remove(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.remove(id.0) else { return };
         self.budget.refund(socket.charged);
-        self.orphans -= usize::from(socket.orphan.is_some());
+        self.budget.orphans -= usize::from(socket.orphan.is_some());
         self.strike(socket.tuple, id);
     }
 
@@ -83,13 +83,13 @@ impl Stack {
     pub(super) fn orphan(&mut self, id: ConnectionId, now: Instant) {
         let limits = self.budget.limits;
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        if self.orphans >= limits.orphans {
+        if self.budget.orphans >= limits.orphans {
             self.counters.orphans_refused += 1;
             socket.connection.abort();
             self.changed(id);
             return;
         }
-        self.orphans += 1;
+        self.budget.orphans += 1;
         // Where the peer has acknowledged all already, nothing is left to linger for.
         let linger = socket.options.linger.filter(|_| !socket.acknowledged());
         let orphan = super::orphan::Orphan::new(&socket.connection, linger, &limits, now);

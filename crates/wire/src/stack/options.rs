@@ -42,8 +42,8 @@ impl Options {
     pub(super) fn of(config: &StackConfig) -> Self {
         Self {
             nodelay: !config.connection.nagle,
-            keepalive: config.connection.keep_alive,
-            user_timeout: config.connection.give_up,
+            keepalive: config.connection.patience.keep_alive,
+            user_timeout: config.connection.patience.give_up,
             send_buffer: None,
             receive_buffer: None,
             linger: None,

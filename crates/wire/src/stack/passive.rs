@@ -24,11 +24,11 @@ impl Stack {
         }
         if self.has_room_for_request() {
             let isn = isn.unwrap_or_else(|| self.isn(ends, now));
-            self.requests.add(ends, listener.0, syn, isn, now);
+            self.opening.requests.add(ends, listener.0, syn, isn, now);
             self.budget.charge(budget::REQUEST);
             self.answer_syn(ends, listener, syn, isn, now);
         } else if isn.is_none() {
-            let isn = self.cookies.make(ends, syn, now);
+            let isn = self.opening.cookies.make(ends, syn, now);
             let mut answer = self.syn_ack(ends, listener, syn, isn, now);
             cookies::write_options(&mut answer, syn);
             self.counters.cookies_sent += 1;
@@ -38,7 +38,7 @@ impl Stack {
 
     pub(super) fn has_room_for_request(&self) -> bool {
         let limit = self.budget.limits.requests;
-        self.requests.len() < limit && self.budget.has_room_for(budget::REQUEST)
+        self.opening.requests.len() < limit && self.budget.has_room_for(budget::REQUEST)
     }
 
     /// Whether the listener can have one connection more.
@@ -88,8 +88,8 @@ impl Stack {
     }
 
     pub(super) fn reply(&mut self, ends: FourTuple, answer: Segment) {
-        if self.replies.len() < MAX_REPLIES {
-            self.replies.push_back((ends, answer));
+        if self.replies.queue.len() < MAX_REPLIES {
+            self.replies.queue.push_back((ends, answer));
         } else {
             self.counters.replies_dropped += 1;
         }
@@ -97,10 +97,10 @@ impl Stack {
 
     /// SYN-ACKs that nobody has acknowledged leave again, or are given up.
     pub(super) fn answer_requests(&mut self, now: Instant) {
-        while let Some(due) = self.requests.poll_due(now) {
+        while let Some(due) = self.opening.requests.poll_due(now) {
             match due {
                 Due::Again(ends) => {
-                    if let Some(request) = self.requests.get_mut(ends) {
+                    if let Some(request) = self.opening.requests.get_mut(ends) {
                         let (syn, isn) = (request.syn(), request.isn);
                         let listener = ListenerId(request.listener);
                         self.answer_syn(ends, listener, &syn, isn, now);
@@ -121,7 +121,7 @@ impl Stack {
         arrival: &Arrival<'_>,
         now: Instant,
     ) -> bool {
-        let Some(request) = self.requests.get_mut(ends) else { return false };
+        let Some(request) = self.opening.requests.get_mut(ends) else { return false };
         let syn = request.syn();
         let isn = request.isn;
         let listener = ListenerId(request.listener);
@@ -139,7 +139,7 @@ impl Stack {
         let connection =
             Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
         if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
-            self.requests.remove(ends);
+            self.opening.requests.remove(ends);
             self.budget.refund(budget::REQUEST);
         }
         true
@@ -157,7 +157,9 @@ impl Stack {
         if !flags.ack || flags.syn || flags.rst {
             return false;
         }
-        let Some(syn) = self.cookies.check(ends, &arrival.segment, now) else { return false };
+        let Some(syn) = self.opening.cookies.check(ends, &arrival.segment, now) else {
+            return false;
+        };
         if !self.can_take(listener) {
             return true;
         }

@@ -20,11 +20,13 @@ pub(super) struct Slab<T> {
     free: Vec<u32>,
 }
 
-impl<T> Slab<T> {
-    pub(super) fn new() -> Self {
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new() }
     }
+}
 
+impl<T> Slab<T> {
     pub(super) fn insert(&mut self, value: T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, value: None });
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_old_key_does_not_open_a_new_thing() {
-        let mut slab = Slab::new();
+        let mut slab = Slab::default();
         let a = slab.insert('a');
         assert_eq!(slab.remove(a), Some('a'));
         let b = slab.insert('b');

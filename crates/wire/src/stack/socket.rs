@@ -33,29 +33,23 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// What every segment needs stands in one piece here, and in another one in the [`Connection`].
+/// What every segment needs stands in one piece here, and in another one in the [`Connection`]: in as few
+/// lines of memory as can be.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Socket {
     /// What has happened in it.
     pub(super) tally: Tally,
-    readers: Vec<Waker>,
-    writers: Vec<Waker>,
-    /// Those who wait for all to be acknowledged.
-    flushers: Vec<Waker>,
     pub(super) options: Options,
+    waiting: Waiting,
     pub(super) tuple: FourTuple,
     pub(super) owner: Owner,
     /// It stands in the queue of those that may have something to send.
     pub(super) queued: bool,
     /// It stands in the queue of those whose buffers are looked at.
     pub(super) watched: bool,
-    /// A writer waits, for which there was no memory.
-    starved: bool,
     /// The application writes no more.
     pub(super) finished: bool,
-    /// Somebody may wait for it.
-    awaited: bool,
     /// Octets of memory that it has been charged for.
     pub(super) charged: usize,
     /// When it last had something to do.
@@ -67,6 +61,20 @@ pub(super) struct Socket {
     send: SendBuffer,
     receive: ReceiveBuffer,
     pub(super) connection: Connection,
+}
+
+/// Who waits for something of a connection.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Waiting {
+    readers: Vec<Waker>,
+    writers: Vec<Waker>,
+    /// Those who wait for all to be acknowledged.
+    flushers: Vec<Waker>,
+    /// A writer waits, for which there was no memory.
+    starved: bool,
+    /// There may be somebody.
+    any: bool,
 }
 
 impl Socket {
@@ -91,12 +99,8 @@ impl Socket {
             charged: 0,
             used: Instant::ZERO,
             watched: false,
-            starved: false,
-            readers: Vec::new(),
-            writers: Vec::new(),
-            flushers: Vec::new(),
+            waiting: Waiting::default(),
             finished: false,
-            awaited: false,
         }
     }
 
@@ -104,7 +108,7 @@ impl Socket {
     pub(super) fn touch(&self) -> u64 {
         let own = u64::from(self.options.receive_buffer.is_some())
             ^ u64::from(self.tuple.local.port() ^ self.tuple.remote.port())
-            ^ u64::from(self.awaited)
+            ^ u64::from(self.waiting.any)
             ^ u64::from(self.armed.is_some() ^ self.orphan.is_some())
             ^ self.send.end()
             ^ self.receive.start();
@@ -233,7 +237,7 @@ impl Socket {
 
     pub(super) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
         let written = self.send.write_within(data, self.send_most(allowance));
-        self.starved = written == 0 && self.send.is_empty() && !data.is_empty();
+        self.waiting.starved = written == 0 && self.send.is_empty() && !data.is_empty();
         self.connection.write(written as u64);
         written
     }
@@ -265,18 +269,18 @@ impl Socket {
     }
 
     pub(super) fn wait_to_read(&mut self, waker: &Waker) {
-        self.awaited = true;
-        remember(&mut self.readers, waker);
+        self.waiting.any = true;
+        remember(&mut self.waiting.readers, waker);
     }
 
     pub(super) fn wait_to_write(&mut self, waker: &Waker) {
-        self.awaited = true;
-        remember(&mut self.writers, waker);
+        self.waiting.any = true;
+        remember(&mut self.waiting.writers, waker);
     }
 
     pub(super) fn wait_for_acknowledgement(&mut self, waker: &Waker) {
-        self.awaited = true;
-        remember(&mut self.flushers, waker);
+        self.waiting.any = true;
+        remember(&mut self.waiting.flushers, waker);
     }
 
     /// What the send buffer's storage may grow to.
@@ -341,17 +345,18 @@ impl Socket {
 
     /// Whether a writer waits for memory, and nothing but time will wake it.
     pub(super) fn waits_for_memory(&self) -> bool {
-        self.starved && !self.writers.is_empty()
+        self.waiting.starved && !self.waiting.writers.is_empty()
     }
 
     pub(super) fn wake_all(&mut self, wakers: &mut Vec<Waker>) {
-        for waiting in [&mut self.readers, &mut self.writers, &mut self.flushers] {
-            wakers.append(waiting);
+        let Waiting { readers, writers, flushers, .. } = &mut self.waiting;
+        for some in [readers, writers, flushers] {
+            wakers.append(some);
         }
     }
 
     pub(super) fn wake_writers(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.append(&mut self.writers);
+        wakers.append(&mut self.waiting.writers);
     }
 
     /// Whether a writer that is woken finds room for more than a segment or two.
@@ -363,24 +368,24 @@ impl Socket {
 
     /// Moves to `wakers` those whose time has come.
     pub(super) fn wake(&mut self, allowance: Allowance, wakers: &mut Vec<Waker>) {
-        if !self.awaited {
+        if !self.waiting.any {
             return;
         }
         let over = self.closed();
         let connection = &self.connection;
-        if !self.readers.is_empty()
+        if !self.waiting.readers.is_empty()
             && (over || connection.readable() > 0 || connection.peer_finished())
         {
-            wakers.append(&mut self.readers);
+            wakers.append(&mut self.waiting.readers);
         }
-        if !self.writers.is_empty() && (over || self.worth_writing(allowance)) {
-            wakers.append(&mut self.writers);
+        if !self.waiting.writers.is_empty() && (over || self.worth_writing(allowance)) {
+            wakers.append(&mut self.waiting.writers);
         }
-        if !self.flushers.is_empty() && (over || self.acknowledged()) {
-            wakers.append(&mut self.flushers);
+        if !self.waiting.flushers.is_empty() && (over || self.acknowledged()) {
+            wakers.append(&mut self.waiting.flushers);
         }
-        let waiting = [&self.readers, &self.writers, &self.flushers];
-        self.awaited = waiting.iter().any(|waiting| !waiting.is_empty());
+        let Waiting { readers, writers, flushers, .. } = &self.waiting;
+        self.waiting.any = [readers, writers, flushers].iter().any(|some| !some.is_empty());
     }
 }
 

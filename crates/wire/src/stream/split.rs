@@ -1,12 +1,11 @@
 //! The two directions of a stream, each with an owner.
 
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::TcpStream;
-use crate::halves::halves;
+use crate::common::halves;
 
 /// The half that reads; made by [`TcpStream::into_split`]. Use it in a thread of its own.
 #[derive(Debug)]
@@ -85,8 +84,7 @@ impl Write for OwnedWriteHalf {
 impl Drop for OwnedWriteHalf {
     fn drop(&mut self) {
         if self.ends {
-            // It never fails.
-            let _ = self.stream.shutdown(Shutdown::Write);
+            self.stream.finish();
         }
     }
 }

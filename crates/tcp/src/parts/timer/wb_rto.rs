@@ -70,7 +70,7 @@ pub(crate) const WIDE: Kind<AnyTimer> =
 
 fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
     let late = settings.forget == Forget::AfterDraw;
-    let window = f64::from(config.initial_window);
+    let window = f64::from(config.window.initial);
     AnyTimer::WbRto(WbRto::new(scale, settings.awnd_gain, late, window, config.seed))
 }
 

@@ -3,7 +3,7 @@
 //! still. RFC 6675 computes the pipe from the scoreboard instead.
 
 /// How the sender estimates what is in the network during fast recovery. Use it for
-/// [`Config::pipe`](crate::Config::pipe), to compare with ns-2.
+/// [`RecoveryConfig::pipe`](crate::RecoveryConfig::pipe), to compare with ns-2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pipe {
     /// From the scoreboard (RFC 6675, SetPipe).

@@ -6,7 +6,7 @@ use super::{Acks, Composed, Phase};
 use crate::parts::control::Window;
 
 /// How Reno's fast recovery begins and ends. Use it for
-/// [`Config::fast_recovery`](crate::Config::fast_recovery), to compare with ns-2.
+/// [`RecoveryConfig::fast`](crate::RecoveryConfig::fast), to compare with ns-2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FastRecovery {
     /// Every third duplicate begins it, and the acknowledgement that ends it only deflates the

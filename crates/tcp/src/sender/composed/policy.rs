@@ -125,12 +125,12 @@ impl Policy {
             acks: parts.acks,
             reduction: parts.reduction,
             probes: parts.probes,
-            pipe: config.pipe,
-            fast_recovery: config.fast_recovery,
-            byte_counting: config.byte_counting,
-            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
-            initial_window: config.initial_window,
-            restart_window: config.restart_window,
+            pipe: config.recovery.pipe,
+            fast_recovery: config.recovery.fast,
+            byte_counting: config.window.byte_counting,
+            max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
+            initial_window: config.window.initial,
+            restart_window: config.window.restart,
         }
     }
 }

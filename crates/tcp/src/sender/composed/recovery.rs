@@ -8,11 +8,11 @@ use super::fast_recovery::halved_as_ns2;
 use super::prr::{Prr, Told};
 use super::timers::SenderTimer;
 use super::{Acks, Composed, Pipe, Reduction};
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::CongestionControl;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Delivery, Reading, Renumbered, SegNo, Stream};
+use crate::sender::stream::{Delivery, Reading, Renumbered, SegNo, Stream};
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
 /// acknowledgement ends the phase.

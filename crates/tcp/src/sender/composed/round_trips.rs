@@ -22,12 +22,12 @@ pub(super) struct RoundTrips {
 
 impl RoundTrips {
     pub(super) fn new(config: &Config, timer: AnyTimer) -> Self {
-        let doubtful_after = config.fast_recovery.doubts_rtt_after();
+        let doubtful_after = config.recovery.fast.doubts_rtt_after();
         Self {
-            rto: Rto::new(config.min_rto, config.max_rto, doubtful_after, timer),
+            rto: Rto::new(config.rto.min, config.rto.max, doubtful_after, timer),
             latest: None,
             adapt: None,
-            segments_per_ack: config.segments_per_ack.max(1),
+            segments_per_ack: config.rto.segments_per_ack.max(1),
         }
     }
 

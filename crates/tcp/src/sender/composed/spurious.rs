@@ -6,7 +6,7 @@ use unruffled_units::Instant;
 
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::SpuriousFastRetransmit;
 use crate::parts::respond::Before;
@@ -14,7 +14,7 @@ use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};
 use crate::parts::respond::f_rto::{self, During, FRto, Finding};
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Reading, SpuriousReduction, Stream};
+use crate::sender::stream::{Reading, SpuriousReduction, Stream};
 
 /// The parts that respond.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use unruffled_units::{Duration, Instant};
 
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Delivery, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Delivery, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
@@ -229,7 +229,7 @@ impl Composed {
         now: Instant,
     ) -> Option<Transmission> {
         self.restart_after_idle(stream, now);
-        if stream.pipe() >= self.window.cwnd as u32 {
+        if stream.pipe() >= self.room(stream, now) {
             return None;
         }
         match stream.board.next_lost() {
@@ -251,12 +251,20 @@ impl Composed {
         if delivery.segments == 0 || !open_before || self.recovery.phase != Phase::Open {
             return;
         }
-        if pipe_before < self.window.cwnd as u32 {
+        if pipe_before < self.room(stream, now) {
             let flow = self.flow(stream, now);
             self.control.on_limited(&flow);
         } else if !self.overflows(stream, now) {
             self.grow(stream, delivery.segments, now);
         }
+    }
+
+    /// How much the pipe may hold: what is late, as usual, is not in the way of what is in time. It is
+    /// at most as much again, whatever a receiver makes of its acknowledgements.
+    fn room(&self, stream: &Stream, now: Instant) -> u32 {
+        let cwnd = self.window.cwnd;
+        let late = self.detector.usual_holes(&self.view(stream, now)).round();
+        (cwnd + late.min(cwnd)).min(self.policy.max_cwnd) as u32
     }
 
     /// Slow start sees more holes than lateness explains, twice as many and three: the queue

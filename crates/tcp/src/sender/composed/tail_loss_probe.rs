@@ -4,9 +4,9 @@ use unruffled_units::{Duration, Instant};
 
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::sender::Ack;
-use crate::sender::stream::{Cause, Stream, Transmission};
+use crate::sender::stream::{Stream, Transmission};
 
 /// TLP.max_ack_delay: what a lone segment's acknowledgement may be delayed by (Linux's minimum
 /// timeout, which bounds its delayed acknowledgements).

@@ -5,9 +5,9 @@ use unruffled_units::Instant;
 
 use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
-use crate::observer::{Event, Observer};
+use crate::observer::{Cause, Event, Observer};
 use crate::parts::limited_transmit::LimitedTransmit;
-use crate::sender::stream::{Cause, Delivery, Stream};
+use crate::sender::stream::{Delivery, Stream};
 
 impl Composed {
     pub(in crate::sender) fn next_timer(&self) -> Option<Instant> {

@@ -3,10 +3,11 @@
 use unruffled_units::Instant;
 
 use super::{Acks, Composed, Phase, Reduction};
+use crate::observer::Cause;
 use crate::parts::control::CongestionControl;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::parts::respond::f_rto::Step;
-use crate::sender::stream::{Cause, SegNo, Stream, Transmission};
+use crate::sender::stream::{SegNo, Stream, Transmission};
 
 impl Composed {
     /// The next segment that may leave at `now`, if any.

@@ -10,21 +10,11 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use super::SegNo;
+use crate::observer::Cause;
 use crate::parts::control::Window;
 
 /// Reductions of the window that can be waiting for their DSACKs at a time.
 const EPISODES: usize = 8;
-
-/// Why a segment was sent again. Observers read it from [`Event::Sent`](crate::Event::Sent).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Loss detection deemed it lost, or recovery sent it as a last resort.
-    FastRetransmit,
-    /// The retransmission timer expired.
-    Timeout,
-    /// A tail loss probe.
-    Probe,
-}
 
 /// One reduction of the window and the retransmissions made under it.
 #[derive(Clone, Copy, Debug)]

@@ -71,11 +71,11 @@ impl Tables {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         Self {
             settings: *settings,
-            max_cwnd: config.max_cwnd.map_or(f64::INFINITY, f64::from),
-            max_wait: config.max_rto,
+            max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
+            max_wait: config.rto.max,
             // Lines 1 to 4b; line 2 says 1, and every sender's initial window is configurable.
             slow_start: true,
-            window: Window { cwnd: f64::from(config.initial_window), ssthresh: f64::INFINITY },
+            window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
             cburst: 0,
             slowdown: Instant::ZERO,
             srtt: 0.0,
@@ -83,7 +83,7 @@ impl Tables {
             extreme_reached: false,
             answered: None,
             covered: 0,
-            byte_counting: config.byte_counting,
+            byte_counting: config.window.byte_counting,
             starved: false,
             heard: Instant::ZERO,
             lists: Lists::default(),

@@ -39,30 +39,30 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
     let ip = if v6 { IpVersion::V6 } else { IpVersion::V4 };
     let keep_alive =
         KeepAlive { idle: Duration::from_secs(20), interval: Duration::from_secs(5), count: 3 };
-    Config {
-        mss: input.choose(&[1000, 1460, 536, 100, 1, 9000, 65_495]),
-        receive_buffer: input.choose(&[10_000, 65_535, 4 << 20, 100_000, 1000, 100, 1, 1 << 32]),
-        initial_receive_buffer: counted.then_some(5000),
-        initial_window: input.choose(&[10, 1, 2, 4]),
-        max_cwnd: input.choose(&[None, Some(50), Some(1)]),
-        min_rto: Duration::from_millis(input.choose(&[1000, 200, 1])),
-        min_mss: input.choose(&[1, ip.default_mss()]),
-        challenge_acks: input.choose(&[10, 1000, 0]),
-        paws: input.choose(&[Some(Duration::ZERO), None, Some(Duration::from_millis(50))]),
-        peer_mss: Some(ip.default_mss()).filter(|_| count_options),
-        delayed_ack: delays.then_some(Duration::from_millis(40)),
-        pipe: if counted { Pipe::Counted } else { Pipe::SetPipe },
-        give_up: impatient.then_some(Duration::from_secs(30)),
-        syn_retries: impatient.then_some(4),
-        keep_alive: asks.then_some(keep_alive),
-        isn: OURS.0,
-        timestamp_offset: u32::MAX - 1_000_100,
-        timestamps,
-        nagle,
-        count_options,
-        ip,
-        ..Config::default()
-    }
+    Config::default().with(|c| {
+        c.mss = input.choose(&[1000, 1460, 536, 100, 1, 9000, 65_495]);
+        c.receive_buffer = input.choose(&[10_000, 65_535, 4 << 20, 100_000, 1000, 100, 1, 1 << 32]);
+        c.initial_receive_buffer = counted.then_some(5000);
+        c.window.initial = input.choose(&[10, 1, 2, 4]);
+        c.window.max = input.choose(&[None, Some(50), Some(1)]);
+        c.rto.min = Duration::from_millis(input.choose(&[1000, 200, 1]));
+        c.segments.min_mss = input.choose(&[1, ip.default_mss()]);
+        c.challenge_acks = input.choose(&[10, 1000, 0]);
+        c.timestamps.paws =
+            input.choose(&[Some(Duration::ZERO), None, Some(Duration::from_millis(50))]);
+        c.segments.peer_mss = Some(ip.default_mss()).filter(|_| count_options);
+        c.delayed_ack = delays.then_some(Duration::from_millis(40));
+        c.recovery.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
+        c.patience.give_up = impatient.then_some(Duration::from_secs(30));
+        c.patience.syn_retries = impatient.then_some(4);
+        c.patience.keep_alive = asks.then_some(keep_alive);
+        c.isn = OURS.0;
+        c.timestamps.offset = u32::MAX - 1_000_100;
+        c.timestamps.offer = timestamps;
+        c.nagle = nagle;
+        c.segments.count_options = count_options;
+        c.segments.ip = ip;
+    })
 }
 
 const fn flags(letters: &[u8]) -> Flags {

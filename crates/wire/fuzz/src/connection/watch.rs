@@ -13,19 +13,10 @@ pub(super) struct Watch {
     passive: bool,
     /// The least congestion window.
     least: f64,
-    /// The peer's initial number, the first one that the end does not take, and its shift.
-    pub(super) theirs: SeqNr,
-    pub(super) edge: Option<SeqNr>,
+    pub(super) peer: Peer,
+    /// The shift of the end's window.
     scale: u8,
-    /// The peer's shift, and the highest number that it has let the end use.
-    peer_scale: Option<u8>,
-    offered: u64,
-    /// The latest number that the peer's segments were accepted with.
-    highest: i64,
-    written: u64,
-    pub(super) finished: bool,
-    pub(super) read: u64,
-    delivered: u64,
+    pub(super) application: Application,
     acknowledged: u64,
     received: u64,
     /// The end of what was sent.
@@ -35,11 +26,41 @@ pub(super) struct Watch {
     /// What the peer says that it has, and what the end has sent since this was last taken.
     pub(super) claimed: Vec<(u64, u64)>,
     pub(super) sent: Vec<(u64, u64)>,
-    /// Timestamps: the end's latest, and the last that it echoed.
-    pub(super) stamped: u32,
-    pub(super) echoed: u32,
+    pub(super) stamps: Stamps,
     /// What has been told of since the last segment.
     events: Vec<Event>,
+}
+
+/// What the peer has said.
+#[derive(Default)]
+pub(super) struct Peer {
+    /// Its initial number.
+    pub(super) initial: SeqNr,
+    /// The first number that the end does not take from it.
+    pub(super) edge: Option<SeqNr>,
+    /// The shift of its window.
+    scale: Option<u8>,
+    /// The highest number that it has let the end use.
+    offered: u64,
+    /// The latest number that its segments were accepted with.
+    highest: i64,
+}
+
+/// What the end's application has done.
+#[derive(Default)]
+pub(super) struct Application {
+    written: u64,
+    pub(super) finished: bool,
+    pub(super) read: u64,
+    /// What it was told that it can read.
+    delivered: u64,
+}
+
+/// The end's latest timestamp, and the last that it echoed.
+#[derive(Default)]
+pub(super) struct Stamps {
+    pub(super) sent: u32,
+    pub(super) echoed: u32,
 }
 
 /// How far on its way a connection is: there is no way back.
@@ -63,32 +84,24 @@ impl Watch {
             passive: !active,
             // TCP-PR halves what is greater than one (Table 3, lines 8a and 9).
             least: if variant.row().is_composed() { 1.0 } else { 0.5 },
-            theirs: SeqNr(0),
-            edge: None,
+            peer: Peer::default(),
             scale: 0,
-            peer_scale: None,
-            offered: 0,
-            highest: 0,
-            written: 0,
-            finished: false,
-            read: 0,
-            delivered: 0,
+            application: Application::default(),
             acknowledged: 0,
             received: 0,
             nxt: 0,
             arrived: Ranges::default(),
             claimed: Vec::new(),
             sent: Vec::new(),
-            stamped: 0,
-            echoed: 0,
+            stamps: Stamps::default(),
             events: Vec::new(),
         }
     }
 
     /// The application wrote, while the connection was in `state`.
     pub(super) fn wrote(&mut self, octets: u64, state: State) {
-        if state != State::Closed && !self.finished {
-            self.written += octets.min(u64::MAX / 2 - self.written);
+        if state != State::Closed && !self.application.finished {
+            self.application.written += octets.min(u64::MAX / 2 - self.application.written);
         }
     }
 
@@ -96,7 +109,7 @@ impl Watch {
         if let Event::Acknowledged { cwnd, ssthresh, dupthresh, .. } = *event {
             assert!(cwnd.is_finite() && cwnd >= self.least, "cwnd {cwnd}");
             assert!(ssthresh > 0.0, "ssthresh {ssthresh}");
-            assert!(dupthresh != Some(0), "nothing is needed to hold a segment for lost");
+            assert!(dupthresh != Some(0), "nothing is needed to deem a segment lost");
         }
         self.events.push(*event);
     }
@@ -120,23 +133,23 @@ impl Watch {
         let (before, state) = (self.state, connection.state());
         if rank(before) == 0 && matches!(rank(state), 1..=3) {
             assert!(flags.syn, "{before:?} to {state:?} without a SYN");
-            self.theirs = segment.seq;
-            self.peer_scale = segment.window_scale;
+            self.peer.initial = segment.seq;
+            self.peer.scale = segment.window_scale;
             // The window of a SYN is never scaled.
-            self.offered = u64::from(segment.window);
-            (self.edge, self.highest) = (None, 0);
+            self.peer.offered = u64::from(segment.window);
+            (self.peer.edge, self.peer.highest) = (None, 0);
         }
         let ignored = self.events.iter().find_map(|event| match event {
             Event::Ignored { reason } => Some(*reason),
             _ => None,
         });
         let accepted = matches!(ignored, None | Some(Ignored::BeyondEnd));
-        let at = place(segment.seq, self.theirs.add(1), self.received);
+        let at = place(segment.seq, self.peer.initial.add(1), self.received);
         if accepted && flags.ack && !flags.rst && state != State::Closed {
             let ack = place(segment.ack, OURS.add(1), self.acknowledged).max(0) as u64;
-            let scale = if flags.syn { 0 } else { self.peer_scale.unwrap_or(0).min(14) };
-            self.offered = self.offered.max(ack + (u64::from(segment.window) << scale));
-            self.highest = self.highest.max(at);
+            let scale = if flags.syn { 0 } else { self.peer.scale.unwrap_or(0).min(14) };
+            self.peer.offered = self.peer.offered.max(ack + (u64::from(segment.window) << scale));
+            self.peer.highest = self.peer.highest.max(at);
         }
         let within = |offset: u64, len: u32| {
             let (from, to) = (offset as i64, offset as i64 + i64::from(len));
@@ -160,7 +173,7 @@ impl Watch {
                     let known = self.arrived.contain(offset, offset + u64::from(len));
                     assert!(known, "some of {offset} + {len} is missing");
                 }
-                Event::Delivered { len } => self.delivered += len,
+                Event::Delivered { len } => self.application.delivered += len,
                 _ => {}
             }
         }
@@ -177,7 +190,7 @@ impl Watch {
             return;
         }
         if let Some(timestamps) = segment.timestamps {
-            (self.stamped, self.echoed) = (timestamps.value, timestamps.echo);
+            (self.stamps.sent, self.stamps.echoed) = (timestamps.value, timestamps.echo);
         }
         if flags.syn {
             assert_eq!((segment.seq, segment.len), (OURS, 0));
@@ -185,10 +198,14 @@ impl Watch {
             return;
         }
         assert!(flags.ack);
-        assert_eq!(segment.ack, self.theirs.add(1).at(connection.received()), "what is expected");
+        assert_eq!(
+            segment.ack,
+            self.peer.initial.add(1).at(connection.received()),
+            "what is expected"
+        );
         self.says_window(segment);
         for block in segment.sack.as_slice() {
-            let first = self.theirs.add(1);
+            let first = self.peer.initial.add(1);
             let left = place(block.left, first, connection.received());
             let right = place(block.right, first, connection.received());
             assert!(0 <= left && left < right, "SACK {left}-{right}");
@@ -199,13 +216,13 @@ impl Watch {
 
     /// The window's edge does not move back, but for what its unit rounds off.
     fn says_window(&mut self, segment: &Segment) {
-        let scale = self.peer_scale.map_or(0, |_| self.scale);
+        let scale = self.peer.scale.map_or(0, |_| self.scale);
         let edge = segment.ack.add(u32::from(segment.window) << scale);
-        if let Some(before) = self.edge {
+        if let Some(before) = self.peer.edge {
             let moved = edge.distance(before);
             assert!(moved > -(1_i32 << scale).max(2), "the window's edge moves by {moved}");
         }
-        self.edge = Some(edge);
+        self.peer.edge = Some(edge);
     }
 
     fn says_data(&mut self, segment: &Segment, connection: &Connection) {
@@ -219,9 +236,15 @@ impl Watch {
             return;
         }
         let end = from + u64::from(segment.len);
-        assert!(from >= connection.unacknowledged_from() && end <= self.written, "{from}..{end}");
-        assert!(!fin || self.finished && end == self.written, "a FIN at {end}");
-        if self.config.count_options {
+        assert!(
+            from >= connection.unacknowledged_from() && end <= self.application.written,
+            "{from}..{end}"
+        );
+        assert!(
+            !fin || self.application.finished && end == self.application.written,
+            "a FIN at {end}"
+        );
+        if self.config.segments.count_options {
             let blocks = segment.sack.as_slice().len() as u32;
             let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
             let most = connection.max_payload();
@@ -232,7 +255,7 @@ impl Watch {
         // A probe may have one octet more; a FIN may go beyond, since it needs no room.
         let probe = self.events.contains(&Event::WindowProbe) && segment.len == 1;
         let new = end > self.nxt && segment.len > 0;
-        assert!(!new || probe || end <= self.offered, "{end} is beyond {}", self.offered);
+        assert!(!new || probe || end <= self.peer.offered, "{end} is beyond {}", self.peer.offered);
         if !probe {
             self.nxt = self.nxt.max(end);
         }
@@ -241,8 +264,8 @@ impl Watch {
 
     /// The sequence number of a peer that does not go back.
     pub(super) fn latest_number(&self, connection: &Connection) -> SeqNr {
-        let first = self.theirs.add(1);
-        let highest = first.at(self.highest.max(connection.received() as i64) as u64);
+        let first = self.peer.initial.add(1);
+        let highest = first.at(self.peer.highest.max(connection.received() as i64) as u64);
         match connection.receive_offset(highest) {
             Some(_) => highest,
             None => first.at(connection.received()),
@@ -251,7 +274,7 @@ impl Watch {
 
     /// Whether the end has something that its peer has not acknowledged.
     pub(super) fn unfinished(&self, connection: &Connection) -> bool {
-        let all = self.written + u64::from(self.finished);
+        let all = self.application.written + u64::from(self.application.finished);
         connection.state().is_synchronised() && connection.acknowledged() < all
     }
 
@@ -263,7 +286,7 @@ impl Watch {
         self.state = state;
         if state == State::Closed {
             assert_eq!(connection.poll_timeout(), None);
-            let (ours, theirs) = (self.finished, connection.peer_finished());
+            let (ours, theirs) = (self.application.finished, connection.peer_finished());
             assert!(connection.error().is_some() || ours && theirs, "it ends too early");
             return;
         }
@@ -280,13 +303,13 @@ impl Watch {
         let una = connection.acknowledged();
         assert!(una >= self.acknowledged, "una goes back to {una}");
         self.acknowledged = una;
-        let all = self.written + u64::from(self.finished);
-        let (nxt, done) = (una + connection.in_flight(), una == all && self.finished);
+        let all = self.application.written + u64::from(self.application.finished);
+        let (nxt, done) = (una + connection.in_flight(), una == all && self.application.finished);
         assert!(nxt <= all, "{nxt} is beyond what was written, {all}");
-        assert!(connection.unacknowledged_from() == una.min(self.written));
+        assert!(connection.unacknowledged_from() == una.min(self.application.written));
         let said = match connection.state() {
-            State::Established | State::CloseWait => !self.finished,
-            State::FinWait1 | State::Closing | State::LastAck => self.finished && !done,
+            State::Established | State::CloseWait => !self.application.finished,
+            State::FinWait1 | State::Closing | State::LastAck => self.application.finished && !done,
             State::FinWait2 | State::TimeWait => done,
             _ => una == 0 && nxt == 0,
         };
@@ -299,9 +322,9 @@ impl Watch {
         self.received = received;
         let finished = connection.peer_finished();
         let octets = received - u64::from(finished);
-        assert_eq!(octets, self.delivered, "what was told of");
+        assert_eq!(octets, self.application.delivered, "what was told of");
         assert_eq!(octets, self.arrived.prefix(), "what has arrived");
-        assert_eq!(octets, self.read + connection.readable(), "what can be read");
+        assert_eq!(octets, self.application.read + connection.readable(), "what can be read");
         let buffer = self.config.receive_buffer;
         assert!(connection.readable() <= buffer + buffer / 8 + (1 << 15));
         let known = matches!(

@@ -164,9 +164,15 @@ impl World {
             let set = self.stack.set_options(id, self.now, change);
             self.tell("sets", (id, what, size, set));
             let Ok(info) = self.stack.info(id) else { return };
-            assert!(info.acknowledged <= info.sent && info.sent <= written, "{info:?}");
-            assert_eq!(info.sent + info.unsent, written, "{info:?}");
-            assert!(info.unread <= info.received && info.spurious <= info.retransmissions);
+            assert!(
+                info.octets.acknowledged <= info.octets.sent && info.octets.sent <= written,
+                "{info:?}"
+            );
+            assert_eq!(info.octets.sent + info.octets.unsent, written, "{info:?}");
+            assert!(
+                info.octets.unread <= info.octets.received
+                    && info.repairs.spurious <= info.repairs.retransmissions
+            );
             assert!(self.stack.buffer_sizes(id).is_ok() && self.stack.options(id).is_ok());
         }
     }

@@ -1,0 +1,72 @@
+//! Why no path can be fitted to a transfer, or no number told from one.
+
+use pcap_file::PcapError;
+use unruffled_tcp::VariantError;
+
+use super::path::{ENOUGH, rate};
+use crate::error::Error;
+
+/// Why no path can be fitted to a transfer. Prints as a part of a line; the capture stands before it,
+/// in [`Error::Unfit`].
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// The capture has no such transfer.
+    #[error("no transfer {number}: it has {found}")]
+    NoTransfer {
+        /// What was asked for, counted from 1.
+        number: u32,
+        /// So many there are.
+        found: usize,
+    },
+    /// It is too short to tell anything.
+    #[error("expected a transfer of at least {ENOUGH} segments, found {segments}")]
+    TooShort {
+        /// Its segments.
+        segments: u64,
+    },
+    /// No round trip can be told.
+    #[error("no round trip in it: expected a handshake or timestamps")]
+    NoRoundTrip,
+    /// Reordering has no cost where it is not the cause.
+    #[error("reordering is not what slowed it")]
+    NotReordered,
+    /// The fitted path carries something else.
+    #[error(
+        "the model delivers {} where {} were captured: it lacks something of this path",
+        rate(*model_bps),
+        rate(*captured_bps)
+    )]
+    TooFar {
+        /// Goodput over the fitted path.
+        model_bps: f64,
+        /// Goodput in the capture.
+        captured_bps: f64,
+    },
+    /// The simulation of the fitted path sent nothing.
+    #[error("nothing was sent over it")]
+    NothingSent,
+    /// None of the paths that were tried fits.
+    #[error("no path fits")]
+    NoPath,
+    /// No such sender.
+    #[error(transparent)]
+    Sender(#[from] VariantError),
+    /// The fitted path is no scenario.
+    #[error(transparent)]
+    Scenario(Box<Error>),
+    /// The simulation's capture could not be written.
+    #[error(transparent)]
+    Capture(#[from] PcapError),
+    /// A link of the fitted path makes no sense.
+    #[error(transparent)]
+    Link(#[from] unruffled_path::ConfigError),
+    /// The simulation's capture could not be read.
+    #[error(transparent)]
+    Analysis(#[from] unruffled_capture::Error),
+}
+
+impl From<Error> for FitError {
+    fn from(error: Error) -> Self {
+        Self::Scenario(Box::new(error))
+    }
+}

@@ -1,0 +1,107 @@
+//! What takes long about a packet is done while others may have the stack.
+
+use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
+
+use super::*;
+use crate::stack::{Offload, StackConfig};
+
+const OURS: [u8; 4] = [10, 0, 0, 2];
+const THEIRS: [u8; 4] = [10, 0, 0, 1];
+
+/// Gives one packet, and keeps what is sent.
+struct One {
+    bell: OwnedFd,
+    arrives: Option<Vec<u8>>,
+    sent: mpsc::Sender<Vec<u8>>,
+}
+
+impl AsFd for One {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Link for One {
+    fn largest(&self) -> usize {
+        1500
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
+        let packet = self.arrives.take().ok_or(io::ErrorKind::WouldBlock)?;
+        buffer[..packet.len()].copy_from_slice(&packet);
+        Ok((0..packet.len(), Checksums::Verify))
+    }
+
+    fn send(&mut self, packet: &[u8], _: Option<Offload>) -> io::Result<()> {
+        self.sent.send(packet.to_vec()).map_err(io::Error::other)
+    }
+}
+
+fn is_sound(packet: &[u8]) -> bool {
+    codec::decode(packet, Checksums::Verify).is_ok()
+}
+
+/// A loop that is to read a SYN, what it sends, and a way to its stack.
+fn turning() -> (Loop<One>, mpsc::Receiver<Vec<u8>>, Handle) {
+    let variant = Variant::named("sack").expect("a row");
+    let config = StackConfig::new(vec![OURS.into()], variant).expect("randomness");
+    let handle = Handle::new(Stack::new(config)).expect("a bell");
+    let syn = Segment {
+        seq: SeqNr(7),
+        flags: Flags { syn: true, ..Flags::default() },
+        ..Segment::default()
+    };
+    let mut packet = Vec::new();
+    let (from, to) = ((THEIRS, 1000).into(), (OURS, 80).into());
+    codec::encode(from, to, &syn, (&[], &[]), &mut packet).expect("one family");
+    let (sent, sends) = mpsc::channel();
+    let bell = eventfd(0, EventfdFlags::NONBLOCK).expect("a bell");
+    let link = One { bell, arrives: Some(packet), sent };
+    (Loop::new(link, handle.clone()), sends, handle)
+}
+
+/// Lets `work` run in another thread while this one has the stack; fails if it needs the stack.
+fn meanwhile<T: Send>(handle: &Handle, work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let stack = handle.lock();
+        scope.spawn(move || tell.send(work()));
+        let done = told.recv_timeout(Duration::from_secs(20));
+        drop(stack);
+        done.expect("it waits for the stack")
+    })
+}
+
+#[test]
+fn what_was_read_is_decoded_while_another_has_the_stack() {
+    let (mut turns, _sends, handle) = turning();
+    let arrived = meanwhile(&handle, || {
+        turns.read().expect("one packet");
+        let packets = decoded(&turns.inbox, 1500, &turns.stamps);
+        packets.iter().filter(|(packet, _)| matches!(packet, Ok(Packet::Tcp(_)))).count()
+    });
+    assert_eq!(arrived, 1);
+}
+
+#[test]
+fn what_leaves_is_summed_up_while_another_has_the_stack() {
+    let (mut turns, sends, handle) = turning();
+    let (now, remote) = (handle.now(), (THEIRS, 80).into());
+    {
+        let mut stack = handle.lock();
+        stack.connect(remote, None, now).expect("a free port");
+        assert!(take(&mut stack, &mut turns.outbox, false, now, WRITE));
+    }
+    // Its sum is still to be made.
+    let (syn, todo) = turns.outbox.first().expect("a SYN");
+    assert!(todo.is_some() && !is_sound(syn));
+    meanwhile(&handle, || turns.write());
+    assert!(is_sound(&sends.try_recv().expect("it was sent")));
+}
