@@ -10,7 +10,7 @@ read without a copy.
 ['sack', 'rr-ta']
 """
 
-from unruffled._analysis import analyze
+from unruffled._analysis import analyze, record
 from unruffled._compare import compare, scenario, variants
 from unruffled._core import (
     MODEL,
@@ -53,6 +53,7 @@ __all__ = [
     "compare",
     "own",
     "race",
+    "record",
     "scenario",
     "sweep",
     "variants",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from unruffled import _core, _progress
+from unruffled._types import ScenarioLike, Value
 
 
 def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) -> _core.Analysis:
@@ -32,3 +34,38 @@ def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) ->
     size = os.path.getsize(path) if os.path.isfile(path) else None
     with _progress.bar(size, "B", progress) as show:
         return _core.analyze(path, progress=show)
+
+
+def record(
+    path: str | os.PathLike[str],
+    scenario: ScenarioLike = "rr-3",
+    variant: str = "sack",
+    seed: int = 1,
+    duration: str | None = None,
+    set: Mapping[str, Value] | None = None,
+) -> None:
+    """Write the packets at a sender's end as a capture, for Wireshark and :func:`analyze`.
+
+    Parameters
+    ----------
+    path
+        The pcapng file.
+    scenario
+        The name of a built-in scenario, a TOML file, a dictionary, or a scenario.
+    variant
+        The sender.
+    seed
+        The seed of the run.
+    duration
+        Simulated time, in place of the scenario's, such as ``"20 s"``.
+    set
+        Values that replace those of any key of the scenario.
+
+    Raises
+    ------
+    Error
+        A wrong scenario, key or sender, or a file that cannot be written.
+    """
+    path = os.fspath(path)
+    plain = dict(scenario) if isinstance(scenario, Mapping) else scenario
+    _core.record(path, plain, variant, seed, duration, None if set is None else dict(set))

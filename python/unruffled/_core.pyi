@@ -323,6 +323,14 @@ def compare(
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Comparison: ...
+def record(
+    path: str | os.PathLike[str],
+    scenario: Any,
+    variant: str,
+    seed: int = 1,
+    duration: str | None = None,
+    set: dict[str, Any] | None = None,
+) -> None: ...
 def analyze(
     path: str | os.PathLike[str], progress: Callable[[int], None] | None = None
 ) -> Analysis: ...

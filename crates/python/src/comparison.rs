@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use unruffled_lab::capture::Capture;
 use unruffled_lab::error::Place;
-use unruffled_lab::{self as lab, Error, record, report};
+use unruffled_lab::run::run_until;
+use unruffled_lab::{self as lab, Error, report};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
@@ -18,12 +20,12 @@ use crate::{senders, values};
 /// Several senders over one scenario: a row for each run, and what else was recorded.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Comparison {
-    pub(crate) inner: record::Comparison,
+    pub(crate) inner: lab::record::Comparison,
     rows: Table,
 }
 
 impl Comparison {
-    pub(crate) fn new(inner: record::Comparison) -> PyResult<Self> {
+    pub(crate) fn new(inner: lab::record::Comparison) -> PyResult<Self> {
         let rows = records::rows(&inner)?;
         Ok(Self { inner, rows })
     }
@@ -230,3 +232,32 @@ impl Comparison {
 
 /// Columns of a comparison as text.
 const WIDTH: usize = 80;
+
+/// Writes the packets at a sender of the scenario as pcapng.
+#[pyfunction]
+#[pyo3(signature = (path, scenario, variant, seed = 1, duration = None, set = None))]
+pub(crate) fn record(
+    py: Python<'_>,
+    path: PathBuf,
+    scenario: &Bound<'_, PyAny>,
+    variant: &str,
+    seed: u64,
+    duration: Option<&Bound<'_, PyAny>>,
+    set: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let ticket = Arc::new(Ticket::default());
+    let names = pyo3::types::PyList::new(py, [variant])?;
+    let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;
+    let told = Arc::clone(&ticket);
+    let written = background::work(py, &ticket, None, move || {
+        let failed = |reason| Error::output(&path, reason);
+        let file = std::fs::File::create(&path).map_err(failed)?;
+        let capture = Capture::new(std::io::BufWriter::new(file));
+        let capture = capture.map_err(|e| failed(std::io::Error::other(e)))?;
+        let Some(sender) = job.variants.first() else { return Ok(()) };
+        let ran = run_until(&told.stop, &job.scenario, sender, seed, capture)?;
+        let finished = ran.map(|(_, capture)| capture.finish()).transpose();
+        finished.map(drop).map_err(|e| failed(std::io::Error::other(e)))
+    })?;
+    written.map_err(|error: Error| refused(error))
+}

@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::analysis::{Analysis, analyze};
     #[pymodule_export]
-    use super::comparison::{Comparison, compare, runs};
+    use super::comparison::{Comparison, compare, record, runs};
     #[pymodule_export]
     use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
     #[pymodule_export]

@@ -189,7 +189,7 @@ impl Grid {
         for values in &all {
             let with = |point: &Vec<String>| {
                 let point = point.clone();
-                values.iter().map(move |value| [&point[..], &[value.clone()]].concat())
+                values.iter().map(move |value| [&point[..], std::slice::from_ref(value)].concat())
             };
             points = points.iter().flat_map(with).collect();
         }
