@@ -26,15 +26,18 @@ const BLUR_MS: f64 = 1.1;
 /// identification and its timestamp.
 type Mark = (u32, Option<u16>, u32);
 
+/// First octets, and those after the last.
+type Blocks = Vec<(u32, u32)>;
+
 /// What a capture holds.
 #[derive(Default)]
 struct Seen {
     /// The data of the left end, in the order in which it passed.
     data: Vec<(Instant, Mark)>,
     /// What DSACKs of the right end tell to have come twice (RFC 2883, section 4).
-    twice: Vec<(u32, u32)>,
+    twice: Blocks,
     /// What each of its ACKs covers: all below the number, and the blocks.
-    held: Vec<(Instant, u32, Vec<(u32, u32)>)>,
+    held: Vec<(Instant, u32, Blocks)>,
 }
 
 impl Seen {
