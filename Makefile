@@ -149,7 +149,7 @@ validation:
 # libFuzzer is C++, and wants to know which edges a run takes. The compiler counts them for the host
 # named outright, so that build scripts are built without. New inputs stay under the target directory.
 FUZZ := crates/wire/fuzz
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 15
 # The same seed before every merge: what is new should be found by those who look for it.
 FUZZ_SEED ?= 1
 FUZZ_TARGETS := capture connection decode stack
