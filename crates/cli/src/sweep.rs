@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// Spread the runs over the workers of this Dask scheduler, in place of this machine's cores;
-    /// needs Python with unruffled[dask]
+    /// needs the Python package, with Dask
     #[arg(long, value_name = "ADDRESS")]
     dask: Option<String>,
     /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
