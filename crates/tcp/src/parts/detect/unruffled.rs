@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::lateness::Lateness;
 use super::rack::{self, Rack};
-use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -58,7 +58,7 @@ settings! {
 
 /// Resend on suspicion, slow down on proof.
 pub(crate) const UNRUFFLED: Kind<Detector> =
-    kind!("unruffled", Settings, |settings, _| Box::new(Unruffled::new(settings)));
+    kind!("unruffled", Settings, |settings, _| boxed(Unruffled::new(settings)));
 
 /// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).

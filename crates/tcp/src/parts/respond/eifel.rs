@@ -47,6 +47,11 @@ impl Eifel {
         self.watch = self.on.then_some(Watch { before, resent: None });
     }
 
+    /// No recovery is watched: an acknowledgement without a DSACK tells nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.watch.is_none()
+    }
+
     /// A segment is sent again (step 2): only the first time counts.
     pub(crate) fn on_retransmit(&mut self, now: Instant) {
         if let Some(watch) = &mut self.watch {

@@ -8,7 +8,7 @@ use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
-use crate::parts::detect::SpuriousFastRetransmit;
+use crate::parts::detect::{LossDetector, SpuriousFastRetransmit};
 use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};

@@ -17,12 +17,16 @@ impl Composed {
         stream: &mut Stream,
         now: Instant,
     ) -> Option<Transmission> {
-        // Every second poll of a sender and every poll of a receiver ends here.
-        let idle = !stream.has_new() && stream.board.lost() == 0;
-        if idle && self.recovery.phase == Phase::Open && !self.probe.is_due() {
-            return None;
-        }
-        self.next_transmission(stream, now)
+        if self.rests(stream) { None } else { self.next_transmission(stream, now) }
+    }
+
+    /// Nothing is new, lost or due: every poll of a receiver finds that.
+    #[inline]
+    pub(in crate::sender) fn rests(&self, stream: &Stream) -> bool {
+        !stream.has_new()
+            && stream.board.lost() == 0
+            && matches!(self.recovery.phase, Phase::Open)
+            && !self.probe.is_due()
     }
 
     fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
