@@ -177,7 +177,7 @@ impl Composed {
         matches!(self.recovery.phase, Phase::Open)
             && self.recovery.dupacks == 0
             && self.doubt.is_none()
-            && self.responses.eifel.is_idle()
+            && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
             && stream.is_in_order(ack.una)
@@ -387,7 +387,7 @@ impl Composed {
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
         self.enter_loss(stream);
-        self.responses.f_rto.stop();
+        self.responses.stop();
         self.timers.stop(SenderTimer::Detect);
         self.restart_retransmission_timer(now);
     }

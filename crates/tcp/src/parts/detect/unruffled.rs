@@ -71,7 +71,10 @@ const PATIENCE: u64 = 16;
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
-    settings: Settings,
+    /// Of the settings, those that are needed again.
+    reo_wnd: f64,
+    margin: f64,
+    many: f64,
     /// When the latest-sent segment known to be delivered was sent (RACK.xmit_ts).
     front: Option<Instant>,
     /// Its round-trip time. RACK's is that of the latest-sent segment of each acknowledgement; this
@@ -81,11 +84,13 @@ pub(crate) struct Unruffled {
 
 impl Unruffled {
     fn new(settings: Settings) -> Self {
-        let Settings { persist, reo_wnd, budget, memory, .. } = settings;
+        let Settings { persist, reo_wnd, budget, margin, memory, many } = settings;
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget),
-            settings,
+            reo_wnd,
+            margin,
+            many,
             front: None,
             reference: Duration::ZERO,
         }
@@ -96,9 +101,9 @@ impl Unruffled {
     fn waits(&self, view: &View) -> (Duration, Duration) {
         let bound = view.rto.max(BOUND);
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
-        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.settings.reo_wnd);
+        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.reo_wnd);
         let resend = self.lateness.quantile().max(floor).min(bound);
-        let longest = self.lateness.longest().mul_f64(self.settings.margin);
+        let longest = self.lateness.longest().mul_f64(self.margin);
         let believe = resend.max(longest.min(bound.max(self.reference * PATIENCE)));
         (resend, believe)
     }
@@ -116,7 +121,7 @@ impl LossDetector for Unruffled {
     }
 
     fn doubts(&self) -> Option<f64> {
-        Some(self.settings.many)
+        Some(self.many)
     }
 
     fn rule(&self, view: &View) -> Rule {

@@ -127,7 +127,7 @@ impl Composed {
             self.window.cwnd = self.window.ssthresh;
         }
         self.recovery.end();
-        self.responses.f_rto.stop();
+        self.responses.stop();
         self.detector.on_recovery_end(&self.view(stream, now));
         observer.on_event(now, &Event::Recovered);
     }

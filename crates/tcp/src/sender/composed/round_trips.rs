@@ -16,7 +16,7 @@ pub(super) struct RoundTrips {
     /// The last one measured.
     pub(super) latest: Option<Duration>,
     /// What stood before a spurious timeout whose round-trip time is still to be learnt from.
-    pub(super) adapt: Option<Before>,
+    pub(super) adapt: Option<Box<Before>>,
     segments_per_ack: u32,
 }
 

@@ -87,11 +87,14 @@ impl Composed {
     }
 
     fn poll_after_timeout(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        match self.responses.f_rto.step() {
+        let step = self.responses.f_rto.as_ref().map_or(Step::Idle, |f_rto| f_rto.step());
+        match step {
             Step::First { .. } | Step::Second { new: 0 } => None,
             Step::Second { .. } => {
                 let transmission = self.new_data(stream, now)?;
-                self.responses.f_rto.on_sent_new();
+                if let Some(f_rto) = &mut self.responses.f_rto {
+                    f_rto.on_sent_new();
+                }
                 Some(transmission)
             }
             Step::Idle | Step::Resend => {
@@ -101,7 +104,9 @@ impl Composed {
                 match stream.board.next_lost() {
                     Some(number) => {
                         let transmission = self.retransmit(stream, number, Cause::Timeout, now);
-                        self.responses.f_rto.on_resent(stream.board.entry(number).end());
+                        if let Some(f_rto) = &mut self.responses.f_rto {
+                            f_rto.on_resent(stream.board.entry(number).end());
+                        }
                         Some(transmission)
                     }
                     None => self.new_data(stream, now),
@@ -160,7 +165,9 @@ impl Composed {
     ) -> Transmission {
         let why = self.suspect(stream, number, cause, now);
         let transmission = stream.retransmit(number, cause, why, now);
-        self.responses.eifel.on_retransmit(now);
+        if let Some(eifel) = &mut self.responses.eifel {
+            eifel.on_retransmit(now);
+        }
         self.start_retransmission_timer(now);
         transmission
     }
