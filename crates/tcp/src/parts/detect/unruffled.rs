@@ -63,8 +63,8 @@ pub(crate) const UNRUFFLED: Kind<Detector> =
 /// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
 const BOUND: Duration = Duration::from_secs(1);
-/// The wait for proof may be longer, over long paths: so many round trips.
-const PATIENCE: u64 = 16;
+/// The wait for proof may be longer, over long paths: at least so many round trips.
+const PATIENCE: f64 = 16.0;
 
 /// The detector.
 #[derive(Debug)]
@@ -104,7 +104,9 @@ impl Unruffled {
         let floor = view.min_rtt.unwrap_or_default().mul_f64(self.reo_wnd);
         let resend = self.lateness.quantile().max(floor).min(bound);
         let longest = self.lateness.longest().mul_f64(self.margin);
-        let believe = resend.max(longest.min(bound.max(self.reference * PATIENCE)));
+        // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
+        let patience = PATIENCE.max((view.cwnd * self.many).floor());
+        let believe = resend.max(longest.min(bound.max(self.reference.mul_f64(patience))));
         (resend, believe)
     }
 
@@ -256,6 +258,20 @@ mod tests {
             let rule = ours.rule(&View { rto: ms(rto), ..view(9100) });
             assert_eq!(rule.overdue.map(|o| o.wait), Some(ms(100 + resend)));
             assert_eq!(rule.proof, Some(ms(100 + believe)));
+        }
+    }
+
+    #[test]
+    fn a_large_window_waits_longer_for_proof() {
+        let mut ours = detector("unruffled");
+        latest(ours.as_mut(), 10, 110);
+        ours.on_arrival(at(0), at(9100));
+        latest(ours.as_mut(), 0, 9100);
+        // A tenth of the window in round trips of 100 ms; at last 5/4 of the 9 s that something was
+        // late by.
+        for (cwnd, believe) in [(160.0, 1600), (300.0, 3000), (5000.0, 11_250)] {
+            let rule = ours.rule(&View { cwnd, ..view(9100) });
+            assert_eq!(rule.proof, Some(ms(100 + believe)), "at {cwnd}");
         }
     }
 
