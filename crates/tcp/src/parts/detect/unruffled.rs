@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::lateness::Lateness;
 use super::rack::{self, Rack};
-use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -58,7 +58,7 @@ settings! {
 
 /// Resend on suspicion, slow down on proof.
 pub(crate) const UNRUFFLED: Kind<Detector> =
-    kind!("unruffled", Settings, |settings, _| Box::new(Unruffled::new(settings)));
+    kind!("unruffled", Settings, |settings, _| boxed(Unruffled::new(settings)));
 
 /// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
@@ -71,7 +71,10 @@ const PATIENCE: f64 = 16.0;
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
-    settings: Settings,
+    /// Of the settings, those that are needed again.
+    reo_wnd: f64,
+    margin: f64,
+    many: f64,
     /// When the latest-sent segment known to be delivered was sent (RACK.xmit_ts).
     front: Option<Instant>,
     /// Its round-trip time. RACK's is that of the latest-sent segment of each acknowledgement; this
@@ -81,11 +84,13 @@ pub(crate) struct Unruffled {
 
 impl Unruffled {
     fn new(settings: Settings) -> Self {
-        let Settings { persist, reo_wnd, budget, memory, .. } = settings;
+        let Settings { persist, reo_wnd, budget, margin, memory, many } = settings;
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget),
-            settings,
+            reo_wnd,
+            margin,
+            many,
             front: None,
             reference: Duration::ZERO,
         }
@@ -96,11 +101,11 @@ impl Unruffled {
     fn waits(&self, view: &View) -> (Duration, Duration) {
         let bound = view.rto.max(BOUND);
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
-        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.settings.reo_wnd);
+        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.reo_wnd);
         let resend = self.lateness.quantile().max(floor).min(bound);
-        let longest = self.lateness.longest().mul_f64(self.settings.margin);
+        let longest = self.lateness.longest().mul_f64(self.margin);
         // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
-        let patience = PATIENCE.max((view.cwnd * self.settings.many).floor());
+        let patience = PATIENCE.max((view.cwnd * self.many).floor());
         let believe = resend.max(longest.min(bound.max(self.reference.mul_f64(patience))));
         (resend, believe)
     }
@@ -118,7 +123,7 @@ impl LossDetector for Unruffled {
     }
 
     fn doubts(&self) -> Option<f64> {
-        Some(self.settings.many)
+        Some(self.many)
     }
 
     fn rule(&self, view: &View) -> Rule {
