@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value
+from unruffled._types import ScenarioLike, Value, entries, plain
 
 
 def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) -> _core.Analysis:
@@ -67,5 +67,4 @@ def record(
         A wrong scenario, key or sender, or a file that cannot be written.
     """
     path = os.fspath(path)
-    plain = dict(scenario) if isinstance(scenario, Mapping) else scenario
-    _core.record(path, plain, variant, seed, duration, None if set is None else dict(set))
+    _core.record(path, plain(scenario), variant, seed, duration, entries(set))

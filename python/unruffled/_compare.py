@@ -8,7 +8,7 @@ from typing import Any
 
 from unruffled import _core, _progress
 from unruffled._detector import Own
-from unruffled._types import ScenarioLike, Value
+from unruffled._types import ScenarioLike, Value, entries, plain
 
 
 def scenario(
@@ -43,7 +43,7 @@ def scenario(
     >>> unruffled.scenario("rr-3", set={"delayed.fraction": "30 %"}).duration_s
     1000.0
     """
-    return _core.scenario(_plain(path_or_dict), _dict(set))
+    return _core.scenario(plain(path_or_dict), entries(set))
 
 
 def compare(
@@ -100,7 +100,7 @@ def compare(
     >>> len(found.rows)
     4
     """
-    asked = (_plain(scenario), _names(variants), seeds, duration, _dict(set))
+    asked = (plain(scenario), _names(variants), seeds, duration, entries(set))
     if not _progress.wanted(progress):
         return _core.compare(*asked, jobs=jobs)
     with _progress.bar(_core.runs(*asked), "run", True) as show:
@@ -129,15 +129,6 @@ def variants(name: str | None = None) -> list[dict[str, Any]]:
     """
     listed: list[dict[str, Any]] = json.loads(_core.variants(name))["variants"]
     return listed
-
-
-def _plain(scenario: ScenarioLike) -> Any:
-    """Turn any mapping into a dictionary."""
-    return dict(scenario) if isinstance(scenario, Mapping) else scenario
-
-
-def _dict(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
-    return None if set is None else dict(set)
 
 
 def _names(variants: Sequence[str | Own] | str | None) -> list[Any] | None:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value
+from unruffled._types import ScenarioLike, Value, entries, plain
 
 
 def race(
@@ -66,16 +66,15 @@ def race(
     """
     if not hasattr(_core, "race"):
         raise _core.UnruffledError(f"race: expected Linux, found {sys.platform}")
-    path = dict(scenario) if isinstance(scenario, Mapping) else scenario
     with _progress.bar(None, "transfer", progress) as show:
         found, failures = _core.race(
-            path,
+            plain(scenario),
             _named(kernel),
             _named(variants),
             duration,
             bytes,
             seeds,
-            None if set is None else dict(set),
+            entries(set),
             together,
             reverse,
             show,

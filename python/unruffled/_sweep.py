@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unruffled import _core, _progress
 from unruffled._detector import Own
 from unruffled._latin import latin
-from unruffled._types import ScenarioLike, Value
+from unruffled._types import ScenarioLike, Value, plain
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -133,8 +133,7 @@ def _plan(
             given["sample"] = dict(sample)
     elif sample is not None:
         raise _core.UnruffledError("sweep: sample: expected it in the grid file")
-    plain = dict(scenario) if isinstance(scenario, Mapping) else scenario
-    read = _core.grid(given, plain, overrides)
+    read = _core.grid(given, plain(scenario), overrides)
     hypercube = None
     if (wanted := read.hypercube()) is not None:
         try:
@@ -148,11 +147,7 @@ def _store(store: str | os.PathLike[str] | bool) -> Path | None:
     """Find the file that keeps runs: where the command has it."""
     if store is False:
         return None
-    if store is not True:
-        return Path(store)
-    cache = os.environ.get("XDG_CACHE_HOME")
-    folder = Path(cache) if cache and Path(cache).is_absolute() else Path.home() / ".cache"
-    return folder / "unruffled" / "runs.sqlite"
+    return _core.usual_store() if store is True else Path(store)
 
 
 def _make(batch: bytes, own: list[Own]) -> bytes:

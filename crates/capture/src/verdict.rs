@@ -202,7 +202,8 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     let events = recoveries.max(1) as f64 / direction.traffic.segments as f64;
     let bound_bps =
         f64::from(direction.traffic.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
-    (direction.traffic.goodput_bps > bound_bps / 3.0 && direction.traffic.goodput_bps < bound_bps * 3.0).then(|| {
+    let goodput_bps = direction.traffic.goodput_bps;
+    (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
             "Loss: {} of the segments were lost, in {} events; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.",

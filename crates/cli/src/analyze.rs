@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
-use unruffled_lab::fit::{self, FitError};
-use unruffled_lab::{Error, analysis, report};
+use unruffled_lab::{Error, analysis, fit, report};
 
 use crate::output;
 
@@ -55,11 +54,8 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     let mut transfers = analysis::transfers(&found);
     analysis::price(&name, &mut transfers);
     if let Some(path) = &arguments.scenario {
-        let chosen = transfers.get(arguments.transfer as usize - 1);
-        let unfit = |reason: FitError| Error::Unfit { name: name.clone(), reason };
-        let chosen = chosen.ok_or_else(|| {
-            unfit(FitError::NoTransfer { number: arguments.transfer, found: transfers.len() })
-        })?;
+        let unfit = |reason| Error::Unfit { name: name.clone(), reason };
+        let chosen = analysis::numbered(&transfers, arguments.transfer).map_err(unfit)?;
         let fit = fit::fit(&name, chosen.direction, &arguments.sender).map_err(unfit)?;
         output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;
         let distance = fit.distance.map_or(String::new(), |distance| {

@@ -60,10 +60,7 @@ impl Arguments {
 
     /// The threads to run on.
     pub(crate) fn pool(&self) -> Result<rayon::ThreadPool, Error> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.jobs.map_or(0, usize::from))
-            .build()
-            .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))
+        crate::pool(self.jobs)
     }
 }
 

@@ -16,6 +16,7 @@ mod store;
 mod sweep;
 mod variants;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -71,6 +72,12 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     // What people gave is quoted in it, whatever that holds.
     tell(&format!("unruffled: {error}").replace(char::is_control, " "));
     ExitCode::from(2)
+}
+
+/// So many threads, or one for each core.
+fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
+    pool.map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))
 }
 
 /// Prints a line on standard error; there is no other place to complain if that is gone.

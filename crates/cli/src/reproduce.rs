@@ -91,10 +91,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let plan = Plan::new(&experiments)?;
     let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(arguments.jobs.map_or(0, usize::from))
-        .build()
-        .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
+    let pool = crate::pool(arguments.jobs)?;
     let bar = Bar::new();
     let missing = plan.missing(&store)?;
     let run = pool.install(|| missing.run(&store, &bar));

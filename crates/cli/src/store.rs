@@ -42,13 +42,6 @@ enum Action {
     },
 }
 
-/// Where results are kept unless the command says otherwise.
-pub(crate) fn usual() -> Option<PathBuf> {
-    use etcetera::BaseStrategy;
-    let folders = etcetera::choose_base_strategy().ok()?;
-    Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
-}
-
 /// The store that was asked for, the usual one, or one that goes with the process.
 pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     if none {
@@ -57,7 +50,7 @@ pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     if let Some(path) = path {
         return Store::open(path);
     }
-    let Some(path) = usual() else {
+    let Some(path) = unruffled_lab::store::usual() else {
         crate::tell("unruffled: no cache folder: results are not kept (see --store)");
         return Store::in_memory();
     };
@@ -81,9 +74,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<String, Error> {
-    let path = arguments.store.clone().or_else(usual).ok_or_else(|| Error::Store {
-        path: PathBuf::from("--store"),
-        reason: StoreError::NoPlace,
+    let path = arguments.store.clone().or_else(unruffled_lab::store::usual).ok_or_else(|| {
+        Error::Store { path: PathBuf::from("--store"), reason: StoreError::NoPlace }
     })?;
     if !path.exists() {
         return Err(Error::Store { path, reason: StoreError::Missing });

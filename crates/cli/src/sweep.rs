@@ -54,18 +54,14 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<String, Error> {
     let grid = Grid::load(&arguments.grid, &arguments.set)?;
     let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(arguments.jobs.map_or(0, usize::from))
-        .build()
-        .map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))?;
+    let pool = crate::pool(arguments.jobs)?;
     let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new()))?;
     let store = crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?;
     let sweep = Sweep::new(plan, Some(store))?;
-    let there = sweep.plan().runs() - sweep.missing().len();
     let never = AtomicBool::new(false);
     let seconds = sweep.estimate(&never)?.unwrap_or_default();
     let threads = pool.current_num_threads();
-    crate::tell(&announcement(&sweep, there, seconds, threads, "core"));
+    crate::tell(&announcement(&sweep, seconds, threads, "core"));
     let left = sweep.missing().len() as u64;
     let bar = Bar(output::bar(Some(left), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}"));
     bar.0.set_message(sweep.plan().name().to_owned());

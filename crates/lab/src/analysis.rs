@@ -64,6 +64,19 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     found.into_iter().map(transfer).collect()
 }
 
+/// The transfer of this number, counted from 1.
+///
+/// # Errors
+/// There are fewer.
+pub fn numbered<'a, 'b>(
+    transfers: &'a [Transfer<'b>],
+    number: u32,
+) -> Result<&'a Transfer<'b>, FitError> {
+    let at = (number as usize).checked_sub(1);
+    let chosen = at.and_then(|at| transfers.get(at));
+    chosen.ok_or(FitError::NoTransfer { number, found: transfers.len() })
+}
+
 /// One JSON object: what was found, with what slowed each transfer.
 pub fn json(
     name: &str,

@@ -32,6 +32,13 @@ const LAYOUT: i32 = 1;
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The file that keeps results unless another is named; none where there is no cache folder.
+pub fn usual() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    let folders = etcetera::choose_base_strategy().ok()?;
+    Some(folders.cache_dir().join("unruffled").join("runs.sqlite"))
+}
+
 /// What decides a run's result, as a hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 32]);

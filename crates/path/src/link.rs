@@ -158,8 +158,29 @@ impl Link {
     /// bounds. Use it where queues are not measured.
     #[must_use]
     pub fn unwatched(self) -> Self {
-        let counted = self.discipline.counts();
-        Self { transmitter: self.transmitter.unwatched(counted), ..self }
+        let (counted, even) = (self.discipline.counts(), self.resend.is_none());
+        Self { transmitter: self.transmitter.unwatched(counted, even), ..self }
+    }
+
+    /// Whether it is a drop-tail queue without impairments behind it, as most are.
+    pub fn is_plain(&self) -> bool {
+        self.plain.is_some()
+    }
+
+    /// Offers a packet to a [plain](Self::is_plain) link, as [`offer`](Self::offer) does, and gives only
+    /// when it arrives: none if the queue drops it.
+    #[inline(always)]
+    pub fn carry(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
+        let departed = match self.transmitter.is_quick(bytes) {
+            true => self.transmitter.admit_quickly(now),
+            false => self.admit(bytes, now),
+        };
+        departed.map(|departed| departed + self.delay)
+    }
+
+    #[inline(never)]
+    fn admit(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
+        self.transmitter.admit(bytes, self.plain.unwrap_or(usize::MAX), now)
     }
 
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not

@@ -19,7 +19,16 @@ pub(crate) struct Transmitter {
     /// The last packet's size in octets and how long sending it takes: most have the same.
     service: (u32, Duration),
     account: Account,
+    /// The account may be even.
+    even: bool,
+    /// Packets of this size, if there is one, come without an account of them.
+    quick: u32,
+    /// No packet of that size is taken when the last one departs later than so long from now.
+    span: Duration,
 }
+
+/// No packet's.
+const NO_SIZE: u32 = u32::MAX;
 
 /// What is kept of the packets that wait or are in service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +37,8 @@ enum Account {
     Exact,
     /// All of them, and some that have departed: these are forgotten when room is needed.
     Lazy,
+    /// Nothing, because all take the same time: when the last departs tells how many there are.
+    Even,
     /// Nothing.
     None,
 }
@@ -49,12 +60,21 @@ impl Transmitter {
             pending: VecDeque::new(),
             service: (0, Duration::ZERO),
             account: Account::Exact,
+            even: false,
+            quick: NO_SIZE,
+            span: Duration::MAX,
         }
     }
 
-    /// The same without an account of the backlog and, unless it is `counted`, of the occupancy.
-    pub(crate) fn unwatched(self, counted: bool) -> Self {
-        Self { account: if counted { Account::Lazy } else { Account::None }, ..self }
+    /// The same without an account of the backlog and, unless it is `counted`, of the occupancy. To be
+    /// asked for before anything is sent; unless it is `even` packets may be [sent again](Self::resend).
+    pub(crate) fn unwatched(self, counted: bool, even: bool) -> Self {
+        let account = match (counted, even) {
+            (false, _) => Account::None,
+            (true, true) => Account::Even,
+            (true, false) => Account::Lazy,
+        };
+        Self { account, even, ..self }
     }
 
     /// How many packets were there when anybody asked last, and those that came since.
@@ -62,9 +82,51 @@ impl Transmitter {
         self.pending.len()
     }
 
+    /// Whether [`Self::admit_quickly`] knows what becomes of a packet of `bytes` octets.
+    #[inline(always)]
+    pub(crate) fn is_quick(&self, bytes: u32) -> bool {
+        self.quick == bytes
+    }
+
+    /// What [`Self::admit`] does if [`Self::is_quick`].
+    #[inline(always)]
+    pub(crate) fn admit_quickly(&mut self, now: Instant) -> Option<Instant> {
+        if self.last.since(now) > self.span {
+            return None;
+        }
+        self.last = now.max(self.last) + self.service.1;
+        Some(self.last)
+    }
+
+    /// Takes a packet of `bytes` octets at `now` unless `limit` are there, and gives when its last bit
+    /// leaves.
+    pub(crate) fn admit(&mut self, bytes: u32, limit: usize, now: Instant) -> Option<Instant> {
+        if self.even && self.last <= now && self.account == Account::Lazy {
+            self.pending.clear();
+            self.account = Account::Even;
+        }
+        if self.is_full(limit, now) {
+            return None;
+        }
+        let departed = self.send(bytes, now).departed;
+        self.quick = match self.account {
+            Account::Even | Account::None => bytes,
+            Account::Exact | Account::Lazy => NO_SIZE,
+        };
+        self.span = match self.account {
+            Account::Even => self.longest_wait(limit),
+            _ => Duration::MAX,
+        };
+        Some(departed)
+    }
+
     /// How many packets have not been sent to their end at `now`, the one in service included.
     #[inline]
     pub(crate) fn occupancy(&mut self, now: Instant) -> usize {
+        if self.account == Account::Even {
+            return self.last.since(now).as_nanos().div_ceil(self.service.1.as_nanos().max(1))
+                as usize;
+        }
         while self.pending.front().is_some_and(|&departure| departure <= now) {
             self.pending.pop_front();
         }
@@ -76,9 +138,15 @@ impl Transmitter {
     pub(crate) fn is_full(&mut self, limit: usize, now: Instant) -> bool {
         match self.account {
             Account::None => false,
+            Account::Even => self.last.since(now) > self.longest_wait(limit),
             Account::Lazy if self.pending.len() < limit.min(self.pending.capacity()) => false,
             _ => self.occupancy(now) >= limit,
         }
+    }
+
+    /// How long those of an even account take to be sent if one more is as many as `limit`.
+    fn longest_wait(&self, limit: usize) -> Duration {
+        self.service.1 * (limit as u64).saturating_sub(1)
     }
 
     /// When the last packet taken so far departs.
@@ -89,9 +157,12 @@ impl Transmitter {
     /// Takes a packet of `bytes` octets at `now`.
     #[inline]
     pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
+        if self.service.0 != bytes {
+            self.serve(bytes, now);
+        }
         let begun = now.max(self.last);
-        self.last = begun + self.service_time(bytes);
-        if self.account != Account::None && self.last > now {
+        self.last = begun + self.service.1;
+        if matches!(self.account, Account::Exact | Account::Lazy) && self.last > now {
             self.pending.push_back(self.last);
         }
         Sent { waited: begun.since(now), departed: self.last }
@@ -99,18 +170,28 @@ impl Transmitter {
 
     /// Takes a packet that may be sent again from `ready` on; it does not count as waiting.
     pub(crate) fn resend(&mut self, bytes: u32, ready: Instant) -> Sent {
+        if self.service.0 != bytes {
+            self.serve(bytes, ready);
+        }
         let begun = ready.max(self.last);
-        self.last = begun + self.service_time(bytes);
+        self.last = begun + self.service.1;
         Sent { waited: begun.since(ready), departed: self.last }
     }
 
-    #[inline]
-    fn service_time(&mut self, bytes: u32) -> Duration {
-        if self.service.0 != bytes {
-            let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
-            self.service = (bytes, time);
+    /// The next packet, which comes at `now`, has another size than the one before it.
+    #[inline(never)]
+    fn serve(&mut self, bytes: u32, now: Instant) {
+        self.quick = NO_SIZE;
+        if self.account == Account::Even && self.last > now {
+            self.account = Account::Lazy;
+            let mut departure = self.last;
+            while departure > now {
+                self.pending.push_front(departure);
+                departure = departure - self.service.1;
+            }
         }
-        self.service.1
+        let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
+        self.service = (bytes, time);
     }
 }
 
@@ -151,19 +232,38 @@ mod tests {
         assert_eq!(line.occupancy(at(2)), 0);
     }
 
+    fn admitted(line: &mut Transmitter, size: u32, now: Instant) -> Option<Instant> {
+        if line.is_quick(size) { line.admit_quickly(now) } else { line.admit(size, 5, now) }
+    }
+
     #[test]
     fn who_is_not_watched_is_full_when_it_would_be_otherwise() {
-        let (mut exact, mut lazy) = (transmitter(), transmitter().unwatched(true));
-        let mut now = 0;
-        for n in 0..1000 {
-            // 1 ms on average, which is what a packet takes.
-            now += [0, 0, 1, 3, 0, 2][n % 6];
-            assert_eq!(exact.is_full(5, at(now)), lazy.is_full(5, at(now)), "packet {n}");
-            if !exact.is_full(5, at(now)) {
-                assert_eq!(exact.send(1000, at(now)), lazy.send(1000, at(now)));
+        for (even, mixed) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (mut exact, mut other) = (transmitter(), transmitter().unwatched(true, even));
+            let (mut now, mut accounts) = (0, Vec::new());
+            for n in 0..1000 {
+                // 1 ms on average, which is what a packet takes; where they are mixed, some take half of
+                // that or double.
+                now += [0, 0, 1, 3, 0, 2][n % 6];
+                let size = if mixed && n % 100 < 20 { [500, 2000, 1000][n % 3] } else { 1000 };
+                let full = exact.is_full(5, at(now));
+                let expected = (!full).then(|| exact.send(size, at(now)).departed);
+                assert_eq!(admitted(&mut other, size, at(now)), expected, "packet {n}");
+                assert_eq!(
+                    exact.occupancy(at(now)),
+                    other.clone().occupancy(at(now)),
+                    "packet {n}"
+                );
+                accounts.push(other.account);
+            }
+            assert!(other.pending.capacity() <= 8, "{}", other.pending.capacity());
+            accounts.dedup();
+            match (even, mixed) {
+                (false, _) => assert_eq!(accounts, [Account::Lazy]),
+                (true, false) => assert_eq!(accounts, [Account::Even]),
+                (true, true) => assert!(accounts.len() > 3, "{accounts:?}"),
             }
         }
-        assert!(lazy.pending.capacity() <= 8, "{}", lazy.pending.capacity());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Map, Value};
 use unruffled_capture::{self as capture, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{Transfer, json, price, render, transfers};
+use unruffled_lab::analysis::{Transfer, json, numbered, price, render, transfers};
 use unruffled_lab::{Error, fit, report};
 
 use crate::background::{self, Ticket};
@@ -25,6 +25,7 @@ pub(crate) struct Analysis {
     damage: Option<String>,
     /// What reordering cost the transfers that it slowed, in their order.
     costs: Vec<Option<Result<fit::Cost, Arc<fit::FitError>>>>,
+    transfers: Table,
 }
 
 /// Reads a capture.
@@ -45,12 +46,13 @@ pub(crate) fn analyze(
         if !told.stop.load(Ordering::Relaxed) {
             price(&called, &mut transfers);
         }
+        let table = table(&transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
-        Ok((found, damage, costs))
+        Ok((found, damage, costs, table))
     })?;
-    let (found, damage, costs) = found
+    let (found, damage, costs, transfers) = found
         .map_err(|reason: capture::Error| refused(Error::Capture { name: name.clone(), reason }))?;
-    Ok(Analysis { name, found, damage, costs })
+    Ok(Analysis { name, found, damage, costs, transfers: transfers? })
 }
 
 /// What is in the capture, and what kept the rest of it from being read.
@@ -83,28 +85,29 @@ impl Analysis {
         }
         all
     }
+}
 
-    fn table(&self) -> PyResult<Table> {
-        let rows = self.all().into_iter().map(|transfer| {
-            let mut row = Map::new();
-            let direction = transfer.direction;
-            row.insert("from".to_owned(), direction.from.to_string().into());
-            row.insert("to".to_owned(), direction.to.to_string().into());
-            flatten("", &Value::Object(records::fields(direction)), &mut row);
-            flatten("", &Value::Object(records::fields(&transfer.verdict)), &mut row);
-            row.insert("advice".to_owned(), transfer.verdict.advice.join(" ").into());
-            let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
-            for (name, value) in [
-                ("cost_share", cost.map(|cost| cost.share)),
-                ("cost_without_bps", cost.map(|cost| cost.without_bps)),
-                ("cost_attached_bps", cost.map(|cost| cost.attached_bps)),
-            ] {
-                row.insert(name.to_owned(), value.into());
-            }
-            row
-        });
-        records::table(rows.collect())
-    }
+/// A row for each transfer.
+fn table(transfers: &[Transfer<'_>]) -> PyResult<Table> {
+    let rows = transfers.iter().map(|transfer| {
+        let mut row = Map::new();
+        let direction = transfer.direction;
+        row.insert("from".to_owned(), direction.from.to_string().into());
+        row.insert("to".to_owned(), direction.to.to_string().into());
+        flatten("", &Value::Object(records::fields(direction)), &mut row);
+        flatten("", &Value::Object(records::fields(&transfer.verdict)), &mut row);
+        row.insert("advice".to_owned(), transfer.verdict.advice.join(" ").into());
+        let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
+        for (name, value) in [
+            ("cost_share", cost.map(|cost| cost.share)),
+            ("cost_without_bps", cost.map(|cost| cost.without_bps)),
+            ("cost_attached_bps", cost.map(|cost| cost.attached_bps)),
+        ] {
+            row.insert(name.to_owned(), value.into());
+        }
+        row
+    });
+    records::table(rows.collect())
 }
 
 /// The numbers and texts of nested objects, their names joined by underscores.
@@ -135,8 +138,8 @@ impl Analysis {
     }
 
     #[getter]
-    fn transfers(&self) -> PyResult<Table> {
-        self.table()
+    fn transfers(&self) -> Table {
+        self.transfers.clone()
     }
 
     fn to_json(&self) -> String {
@@ -147,10 +150,7 @@ impl Analysis {
     fn scenario(&self, py: Python<'_>, transfer: u32, sender: &str) -> PyResult<Scenario> {
         let all = self.all();
         let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
-        let chosen =
-            (transfer as usize).checked_sub(1).and_then(|at| all.get(at)).ok_or_else(|| {
-                unfit(fit::FitError::NoTransfer { number: transfer, found: all.len() })
-            })?;
+        let chosen = numbered(&all, transfer).map_err(unfit)?;
         let fitted = py.detach(|| fit::fit(&self.name, chosen.direction, sender));
         let toml = fitted.map_err(unfit)?.toml;
         let file = format!("{}, transfer {transfer}", self.name);
@@ -170,11 +170,11 @@ impl Analysis {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        self.table()?.stream(py)
+        self.transfers.stream(py)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.table()?.schema(py)
+        self.transfers.schema(py)
     }
 
     fn __repr__(&self) -> String {

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::senders::variants;
     #[pymodule_export]
-    use super::sweep::{GridFile, Sweep, grid, make, plan};
+    use super::sweep::{GridFile, Sweep, grid, make, plan, usual_store};
     #[pymodule_export]
     use super::table::Table;
     use super::*;

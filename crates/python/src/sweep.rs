@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
 use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
 use unruffled_lab::record::RunRow;
-use unruffled_lab::store::Store;
+use unruffled_lab::store::{self, Store};
 use unruffled_lab::{Error, Scenario};
 
 use crate::background::{self, Ticket};
@@ -86,8 +86,6 @@ impl GridFile {
 pub(crate) struct Sweep {
     inner: Arc<Inner>,
     ticket: Arc<Ticket>,
-    /// Runs that the store had.
-    there: usize,
     /// All rows, once they are there and somebody has asked.
     rows: OnceLock<Table>,
 }
@@ -96,6 +94,12 @@ impl Watch for Ticket {
     fn done(&self, runs: usize) {
         self.done.fetch_add(runs as u64, Ordering::Relaxed);
     }
+}
+
+/// The file that keeps runs unless another is named.
+#[pyfunction]
+pub(crate) fn usual_store() -> Option<PathBuf> {
+    store::usual()
 }
 
 /// Plans a sweep, and looks up which of its runs are there.
@@ -117,8 +121,7 @@ pub(crate) fn plan(
         Inner::new(plan, store)
     });
     let inner = inner.map_err(refused)?;
-    let there = inner.plan().runs() - inner.missing().len();
-    Ok(Sweep { inner: Arc::new(inner), ticket, there, rows: OnceLock::new() })
+    Ok(Sweep { inner: Arc::new(inner), ticket, rows: OnceLock::new() })
 }
 
 /// Makes a batch of runs, on this thread and without the GIL: what workers do.
@@ -176,7 +179,7 @@ impl Sweep {
 
     /// What is said before the runs begin.
     fn announce(&self, seconds: f64, workers: usize, what: &str) -> String {
-        announcement(&self.inner, self.there, seconds, workers, what)
+        announcement(&self.inner, seconds, workers, what)
     }
 
     /// Makes the missing runs on this machine.

@@ -7,7 +7,7 @@ use unruffled_units::Instant;
 
 use crate::app::Want;
 use crate::host::{ENDLESS, Flow, SourceConfig, TrafficSource};
-use crate::network::{Network, Packet, Progress};
+use crate::network::{Label, Network, Packet, Progress};
 use crate::queue::{FutureEvent, Queue};
 use crate::route::{Chooser, Route};
 
@@ -308,8 +308,8 @@ impl Simulation {
                 let segment = Segment { len: octets, ..Segment::default() };
                 let (size, path) = (octets + source.config.header, source.routes[0].next());
                 monitor.datagram(id, Passage::Out, now, octets);
-                let packet = Packet::new(segment, id, End::Receiver, size, path);
-                network.send(packet, now, queue, monitor);
+                let label = Label { flow: id, to: End::Receiver, size, path };
+                network.send(&segment, label, now, queue, monitor);
             }
         }
     }
@@ -365,18 +365,20 @@ impl World {
         loop {
             let connection = &mut flow.ends[end.index()].connection;
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
-            let Some(segment) = connection.poll_transmit(now, &mut relay) else {
+            let polled = connection.poll_transmit(now, &mut relay);
+            // By reference: moved, it would be copied field by field.
+            let Some(segment) = &polled else {
                 if flow.endless && end == End::Sender && connection.unsent() == 0 {
                     flow.write(CHUNK * u64::from(source.config.sender.mss));
                     continue;
                 }
                 break;
             };
-            monitor.segment(id, end, Passage::Out, now, &segment);
+            monitor.segment(id, end, Passage::Out, now, segment);
             let size = segment.len + source.config.header;
             let path = source.routes[end.index()].next();
-            let packet = Packet::new(segment, id, end.other(), size, path);
-            let progress = network.send(packet, now, queue, monitor);
+            let label = Label { flow: id, to: end.other(), size, path };
+            let progress = network.send(segment, label, now, queue, monitor);
             flow.underway += progress.copies();
         }
         // A planned event that comes too early is planned anew when it comes; one that would come

@@ -138,15 +138,26 @@ impl Receiver {
     }
 
     /// Lets the window grow, if what was read says so.
+    #[inline]
     pub(crate) fn moderate(&mut self, now: Instant) {
-        if std::mem::take(&mut self.read)
-            && let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now))
-        {
+        if std::mem::take(&mut self.read) {
+            self.moderate_now(now);
+        }
+    }
+
+    #[inline(never)]
+    fn moderate_now(&mut self, now: Instant) {
+        if let Some(octets) = self.moderation.as_mut().and_then(|it| it.verdict(now)) {
             self.window.grow(octets);
             if self.end.is_none() && self.window.should_update(self.arrived.next()) {
                 self.ack_due = true;
             }
         }
+    }
+
+    /// The application has read something, so that the window may have to [grow](Self::moderate).
+    pub(crate) fn was_read(&self) -> bool {
+        self.read
     }
 
     /// The handshake took so long.
@@ -175,6 +186,13 @@ impl Receiver {
         observer: &mut impl Observer,
     ) {
         let (mut end, mut len, mut fin) = (offset + u64::from(len), len, fin);
+        if !fin
+            && self.end.is_none()
+            && end <= self.window.edge()
+            && self.arrived.follows(offset, end)
+        {
+            return self.on_next(end, rtx, now, observer);
+        }
         let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
         if end > bound {
             // Not kept, but answered (RFC 9293, section 3.10.7.4).
@@ -219,10 +237,31 @@ impl Receiver {
             }
         }
         let whole = !self.arrived.has_hole() && self.arrived.duplicate().is_none();
-        let in_order = fresh && !had_hole && whole;
+        self.answer(fresh && !had_hole && whole && !fin, now);
+    }
+
+    /// What [`Self::on_segment`] does with what comes next of a stream without holes: half as much.
+    #[inline]
+    fn on_next(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
+        self.rtx = rtx;
+        let offset = self.arrived.advance(end);
+        let len = (end - offset) as u32;
+        observer.on_event(now, &Event::Fresh { offset, len });
+        observer.on_event(now, &Event::Arrived { offset, len, duplicate: false });
+        observer.on_event(now, &Event::Delivered { len: end - offset });
+        if let Some(moderation) = &mut self.moderation {
+            moderation.rtt().on_arrival(end, self.window.edge(), now);
+        }
+        self.answer(true, now);
+    }
+
+    /// One more segment is to be answered: not at once, if acknowledgements are delayed and it came in
+    /// order.
+    #[inline]
+    fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
         match self.delay {
-            Some(delay) if in_order && !fin && self.unanswered < 2 => {
+            Some(delay) if in_order && self.unanswered < 2 => {
                 self.ack_deadline.get_or_insert(now + delay);
             }
             _ => self.ack_due = true,

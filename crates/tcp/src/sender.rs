@@ -153,6 +153,12 @@ impl Sender {
         self.settled() && !self.stream.has_new()
     }
 
+    /// A poll would give nothing, for all that can be told at once.
+    #[inline]
+    pub(crate) fn rests(&self) -> bool {
+        self.machine.rests(&self.stream)
+    }
+
     /// Reads something of each line of memory that a connection with nothing on its way needs.
     pub(crate) fn touch(&self) -> u64 {
         self.stream.touch() ^ u64::from(self.settled)

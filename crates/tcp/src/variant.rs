@@ -108,7 +108,7 @@ impl Variant {
         name: &'static str,
         make: impl Fn() -> Box<dyn LossDetector> + Send + Sync + 'static,
     ) -> Result<Self, VariantError> {
-        self.added.own_detector = Some(Arc::new(move |_| make()));
+        self.added.own_detector = Some(Arc::new(move |_| Detector::Own(make())));
         self.with_own(name)
     }
 
@@ -200,9 +200,9 @@ impl Variant {
 
     /// A detector as a connection has it.
     #[cfg(test)]
-    pub(crate) fn detector(&self) -> Detector {
+    pub(crate) fn detector(&self) -> Box<dyn LossDetector> {
         match &self.recipe {
-            Recipe::Composed(parts) => (parts.detector)(&Config::default()),
+            Recipe::Composed(parts) => Box::new((parts.detector)(&Config::default())),
             Recipe::TcpPr(_) => panic!("composed of parts"),
         }
     }

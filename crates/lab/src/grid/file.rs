@@ -150,8 +150,7 @@ impl Grid {
         };
         let grid = Self { scenario, set, axes: grid, sample, source };
         let keys: Vec<&str> = grid.keys().collect();
-        if let Some((at, key)) = keys.iter().enumerate().find(|(at, k)| keys[..*at].contains(k)) {
-            let _ = at;
+        if let Some((_, key)) = keys.iter().enumerate().find(|(at, k)| keys[..*at].contains(k)) {
             return Err(grid.wrong(&["grid", key], "stands twice: expected each key once"));
         }
         Ok(grid)

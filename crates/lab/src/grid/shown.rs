@@ -26,16 +26,12 @@ pub struct Standing {
 }
 
 /// What is said before the runs begin: how many, and how long they take on so many of `what`.
-pub fn announcement(
-    sweep: &Sweep,
-    there: usize,
-    seconds: f64,
-    workers: usize,
-    what: &str,
-) -> String {
+pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> String {
     let plan = sweep.plan();
-    let kept =
-        if there > 0 { format!(", {there} of them kept from before") } else { String::new() };
+    let kept = match sweep.kept() {
+        0 => String::new(),
+        kept => format!(", {kept} of them kept from before"),
+    };
     let ends = if workers == 1 { "" } else { "s" };
     let time = seconds / workers.max(1) as f64;
     let time = match time {

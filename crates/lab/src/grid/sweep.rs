@@ -29,6 +29,8 @@ impl Watch for () {
 /// A sweep: a plan, the store that keeps its runs, and the rows that are there.
 pub struct Sweep {
     plan: Plan,
+    /// How many runs the store had.
+    kept: usize,
     inner: Mutex<Inner>,
 }
 
@@ -64,12 +66,18 @@ impl Sweep {
                 }
             }
         }
-        Ok(Self { plan, inner: Mutex::new(Inner { store, rows, took: (0.0, 0.0) }) })
+        let kept = rows.iter().flatten().count();
+        Ok(Self { plan, kept, inner: Mutex::new(Inner { store, rows, took: (0.0, 0.0) }) })
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// How many runs the store had.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
     }
 
     /// The runs that are not there, the longest first.

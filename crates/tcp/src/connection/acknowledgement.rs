@@ -20,6 +20,18 @@ pub(super) struct PeerWindow {
     pub(super) last_field: u16,
 }
 
+/// SACK blocks as stream offsets.
+struct Offsets {
+    blocks: [(u64, u64); SackBlocks::CAPACITY],
+    count: usize,
+}
+
+impl Offsets {
+    fn as_slice(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+}
+
 impl PeerWindow {
     /// The window of the segment at `seq` that acknowledges `ack` counts.
     pub(super) fn take(&mut self, seq: u64, ack: u64) {
@@ -57,7 +69,6 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::UnacceptableAck);
         };
-        let origin = self.numbers.ours.add(1);
         self.sender.settle_probe(acked);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
         if acked >= una && self.peer_window.is_current(offset, acked) {
@@ -75,27 +86,18 @@ impl Connection {
             // Nothing is on its way, and this tells of nothing that was.
             return Ok(());
         }
-        // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
-        let mut offsets = [(0, 0); SackBlocks::CAPACITY];
-        let mut count = 0;
-        for block in segment.sack.as_slice() {
-            let left = block.left.unwrap(origin, una);
-            let right = block.right.unwrap(origin, una);
-            if let (Some(left), Some(right)) = (left, right)
-                && left < right
-                && right <= nxt
-            {
-                offsets[count] = (left, right);
-                count += 1;
-            }
-        }
-        let mut blocks = &offsets[..count];
-        let mut dsack = None;
-        if let Some((&first, rest)) = blocks.split_first() {
-            let within = |&(l, r): &(u64, u64)| l <= first.0 && first.1 <= r;
-            if first.0 < acked || rest.first().is_some_and(within) {
-                dsack = Some(first);
-                blocks = rest;
+        let (mut blocks, mut dsack) = ([].as_slice(), None);
+        let offsets;
+        if !segment.sack.is_empty() {
+            offsets = self.block_offsets(segment);
+            blocks = offsets.as_slice();
+            // RFC 2883: a first block below the cumulative point, or inside the second, is a DSACK.
+            if let Some((&first, rest)) = blocks.split_first() {
+                let within = |&(l, r): &(u64, u64)| l <= first.0 && first.1 <= r;
+                if first.0 < acked || rest.first().is_some_and(within) {
+                    dsack = Some(first);
+                    blocks = rest;
+                }
             }
         }
         let repeated = acked == una && segment.len == 0 && unchanged;
@@ -113,6 +115,26 @@ impl Connection {
             self.on_fin_acknowledged(now);
         }
         Ok(())
+    }
+
+    /// The SACK blocks that can be true, as stream offsets.
+    #[inline]
+    fn block_offsets(&self, segment: &Segment) -> Offsets {
+        let origin = self.numbers.ours.add(1);
+        let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
+        let mut offsets = Offsets { blocks: [(0, 0); SackBlocks::CAPACITY], count: 0 };
+        for block in segment.sack.as_slice() {
+            let left = block.left.unwrap(origin, una);
+            let right = block.right.unwrap(origin, una);
+            if let (Some(left), Some(right)) = (left, right)
+                && left < right
+                && right <= nxt
+            {
+                offsets.blocks[offsets.count] = (left, right);
+                offsets.count += 1;
+            }
+        }
+        offsets
     }
 
     fn on_fin_acknowledged(&mut self, now: Instant) {

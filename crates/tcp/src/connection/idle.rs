@@ -21,6 +21,11 @@ pub(super) struct Idle {
 }
 
 impl Idle {
+    /// A probe of the window or of the peer is to leave.
+    pub(super) fn is_probe_due(&self) -> bool {
+        self.window_probe_due || self.keep_alive_due
+    }
+
     /// When the peer has been silent for `span`.
     pub(super) fn silent_until(&self, span: Duration) -> Instant {
         self.heard + span

@@ -9,45 +9,84 @@ use crate::sender::Transmission;
 
 impl Connection {
     /// The next segment to send, if any.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
+        // Every second poll ends here.
+        if self.has_nothing_to_send() { None } else { self.next_segment(now, observer) }
+    }
+
+    /// Whether [`Self::next_segment`] would change and give nothing.
+    #[inline]
+    fn has_nothing_to_send(&self) -> bool {
+        self.state == State::Established
+            && !self.receiver.ack_due()
+            && (self.sender.idle() || (self.sender.rests() && !self.config.segments.count_options))
+            && self.reset.is_none()
+            && !self.receiver.was_read()
+            && !self.idle.is_probe_due()
+            && self.timers.next().is_none()
+            && !self.sender.stream.blocked_by_window()
+    }
+
+    #[inline(never)]
+    fn next_segment(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
+        if self.reset.is_some() || !self.state.is_synchronised() {
+            return self.before_or_after(now);
+        }
+        self.receiver.moderate(now);
+        let leaving = match self.state {
+            State::TimeWait => None,
+            _ => self.data(now, observer),
+        };
+        let leaving = leaving.or_else(|| self.acknowledgement())?;
+        Some(self.segment(&leaving, now))
+    }
+
+    /// A reset, or what belongs to the handshake.
+    #[inline(never)]
+    fn before_or_after(&mut self, now: Instant) -> Option<Segment> {
         if let Some(reset) = self.reset.take() {
             return Some(self.stamped(*reset, now));
         }
         self.receiver.moderate(now);
         match self.state {
-            State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => {
-                if self.handshake.take_due() {
-                    return Some(self.syn(now));
-                }
-                if self.state == State::SynSent {
-                    return None;
-                }
+            State::SynSent | State::SynReceived if self.handshake.take_due() => Some(self.syn(now)),
+            State::SynReceived => {
+                let leaving = self.acknowledgement()?;
+                Some(self.segment(&leaving, now))
             }
-            State::TimeWait => {}
-            _ => {
-                if let Some(segment) = self.data(now, observer) {
-                    return Some(segment);
-                }
-            }
+            _ => None,
         }
+    }
+
+    /// An acknowledgement without data, if it is due.
+    fn acknowledgement(&self) -> Option<Leaving> {
         let rtx = self.receiver.answers_rtx();
-        self.receiver.ack_due().then(|| {
-            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
-            segment.rtx = rtx;
-            segment
-        })
+        let offset = self.sender.stream.nxt();
+        self.receiver.ack_due().then(|| Leaving { offset, rtx, ..Leaving::default() })
     }
 
     /// Data, or a probe that stands for it.
-    fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
+    #[inline]
+    fn data(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Leaving> {
         if !self.sender.idle() && self.config.segments.count_options {
             let blocks = if self.sack { self.receiver.block_count() } else { 0 };
             self.sender.stream.set_mss(self.payload(blocks.min(self.most_blocks())));
         }
         if let Some(transmission) = self.sender.poll(now) {
-            return Some(self.segment(transmission, now, observer));
+            return Some(self.leave(transmission, now, observer));
         }
+        if self.idle.is_probe_due() {
+            return self.probe(now, observer);
+        }
+        self.watch_window(now);
+        self.rest();
+        None
+    }
+
+    /// A probe of the window, or of the peer, is due.
+    #[inline(never)]
+    fn probe(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Leaving> {
         if std::mem::take(&mut self.idle.window_probe_due)
             && let Some(transmission) = self.sender.probe_window(now)
         {
@@ -55,44 +94,41 @@ impl Connection {
             let registered = self.sender.stream.outstanding();
             self.watch_window(now);
             if registered {
-                return Some(self.segment(transmission, now, observer));
+                return Some(self.leave(transmission, now, observer));
             }
-            let mut segment = self.header(transmission.offset, transmission.len, now);
-            segment.len = transmission.len;
-            return Some(segment);
+            let Transmission { offset, len, .. } = transmission;
+            return Some(Leaving { offset, len, ..Leaving::default() });
         }
         self.watch_window(now);
         self.rest();
-        if std::mem::take(&mut self.idle.keep_alive_due) {
+        std::mem::take(&mut self.idle.keep_alive_due).then(|| {
             observer.on_event(now, &Event::KeepAlive);
             // The number before the next one is never acceptable, and so is answered.
-            let mut segment = self.header(self.sender.stream.nxt(), 0, now);
-            segment.seq = segment.seq.add(u32::MAX);
-            return Some(segment);
-        }
-        None
+            let offset = self.sender.stream.nxt().wrapping_sub(1);
+            Leaving { offset, ..Leaving::default() }
+        })
     }
 
-    fn segment(
+    #[inline]
+    fn leave(
         &mut self,
         transmission: Transmission,
         now: Instant,
         observer: &mut impl Observer,
-    ) -> Segment {
+    ) -> Leaving {
         let Transmission { offset, len, fin, cause } = transmission;
         observer.on_event(now, &Event::Sent { offset, len, cause });
         self.expect_answer(now);
-        let mut segment = self.header(offset, len, now);
-        segment.len = len;
-        segment.flags.fin = fin;
         // The last of what has been written so far.
-        segment.flags.psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
-        segment.rtx = self.sender.stream.times_originals() && cause.is_some();
-        segment
+        let psh = len > 0 && offset + u64::from(len) == self.sender.stream.written();
+        let rtx = self.sender.stream.times_originals() && cause.is_some();
+        Leaving { offset, len, fin, psh, rtx }
     }
 
-    /// A segment from `offset` with room for `len` octets that acknowledges all that has arrived.
-    fn header(&mut self, offset: u64, len: u32, now: Instant) -> Segment {
+    /// The segment, which acknowledges all that has arrived.
+    #[inline]
+    fn segment(&mut self, leaving: &Leaving, now: Instant) -> Segment {
+        let &Leaving { offset, len, fin, psh, rtx } = leaving;
         let mut sack = SackBlocks::default();
         if self.sack && self.receiver.block_count() > 0 {
             let origin = self.numbers.theirs.add(1);
@@ -102,13 +138,26 @@ impl Connection {
         let segment = Segment {
             seq: self.numbers.ours.add(1).at(offset),
             ack: self.numbers.theirs.add(1).at(self.receiver.next()),
-            flags: Flags { ack: true, ..Flags::default() },
+            len,
+            flags: Flags { ack: true, fin, psh, ..Flags::default() },
             window: self.receiver.advertise(),
             sack,
             timestamps: self.clock.option(now),
+            rtx,
             ..Segment::default()
         };
         self.receiver.acknowledged();
         segment
     }
+}
+
+/// What of the stream a segment takes along.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leaving {
+    offset: u64,
+    len: u32,
+    fin: bool,
+    psh: bool,
+    /// In simulation: see [`Segment::rtx`].
+    rtx: bool,
 }

@@ -85,6 +85,14 @@ any_of! { $
     }
 }
 
+impl AnyControl {
+    /// Whether [`CongestionControl::on_delivered`] does anything.
+    #[inline]
+    pub(crate) fn counts_deliveries(&self) -> bool {
+        !matches!(self, Self::Reno(_) | Self::Cubic(_))
+    }
+}
+
 impl CongestionControl for AnyControl {
     fn about(&self) -> Cow<'static, str> {
         each!(self, part => part.about())

@@ -26,10 +26,7 @@ use std::borrow::Cow;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::parts::Variable;
-
-/// A detector of any kind.
-pub(crate) type Detector = Box<dyn LossDetector>;
+use crate::parts::{Variable, any_of};
 
 /// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
 /// them is lost.
@@ -224,4 +221,94 @@ pub trait LossDetector: core::fmt::Debug + Send {
 
     /// Shows the algorithm's variables beside dupthresh, if it has any.
     fn variables(&self, _view: &View, _show: &mut dyn FnMut(Variable)) {}
+}
+
+any_of! { $
+    /// A detector of any kind.
+    #[derive(Debug)]
+    Detector {
+        /// Most senders' and the cheapest: called directly, it costs nothing at an acknowledgement.
+        Fixed(fixed::Fixed),
+        /// Through a table, as those from outside the crate.
+        Own(Box<dyn LossDetector>),
+    }
+}
+
+/// A detector that is called through a table.
+pub(crate) fn boxed(detector: impl LossDetector + 'static) -> Detector {
+    Detector::Own(Box::new(detector))
+}
+
+impl LossDetector for Detector {
+    fn about(&self) -> Cow<'static, str> {
+        each!(self, part => part.about())
+    }
+
+    #[inline]
+    fn rule(&self, view: &View) -> Rule {
+        each!(self, part => part.rule(view))
+    }
+
+    #[inline]
+    fn dupthresh(&self) -> Option<u32> {
+        each!(self, part => part.dupthresh())
+    }
+
+    fn doubts(&self) -> Option<f64> {
+        each!(self, part => part.doubts())
+    }
+
+    fn on_arrival(&mut self, sent: Instant, now: Instant) {
+        each!(self, part => part.on_arrival(sent, now));
+    }
+
+    fn on_proof(&mut self) {
+        each!(self, part => part.on_proof());
+    }
+
+    fn on_disproof(&mut self) {
+        each!(self, part => part.on_disproof());
+    }
+
+    fn usual_holes(&self, view: &View) -> f64 {
+        each!(self, part => part.usual_holes(view))
+    }
+
+    fn usual_suspects(&self, view: &View) -> f64 {
+        each!(self, part => part.usual_suspects(view))
+    }
+
+    #[inline]
+    fn on_ack(&mut self, facts: &AckFacts, view: &View) {
+        each!(self, part => part.on_ack(facts, view));
+    }
+
+    #[inline]
+    fn on_reordering(&mut self, sample: Reordering, view: &View) {
+        each!(self, part => part.on_reordering(sample, view));
+    }
+
+    fn on_recovery(&mut self, view: &View) {
+        each!(self, part => part.on_recovery(view));
+    }
+
+    fn on_recovery_end(&mut self, view: &View) {
+        each!(self, part => part.on_recovery_end(view));
+    }
+
+    fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
+        each!(self, part => part.on_spurious_fast_retransmit(found, view));
+    }
+
+    fn on_timeout(&mut self, first: bool, view: &View) {
+        each!(self, part => part.on_timeout(first, view));
+    }
+
+    fn on_idle(&mut self, idle: Idle, view: &View) {
+        each!(self, part => part.on_idle(idle, view));
+    }
+
+    fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
+        each!(self, part => part.variables(view, show));
+    }
 }

@@ -88,6 +88,19 @@ impl Arrived {
         self.duplicate = None;
     }
 
+    /// Whether `left..right` is what comes next, nothing has arrived beyond it, and nothing that came
+    /// twice waits to be reported.
+    #[inline]
+    pub(super) fn follows(&self, left: u64, right: u64) -> bool {
+        left == self.next && right > left && self.ranges.is_empty() && self.duplicate.is_none()
+    }
+
+    /// Everything up to `right` has arrived, and nothing beyond; gives what was expected before.
+    #[inline]
+    pub(super) fn advance(&mut self, right: u64) -> u64 {
+        std::mem::replace(&mut self.next, right)
+    }
+
     /// Makes room for `left..right`: what was SACKed may be dropped (RFC 2018, section 8).
     #[inline]
     pub(super) fn make_room(&mut self, left: u64, right: u64) -> Room {

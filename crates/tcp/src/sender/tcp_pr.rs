@@ -114,7 +114,7 @@ impl TcpPr {
         stream.measure_reordering(ack, &read, now, observer);
         report_spurious(stream, ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;
-        stream.retransmissions.expire(now, horizon);
+        stream.retransmissions.expire(now, || horizon);
         if let Phase::Recovery { point, .. } | Phase::Loss { point } = self.phase
             && stream.una() >= point
         {

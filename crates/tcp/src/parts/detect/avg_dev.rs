@@ -8,7 +8,7 @@ mod tests;
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View};
+use super::{Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View, boxed};
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, kind};
 
@@ -50,7 +50,7 @@ settings! {
 
 /// AVG-DEV's detector.
 pub(crate) const AVG_DEV: Kind<Detector> =
-    kind!("avg-dev", Settings, |settings, _| Box::new(AvgDev::new(settings)));
+    kind!("avg-dev", Settings, |settings, _| boxed(AvgDev::new(settings)));
 
 choice! {
     /// Which reordering lengths count.

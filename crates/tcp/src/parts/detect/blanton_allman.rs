@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View};
+use super::{
+    AckFacts, Detector, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View, boxed,
+};
 use crate::parameter::{Parameter, Unit, choice, settings};
 use crate::parts::{Kind, kind};
 
@@ -76,20 +78,20 @@ choice! {
 /// Adds a constant.
 pub(crate) const INC: Kind<Detector> = kind!("ba-inc", IncSettings, |settings, _| {
     let adjust = Adjust::Increment(settings.increment);
-    Box::new(BlantonAllman::new(adjust, settings.window_share, false))
+    boxed(BlantonAllman::new(adjust, settings.window_share, false))
 });
 /// Adds the reordering length.
 pub(crate) const INC_N: Kind<Detector> = kind!("ba-inc-n", Settings, |settings, _| {
-    Box::new(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
+    boxed(BlantonAllman::new(Adjust::IncrementByLength, settings.window_share, false))
 });
 /// Goes half way to the reordering length.
 pub(crate) const AVG: Kind<Detector> = kind!("ba-avg", Settings, |settings, _| {
-    Box::new(BlantonAllman::new(Adjust::Average, settings.window_share, false))
+    boxed(BlantonAllman::new(Adjust::Average, settings.window_share, false))
 });
 /// Averages reordering lengths.
 pub(crate) const EWMA: Kind<Detector> = kind!("ba-ewma", EwmaSettings, |settings, _| {
     let all = settings.samples == Samples::All;
-    Box::new(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
+    boxed(BlantonAllman::new(Adjust::Ewma(settings.gain), settings.window_share, all))
 });
 
 /// What a spurious fast retransmit whose segment was late by N segments does to the threshold d.

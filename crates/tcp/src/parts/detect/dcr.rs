@@ -12,7 +12,7 @@ use unruffled_units::Instant;
 
 use super::duplicates::Duplicates;
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, LossDetector, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -32,11 +32,10 @@ settings! {
 
 /// The delay counted in duplicate acknowledgements.
 pub(crate) const DCR_ACK: Kind<Detector> =
-    kind!("dcr-ack", Settings, |settings, _| Box::new(DelayedResponse::new(settings.delay, false)));
+    kind!("dcr-ack", Settings, |settings, _| boxed(DelayedResponse::new(settings.delay, false)));
 /// The delay taken by a timer.
-pub(crate) const DCR_TIMER: Kind<Detector> = kind!("dcr-timer", Settings, |settings, _| Box::new(
-    DelayedResponse::new(settings.delay, true)
-));
+pub(crate) const DCR_TIMER: Kind<Detector> =
+    kind!("dcr-timer", Settings, |settings, _| boxed(DelayedResponse::new(settings.delay, true)));
 
 /// When the hole of the present run of duplicates is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]

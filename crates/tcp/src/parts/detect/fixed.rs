@@ -24,8 +24,9 @@ settings! {
 }
 
 /// The standard's detector.
-pub(crate) const FIXED: Kind<Detector> =
-    kind!("fixed", Settings, |settings, _| Box::new(Fixed { dupthresh: settings.dupthresh }));
+pub(crate) const FIXED: Kind<Detector> = kind!("fixed", Settings, |settings, _| {
+    Detector::Fixed(Fixed { dupthresh: settings.dupthresh })
+});
 
 /// A hole is lost when `dupthresh` segments above it have arrived.
 #[derive(Debug)]
@@ -45,10 +46,12 @@ impl LossDetector for Fixed {
         "fixed dupthresh".into()
     }
 
+    #[inline]
     fn rule(&self, _view: &View) -> Rule {
         Rule::dupthresh(self.dupthresh)
     }
 
+    #[inline]
     fn dupthresh(&self) -> Option<u32> {
         Some(self.dupthresh)
     }

@@ -6,7 +6,8 @@
 
 use unruffled_units::{Duration, Instant};
 
-/// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 is "in order".
+/// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 stays empty: it would be
+/// "in order".
 const FRACTION: u32 = 2;
 const FIRST: u32 = 12;
 const BINS: usize = (22 << FRACTION) + 1;
@@ -18,24 +19,33 @@ const ENOUGH: u32 = 1000;
 const STEP: u32 = 64;
 
 /// Samples of one generation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Generation {
-    bins: [u32; BINS],
     samples: u32,
     /// Transmissions that were lost, for all that is known.
     lost: u32,
+}
+
+/// Those of one generation that were late.
+#[derive(Clone, Debug)]
+struct Late {
+    bins: [u32; BINS],
+    count: u32,
     longest: Duration,
     sum: Duration,
 }
 
-impl Generation {
-    const EMPTY: Self =
-        Self { bins: [0; BINS], samples: 0, lost: 0, longest: Duration::ZERO, sum: Duration::ZERO };
+impl Late {
+    const NONE: Self =
+        Self { bins: [0; BINS], count: 0, longest: Duration::ZERO, sum: Duration::ZERO };
+}
 
-    /// Samples that were late.
-    fn late(&self) -> u32 {
-        self.samples - self.bins[0]
-    }
+/// What is kept once something was late: most connections never need it.
+#[derive(Clone, Debug)]
+struct Kept {
+    current: Late,
+    earlier: Late,
+    quantile: Duration,
 }
 
 /// The bin of something late by `lateness`.
@@ -64,8 +74,8 @@ pub(super) struct Lateness {
     most: f64,
     current: Generation,
     earlier: Generation,
+    kept: Option<Box<Kept>>,
     since: Instant,
-    quantile: Duration,
     /// The quantile is out of date: at once, or when there are so many samples.
     stale: bool,
     next: u32,
@@ -76,10 +86,10 @@ impl Lateness {
         Self {
             age,
             most,
-            current: Generation::EMPTY,
-            earlier: Generation::EMPTY,
+            current: Generation::default(),
+            earlier: Generation::default(),
+            kept: None,
             since: Instant::ZERO,
-            quantile: Duration::ZERO,
             stale: false,
             next: 0,
         }
@@ -87,23 +97,26 @@ impl Lateness {
 
     /// Something was late within memory.
     pub(super) fn seen(&self) -> bool {
-        self.current.late() + self.earlier.late() > 0
+        self.kept.as_ref().is_some_and(|kept| kept.current.count + kept.earlier.count > 0)
     }
 
     /// A segment arrived in order.
     pub(super) fn in_order(&mut self) {
-        self.current.bins[0] += 1;
         self.current.samples += 1;
     }
 
     /// A segment arrived late.
     pub(super) fn late(&mut self, lateness: Duration) {
-        let current = &mut self.current;
+        self.current.samples += 1;
+        let none = || {
+            Box::new(Kept { current: Late::NONE, earlier: Late::NONE, quantile: Duration::ZERO })
+        };
+        let Kept { current, quantile, .. } = &mut **self.kept.get_or_insert_with(none);
         current.bins[bin(lateness)] += 1;
-        current.samples += 1;
+        current.count += 1;
         current.longest = current.longest.max(lateness);
         current.sum += lateness;
-        self.stale |= lateness > self.quantile;
+        self.stale |= lateness > *quantile;
     }
 
     /// A transmission was lost.
@@ -122,26 +135,35 @@ impl Lateness {
     /// Forgets what is too old, and looks up the quantile if it may have changed.
     pub(super) fn refresh(&mut self, now: Instant) {
         if self.current.samples >= ENOUGH && now.since(self.since) >= self.age {
-            std::mem::swap(&mut self.current, &mut self.earlier);
-            self.current = Generation::EMPTY;
+            self.earlier = std::mem::take(&mut self.current);
+            if let Some(kept) = &mut self.kept {
+                kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
+            }
             self.since = now;
             self.stale = true;
         }
         if self.stale || self.current.samples >= self.next {
-            self.quantile = self.look_up();
+            let quantile = self.look_up();
+            if let Some(kept) = &mut self.kept {
+                kept.quantile = quantile;
+            }
             self.stale = false;
             self.next = self.current.samples + STEP;
         }
     }
 
+    fn samples(&self) -> u32 {
+        self.current.samples + self.earlier.samples
+    }
+
     /// The smallest bound above which at most the share lost lies, or the greatest share allowed.
     fn look_up(&self) -> Duration {
-        let samples = f64::from(self.current.samples + self.earlier.samples);
+        let Some(kept) = &self.kept else { return Duration::ZERO };
         let lost = f64::from(self.current.lost + self.earlier.lost);
-        let allowed = lost.min(samples * self.most) as u32;
+        let allowed = lost.min(f64::from(self.samples()) * self.most) as u32;
         let mut above = 0;
         for at in (1..BINS).rev() {
-            above += self.current.bins[at] + self.earlier.bins[at];
+            above += kept.current.bins[at] + kept.earlier.bins[at];
             if above > allowed {
                 return end(at);
             }
@@ -151,29 +173,30 @@ impl Lateness {
 
     /// The lateness that all but the share allowed kept within.
     pub(super) fn quantile(&self) -> Duration {
-        self.quantile
+        self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.quantile)
     }
 
     /// The longest one.
     pub(super) fn longest(&self) -> Duration {
-        self.current.longest.max(self.earlier.longest)
+        let longest = |kept: &Kept| kept.current.longest.max(kept.earlier.longest);
+        self.kept.as_deref().map_or(Duration::ZERO, longest)
     }
 
     /// The mean over all samples of what their latenesses exceed `wait` by.
     pub(super) fn mean_beyond(&self, wait: Duration) -> Duration {
+        let Some(kept) = &self.kept else { return Duration::ZERO };
         let mut sum = Duration::ZERO;
         for at in bin(wait)..BINS {
-            let count = u64::from(self.current.bins[at]) + u64::from(self.earlier.bins[at]);
+            let count = u64::from(kept.current.bins[at]) + u64::from(kept.earlier.bins[at]);
             sum += end(at).saturating_sub(wait) * count;
         }
-        let samples = u64::from(self.current.samples) + u64::from(self.earlier.samples);
-        sum / samples.max(1)
+        sum / u64::from(self.samples()).max(1)
     }
 
     /// The mean over all samples.
     pub(super) fn mean(&self) -> Duration {
-        let samples = u64::from(self.current.samples) + u64::from(self.earlier.samples);
-        (self.current.sum + self.earlier.sum) / samples.max(1)
+        let sum = |kept: &Kept| kept.current.sum + kept.earlier.sum;
+        self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
 }
 
@@ -261,7 +284,10 @@ mod tests {
     }
 
     #[test]
-    fn it_fits_into_a_kilobyte() {
-        assert!(size_of::<Lateness>() <= 900, "{}", size_of::<Lateness>());
+    fn it_is_small_and_takes_a_kilobyte_when_something_was_late() {
+        assert!(size_of::<Lateness>() <= 64, "{}", size_of::<Lateness>());
+        assert!(of(&[(0, 5000)]).kept.is_none());
+        let kept = of(&[(0, 5000), (1, 1)]).kept.expect("something was late");
+        assert!(size_of_val(&*kept) <= 1024, "{}", size_of_val(&*kept));
     }
 }

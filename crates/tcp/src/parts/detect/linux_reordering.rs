@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{Detector, LossDetector, Reordering, Rule, View};
+use super::{Detector, LossDetector, Reordering, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -25,7 +25,7 @@ settings! {
 /// Linux's detector before RACK.
 pub(crate) const LINUX_REORDERING: Kind<Detector> =
     kind!("linux-reordering", Settings, |settings, _| {
-        Box::new(LinuxReordering { max_dupthresh: settings.max_dupthresh, dupthresh: DUPTHRESH })
+        boxed(LinuxReordering { max_dupthresh: settings.max_dupthresh, dupthresh: DUPTHRESH })
     });
 
 /// Adapts to the maximum; only a timeout that a lower threshold would have spared makes it forget.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, LossDetector, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -19,12 +19,12 @@ settings! {
 
 /// The threshold of Careful Limited Transmit.
 pub(crate) const CAREFUL: Kind<Detector> = kind!("ncr-careful", CarefulSettings, |settings, _| {
-    Box::new(NcrThreshold::new(settings.lt_f, "dupthresh 2/3 of the outstanding data"))
+    boxed(NcrThreshold::new(settings.lt_f, "dupthresh 2/3 of the outstanding data"))
 });
 /// The threshold of Aggressive Limited Transmit.
 pub(crate) const AGGRESSIVE: Kind<Detector> =
     kind!("ncr-aggressive", AggressiveSettings, |settings, _| {
-        Box::new(NcrThreshold::new(settings.lt_f, "dupthresh 1/2 of the outstanding data"))
+        boxed(NcrThreshold::new(settings.lt_f, "dupthresh 1/2 of the outstanding data"))
     });
 
 const fn lt_f(default: f64) -> Parameter {

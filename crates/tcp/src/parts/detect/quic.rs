@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use unruffled_units::Duration;
 
-use super::{Detector, LossDetector, Overdue, Rule, View};
+use super::{Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -41,7 +41,7 @@ settings! {
 
 /// QUIC's detector.
 pub(crate) const QUIC: Kind<Detector> =
-    kind!("quic", Settings, |settings, _| Box::new(Quic { settings }));
+    kind!("quic", Settings, |settings, _| boxed(Quic { settings }));
 
 /// RFC 9002's two thresholds, which adapt to nothing.
 #[derive(Debug)]

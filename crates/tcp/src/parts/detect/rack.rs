@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unruffled_units::{Duration, Instant};
 
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -33,7 +33,7 @@ settings! {
 
 /// RFC 8985's detector.
 pub(crate) const RACK: Kind<Detector> =
-    kind!("rack", Settings, |settings, _| Box::new(Rack::new(settings)));
+    kind!("rack", Settings, |settings, _| boxed(Rack::new(settings)));
 
 /// The variables of RFC 8985, section 5.3, that decide on the reordering window.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use unruffled_units::Duration;
 
 use super::rr_history::History;
 use super::{
-    AckFacts, Detector, Idle, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View,
+    AckFacts, Detector, Idle, LossDetector, Reordering, Rule, SpuriousFastRetransmit, View, boxed,
     rr_costs,
 };
 use crate::parameter::{Parameter, Unit, settings};
@@ -72,10 +72,10 @@ settings! {
 
 /// DSACK-FA.
 pub(crate) const RR_FA: Kind<Detector> =
-    kind!("rr-fa", Settings, |settings, _| Box::new(Rr::new(settings, false)));
+    kind!("rr-fa", Settings, |settings, _| boxed(Rr::new(settings, false)));
 /// DSACK-TA.
 pub(crate) const RR_TA: Kind<Detector> =
-    kind!("rr-ta", Settings, |settings, _| Box::new(Rr::new(settings, true)));
+    kind!("rr-ta", Settings, |settings, _| boxed(Rr::new(settings, true)));
 
 /// The FA ratio's upper end: with all of the histogram no share would be left to learn from.
 const MAX_FA_RATIO: f64 = 0.99;

@@ -33,6 +33,13 @@ pub(crate) struct History {
     slot: u64,
     /// How many bins a histogram has.
     bins: usize,
+    /// Paths that do not reorder need none of this; others soon need all of it.
+    kept: Option<Box<Kept>>,
+}
+
+/// What is kept once a segment was late.
+#[derive(Debug)]
+struct Kept {
     lengths: Histogram,
     /// Those alive, oldest first, and buffers for all others.
     slots: VecDeque<Slot>,
@@ -44,58 +51,71 @@ pub(crate) struct History {
 impl History {
     /// For lengths up to `greatest`; longer ones count as this long.
     pub(crate) fn new(lifetime: Duration, greatest: u32) -> Self {
-        Self {
-            slot: (lifetime.as_nanos() / SLOTS).max(1),
-            bins: bin(greatest),
-            lengths: Histogram::new(0),
-            slots: VecDeque::new(),
-            spare: Vec::new(),
-            expiry: Instant::ZERO,
-        }
+        Self { slot: (lifetime.as_nanos() / SLOTS).max(1), bins: bin(greatest), kept: None }
     }
 
     /// A segment was late by `length`.
     pub(crate) fn add(&mut self, length: u32, now: Instant) {
         self.expire(now);
-        let number = now.as_nanos() / self.slot;
-        if self.slots.back().is_none_or(|last| last.number < number) {
-            self.begin(number);
+        let (slot, bins) = (self.slot, self.bins);
+        let kept = self.kept.get_or_insert_with(|| Box::new(Kept::new(bins)));
+        let number = now.as_nanos() / slot;
+        if kept.slots.back().is_none_or(|last| last.number < number) {
+            kept.begin(number, slot);
         }
         // One more than 2^32 alive would wrap the counts, and says nothing new.
-        if self.alive() < u32::MAX {
-            self.lengths.add(bin(length), 1);
+        if kept.alive() < u32::MAX {
+            kept.lengths.add(bin(length), 1);
         }
-    }
-
-    fn begin(&mut self, number: u64) {
-        if self.slots.capacity() == 0 {
-            // Paths that do not reorder need none of this; others soon need all of it.
-            let most = SLOTS as usize + 1;
-            self.slots.reserve(most);
-            self.lengths = Histogram::new(self.bins);
-            self.spare.resize_with(most, || Histogram::new(self.bins));
-        }
-        let mut before = self.spare.pop().expect("as many buffers as slots can be alive");
-        before.copy_from(&self.lengths);
-        self.slots.push_back(Slot { number, before });
-        self.set_expiry();
     }
 
     /// Forgets what is older than the history; says whether anything was.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
-        if self.slots.is_empty() || now < self.expiry {
-            return false;
+        match &mut self.kept {
+            Some(kept) if !kept.slots.is_empty() && now >= kept.expiry => {
+                kept.expire(now, self.slot);
+                true
+            }
+            _ => false,
         }
-        let number = now.as_nanos() / self.slot;
-        let expired = self.slots.partition_point(|slot| slot.number + SLOTS < number);
-        self.spare.extend(self.slots.drain(..expired).map(|slot| slot.before));
-        self.set_expiry();
-        true
     }
 
-    fn set_expiry(&mut self) {
+    /// The smallest length up to which at least `share` (0…1) of those that count lie.
+    pub(crate) fn percentile(&self, share: f64) -> Option<u32> {
+        let kept = self.kept.as_ref()?;
+        let oldest = kept.slots.front()?;
+        kept.lengths.percentile_since(&oldest.before, share).map(greatest_in)
+    }
+}
+
+impl Kept {
+    fn new(bins: usize) -> Self {
+        let most = SLOTS as usize + 1;
+        Self {
+            lengths: Histogram::new(bins),
+            slots: VecDeque::with_capacity(most),
+            spare: (0..most).map(|_| Histogram::new(bins)).collect(),
+            expiry: Instant::ZERO,
+        }
+    }
+
+    fn begin(&mut self, number: u64, slot: u64) {
+        let mut before = self.spare.pop().expect("as many buffers as slots can be alive");
+        before.copy_from(&self.lengths);
+        self.slots.push_back(Slot { number, before });
+        self.set_expiry(slot);
+    }
+
+    fn expire(&mut self, now: Instant, slot: u64) {
+        let number = now.as_nanos() / slot;
+        let expired = self.slots.partition_point(|slot| slot.number + SLOTS < number);
+        self.spare.extend(self.slots.drain(..expired).map(|slot| slot.before));
+        self.set_expiry(slot);
+    }
+
+    fn set_expiry(&mut self, slot: u64) {
         if let Some(oldest) = self.slots.front() {
-            let end = (oldest.number + SLOTS + 1).saturating_mul(self.slot);
+            let end = (oldest.number + SLOTS + 1).saturating_mul(slot);
             self.expiry = Instant::from_nanos(end);
         }
     }
@@ -104,12 +124,6 @@ impl History {
     fn alive(&self) -> u32 {
         let before = |oldest: &Slot| self.lengths.total().wrapping_sub(oldest.before.total());
         self.slots.front().map_or(0, before)
-    }
-
-    /// The smallest length up to which at least `share` (0…1) of those that count lie.
-    pub(crate) fn percentile(&self, share: f64) -> Option<u32> {
-        let oldest = self.slots.front()?;
-        self.lengths.percentile_since(&oldest.before, share).map(greatest_in)
     }
 }
 
@@ -145,6 +159,10 @@ mod tests {
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
+    }
+
+    fn kept(history: &mut History) -> &mut Kept {
+        history.kept.as_mut().expect("a segment was late")
     }
 
     /// The percentile by its definition, of the lengths that came `ms` in slots not before `first`.
@@ -191,8 +209,9 @@ mod tests {
                 history.add((event % 64) as u32 + 1, at(event * 100_000 / events));
             }
             history.add(7, at(100_000) + Duration::from_secs(31_536_000));
-            assert_eq!((history.alive(), history.percentile(0.9)), (1, Some(7)));
-            (history.slots.len() + history.spare.len(), history.slots.capacity())
+            assert_eq!((kept(&mut history).alive(), history.percentile(0.9)), (1, Some(7)));
+            let Kept { slots, spare, .. } = kept(&mut history);
+            (slots.len() + spare.len(), slots.capacity())
         };
         assert_eq!(buffers(1_000_000), buffers(100));
         assert_eq!(buffers(100).0, 81);
@@ -203,15 +222,15 @@ mod tests {
         let mut history = History::new(LIFETIME, 64);
         // Long ago.
         history.add(1, at(1));
-        history.lengths.add(9, u32::MAX - 1);
+        kept(&mut history).lengths.add(9, u32::MAX - 1);
         for length in [1, 2, 3, 4] {
             history.add(length, at(500_000));
         }
-        assert_eq!((history.alive(), history.percentile(0.5)), (4, Some(2)));
+        assert_eq!((kept(&mut history).alive(), history.percentile(0.5)), (4, Some(2)));
         // And a histogram that is full takes no more.
-        history.lengths.add(9, u32::MAX - 4);
+        kept(&mut history).lengths.add(9, u32::MAX - 4);
         history.add(64, at(500_001));
-        assert_eq!((history.alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
+        assert_eq!((kept(&mut history).alive(), history.percentile(1.0)), (u32::MAX, Some(9)));
     }
 
     proptest! {

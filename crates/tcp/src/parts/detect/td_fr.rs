@@ -8,7 +8,7 @@ use unruffled_units::Instant;
 
 use super::duplicates::Duplicates;
 use super::fixed::DUPTHRESH;
-use super::{AckFacts, Detector, LossDetector, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Rule, View, boxed};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -28,7 +28,7 @@ settings! {
 
 /// The detector of `td-fr` and `ba-del`.
 pub(crate) const TD_FR: Kind<Detector> =
-    kind!("td-fr", Settings, |settings, _| Box::new(TdFr::new(settings.wait)));
+    kind!("td-fr", Settings, |settings, _| boxed(TdFr::new(settings.wait)));
 
 /// The first hole is lost max(RTT/2, DT) after its first duplicate acknowledgement, where DT is the
 /// time from that one to the third.

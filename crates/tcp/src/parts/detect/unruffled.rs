@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::lateness::Lateness;
 use super::rack::{self, Rack};
-use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View};
+use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -58,20 +58,23 @@ settings! {
 
 /// Resend on suspicion, slow down on proof.
 pub(crate) const UNRUFFLED: Kind<Detector> =
-    kind!("unruffled", Settings, |settings, _| Box::new(Unruffled::new(settings)));
+    kind!("unruffled", Settings, |settings, _| boxed(Unruffled::new(settings)));
 
 /// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
 const BOUND: Duration = Duration::from_secs(1);
-/// The wait for proof may be longer, over long paths: so many round trips.
-const PATIENCE: u64 = 16;
+/// The wait for proof may be longer, over long paths: at least so many round trips.
+const PATIENCE: f64 = 16.0;
 
 /// The detector.
 #[derive(Debug)]
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
-    settings: Settings,
+    /// Of the settings, those that are needed again.
+    reo_wnd: f64,
+    margin: f64,
+    many: f64,
     /// When the latest-sent segment known to be delivered was sent (RACK.xmit_ts).
     front: Option<Instant>,
     /// Its round-trip time. RACK's is that of the latest-sent segment of each acknowledgement; this
@@ -81,11 +84,13 @@ pub(crate) struct Unruffled {
 
 impl Unruffled {
     fn new(settings: Settings) -> Self {
-        let Settings { persist, reo_wnd, budget, memory, .. } = settings;
+        let Settings { persist, reo_wnd, budget, margin, memory, many } = settings;
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget),
-            settings,
+            reo_wnd,
+            margin,
+            many,
             front: None,
             reference: Duration::ZERO,
         }
@@ -96,10 +101,12 @@ impl Unruffled {
     fn waits(&self, view: &View) -> (Duration, Duration) {
         let bound = view.rto.max(BOUND);
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
-        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.settings.reo_wnd);
+        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.reo_wnd);
         let resend = self.lateness.quantile().max(floor).min(bound);
-        let longest = self.lateness.longest().mul_f64(self.settings.margin);
-        let believe = resend.max(longest.min(bound.max(self.reference * PATIENCE)));
+        let longest = self.lateness.longest().mul_f64(self.margin);
+        // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
+        let patience = PATIENCE.max((view.cwnd * self.many).floor());
+        let believe = resend.max(longest.min(bound.max(self.reference.mul_f64(patience))));
         (resend, believe)
     }
 
@@ -116,7 +123,7 @@ impl LossDetector for Unruffled {
     }
 
     fn doubts(&self) -> Option<f64> {
-        Some(self.settings.many)
+        Some(self.many)
     }
 
     fn rule(&self, view: &View) -> Rule {
@@ -251,6 +258,20 @@ mod tests {
             let rule = ours.rule(&View { rto: ms(rto), ..view(9100) });
             assert_eq!(rule.overdue.map(|o| o.wait), Some(ms(100 + resend)));
             assert_eq!(rule.proof, Some(ms(100 + believe)));
+        }
+    }
+
+    #[test]
+    fn a_large_window_waits_longer_for_proof() {
+        let mut ours = detector("unruffled");
+        latest(ours.as_mut(), 10, 110);
+        ours.on_arrival(at(0), at(9100));
+        latest(ours.as_mut(), 0, 9100);
+        // A tenth of the window in round trips of 100 ms; at last 5/4 of the 9 s that something was
+        // late by.
+        for (cwnd, believe) in [(160.0, 1600), (300.0, 3000), (5000.0, 11_250)] {
+            let rule = ours.rule(&View { cwnd, ..view(9100) });
+            assert_eq!(rule.proof, Some(ms(100 + believe)), "at {cwnd}");
         }
     }
 

@@ -28,7 +28,6 @@ struct Watch {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Eifel {
-    on: bool,
     watch: Option<Watch>,
     /// A DSACK has come at some time of the connection.
     dsack_seen: bool,
@@ -38,13 +37,18 @@ impl Eifel {
     /// What it does, in a few words.
     pub(crate) const ABOUT: &'static str = "timestamps, RFC 3522; response RFC 4015";
 
-    pub(crate) fn new(on: bool) -> Self {
-        Self { on, watch: None, dsack_seen: false }
+    pub(crate) fn new() -> Self {
+        Self { watch: None, dsack_seen: false }
     }
 
     /// Loss recovery begins (step 1). The caller leaves out what happens within one.
     pub(crate) fn begin(&mut self, before: Before) {
-        self.watch = self.on.then_some(Watch { before, resent: None });
+        self.watch = Some(Watch { before, resent: None });
+    }
+
+    /// No recovery is watched: an acknowledgement without a DSACK tells nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.watch.is_none()
     }
 
     /// A segment is sent again (step 2): only the first time counts.
@@ -94,7 +98,7 @@ mod tests {
 
     /// A recovery that resent its first segment at 100 ms.
     fn resent_at_100() -> Eifel {
-        let mut eifel = Eifel::new(true);
+        let mut eifel = Eifel::new();
         eifel.begin(BEFORE);
         eifel.on_retransmit(at(100));
         eifel
@@ -142,11 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_timestamps_or_switched_off_it_finds_nothing() {
+    fn without_timestamps_it_finds_nothing() {
         assert_eq!(resent_at_100().on_ack(&Acceptable { echo: None, ..ack(20) }), None);
-        let mut off = Eifel::new(false);
-        off.begin(BEFORE);
-        off.on_retransmit(at(100));
-        assert_eq!(off.on_ack(&ack(20)), None);
     }
 }

@@ -61,7 +61,6 @@ pub(crate) enum Step {
 
 #[derive(Clone, Debug)]
 pub(crate) struct FRto {
-    on: bool,
     step: Step,
     /// The offset behind "recover" of section 2.1 and RecoveryPoint of 3.1.
     recover: u64,
@@ -72,8 +71,8 @@ impl FRto {
     /// What it does, in a few words.
     pub(crate) const ABOUT: &'static str = "RFC 5682; response RFC 4015";
 
-    pub(crate) fn new(on: bool) -> Self {
-        Self { on, step: Step::Idle, recover: 0, before: None }
+    pub(crate) fn new() -> Self {
+        Self { step: Step::Idle, recover: 0, before: None }
     }
 
     pub(crate) fn step(&self) -> Step {
@@ -82,9 +81,6 @@ impl FRto {
 
     /// The retransmission timer expired (step 1).
     pub(crate) fn on_timeout(&mut self, una: u64, during: During, sack: bool, before: Before) {
-        if !self.on {
-            return;
-        }
         let barred = match during {
             During::Open => false,
             // Section 3.1: not while loss recovery by SACK is under way.
@@ -209,7 +205,7 @@ mod tests {
 
     /// Step 1 is done: segment 0 was resent.
     fn resent(sack: bool) -> FRto {
-        let mut f_rto = FRto::new(true);
+        let mut f_rto = FRto::new();
         f_rto.on_timeout(0, During::Open, sack, BEFORE);
         assert_eq!(f_rto.step(), Step::Resend);
         f_rto.on_resent(1000);
@@ -334,17 +330,10 @@ mod tests {
     #[test]
     fn in_fast_recovery_only_the_basic_version_runs() {
         let recovery = During::FastRecovery;
-        let mut f_rto = FRto::new(true);
+        let mut f_rto = FRto::new();
         f_rto.on_timeout(0, recovery, true, BEFORE);
         assert_eq!(f_rto.step(), Step::Idle);
         f_rto.on_timeout(0, recovery, false, BEFORE);
         assert_eq!(f_rto.step(), Step::Resend);
-    }
-
-    #[test]
-    fn switched_off_it_does_nothing() {
-        let mut f_rto = FRto::new(false);
-        f_rto.on_timeout(0, During::Open, true, BEFORE);
-        assert_eq!(f_rto.step(), Step::Idle);
     }
 }

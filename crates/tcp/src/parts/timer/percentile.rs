@@ -34,7 +34,11 @@ pub(crate) const PERCENTILE: Kind<AnyTimer> = kind!("percentile", Settings, |set
 #[derive(Clone, Debug)]
 pub(crate) struct Percentile {
     percentile: f64,
-    samples: Histogram,
+    /// The bin of the first one, which is the handshake's: an idle connection has no more, and needs no
+    /// histogram of four kilobytes.
+    first: Option<usize>,
+    /// All of them, from the second on.
+    samples: Option<Histogram>,
 }
 
 const BINS_PER_OCTAVE: u64 = 32;
@@ -42,7 +46,7 @@ const OCTAVES: u64 = 32;
 
 impl Percentile {
     fn new(percentile: f64) -> Self {
-        Self { percentile, samples: Histogram::new((OCTAVES * BINS_PER_OCTAVE) as usize) }
+        Self { percentile, first: None, samples: None }
     }
 
     fn add(&mut self, rtt: Duration) {
@@ -50,15 +54,26 @@ impl Percentile {
         let octave = u64::from(micros.ilog2());
         // The bits behind the leading one, scaled to the bins of an octave.
         let fraction = ((micros - (1 << octave)) * BINS_PER_OCTAVE) >> octave;
-        if self.samples.total() == u32::MAX {
-            self.samples.halve();
+        let bin = (octave * BINS_PER_OCTAVE + fraction + 1) as usize;
+        let Some(first) = self.first else {
+            self.first = Some(bin);
+            return;
+        };
+        let samples = self.samples.get_or_insert_with(|| {
+            let mut samples = Histogram::new((OCTAVES * BINS_PER_OCTAVE) as usize);
+            samples.add(first, 1);
+            samples
+        });
+        if samples.total() == u32::MAX {
+            samples.halve();
         }
-        self.samples.add((octave * BINS_PER_OCTAVE + fraction + 1) as usize, 1);
+        samples.add(bin, 1);
     }
 
     /// The upper end of the bin that the percentile falls in.
     fn bound(&self) -> Duration {
-        let Some(bin) = self.samples.percentile(self.percentile) else { return Duration::ZERO };
+        let all = self.samples.as_ref().and_then(|samples| samples.percentile(self.percentile));
+        let Some(bin) = all.or(self.first) else { return Duration::ZERO };
         let (octave, fraction) = (bin as u64 / BINS_PER_OCTAVE, bin as u64 % BINS_PER_OCTAVE);
         let micros = (1_u64 << octave) + ((fraction << octave) / BINS_PER_OCTAVE);
         Duration::from_micros(micros)
@@ -117,13 +132,17 @@ mod tests {
         let mut tail = Percentile::new(0.998);
         tail.add(ms(100));
         let usual = tail.bound();
-        // All but one: the bin that 100 ms fell in, from its upper end.
-        let bin = tail.samples.percentile(1.0).expect("one sample");
-        tail.samples.add(bin, u32::MAX - 1);
+        tail.add(ms(100));
+        assert_eq!(tail.bound(), usual);
+        // All but two: the bin that 100 ms fell in, from its upper end.
+        let samples = tail.samples.as_mut().expect("two samples");
+        let bin = samples.percentile(1.0).expect("two samples");
+        samples.add(bin, u32::MAX - 2);
         for _ in 0..1000 {
             tail.add(ms(900));
         }
         assert_eq!(tail.bound(), usual, "1000 of 2^31 are within the 0.2 % left out");
-        assert_eq!(tail.samples.total(), u32::MAX / 2 + 1 + 1000);
+        let total = tail.samples.map(|samples| samples.total());
+        assert_eq!(total, Some(u32::MAX / 2 + 1 + 1000));
     }
 }

@@ -101,7 +101,7 @@ impl Doubt {
             pending: 0,
             fresh: 0,
             by_segment: VecDeque::new(),
-            cuts: VecDeque::with_capacity(CUTS),
+            cuts: VecDeque::new(),
             next_cut: 0,
             proof: None,
             arrived: Vec::new(),

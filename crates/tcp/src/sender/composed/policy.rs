@@ -5,7 +5,7 @@ use super::{FastRecovery, Pipe};
 use crate::Config;
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
-use crate::parts::detect::Detector;
+use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::Eifel;

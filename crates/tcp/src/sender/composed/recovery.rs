@@ -10,6 +10,7 @@ use super::timers::SenderTimer;
 use super::{Acks, Composed, Pipe, Reduction};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::CongestionControl;
+use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
 use crate::sender::stream::{Delivery, Reading, Renumbered, SegNo, Stream};
@@ -126,13 +127,13 @@ impl Composed {
             self.window.cwnd = self.window.ssthresh;
         }
         self.recovery.end();
-        self.responses.f_rto.stop();
+        self.responses.stop();
         self.detector.on_recovery_end(&self.view(stream, now));
         observer.on_event(now, &Event::Recovered);
     }
 
     /// An acknowledgement may have told of losses: says whether it told of more with SACK.
-    #[inline]
+    #[inline(always)]
     pub(super) fn detect_losses(
         &mut self,
         stream: &mut Stream,
@@ -158,7 +159,26 @@ impl Composed {
     /// Applies the detector's rule to the scoreboard, after an acknowledgement that delivered
     /// something or nothing; says whether more is deemed lost. Only one that selectively covers new
     /// segments is a duplicate in the sense of RFC 6675, section 2.
+    #[inline(always)]
     pub(super) fn detect(
+        &mut self,
+        stream: &mut Stream,
+        delivery: &Delivery,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> bool {
+        // A fixed threshold has no say but on duplicates, which saves the making of a view.
+        let open = matches!(self.recovery.phase, Phase::Open);
+        if open && delivery.sacked == 0 && matches!(self.detector, Detector::Fixed(_)) {
+            self.patience = None;
+            self.timers.stop(SenderTimer::Detect);
+            return false;
+        }
+        self.apply_rule(stream, delivery, now, observer)
+    }
+
+    #[inline(never)]
+    fn apply_rule(
         &mut self,
         stream: &mut Stream,
         delivery: &Delivery,

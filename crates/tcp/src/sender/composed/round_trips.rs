@@ -16,7 +16,7 @@ pub(super) struct RoundTrips {
     /// The last one measured.
     pub(super) latest: Option<Duration>,
     /// What stood before a spurious timeout whose round-trip time is still to be learnt from.
-    pub(super) adapt: Option<Before>,
+    pub(super) adapt: Option<Box<Before>>,
     segments_per_ack: u32,
 }
 
@@ -70,7 +70,7 @@ impl Composed {
 
     /// Takes a round-trip time by this end's own clock, which is finer; what was sent more than once
     /// is timed by its timestamp, where there is one (RFC 7323, section 4.1).
-    #[inline]
+    #[inline(always)]
     pub(super) fn measure_rtt(
         &mut self,
         stream: &mut Stream,

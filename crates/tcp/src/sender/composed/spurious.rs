@@ -8,7 +8,7 @@ use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
-use crate::parts::detect::SpuriousFastRetransmit;
+use crate::parts::detect::{LossDetector, SpuriousFastRetransmit};
 use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};
@@ -20,17 +20,30 @@ use crate::sender::stream::{Reading, SpuriousReduction, Stream};
 #[derive(Debug)]
 pub(super) struct Responses {
     restoration: Restoration,
-    pub(super) eifel: Eifel,
-    pub(super) f_rto: FRto,
+    /// Those that a sender may do without, which are half as large as all the rest of it.
+    pub(super) eifel: Option<Box<Eifel>>,
+    pub(super) f_rto: Option<Box<FRto>>,
 }
 
 impl Responses {
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
         Self {
             restoration: (parts.restoration)(config),
-            eifel: Eifel::new(parts.eifel),
-            f_rto: FRto::new(parts.f_rto),
+            eifel: parts.eifel.then(|| Box::new(Eifel::new())),
+            f_rto: parts.f_rto.then(|| Box::new(FRto::new())),
         }
+    }
+
+    /// Recovery is over.
+    pub(super) fn stop(&mut self) {
+        if let Some(f_rto) = &mut self.f_rto {
+            f_rto.stop();
+        }
+    }
+
+    /// An acknowledgement without a DSACK tells nothing, as long as nothing is recovered from.
+    pub(super) fn are_idle(&self) -> bool {
+        self.eifel.as_ref().is_none_or(|eifel| eifel.is_idle())
     }
 }
 
@@ -128,12 +141,16 @@ impl Composed {
             Phase::Recovery { .. } => During::FastRecovery,
             Phase::Loss { .. } => During::Timeout,
         };
-        if during == During::Open {
-            self.responses.eifel.begin(before);
+        if during == During::Open
+            && let Some(eifel) = &mut self.responses.eifel
+        {
+            eifel.begin(before);
         }
-        if before.timeout {
+        if before.timeout
+            && let Some(f_rto) = &mut self.responses.f_rto
+        {
             let sack = self.policy.acks == Acks::Sack;
-            self.responses.f_rto.on_timeout(stream.una(), during, sack, before);
+            f_rto.on_timeout(stream.una(), during, sack, before);
         }
     }
 
@@ -154,15 +171,17 @@ impl Composed {
             all: stream.una() == stream.nxt(),
             advanced: read.advanced,
         };
-        if let Some(before) = self.responses.eifel.on_ack(&acceptable) {
+        let eifel = self.responses.eifel.as_mut();
+        if let Some(before) = eifel.and_then(|eifel| eifel.on_ack(&acceptable)) {
             return self.respond(stream, &before, read, now, observer);
         }
         if !matches!(self.recovery.phase, Phase::Loss { .. }) {
             return false;
         }
+        let Some(f_rto) = &mut self.responses.f_rto else { return false };
         let sack = self.policy.acks == Acks::Sack;
         let right = ack.blocks.iter().map(|&(_, right)| right).max();
-        let finding = self.responses.f_rto.on_ack(&f_rto::AckView {
+        let finding = f_rto.on_ack(&f_rto::AckView {
             sack,
             una: stream.una(),
             nxt: stream.nxt(),
@@ -217,7 +236,7 @@ impl Composed {
         let flight = f64::from(stream.board.outstanding() + acked);
         self.window = before.respond(flight, saved);
         // Step 11 waits for a sample.
-        self.round_trips.adapt = Some(*before).filter(|before| before.timeout);
+        self.round_trips.adapt = before.timeout.then(|| Box::new(*before));
         true
     }
 }

@@ -7,6 +7,7 @@ use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
+use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
 use crate::sender::stream::{Delivery, Resent, SegNo, Spurious, Stream, Transmission};

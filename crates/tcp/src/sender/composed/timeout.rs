@@ -6,6 +6,7 @@ use unruffled_units::Instant;
 use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
+use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::stream::{Delivery, Stream};
 
@@ -32,7 +33,7 @@ impl Composed {
     }
 
     /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rearm_after_ack(
         &mut self,
         stream: &Stream,

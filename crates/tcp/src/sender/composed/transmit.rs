@@ -17,12 +17,16 @@ impl Composed {
         stream: &mut Stream,
         now: Instant,
     ) -> Option<Transmission> {
-        // Every second poll of a sender and every poll of a receiver ends here.
-        let idle = !stream.has_new() && stream.board.lost() == 0;
-        if idle && self.recovery.phase == Phase::Open && !self.probe.is_due() {
-            return None;
-        }
-        self.next_transmission(stream, now)
+        if self.rests(stream) { None } else { self.next_transmission(stream, now) }
+    }
+
+    /// Nothing is new, lost or due: every poll of a receiver finds that.
+    #[inline]
+    pub(in crate::sender) fn rests(&self, stream: &Stream) -> bool {
+        !stream.has_new()
+            && stream.board.lost() == 0
+            && matches!(self.recovery.phase, Phase::Open)
+            && !self.probe.is_due()
     }
 
     fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
@@ -83,11 +87,14 @@ impl Composed {
     }
 
     fn poll_after_timeout(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        match self.responses.f_rto.step() {
+        let step = self.responses.f_rto.as_ref().map_or(Step::Idle, |f_rto| f_rto.step());
+        match step {
             Step::First { .. } | Step::Second { new: 0 } => None,
             Step::Second { .. } => {
                 let transmission = self.new_data(stream, now)?;
-                self.responses.f_rto.on_sent_new();
+                if let Some(f_rto) = &mut self.responses.f_rto {
+                    f_rto.on_sent_new();
+                }
                 Some(transmission)
             }
             Step::Idle | Step::Resend => {
@@ -97,7 +104,9 @@ impl Composed {
                 match stream.board.next_lost() {
                     Some(number) => {
                         let transmission = self.retransmit(stream, number, Cause::Timeout, now);
-                        self.responses.f_rto.on_resent(stream.board.entry(number).end());
+                        if let Some(f_rto) = &mut self.responses.f_rto {
+                            f_rto.on_resent(stream.board.entry(number).end());
+                        }
                         Some(transmission)
                     }
                     None => self.new_data(stream, now),
@@ -156,7 +165,9 @@ impl Composed {
     ) -> Transmission {
         let why = self.suspect(stream, number, cause, now);
         let transmission = stream.retransmit(number, cause, why, now);
-        self.responses.eifel.on_retransmit(now);
+        if let Some(eifel) = &mut self.responses.eifel {
+            eifel.on_retransmit(now);
+        }
         self.start_retransmission_timer(now);
         transmission
     }

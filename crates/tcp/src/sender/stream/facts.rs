@@ -90,6 +90,24 @@ impl Stream {
         Reading { delivery, advanced, flight_before, highest_before }
     }
 
+    /// Whether the cumulative acknowledgement of `una` covers segments that were sent once, at least one,
+    /// and no hole is open.
+    #[inline]
+    pub(crate) fn is_in_order(&self, una: u64) -> bool {
+        self.board.is_in_order(una)
+    }
+
+    /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
+    #[inline]
+    pub(crate) fn acknowledge_in_order(&mut self, una: u64, now: Instant) -> Reading {
+        let flight_before = self.board.outstanding();
+        let highest_before = self.board.highest_delivered();
+        let delivery = self.board.acknowledge_in_order(una);
+        self.una = una;
+        self.highest_at = now;
+        Reading { delivery, advanced: true, flight_before, highest_before }
+    }
+
     /// The measuring of RR-TCP, section 4.1.1: exactly one newly covered segment, below the highest.
     #[inline]
     pub(crate) fn measure_reordering(

@@ -262,10 +262,11 @@ impl Retransmissions {
     }
 
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
-    pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
+    #[inline]
+    pub(crate) fn expire(&mut self, now: Instant, horizon: impl Fn() -> Duration) {
         while let Some(front) = self.records.front() {
             match front.covered {
-                Some(covered) if now.since(covered) > horizon => self.records.pop_front(),
+                Some(covered) if now.since(covered) > horizon() => self.records.pop_front(),
                 _ => break,
             };
         }

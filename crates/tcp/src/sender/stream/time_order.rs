@@ -113,6 +113,28 @@ impl TimeOrder {
         }
     }
 
+    /// Takes out the first, which is `number`; says so if it is now the latest-sent segment known to
+    /// be delivered.
+    #[inline]
+    pub(crate) fn pop_first(
+        &mut self,
+        ring: &mut Ring<'_, impl Timed>,
+        number: SegNo,
+        latest: bool,
+    ) {
+        debug_assert_eq!(self.head, low(number), "the first segment was sent first");
+        let next = ring.links(low(number)).next;
+        self.head = next;
+        match next {
+            NIL => self.tail = NIL,
+            next => ring.links(next).prev = NIL,
+        }
+        // Nothing was sent before it.
+        if latest || self.cursor == low(number) {
+            self.cursor = NIL;
+        }
+    }
+
     /// Takes `number` out; it must be in the list.
     #[inline]
     pub(crate) fn remove(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {

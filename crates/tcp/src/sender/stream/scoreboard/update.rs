@@ -2,7 +2,7 @@
 
 use unruffled_units::Instant;
 
-use super::{Links, Scoreboard, SegNo, ring};
+use super::{Links, Scoreboard, SegNo, Timed as _, ring};
 
 /// RACK's guards against ambiguity (RFC 8985, section 6.2, step 2): a retransmission sent after
 /// these cannot be what the acknowledgement covers.
@@ -102,6 +102,48 @@ impl Scoreboard {
             }
         }
         d
+    }
+
+    /// Whether an acknowledgement up to offset `una` covers segments that were sent once, at least
+    /// one, and no hole is open.
+    #[inline]
+    pub(crate) fn is_in_order(&self, una: u64) -> bool {
+        let Some(front) = self.entries.front() else { return false };
+        let whole = self.sacked | self.lost == 0 && self.highest.is_none_or(|h| h < self.base);
+        whole && !front.retransmitted && (front.end() == una || self.covers_several(una))
+    }
+
+    #[inline(never)]
+    fn covers_several(&self, una: u64) -> bool {
+        let mut covered = self.entries.iter().take_while(|entry| entry.end() <= una);
+        let mut last = None;
+        covered.all(|entry| {
+            last = Some(entry.end());
+            !entry.retransmitted
+        }) && last == Some(una)
+    }
+
+    /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
+    #[inline]
+    pub(crate) fn acknowledge_in_order(&mut self, una: u64) -> Delivery {
+        let mut d = Delivery::default();
+        while let Some(front) = self.entries.front()
+            && front.end() <= una
+        {
+            let key = front.key();
+            d.segments += 1;
+            (d.number, d.original_sent) = (self.base, Some(front.sent));
+            let latest = self.latest_delivered < Some(key);
+            if latest {
+                self.latest_delivered = Some(key);
+            }
+            self.order.pop_first(&mut ring(&mut self.entries, self.base), self.base, latest);
+            self.entries.pop_front();
+            self.base += 1;
+        }
+        self.highest = Some(d.number);
+        self.edge = self.edge.max(self.base);
+        Delivery { passed: d.segments, latest_sent: d.original_sent, ..d }
     }
 
     /// Books segment `number` as delivered and takes it out of the time order.

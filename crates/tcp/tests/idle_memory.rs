@@ -1,0 +1,67 @@
+//! What connections hold while nothing happens, and what each segment on its way adds. One test: what
+//! others allocate at the same time would be counted.
+
+use peak_alloc::PeakAlloc;
+use unruffled_tcp::{Config, Connection, Flags, ROWS, Segment, SeqNr, Variant};
+use unruffled_units::Instant;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// An established connection, and the octets that it holds before it has sent anything.
+fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
+    let config = Config::default().with(|c| {
+        c.mss = 1000;
+        c.window.initial = segments;
+    });
+    let before = ALLOCATOR.current_usage();
+    let mut connection = Connection::connect(config, variant);
+    let syn = connection.poll_transmit(Instant::ZERO, &mut ()).expect("a SYN");
+    let answer = Segment {
+        seq: SeqNr(7),
+        ack: syn.seq.add(1),
+        flags: Flags { syn: true, ack: true, ..Flags::default() },
+        window: u16::MAX,
+        window_scale: Some(10),
+        sack_permitted: true,
+        mss: Some(1000),
+        ..Segment::default()
+    };
+    connection.handle_segment(&answer, Instant::from_millis(10), &mut ());
+    while connection.poll_transmit(Instant::from_millis(10), &mut ()).is_some() {}
+    // The window of a SYN is not scaled.
+    let update = Segment {
+        seq: SeqNr(8),
+        flags: Flags { ack: true, ..Flags::default() },
+        window_scale: None,
+        mss: None,
+        sack_permitted: false,
+        ..answer
+    };
+    connection.handle_segment(&update, Instant::from_millis(10), &mut ());
+    let octets = ALLOCATOR.current_usage() - before + size_of::<Connection>();
+    (connection, octets)
+}
+
+#[test]
+fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
+    for row in ROWS {
+        let variant = Variant::named(row.name).expect("is in the table");
+        let (mut connection, idle) = connect(&variant, 16_384);
+        assert!(idle <= 2048, "{}: {idle} octets when idle", row.name);
+        connection.write(1 << 30);
+        let mut sent = 0;
+        while connection.poll_transmit(Instant::from_millis(20), &mut ()).is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, 16_384, "{}", row.name);
+        let all = ALLOCATOR.current_usage();
+        drop(connection);
+        let held = all - ALLOCATOR.current_usage() + size_of::<Connection>() - idle;
+        let each = held as f64 / f64::from(sent);
+        println!("{}: {idle} idle, {each:.1} a segment", row.name);
+        // TCP-PR keeps lists of its own beside the scoreboard.
+        let most = if row.name.starts_with("tcp-pr") { 128.0 } else { 64.0 };
+        assert!(each <= most, "{}: {each:.1} octets a segment", row.name);
+    }
+}
