@@ -77,6 +77,18 @@ fn without_either_the_round_trip_decides() {
     assert_eq!(found.retransmissions.judged_by_time, 2);
 }
 
+/// 25 ms from either end and back: the sender answers what passes after 50 ms, no sooner.
+#[test]
+fn between_both_ends_the_whole_round_trip_decides() {
+    let mut hand = Hand::between();
+    hand.data(100.0, 0, 0).ack(125.0, 1, 0, &[]);
+    hand.data(200.0, 2, 0).data(240.0, 1, 0);
+    hand.data(300.0, 4, 0).data(350.0, 3, 0);
+    let found = hand.found();
+    assert_eq!((found.reordering_here.reordered, found.retransmissions.total), (1, 1));
+    assert_eq!(found.retransmissions.judged_by_time, 2);
+}
+
 #[test]
 fn an_original_after_its_retransmission_makes_that_spurious() {
     let mut hand = Hand::at_receiver(true);

@@ -80,6 +80,7 @@ impl Truth {
             blur_ms: 0.05,
             spurious,
             untold,
+            travelling: 0,
             refused: 0,
             unclear: 0,
             lost: (sends - arrived) as f64,

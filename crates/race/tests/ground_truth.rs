@@ -94,8 +94,9 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
     let done = |at: Instant| end.since(at) > Duration::from_secs(1);
     let mut arrivals: HashMap<Mark, Vec<Instant>> = HashMap::new();
     arrived.iter().for_each(|&(at, mark)| arrivals.entry(mark).or_default().push(at));
+    let came_once: HashSet<u32> = arrived.iter().map(|&(_, (seq, ..))| seq).collect();
     let (mut originals, mut before) = (Vec::new(), HashSet::new());
-    let (mut lost, mut latest) = (0.0, 0);
+    let (mut lost, mut latest, mut travelling) = (0.0, 0, 0);
     for &(at, mark) in &sent {
         let original = before.insert(mark.0);
         latest += u64::from(!original && !done(at));
@@ -103,6 +104,7 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         match came {
             Some(&came) if original => originals.push((came, mark.0)),
             None if done(at) => lost += 1.0,
+            None if !original && came_once.contains(&mark.0) => travelling += 1,
             _ => {}
         }
     }
@@ -137,6 +139,7 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         blur_ms: BLUR_MS,
         spurious,
         untold,
+        travelling,
         refused,
         unclear,
         lost,

@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod sum;
 
 use std::fmt;
 use std::net::SocketAddr;

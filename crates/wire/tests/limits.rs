@@ -219,6 +219,35 @@ fn an_orphan_in_fin_wait_1_ends_although_closed_windows_are_acknowledged() {
     assert_eq!(server.stack.counters().orphans_given_up, 1);
 }
 
+/// It is the same in the states that the peer's FIN leads to.
+#[test]
+fn nor_do_they_keep_one_in_closing_or_last_ack() {
+    for (finishes_first, expected) in [(false, State::Closing), (true, State::LastAck)] {
+        let mut server = Server::new();
+        let (id, next) = server.serves();
+        server.writes(id, 3000);
+        if finishes_first {
+            server.gets("F.", 5001, next);
+        }
+        server.stack.release(id);
+        server.says();
+        if !finishes_first {
+            server.gets("F.", 5001, next);
+        }
+        let closed = Segment { window: 0, ..segment(".", 5002, next.add(536)) };
+        server.takes(&closed, &[]);
+        assert_eq!(server.stack.connection(id).map(|c| c.state()), Some(expected));
+        for second in 0..130 {
+            server.silence(1);
+            server.takes(&closed, &[]);
+            let state = server.stack.connection(id).map(|c| c.state());
+            assert_eq!(state.is_none(), second >= 119, "after {second} s: {state:?}");
+            server.says();
+        }
+        assert_eq!(server.stack.counters().orphans_given_up, 1);
+    }
+}
+
 /// So would one who takes an octet now and then.
 #[test]
 fn an_orphan_ends_although_its_peer_acknowledges_a_little() {

@@ -78,18 +78,24 @@ impl Half {
         }
         self.counts.guessed += 1;
         let since = mark.at.since(other.at);
-        let soon = self.trips.behind.map_or(NO_ROUND_TRIP, |rtt| rtt.mul_f64(0.9));
+        let soon = self.reaction().map_or(NO_ROUND_TRIP, |least| least.mul_f64(0.9));
         if since < soon { Order::Before } else { Order::After }
     }
 
-    /// Whether the sender's clock ticks at least twice within a round trip to it.
-    pub(super) fn clock_is_fine(&self) -> bool {
-        let (Some((stamp, at)), Some((latest, now)), Some(rtt)) =
-            (self.stamps.first, self.stamps.now, self.trips.behind)
+    /// The least time in which the sender can answer what passes here: to the receiver, back to the
+    /// sender, and here again; without the first part of it where that is not known.
+    fn reaction(&self) -> Option<Duration> {
+        self.round_trip().or(self.trips.behind)
+    }
+
+    /// Whether the sender's clock ticks at least twice before it can answer what passes here.
+    fn clock_is_fine(&self) -> bool {
+        let (Some((stamp, at)), Some((latest, now)), Some(reaction)) =
+            (self.stamps.first, self.stamps.now, self.reaction())
         else {
             return false;
         };
         let ticks = u64::from(latest.wrapping_sub(stamp));
-        ticks > 0 && (now.since(at) / ticks) * 2 < rtt
+        ticks > 0 && (now.since(at) / ticks) * 2 < reaction
     }
 }

@@ -27,6 +27,11 @@ impl Hand {
         Self::opened(timestamps, [0, 0, 50_000])
     }
 
+    /// The same half way between both.
+    pub(crate) fn between() -> Self {
+        Self::opened(false, [0, 25_000, 50_000])
+    }
+
     /// The instants at which the SYN, its answer and the answer to that pass.
     fn opened(timestamps: bool, at_us: [u64; 3]) -> Self {
         let analyzer = Analyzer::new(Limits::default());

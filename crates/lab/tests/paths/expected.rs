@@ -13,6 +13,8 @@ pub(crate) struct Expected {
     /// has told the sender.
     pub(crate) spurious: u64,
     pub(crate) untold: u64,
+    /// Others that had not arrived when the capture ended.
+    pub(crate) travelling: u64,
     /// Segments that arrived, and that the receiver did not take.
     pub(crate) refused: u64,
     /// Those of them after which the next copy came before an acknowledgement could: they may be
@@ -84,7 +86,8 @@ fn faults(expected: &Expected, found: &Direction, place: &str) -> Vec<String> {
         _ => {
             let blurred = expected.late_times.partition_point(|&ms| ms < expected.blur_ms);
             let hidden = (expected.untold + expected.refused + blurred as u64) as f64;
-            ((expected.untold + expected.unclear) as f64, hidden, expected.blur_ms)
+            let unsure = expected.untold + expected.travelling + expected.unclear;
+            (unsure as f64, hidden, expected.blur_ms)
         }
     };
     check("late", expected.late, late.ratio, 0.05, 0.001_f64.max(hidden / late.packets as f64));

@@ -16,6 +16,10 @@ use unruffled_wire::stream::{TcpListener, TcpStream};
 
 use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way};
 
+/// Packets taken from the stack before they are written: enough that the kernel, which has them at once,
+/// wakes its reader less often, and few enough that they stay in the processor's nearest cache.
+const BURST: usize = 32;
+
 fn parts(offload: bool) -> (Tun, Stack) {
     let create = if offload { Tun::create_with_offload } else { Tun::create };
     let tun = create("bulk0", 1500, &[(KERNEL.into(), 24)]).expect("a TUN interface");
@@ -65,7 +69,7 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
     let mut connection: Option<ConnectionId> = (way == Way::Sending)
         .then(|| stack.connect((KERNEL, PORT).into(), None, now()).expect("a connection"));
     let (mut octets, mut buffer) = (0, vec![0; CHUNK]);
-    let (mut packet, mut out) = (vec![0; 1500], Vec::with_capacity(1500));
+    let (mut packet, mut out, mut lens) = (vec![0; 1500], Vec::with_capacity(1500), Vec::new());
     while begin.elapsed() < span {
         let mut idle = true;
         for _ in 0..256 {
@@ -89,14 +93,26 @@ pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
             connection = id.ok();
         }
         let time = now();
-        for _ in 0..256 {
+        for _ in 0..256 / BURST {
             out.clear();
-            if stack.poll_transmit(time, &mut out).is_none() {
+            lens.clear();
+            while lens.len() < BURST
+                && let Some(len) = stack.poll_transmit(time, &mut out)
+            {
+                lens.push(len);
+            }
+            if lens.is_empty() {
                 break;
             }
             idle = false;
-            while tun.send(&out, None).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-            {
+            let mut left = &out[..];
+            for &len in &lens {
+                let (packet, rest) = left.split_at(len);
+                left = rest;
+                while tun
+                    .send(packet, None)
+                    .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+                {}
             }
         }
         if idle {

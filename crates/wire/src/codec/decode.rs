@@ -2,14 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use etherparse::checksum::Sum16BitWords;
 use etherparse::{
     IpNumber, IpSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpOptionElement, TcpOptionReadError,
     TcpOptionsIterator, TcpSlice,
 };
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
 
-use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
+use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached, sum};
 
 /// Reads one packet.
 ///
@@ -18,7 +17,7 @@ use super::{Arrival, Checksums, Malformed, Packet, TooBig, Unreached};
 pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malformed> {
     let ip = IpSlice::from_slice(bytes).map_err(|_| Malformed::Ip)?;
     if let IpSlice::Ipv4(v4) = &ip
-        && Sum16BitWords::new().add_slice(v4.header().slice()).ones_complement() != 0
+        && !sum::fold(sum::add(0, v4.header().slice())) != 0
     {
         return Err(Malformed::IpChecksum);
     }
@@ -34,7 +33,7 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
         _ => return Err(Malformed::Protocol),
     }
     let tcp = TcpSlice::from_slice(carried.payload).map_err(|_| Malformed::Tcp)?;
-    if checksums == Checksums::Verify && transport_sum(from, to, 6, carried.payload) != 0 {
+    if checksums == Checksums::Verify && sum::transport(from, to, 6, carried.payload) != 0 {
         return Err(Malformed::Checksum);
     }
     if !answerable(from) || !answerable(to) {
@@ -62,24 +61,6 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
     };
     read_options(tcp.options(), &mut segment)?;
     Ok(Packet::Tcp(Arrival { from, to, segment, payload }))
-}
-
-/// The ones' complement of the sum over pseudo header and transport: 0 where the checksum is right.
-/// The sum is tun-rs's, which takes less than half the time of etherparse's (benches/codec.rs).
-pub(super) fn transport_sum(from: IpAddr, to: IpAddr, protocol: u8, transport: &[u8]) -> u16 {
-    !tun_rs::checksum(transport, pseudo_sum(from, to, protocol, transport.len()))
-}
-
-/// The sum over the pseudo header (RFC 9293, section 3.1; RFC 8200, section 8.1).
-pub(super) fn pseudo_sum(from: IpAddr, to: IpAddr, protocol: u8, len: usize) -> u64 {
-    let halves = |octets: &[u8]| -> u64 {
-        octets.chunks_exact(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
-    };
-    let of = |address: IpAddr| match address {
-        IpAddr::V4(v4) => halves(&v4.octets()),
-        IpAddr::V6(v6) => halves(&v6.octets()),
-    };
-    of(from) + of(to) + u64::from(protocol) + len as u64
 }
 
 /// Whether it is one host's: a packet from elsewhere is not answered, and nobody is called there (RFC
@@ -137,7 +118,7 @@ enum Said {
 /// it).
 fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
-    if Sum16BitWords::new().add_slice(message).ones_complement() != 0 {
+    if !sum::fold(sum::add(0, message)) != 0 {
         return Err(Malformed::Checksum);
     }
     let said = match head[..2] {
@@ -157,7 +138,7 @@ fn icmp(message: &[u8]) -> Result<Packet<'static>, Malformed> {
 /// Destination unreachable and packet too big (RFC 4443, sections 3.1 and 3.2).
 fn icmpv6(message: &[u8], from: IpAddr, to: IpAddr) -> Result<Packet<'static>, Malformed> {
     let (head, quoted) = message.split_at_checked(8).ok_or(Malformed::Protocol)?;
-    if transport_sum(from, to, 58, message) != 0 {
+    if sum::transport(from, to, 58, message) != 0 {
         return Err(Malformed::Checksum);
     }
     let said = match head[..2] {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use unruffled_tcp::Segment;
 
-use super::decode::{pseudo_sum, transport_sum};
+use super::sum;
 
 /// TTL, or hop limit, of what leaves.
 const HOPS: u8 = 64;
@@ -26,7 +26,7 @@ pub fn encode(
     out: &mut Vec<u8>,
 ) -> Option<usize> {
     let (len, transport) = assemble(from, to, segment, payload, out)?;
-    let sum = transport_sum(from.ip(), to.ip(), 6, &out[transport..]);
+    let sum = sum::transport(from.ip(), to.ip(), PROTOCOL, &out[transport..]);
     out[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
     Some(len)
 }
@@ -43,14 +43,14 @@ pub fn encode_for_offload(
 ) -> Option<(usize, usize)> {
     let start = out.len();
     let (len, transport) = assemble(from, to, segment, payload, out)?;
-    let sum = tun_rs::checksum(&[], pseudo_sum(from.ip(), to.ip(), 6, out.len() - transport));
+    let sum = sum::fold(sum::pseudo_header(from.ip(), to.ip(), PROTOCOL, out.len() - transport));
     out[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
     Some((len, transport - start))
 }
 
 /// Does what [`encode_for_offload`] left to others, for a packet that is one segment.
 pub fn sum_up(packet: &mut [u8], transport: usize) {
-    let sum = !tun_rs::checksum(&packet[transport..], 0);
+    let sum = !sum::fold(sum::add(0, &packet[transport..]));
     packet[transport + 16..transport + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
@@ -129,7 +129,7 @@ impl Headers {
         self.put(&[0x45, 0, high, low, 0, 0, DO_NOT_FRAGMENT, 0, HOPS, PROTOCOL, 0, 0]);
         self.put(&from.octets());
         self.put(&to.octets());
-        let sum = !tun_rs::checksum(self.as_slice(), 0);
+        let sum = !sum::fold(sum::add(0, self.as_slice()));
         self.octets[10..12].copy_from_slice(&sum.to_be_bytes());
         Some(())
     }

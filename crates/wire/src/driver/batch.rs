@@ -34,9 +34,9 @@ impl Outbox {
             self.bytes.clear();
             self.start = 0;
         }
-        let packet = write(&mut self.bytes);
-        self.packets.extend(packet);
-        packet.is_some()
+        let Some(packet) = write(&mut self.bytes) else { return false };
+        self.packets.push_back(packet);
+        true
     }
 
     /// The first packet, and what others have to do with it.

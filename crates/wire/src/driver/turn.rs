@@ -83,9 +83,13 @@ impl<L: Link> Loop<L> {
             }
             self.read()?;
             let next = self.through_the_stack(stop_by.is_some());
-            // First what the peer waits for, then who waits here.
+            // First what the peer waits for, then who waits here; but where much is to be written, they
+            // have the stack meanwhile, and the loop does not wait for them afterwards.
+            if self.outbox.len() > HOLD {
+                self.wake();
+            }
             self.write();
-            self.wakers.drain(..).for_each(Waker::wake);
+            self.wake();
             match next {
                 Next::Again => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
@@ -93,6 +97,10 @@ impl<L: Link> Loop<L> {
                 Next::Fail => return Err(StackError::Failed.into()),
             }
         }
+    }
+
+    fn wake(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
     }
 
     /// Reads what has arrived, and stamps it.
@@ -217,7 +225,7 @@ impl<L: Link> Loop<L> {
             let more = take(&mut stack, &mut self.outbox, offload, now, WRITE);
             stack.take_wakers(&mut self.wakers);
             drop(stack);
-            self.wakers.drain(..).for_each(Waker::wake);
+            self.wake();
             self.write();
             if !more || self.blocked {
                 return;

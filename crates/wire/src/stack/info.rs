@@ -59,7 +59,7 @@ pub struct Congestion {
     pub flight: u64,
     /// Segments believed to be in the network (the pipe of RFC 6675).
     pub pipe: u32,
-    /// OctetCounts acknowledged per time over the last round trip, as a bit rate, once one has passed. A
+    /// Octets acknowledged per time over the last round trip, as a bit rate, once one has passed. A
     /// sender who has little to send delivers little.
     pub delivery_rate: Option<Rate>,
 }
@@ -67,15 +67,15 @@ pub struct Congestion {
 /// What was written and read, sent and received, of an [`Info`]. Use it to see where octets wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OctetCounts {
-    /// OctetCounts sent, each counted once.
+    /// Octets sent, each counted once.
     pub sent: u64,
-    /// OctetCounts that the peer has acknowledged.
+    /// Octets that the peer has acknowledged.
     pub acknowledged: u64,
-    /// OctetCounts that have arrived in order.
+    /// Octets that have arrived in order.
     pub received: u64,
-    /// OctetCounts written and never sent.
+    /// Octets written and never sent.
     pub unsent: u64,
-    /// OctetCounts that have arrived in order and were not read.
+    /// Octets that have arrived in order and were not read.
     pub unread: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct OctetCounts {
 pub struct Repairs {
     /// Segments sent again, for whatever reason.
     pub retransmissions: u64,
-    /// OctetCounts in them.
+    /// Octets in them.
     pub retransmitted: u64,
     /// Retransmissions that proved spurious, by DSACK (RFC 2883; RFC 3708).
     pub spurious: u64,

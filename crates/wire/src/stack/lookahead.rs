@@ -18,12 +18,15 @@ const FEW: usize = 64;
 pub(super) struct Expected {
     hashes: Vec<(EndsHash, FourTuple)>,
     found: VecDeque<(EndsHash, ConnectionId)>,
+    /// Whose the last packet was: the next one is often of the same.
+    last: Option<ConnectionId>,
 }
 
 impl Expected {
     /// The connections have changed: what was found may be so no more.
     pub(super) fn forget(&mut self) {
         self.found.clear();
+        self.last = None;
     }
 }
 
@@ -85,7 +88,10 @@ impl Stack {
             self.directory.expected.found.pop_front();
             return Some(id);
         }
-        self.connection_between(ends)
+        let last = self.directory.expected.last.filter(|&id| self.is_between(id, ends));
+        let found = last.or_else(|| self.connection_between(ends));
+        self.directory.expected.last = found;
+        found
     }
 
     fn is_between(&self, id: ConnectionId, ends: FourTuple) -> bool {
