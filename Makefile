@@ -9,6 +9,7 @@
 # make reproduce   the papers' evaluations: figures, tables and claims, stopped at any time and resumed
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
+# make release-pgo the same as release, compiled by what runs show to be frequent: target/pgo/unruffled
 # make claims      what races must show against this machine's kernel: root, an hour and a half
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
@@ -22,7 +23,7 @@ BPF_READY = for tool in clang make pkg-config; do command -v $$tool >/dev/null |
     pkg-config --exists libelf zlib
 FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
-.PHONY: demo demo-race build bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: bpf-tools build
 	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
@@ -49,6 +50,35 @@ demo-race:
 
 build:
 	$(CARGO) build --release --locked $(FEATURES)
+
+# Profile-guided optimisation: the program is built twice, and the second time the compiler knows
+# which way it goes most. It learns from all senders on a path that reorders, not from what bench
+# measures alone. What it brings stands in docs/speed.md.
+PGO := $(abspath $(TARGET))/pgo
+PGO_SPEED := crates/lab/speed
+release-pgo:
+	@set -e; \
+	profdata=$$(find "$$(rustc --print sysroot)" -name llvm-profdata | head -n 1); \
+	if [ -z "$$profdata" ]; then \
+	    echo "missing: llvm-profdata: rustup component add llvm-tools"; exit 1; \
+	fi; \
+	host=$$(rustc -vV | sed -n 's/^host: //p'); rm -rf $(PGO)/raw; \
+	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(CARGO) build --release --locked --target "$$host" \
+	    --target-dir $(PGO)/learn -p unruffled $(FEATURES); \
+	learn=$(PGO)/learn/$$host/release/unruffled; \
+	senders=$$($$learn variants | awk '/^[a-z]/ { printf "%s%s", n++ ? "," : "", $$1 }'); \
+	for share in 0% 10% 30%; do \
+	    $$learn compare rr-3 --variants "$$senders" --set delayed.fraction=$$share \
+	        --seeds 1 --duration "20 s" --json >/dev/null; \
+	done; \
+	for scenario in wb-t3 wb-t5 ad-3; do \
+	    $$learn bench sim $(PGO_SPEED)/$$scenario.toml --duration "60 s"; \
+	done; \
+	"$$profdata" merge -o $(PGO)/merged.profdata $(PGO)/raw; \
+	RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata" $(CARGO) build --release --locked --target "$$host" \
+	    --target-dir $(PGO)/use -p unruffled $(FEATURES); \
+	cp $(PGO)/use/$$host/release/unruffled $(PGO)/unruffled; \
+	echo "The command: $(PGO)/unruffled"
 
 # clang compiles BPF programs; the rest is what libbpf is built with.
 bpf-tools:
