@@ -172,3 +172,51 @@ fn sack_agrees_at_the_further_points() {
 fn reno_and_newreno_agree() {
     agree_at_all_points_of(&["Reno", "Newreno"], 36);
 }
+
+/// A line of `two-paths.csv`.
+#[derive(Clone, Debug, Deserialize)]
+struct Share {
+    share: u32,
+    packets_per_second: f64,
+    window_cuts: f64,
+}
+
+/// Packets per second, and recoveries, of `sack` over the two paths.
+fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/two-paths.toml");
+    let overrides = [
+        format!("traffic.bulk.weights=[{}, {share}]", 100 - share),
+        format!("tcp.duplicates={duplicates}"),
+    ];
+    let scenario = Scenario::load(scenario, &overrides).expect("a scenario");
+    let variant = Variant::named("sack").expect("is in the table");
+    let (row, ()) = run(&scenario, &variant, 1, ()).expect("a loaded scenario runs");
+    let delivered = row.flow.delivered_segments as f64;
+    (delivered / row.flow.duration_s, row.flow.sending.fast_retransmits as f64)
+}
+
+/// Where many segments are late at a time it matters that ns-2's Sack1 counts the duplicates of the
+/// first hole only.
+#[test]
+fn sack_agrees_over_two_paths_where_duplicates_count_as_in_ns2() {
+    let shares =
+        csv::Reader::from_reader(include_str!("../../../peers/ns2/two-paths.csv").as_bytes())
+            .into_deserialize()
+            .collect::<Result<Vec<Share>, _>>()
+            .expect("two-paths.csv has these columns");
+    assert_eq!(shares.len(), 11);
+    let ours: Vec<_> = shares.par_iter().map(|s| over_two_paths(s.share, "ns-2")).collect();
+    for (theirs, (rate, recoveries)) in shares.iter().zip(ours) {
+        let Share { share, packets_per_second, window_cuts } = theirs;
+        println!(
+            "{share:3} %: ns-2 {packets_per_second:6.2} packets/s, here {rate:6.2}; recoveries \
+             {window_cuts:4} and {recoveries:4}"
+        );
+        assert!((rate / packets_per_second - 1.0).abs() < 0.1, "{share} %: {rate}");
+        let apart = (recoveries - window_cuts).abs();
+        assert!(apart <= 0.1 * window_cuts + 5.0, "{share} %: {recoveries} recoveries");
+    }
+    // What RFC 6675 counts is another matter.
+    let (rate, _) = over_two_paths(70, "rfc6675");
+    assert!(rate < 175.06 / 5.0, "{rate}");
+}

@@ -2,7 +2,7 @@
 
 use unruffled_units::Duration;
 
-use crate::sender::{FastRecovery, Pipe};
+use crate::sender::{Duplicates, FastRecovery, Pipe};
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub struct RtoConfig {
 /// How fast recovery goes, where readings differ. Use it for [`Config::recovery`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryConfig {
+    /// What counts as a duplicate acknowledgement with SACK.
+    pub duplicates: Duplicates,
     /// How the pipe is estimated in fast recovery with SACK.
     pub pipe: Pipe,
     /// How Reno's fast recovery begins and ends.
@@ -202,7 +204,11 @@ impl Default for Config {
                 max: Duration::from_secs(60),
                 segments_per_ack: 1,
             },
-            recovery: RecoveryConfig { pipe: Pipe::SetPipe, fast: FastRecovery::Rfc5681 },
+            recovery: RecoveryConfig {
+                duplicates: Duplicates::Sacked,
+                pipe: Pipe::SetPipe,
+                fast: FastRecovery::Rfc5681,
+            },
             nagle: false,
             delayed_ack: None,
             receive_buffer: 4 << 20,

@@ -11,7 +11,7 @@ pub(crate) mod tcp_pr;
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
-pub use composed::{FastRecovery, Pipe};
+pub use composed::{Duplicates, FastRecovery, Pipe};
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;

@@ -285,3 +285,39 @@ fn the_fin_is_sent_behind_the_data_and_resent() {
     t.at(100).ack("C2");
     t.at(1100).timer().sees("timeout").sends("TF");
 }
+
+/// ns-2, tcp-sack1.cc: dupacks_ is what counts, and a new acknowledgement sets it to zero. By RFC 6675
+/// the second of the duplicates after C2 begins recovery: above 3 there are 4, 5 and 6.
+#[test]
+fn in_ns2_a_hole_that_becomes_the_first_waits_anew() {
+    let mut t = Trace::of("sack").counts_of_ns2().window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2").sends("11");
+    t.at(101).ack("C0 S4 S2").sends("12");
+    // 1 was late. Slow start: the window is 11; no duplicate of 3 has come.
+    t.at(102).ack("C2 S4").sees("reordered 3").sends("13").cwnd(11.0);
+    t.at(103).ack("C2 S4-5").sees("").sends("14");
+    t.at(104).ack("C2 S4-6").sees("").sends("15");
+    // 13 are outstanding, 2 of them by limited transmit: 11/2.
+    t.at(105).ack("C2 S4-7").sees("fast-retransmit").ssthresh(5.5).sends("R3");
+    // ns-2's pipe is 13 − 3, the run alone, so that only the sixth from here finds room in 5.
+    for last in 8..=12 {
+        t.at(106).ack(&format!("C2 S4-{last}")).sends("");
+    }
+    t.at(107).ack("C2 S4-13").sends("16");
+}
+
+/// ns-2, scoreboard.cc, GetNextRetran: what is neither SACKed nor resent goes before new data.
+#[test]
+fn in_ns2_a_recovery_resends_every_hole_below_the_highest_sack() {
+    let mut t = Trace::of("sack").counts_of_ns2().window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2").sends("11");
+    t.at(101).ack("C0 S2-3").sends("12");
+    t.at(102).ack("C0 S2-4").sees("fast-retransmit").sends("R1").pipe(9);
+    for (last, pipe) in [(5, 8), (6, 7), (7, 6), (8, 5)] {
+        t.at(103).ack(&format!("C0 S2-{last}")).sends("").pipe(pipe);
+    }
+    // One SACKed segment above 9 is enough.
+    t.at(104).ack("C0 S10 S2-8").sends("R9");
+}

@@ -1,6 +1,6 @@
 //! What a scenario file says of the two ends: the keys below `tcp`.
 
-use unruffled_tcp::{Config, FastRecovery, Pipe};
+use unruffled_tcp::{Config, Duplicates, FastRecovery, Pipe};
 use unruffled_units::Duration;
 
 use super::keys::Keys;
@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// The keys below `tcp`, for messages.
 pub(super) const KEYS: &str = "mss, header, window, initial_window, max_cwnd, byte_counting, \
-     min_rto, max_rto, delayed_ack, pipe, fast_recovery, timestamps";
+     min_rto, max_rto, delayed_ack, duplicates, pipe, fast_recovery, timestamps";
 
 /// The settings of both ends.
 pub(super) struct Ends {
@@ -45,6 +45,14 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         Ok(_) => None,
         Err(_) => k.duration("tcp.delayed_ack")?,
     };
+    let duplicates = match k.string("tcp.duplicates")?.as_deref() {
+        None | Some("rfc6675") => Duplicates::Sacked,
+        Some("ns-2") => Duplicates::Run,
+        Some(other) => {
+            let message = format!("expected rfc6675 or ns-2, found {other:?}");
+            return Err(k.wrong("tcp.duplicates", message));
+        }
+    };
     let pipe = match k.string("tcp.pipe")?.as_deref() {
         None | Some("rfc6675") => Pipe::SetPipe,
         Some("counted") => Pipe::Counted,
@@ -73,6 +81,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
         c.timestamps.offer = timestamps;
+        c.recovery.duplicates = duplicates;
         c.recovery.pipe = pipe;
         c.recovery.fast = fast_recovery;
         c.isn = 1_000_000;

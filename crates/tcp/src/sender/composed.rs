@@ -8,6 +8,7 @@
 
 mod counted_pipe;
 mod doubt;
+mod duplicates;
 mod fast_recovery;
 mod policy;
 mod prr;
@@ -24,6 +25,7 @@ use unruffled_units::{Duration, Instant};
 
 pub use counted_pipe::Pipe;
 use doubt::Doubt;
+pub use duplicates::Duplicates;
 pub use fast_recovery::FastRecovery;
 use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
@@ -205,6 +207,7 @@ impl Composed {
         };
         let Reading { delivery, advanced, flight_before, .. } = read;
         let arrived = self.count_dupacks(stream, ack, &read);
+        self.count_run(&read);
         self.measure_rtt(stream, ack, &read, now);
         if !PREDICTED && let Some(sample) = stream.measure_reordering(ack, &read, now, observer) {
             self.detector.on_reordering(sample, &self.view(stream, now));
@@ -314,7 +317,7 @@ impl Composed {
             advanced: *advanced,
             duplicate: delivery.sacked > 0 || ack.duplicate,
             sacked: delivery.sacked,
-            duplicates: stream.board.sacked().max(self.recovery.dupacks),
+            duplicates: self.duplicates(stream),
             window_was_full,
         };
         let segments = self.limited_transmit.grow_while_waiting(&wait, &self.window);

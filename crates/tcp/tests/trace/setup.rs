@@ -1,6 +1,8 @@
 //! What a trace starts with.
 
-use unruffled_tcp::{Config, Connection, FastRecovery, Flags, Segment, SeqNr, Timestamps, Variant};
+use unruffled_tcp::{
+    Config, Connection, Duplicates, FastRecovery, Flags, Pipe, Segment, SeqNr, Timestamps, Variant,
+};
 use unruffled_units::Duration;
 
 use super::{ISN, PEER, SEGMENT, START, Trace};
@@ -61,6 +63,13 @@ impl Setup {
     /// Timestamps are used.
     pub(crate) fn timestamps(mut self) -> Self {
         self.config.timestamps.offer = true;
+        self
+    }
+
+    /// Duplicates and the pipe are counted as in ns-2's Sack1.
+    pub(crate) fn counts_of_ns2(mut self) -> Self {
+        self.config.recovery.duplicates = Duplicates::Run;
+        self.config.recovery.pipe = Pipe::Counted;
         self
     }
 

@@ -83,13 +83,7 @@ impl<L: Link> Loop<L> {
             }
             self.read()?;
             let next = self.through_the_stack(stop_by.is_some());
-            // First what the peer waits for, then who waits here; but where much is to be written, they
-            // have the stack meanwhile, and the loop does not wait for them afterwards.
-            if self.outbox.len() > HOLD {
-                self.wake();
-            }
-            self.write();
-            self.wake();
+            self.answer();
             match next {
                 Next::Again => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
@@ -97,6 +91,16 @@ impl<L: Link> Loop<L> {
                 Next::Fail => return Err(StackError::Failed.into()),
             }
         }
+    }
+
+    /// First what the peer waits for, then who waits here; but where much is to be written, they have
+    /// the stack meanwhile, and the loop does not wait for them afterwards.
+    fn answer(&mut self) {
+        if self.outbox.len() > HOLD {
+            self.wake();
+        }
+        self.write();
+        self.wake();
     }
 
     fn wake(&mut self) {

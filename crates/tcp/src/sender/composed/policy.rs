@@ -1,7 +1,7 @@
 //! What a composed sender does in the same way throughout, by its row and by the connection's
 //! settings.
 
-use super::{FastRecovery, Pipe};
+use super::{Duplicates, FastRecovery, Pipe};
 use crate::Config;
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
@@ -111,6 +111,7 @@ pub(super) struct Policy {
     pub(super) acks: Acks,
     pub(super) reduction: Reduction,
     pub(super) probes: bool,
+    pub(super) duplicates: Duplicates,
     pub(super) pipe: Pipe,
     pub(super) fast_recovery: FastRecovery,
     pub(super) byte_counting: u32,
@@ -125,6 +126,7 @@ impl Policy {
             acks: parts.acks,
             reduction: parts.reduction,
             probes: parts.probes,
+            duplicates: config.recovery.duplicates,
             pipe: config.recovery.pipe,
             fast_recovery: config.recovery.fast,
             byte_counting: config.window.byte_counting,

@@ -34,6 +34,8 @@ pub(super) struct Recovery {
     pub(super) phase: Phase,
     /// Duplicate acknowledgements since the last new one, for peers without SACK.
     pub(super) dupacks: u32,
+    /// Duplicate acknowledgements since the last new one, with SACK.
+    pub(super) run: u32,
     pub(super) counted_pipe: CountedPipe,
     pub(super) prr: Prr,
     /// SND.NXT when the last loss was detected (RFC 6582, section 3.2, steps 2 and 4).
@@ -202,7 +204,11 @@ impl Composed {
         if !open {
             rule.first_hole_due = None;
         }
-        let applied = stream.board.apply(&rule, now);
+        let first_lost = self.judge_by_run(&mut rule, open);
+        let mut applied = stream.board.apply(&rule, now);
+        if first_lost {
+            applied.newly_lost += u32::from(stream.board.mark_first_lost());
+        }
         // Reordering is forgotten while something suspected is still to be resent.
         let lapsed = self.doubting() && rule.proof.is_none() && stream.board.lost() > 0;
         let believe_at = self.believe(stream, rule.proof, now, observer);
@@ -235,7 +241,8 @@ impl Composed {
         self.recovery.recover = Some(stream.nxt());
         self.recovery.fast_retransmit_due = true;
         if self.policy.pipe == Pipe::Counted && self.policy.acks == Acks::Sack {
-            self.recovery.counted_pipe.begin(outstanding, sacked);
+            let left = self.left_at_recovery(sacked);
+            self.recovery.counted_pipe.begin(outstanding, left);
         }
         self.recovery.rescued_to = stream.board.first_end();
         self.limited_transmit.on_recovery();

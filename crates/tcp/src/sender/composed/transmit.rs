@@ -43,7 +43,7 @@ impl Composed {
 
     fn poll_open(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         self.restart_after_idle(stream, now);
-        let duplicates = stream.board.sacked().max(self.recovery.dupacks);
+        let duplicates = self.duplicates(stream);
         let cwnd = self.limited_transmit.window(self.window.cwnd);
         let allowed = cwnd as u32 + self.limited_transmit.allowance(duplicates, cwnd);
         if stream.board.outstanding() < allowed {

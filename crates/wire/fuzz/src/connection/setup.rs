@@ -1,7 +1,7 @@
 //! Which sender with which settings, and how it comes into which state.
 
 use unruffled_tcp::{
-    Config, Flags, IpVersion, KeepAlive, Pipe, ROWS, Segment, SeqNr, State, Variant,
+    Config, Duplicates, Flags, IpVersion, KeepAlive, Pipe, ROWS, Segment, SeqNr, State, Variant,
 };
 use unruffled_units::Duration;
 
@@ -52,6 +52,7 @@ pub(super) fn config(input: &mut Input<'_>) -> Config {
             input.choose(&[Some(Duration::ZERO), None, Some(Duration::from_millis(50))]);
         c.segments.peer_mss = Some(ip.default_mss()).filter(|_| count_options);
         c.delayed_ack = delays.then_some(Duration::from_millis(40));
+        c.recovery.duplicates = if counted { Duplicates::Run } else { Duplicates::Sacked };
         c.recovery.pipe = if counted { Pipe::Counted } else { Pipe::SetPipe };
         c.patience.give_up = impatient.then_some(Duration::from_secs(30));
         c.patience.syn_retries = impatient.then_some(4);

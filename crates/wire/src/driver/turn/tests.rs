@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -104,4 +105,34 @@ fn what_leaves_is_summed_up_while_another_has_the_stack() {
     assert!(todo.is_some() && !is_sound(syn));
     meanwhile(&handle, || turns.write());
     assert!(is_sound(&sends.try_recv().expect("it was sent")));
+}
+
+/// Tells when it is woken, among what is sent.
+struct Telling(mpsc::Sender<Vec<u8>>);
+
+impl Wake for Telling {
+    fn wake(self: Arc<Self>) {
+        self.0.send(Vec::new()).expect("somebody listens");
+    }
+}
+
+#[test]
+fn who_waits_is_woken_after_little_is_written_and_before_much_is() {
+    for (packets, woken) in [(1, 1), (HOLD, HOLD), (HOLD + 1, 0)] {
+        let (mut turns, sends, handle) = turning();
+        let now = handle.now();
+        {
+            let mut stack = handle.lock();
+            for port in 1..=packets {
+                let remote = (THEIRS, port as u16).into();
+                stack.connect(remote, None, now).expect("a free port");
+            }
+            take(&mut stack, &mut turns.outbox, false, now, WRITE);
+        }
+        turns.wakers.push(Waker::from(Arc::new(Telling(turns.link.sent.clone()))));
+        turns.answer();
+        let told: Vec<_> = sends.try_iter().collect();
+        assert_eq!(told.len(), packets + 1);
+        assert_eq!(told.iter().position(Vec::is_empty), Some(woken), "of {packets}");
+    }
 }
