@@ -90,6 +90,8 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
     let (Seen { data: sent, twice, .. }, receiver) = (seen(left), seen(right));
     let arrived = &receiver.data;
     let end = sent.last().map_or(Instant::ZERO, |&(at, _)| at);
+    // Sequence numbers may wrap.
+    let first = sent.first().map_or(0, |&(_, (seq, ..))| seq);
     // What was sent in the last second may be on its way yet.
     let done = |at: Instant| end.since(at) > Duration::from_secs(1);
     let mut arrivals: HashMap<Mark, Vec<Instant>> = HashMap::new();
@@ -102,7 +104,9 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         latest += u64::from(!original && !done(at));
         let came = arrivals.get(&mark).and_then(|times| times.first());
         match came {
-            Some(&came) if original => originals.push((came, mark.0)),
+            Some(&came) if original => {
+                originals.push((came, mark.0.wrapping_sub(first)));
+            }
             None if done(at) => lost += 1.0,
             None if !original && came_once.contains(&mark.0) => travelling += 1,
             _ => {}
