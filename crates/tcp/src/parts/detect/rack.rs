@@ -77,6 +77,11 @@ impl Rack {
         }
     }
 
+    /// The smallest window, as a share of the minimum round trip.
+    pub(super) fn smallest_window(&self) -> f64 {
+        self.settings.reo_wnd
+    }
+
     /// RACK.reo_wnd (section 6.2, step 4).
     fn reo_wnd(&self, view: &View) -> Duration {
         if !self.state.reordering_seen && (view.recovering || view.sacked >= DUPTHRESH) {

@@ -72,7 +72,6 @@ pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
     /// Of the settings, those that are needed again.
-    reo_wnd: f64,
     margin: f64,
     many: f64,
     /// When the latest-sent segment known to be delivered was sent (RACK.xmit_ts).
@@ -88,7 +87,6 @@ impl Unruffled {
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget),
-            reo_wnd,
             margin,
             many,
             front: None,
@@ -101,7 +99,7 @@ impl Unruffled {
     fn waits(&self, view: &View) -> (Duration, Duration) {
         let bound = view.rto.max(BOUND);
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
-        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.reo_wnd);
+        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window());
         let resend = self.lateness.quantile().max(floor).min(bound);
         let longest = self.lateness.longest().mul_f64(self.margin);
         // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
