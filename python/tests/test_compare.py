@@ -153,7 +153,9 @@ def test_other_threads_run_meanwhile():
 def test_ctrl_c_stops_at_once(what):
     # Days of work: whoever waits for its end waits in vain.
     program = f"""
-import sys, unruffled
+import signal, unruffled
+# Who runs the tests in the background may ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("begins", flush=True)
 long = dict(scenario="rr-3", variants=["sack"], seeds=10_000, duration="1000000 s")
 try:
