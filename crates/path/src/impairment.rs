@@ -47,6 +47,13 @@ pub enum Impairment {
         /// Which packets it touches.
         applies: Applies,
     },
+    /// Every `every`-th packet is lost, after the bottleneck has sent it.
+    Periodic {
+        /// The number of packets in a turn; its last one is lost.
+        every: u32,
+        /// Which packets it touches.
+        applies: Applies,
+    },
     /// Every `every`-th packet takes another, longer path; 2 means two paths in turn.
     Alternate {
         /// The number of packets in a turn; its last one takes the longer path.
@@ -188,6 +195,7 @@ impl Impairment {
         match *self {
             Self::Delay { applies, .. }
             | Self::Loss { applies, .. }
+            | Self::Periodic { applies, .. }
             | Self::Alternate { applies, .. }
             | Self::Duplicate { applies, .. }
             | Self::Redrawn { applies, .. }

@@ -157,6 +157,14 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
     }
     let key = format!("{at}.fraction");
     let fraction = k.fraction(&key)?;
+    if kind == "loss"
+        && let Some(every) = k.count(&format!("{at}.every"), 1, 1_000_000_000)?
+    {
+        if fraction.is_some() {
+            return Err(k.wrong(&key, "expected either this or every".to_owned()));
+        }
+        return Ok(Impairment::Periodic { every: every as u32, applies });
+    }
     let fraction = k.required(&key, fraction, "\"10 %\"")?;
     Ok(match kind {
         "loss" => Impairment::Loss { fraction, applies },
@@ -284,6 +292,9 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
         }
         Impairment::Loss { fraction, applies } => {
             format!("{} {} lost", percent(*fraction), of(applies))
+        }
+        Impairment::Periodic { every, applies } => {
+            format!("the last of every {every} {} lost", those(applies))
         }
         Impairment::Alternate { every, extra, applies } => {
             format!("one in {every} {} {extra} later", of(applies))

@@ -83,6 +83,7 @@ fn what_befalls_packets_is_read_and_put_in_words() {
             &["every=50 ms", "mean=200 ms", "deviation=60 ms"][..],
             "data packets later by N(200 ms, 60 ms), drawn anew every 50 ms",
         ),
+        ("loss", &["every=200"], "the last of every 200 data packets lost"),
         (
             "burst",
             &["fraction=0.02 %", "distribution=uniform", "low=300 ms", "high=400 ms"],
@@ -123,6 +124,8 @@ fn what_cannot_befall_packets_is_refused() {
             &["every=0 s", "mean=200 ms", "deviation=60 ms"][..],
             "link.bottleneck.redrawn.every: expected more than 0 s",
         ),
+        ("loss", &["every=200", "fraction=1 %"], "loss.fraction: expected either this or every"),
+        ("loss", &["every=0"], "link.bottleneck.loss.every: expected"),
         ("blackout", &["every=2 s", "length=2 s"], "blackout.every: expected longer than length"),
         ("blackout", &["at=soon", "length=2 s"], "blackout.at: expected a time"),
         (

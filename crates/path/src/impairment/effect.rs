@@ -13,6 +13,7 @@ use crate::{ConfigError, Sampler};
 pub(super) enum Effect {
     Delay { coin: Bernoulli, delay: Sampler },
     Loss { coin: Bernoulli },
+    Periodic { every: u32, passed: u32 },
     Alternate { every: u32, passed: u32, extra: Duration },
     Duplicate { coin: Bernoulli },
     Redrawn { every: Duration, delay: Sampler, interval: Option<u64>, drawn: Duration },
@@ -31,9 +32,10 @@ impl Effect {
                 delay: delay.sampler().map_err(|error| error.within("delay"))?,
             },
             Impairment::Loss { fraction, .. } => Self::Loss { coin: coin("fraction", fraction)? },
-            Impairment::Alternate { every: 0, .. } => {
+            Impairment::Alternate { every: 0, .. } | Impairment::Periodic { every: 0, .. } => {
                 return Err(ConfigError::new("every", "at least 1", 0));
             }
+            Impairment::Periodic { every, .. } => Self::Periodic { every, passed: 0 },
             Impairment::Alternate { every, extra, .. } => {
                 Self::Alternate { every, passed: 0, extra }
             }
@@ -87,7 +89,7 @@ impl Effect {
             | Self::Resend { coin } => coin.p() == 0.0,
             Self::Blackout { length, .. } => *length == Duration::ZERO,
             Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
-            Self::Alternate { .. } | Self::Redrawn { .. } => false,
+            Self::Periodic { .. } | Self::Alternate { .. } | Self::Redrawn { .. } => false,
         }
     }
 }

@@ -60,7 +60,13 @@ impl Stage {
 
     /// Whether it neither delays nor doubles packets.
     pub(crate) fn keeps_order(&self) -> bool {
-        matches!(self.effect, Effect::Loss { .. } | Effect::Burst { .. } | Effect::Blackout { .. })
+        matches!(
+            self.effect,
+            Effect::Loss { .. }
+                | Effect::Periodic { .. }
+                | Effect::Burst { .. }
+                | Effect::Blackout { .. }
+        )
     }
 
     /// Whether it is at work for a packet that travels `way` and came at `came`.
@@ -92,10 +98,9 @@ impl Stage {
         let rng = &mut self.rng;
         match &mut self.effect {
             Effect::Delay { .. } | Effect::Loss { .. } => {}
+            Effect::Periodic { every, passed } => fate.lost |= is_last(passed, *every),
             Effect::Alternate { every, passed, extra } => {
-                *passed += 1;
-                if passed == every {
-                    *passed = 0;
+                if is_last(passed, *every) {
                     fate.detour += *extra;
                 }
             }
@@ -125,6 +130,12 @@ impl Stage {
             }
         }
     }
+}
+
+/// Counts a packet, and whether it is the last one of its turn of `every`.
+fn is_last(passed: &mut u32, every: u32) -> bool {
+    *passed = (*passed + 1) % every;
+    *passed == 0
 }
 
 /// The `n`-th of the generators that belong to `rng`: what is drawn for an interval depends on its

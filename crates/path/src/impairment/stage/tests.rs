@@ -74,6 +74,16 @@ fn every_third_packet_takes_the_longer_path() {
 }
 
 #[test]
+fn every_third_packet_is_lost() {
+    let mut stage = stage(&Impairment::Periodic { every: 3, applies: Applies::Both }).unwrap();
+    assert!(stage.keeps_order());
+    let lost: Vec<bool> = (0..7).map(|ms| fate(&mut stage, &at(ms)).lost).collect();
+    assert_eq!(lost, [false, false, true, false, false, true, false]);
+    let never = Impairment::Periodic { every: 0, applies: Applies::Both };
+    assert_eq!(never.check().unwrap_err().to_string(), "every must be at least 1, not 0");
+}
+
+#[test]
 fn a_replay_begins_again_after_its_last_packet() {
     let ms = Duration::from_millis;
     let lateness = [ms(0), ms(7), ms(0)].into();
