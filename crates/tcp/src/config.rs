@@ -67,7 +67,8 @@ pub struct WindowConfig {
     pub max: Option<u32>,
     /// Segments that count of those which one acknowledgement covers, when the window grows (RFC
     /// 3465's limit L): 1 counts acknowledgements (RFC 5681, equations 2 and 3), and then a
-    /// receiver that delays them halves the growth.
+    /// receiver that delays them halves the growth. Real packets: 8, what RFC 9406, section 4.3, has
+    /// for senders that do not pace.
     pub byte_counting: u32,
     /// Whether a window that was not used for longer than the retransmission timeout falls back to
     /// the initial one (RFC 5681, section 4.1). ns-2's does not.
@@ -235,7 +236,7 @@ impl Config {
                 ip,
             },
             window: WindowConfig {
-                byte_counting: 2,
+                byte_counting: 8,
                 restart: true,
                 heed_lost_syn: true,
                 ..simulated.window

@@ -277,6 +277,29 @@ fn the_window_grows_while_it_is_full() {
     t.at(200).ack("C4").cwnd(5.0).sends("");
 }
 
+/// A driver may read many acknowledgements before it asks what to send: what counts is whether the
+/// window was full before the first of them.
+#[test]
+fn acknowledgements_read_together_grow_the_window_like_others() {
+    let mut t = Trace::of("sack").window(4).writes(22).start();
+    t.sends("1-4");
+    t.at(100).hears("C1").hears("C2").ack("C3").cwnd(7.0).sends("5-10");
+    t.at(200).hears("C5").hears("C6").ack("C10").cwnd(10.0).sends("11-20");
+    t.at(300).ack("C20").cwnd(11.0).sends("21 22");
+    t.at(400).hears("C21").ack("C22").cwnd(11.0).sends("");
+}
+
+/// What was full once is not full for ever: the sender was asked, and had nothing to send.
+#[test]
+fn a_window_that_was_full_grows_no_more_once_the_data_end() {
+    let mut t = Trace::of("sack").window(4).writes(4).start();
+    t.sends("1-4");
+    t.at(100).ack("C1").cwnd(5.0).sends("");
+    t.at(100).ack("C2").cwnd(5.0).sends("");
+    t.writes(1).sends("5");
+    t.at(200).hears("C3").ack("C5").cwnd(5.0).sends("");
+}
+
 /// What leaves last is the FIN, which is resent like any segment.
 #[test]
 fn the_fin_is_sent_behind_the_data_and_resent() {

@@ -198,6 +198,19 @@ fn beyond_the_limit_connections_end_without_time_wait() {
     assert_eq!(server.stack.counters().time_waits_refused, 1);
 }
 
+/// The orphan `id`, whose peer says each second that its window is `closed`, ends after two minutes.
+#[track_caller]
+fn ends_after_two_minutes(server: &mut Server, id: ConnectionId, closed: &Segment) {
+    for second in 0..130 {
+        server.silence(1);
+        server.takes(closed, &[]);
+        let state = server.stack.connection(id).map(|c| c.state());
+        assert_eq!(state.is_none(), second >= 119, "after {second} s: {state:?}");
+        server.says();
+    }
+    assert_eq!(server.stack.counters().orphans_given_up, 1);
+}
+
 /// A peer who keeps its window closed acknowledges each probe, and would keep the connection for ever.
 #[test]
 fn an_orphan_in_fin_wait_1_ends_although_closed_windows_are_acknowledged() {
@@ -209,14 +222,7 @@ fn an_orphan_in_fin_wait_1_ends_although_closed_windows_are_acknowledged() {
     let closed = Segment { window: 0, ..segment(".", 5001, next.add(536)) };
     server.takes(&closed, &[]);
     assert_eq!(server.stack.connection(id).map(|c| c.state()), Some(State::FinWait1));
-    for second in 0..130 {
-        server.silence(1);
-        server.takes(&closed, &[]);
-        let state = server.stack.connection(id).map(|c| c.state());
-        assert_eq!(state.is_none(), second >= 119, "after {second} s: {state:?}");
-        server.says();
-    }
-    assert_eq!(server.stack.counters().orphans_given_up, 1);
+    ends_after_two_minutes(&mut server, id, &closed);
 }
 
 /// It is the same in the states that the peer's FIN leads to.
@@ -237,14 +243,7 @@ fn nor_do_they_keep_one_in_closing_or_last_ack() {
         let closed = Segment { window: 0, ..segment(".", 5002, next.add(536)) };
         server.takes(&closed, &[]);
         assert_eq!(server.stack.connection(id).map(|c| c.state()), Some(expected));
-        for second in 0..130 {
-            server.silence(1);
-            server.takes(&closed, &[]);
-            let state = server.stack.connection(id).map(|c| c.state());
-            assert_eq!(state.is_none(), second >= 119, "after {second} s: {state:?}");
-            server.says();
-        }
-        assert_eq!(server.stack.counters().orphans_given_up, 1);
+        ends_after_two_minutes(&mut server, id, &closed);
     }
 }
 

@@ -252,6 +252,22 @@ impl Keys {
         self.read(key, |text| Ok::<_, String>(text.to_owned()))
     }
 
+    /// One of a few words, as what it stands for.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        key: &str,
+        among: &[(&str, T)],
+    ) -> Result<Option<T>, Error> {
+        self.read(key, |text| {
+            let found = among.iter().find(|(word, _)| *word == text);
+            found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+                let mut words: Vec<_> = among.iter().map(|&(word, _)| word).collect();
+                let last = words.pop().unwrap_or_default();
+                format!("expected {} or {last}, found {text:?}", words.join(", "))
+            })
+        })
+    }
+
     pub(crate) fn duration(&mut self, key: &str) -> Result<Option<Duration>, Error> {
         self.read(key, unruffled_units::parse_duration)
     }

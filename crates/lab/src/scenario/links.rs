@@ -112,17 +112,11 @@ fn for_a_time(k: &mut Keys, at: &str, impairment: Impairment) -> Result<Impairme
 }
 
 fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
-    let key = format!("{at}.packets");
-    let applies = match k.string(&key)?.as_deref() {
-        // In a blackout nothing gets through.
-        None if kind == "blackout" => Applies::Both,
-        None | Some("data") => Applies::Data,
-        Some("acks") => Applies::Acks,
-        Some("both") => Applies::Both,
-        Some(other) => {
-            return Err(k.wrong(&key, format!("expected data, acks or both, found {other:?}")));
-        }
-    };
+    let applies = [("data", Applies::Data), ("acks", Applies::Acks), ("both", Applies::Both)];
+    let applies = k.choice(&format!("{at}.packets"), &applies)?;
+    // In a blackout nothing gets through.
+    let all = if kind == "blackout" { Applies::Both } else { Applies::Data };
+    let applies = applies.unwrap_or(all);
     let impairment = of_kind(k, kind, at, applies)?;
     // A distribution's fields stand beside the others.
     impairment.check().map_err(|e| wrong_field(k, at, &e))?;

@@ -45,30 +45,14 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         Ok(_) => None,
         Err(_) => k.duration("tcp.delayed_ack")?,
     };
-    let duplicates = match k.string("tcp.duplicates")?.as_deref() {
-        None | Some("rfc6675") => Duplicates::Sacked,
-        Some("ns-2") => Duplicates::Run,
-        Some(other) => {
-            let message = format!("expected rfc6675 or ns-2, found {other:?}");
-            return Err(k.wrong("tcp.duplicates", message));
-        }
-    };
-    let pipe = match k.string("tcp.pipe")?.as_deref() {
-        None | Some("rfc6675") => Pipe::SetPipe,
-        Some("counted") => Pipe::Counted,
-        Some(other) => {
-            let message = format!("expected rfc6675 or counted, found {other:?}");
-            return Err(k.wrong("tcp.pipe", message));
-        }
-    };
-    let fast_recovery = match k.string("tcp.fast_recovery")?.as_deref() {
-        None | Some("rfc5681") => FastRecovery::Rfc5681,
-        Some("ns-2") => FastRecovery::Ns2,
-        Some(other) => {
-            let message = format!("expected rfc5681 or ns-2, found {other:?}");
-            return Err(k.wrong("tcp.fast_recovery", message));
-        }
-    };
+    let duplicates = [("rfc6675", Duplicates::Sacked), ("ns-2", Duplicates::Run)];
+    let duplicates = k.choice("tcp.duplicates", &duplicates)?;
+    let duplicates = duplicates.unwrap_or(defaults.recovery.duplicates);
+    let pipe = [("rfc6675", Pipe::SetPipe), ("counted", Pipe::Counted)];
+    let pipe = k.choice("tcp.pipe", &pipe)?.unwrap_or(defaults.recovery.pipe);
+    let fast_recovery = [("rfc5681", FastRecovery::Rfc5681), ("ns-2", FastRecovery::Ns2)];
+    let fast_recovery = k.choice("tcp.fast_recovery", &fast_recovery)?;
+    let fast_recovery = fast_recovery.unwrap_or(defaults.recovery.fast);
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
 
     let sender = defaults.with(|c| {

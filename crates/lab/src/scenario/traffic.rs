@@ -176,14 +176,8 @@ fn ways(
     ends: (usize, usize),
 ) -> Result<(Vec<Way>, Spread), Error> {
     let key = |field: &str| format!("{at}.{field}");
-    let spread = match k.string(&key("spread"))?.as_deref() {
-        None | Some("round-robin") => Spread::RoundRobin,
-        Some("random") => Spread::Random,
-        Some(other) => {
-            let message = format!("expected round-robin or random, found {other:?}");
-            return Err(k.wrong(&key("spread"), message));
-        }
-    };
+    let spread = [("round-robin", Spread::RoundRobin), ("random", Spread::Random)];
+    let spread = k.choice(&key("spread"), &spread)?.unwrap_or(Spread::RoundRobin);
     let Some(texts) = k.list(&key("ways"))? else { return Ok((Vec::new(), spread)) };
     let mut ways = Vec::new();
     for text in &texts {

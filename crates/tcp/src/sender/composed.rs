@@ -302,7 +302,8 @@ impl Composed {
         now: Instant,
     ) {
         let Reading { delivery, advanced, flight_before, .. } = read;
-        let window_was_full = *flight_before >= self.window.cwnd as u32;
+        let full = *flight_before >= self.window.cwnd as u32;
+        let window_was_full = *self.recovery.window_was_full.get_or_insert(full);
         if may_grow {
             if window_was_full {
                 self.grow(stream, delivery.passed, now);

@@ -110,6 +110,14 @@ impl Trace {
     /// blocks), `rtx` the bit of the RTX variants.
     #[track_caller]
     pub(crate) fn ack(&mut self, ack: &str) -> &mut Self {
+        self.hears(ack);
+        self.pump();
+        self
+    }
+
+    /// As [`Trace::ack`], but the sender is not asked what it sends before the next one arrives.
+    #[track_caller]
+    pub(crate) fn hears(&mut self, ack: &str) -> &mut Self {
         self.settled();
         let mut segment = Segment {
             seq: PEER.add(1),
@@ -135,7 +143,6 @@ impl Trace {
         segment.sack = sack;
         let seen = &mut self.seen;
         self.connection.handle_segment(&segment, self.now, &mut |_, e: &Event| note(seen, e));
-        self.pump();
         self
     }
 

@@ -46,6 +46,9 @@ pub(super) struct Recovery {
     pub(super) high_rxt: SegNo,
     /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
     pub(super) rescued_to: u64,
+    /// Whether the window was full before the first acknowledgement since the sender was last asked
+    /// what it sends: a driver may read many before it asks again.
+    pub(super) window_was_full: Option<bool>,
 }
 
 impl Recovery {

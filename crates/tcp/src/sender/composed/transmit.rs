@@ -27,9 +27,11 @@ impl Composed {
             && stream.board.lost() == 0
             && matches!(self.recovery.phase, Phase::Open)
             && !self.probe.is_due()
+            && self.recovery.window_was_full.is_none()
     }
 
     fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        self.recovery.window_was_full = None;
         if let Some(transmission) = self.poll_probe(stream, now) {
             return Some(transmission);
         }
