@@ -70,6 +70,7 @@ pub mod observer;
 mod parameter;
 mod parts;
 mod receiver;
+mod ring;
 mod segment;
 mod sender;
 mod seq;

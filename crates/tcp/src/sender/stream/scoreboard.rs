@@ -189,7 +189,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant) -> SegNo {
         let number = self.end();
-        self.entries.push_back(Entry {
+        let entry = Entry {
             start,
             len,
             sent: now,
@@ -198,7 +198,8 @@ impl Scoreboard {
             lost: false,
             resent: false,
             retransmitted: false,
-        });
+        };
+        crate::ring::push(&mut self.entries, entry);
         self.order.append(&mut ring(&mut self.entries, self.base), number);
         number
     }

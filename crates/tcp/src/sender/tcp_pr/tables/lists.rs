@@ -6,16 +6,19 @@ use std::collections::VecDeque;
 
 use unruffled_units::Instant;
 
+use crate::ring;
 use crate::sender::stream::{Renumbered, SegNo};
 
-/// One packet that was sent and lies above the cumulative point.
+/// One packet that was sent and lies above the cumulative point: 24 octets, as much as a segment of 64
+/// has left beside its place on the scoreboard and in [`Lists::transmissions`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     /// time(n) and cwnd(n): when it was last sent, and the window then.
     pub(super) time: Instant,
     pub(super) cwnd: f64,
-    /// Which transmission that was, counted over all packets.
-    serial: u64,
+    /// Which transmission that was, counted over all packets: the low bits, since no two that are
+    /// compared are half their range apart.
+    serial: u32,
     /// It is in to-be-ack.
     waiting: bool,
 }
@@ -25,15 +28,15 @@ pub(super) struct Lists {
     packets: VecDeque<Packet>,
     /// Number of the first of them.
     base: SegNo,
-    /// Transmissions by number of their packet, in the order of time; those that are not their
-    /// packet's last, or whose packet waits no more, are passed over when they come to the front.
-    transmissions: VecDeque<SegNo>,
+    /// Transmissions by the low bits of their packet's number, in the order of time; those that are not
+    /// their packet's last, or whose packet waits no more, are passed over when they come to the front.
+    transmissions: VecDeque<u32>,
     /// Serial number of the first of them.
-    first_serial: u64,
+    first_serial: u32,
     /// |to-be-ack|.
     to_be_ack: u32,
     /// Serial number of the first transmission after memorize was filled, and |memorize|.
-    snapshot: u64,
+    snapshot: u32,
     memorized: u32,
 }
 
@@ -67,9 +70,9 @@ impl Lists {
                 debug_assert!(!old.waiting, "sent again without having been dropped");
                 *old = packet;
             }
-            None => self.packets.push_back(packet),
+            None => ring::push(&mut self.packets, packet),
         }
-        self.transmissions.push_back(n);
+        ring::push(&mut self.transmissions, n as u32);
         self.to_be_ack += 1;
     }
 
@@ -102,15 +105,17 @@ impl Lists {
             packets.extend(pieces.filter_map(|_| self.packet(n)));
         }
         self.packets = packets;
-        self.base = numbers.first(self.base);
-        for n in &mut self.transmissions {
-            *n = numbers.first(*n);
+        let base = self.base;
+        self.base = numbers.first(base);
+        for low in &mut self.transmissions {
+            *low = numbers.first(whole(*low, base)) as u32;
         }
     }
 
     /// The packet of to-be-ack that was sent first.
     pub(super) fn earliest(&mut self) -> Option<(SegNo, Packet)> {
-        while let Some(&n) = self.transmissions.front() {
+        while let Some(&low) = self.transmissions.front() {
+            let n = whole(low, self.base);
             if let Some(packet) = self.packet(n)
                 && packet.waiting
                 && packet.serial == self.first_serial
@@ -118,7 +123,7 @@ impl Lists {
                 return Some((n, packet));
             }
             self.transmissions.pop_front();
-            self.first_serial += 1;
+            self.first_serial = self.first_serial.wrapping_add(1);
         }
         None
     }
@@ -127,8 +132,8 @@ impl Lists {
         self.packets.get(n.checked_sub(self.base)? as usize).copied()
     }
 
-    fn next_serial(&self) -> u64 {
-        self.first_serial + self.transmissions.len() as u64
+    fn next_serial(&self) -> u32 {
+        self.first_serial.wrapping_add(self.transmissions.len() as u32)
     }
 
     /// Takes packet `n` out of to-be-ack and memorize; says whether it was in memorize.
@@ -138,8 +143,15 @@ impl Lists {
             return false;
         }
         self.to_be_ack -= 1;
-        let memorized = packet.serial < self.snapshot;
+        let before = (packet.serial.wrapping_sub(self.snapshot) as i32) < 0;
+        // Where memorize is empty, the snapshot may be any number of transmissions ago.
+        let memorized = self.memorized > 0 && before;
         self.memorized -= u32::from(memorized);
         memorized
     }
+}
+
+/// The number with these low bits that is nearest to `base`.
+fn whole(low: u32, base: SegNo) -> SegNo {
+    base.wrapping_add_signed(i64::from(low.wrapping_sub(base as u32) as i32))
 }
