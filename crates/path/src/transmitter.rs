@@ -157,15 +157,11 @@ impl Transmitter {
     /// Takes a packet of `bytes` octets at `now`.
     #[inline]
     pub(crate) fn send(&mut self, bytes: u32, now: Instant) -> Sent {
-        if self.service.0 != bytes {
-            self.serve(bytes, now);
+        let sent = self.resend(bytes, now);
+        if matches!(self.account, Account::Exact | Account::Lazy) && sent.departed > now {
+            self.pending.push_back(sent.departed);
         }
-        let begun = now.max(self.last);
-        self.last = begun + self.service.1;
-        if matches!(self.account, Account::Exact | Account::Lazy) && self.last > now {
-            self.pending.push_back(self.last);
-        }
-        Sent { waited: begun.since(now), departed: self.last }
+        sent
     }
 
     /// Takes a packet that may be sent again from `ready` on; it does not count as waiting.
