@@ -138,8 +138,8 @@ impl Rto {
     }
 
     /// Computes the timeout for a timer that starts now. One that is drawn is bound below by the
-    /// smoothed or the last round-trip time, whichever is longer; it knows neither a minimum nor
-    /// backoff.
+    /// smoothed or the last round-trip time, whichever is longer; it knows no minimum, and only the
+    /// backoff that it keeps itself.
     #[inline]
     pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
         let drawn = self

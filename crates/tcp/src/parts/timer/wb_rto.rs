@@ -24,6 +24,9 @@ const WIDE_SCALE: Scale = [20.0, 10.0, 5.0, 3.0];
 /// nothing: there is no weight beyond a_4.
 const THRESHOLDS: [f64; 3] = [5.0, 10.0, 30.0];
 
+/// ns-2 multiplies by 64 at most (TcpAgent::rtt_backoff, tcp.cc).
+const MOST_DOUBLINGS: u8 = 6;
+
 choice! {
     /// When, at a timeout, the largest window is sought anew. Sections 3.1 and 3.3 compute the
     /// timeout "whenever some sender times out" from the largest window "since the last timeout
@@ -31,10 +34,22 @@ choice! {
     /// after the draw. "Each time a timeout happens" (section 3.1) allows for before it, which has
     /// c = 2.
     Forget {
-        /// Before the next timeout is drawn.
-        BeforeDraw = "before-draw",
-        /// After it.
+        /// After the next timeout is drawn.
         AfterDraw = "after-draw",
+        /// Before it.
+        BeforeDraw = "before-draw",
+    }
+}
+
+choice! {
+    /// Whether each expiry doubles what is drawn until a round-trip time is measured (RFC 6298, 5.5).
+    /// The paper replaces the computation of the timeout and does not speak of the backoff that ns-2
+    /// applies to it; section 7.1.2 has a timer that is not extended.
+    Backoff {
+        /// As ns-2 doubles the timeout, to 64 times at most.
+        Doubled = "doubled",
+        /// It does not.
+        None = "none",
     }
 }
 
@@ -55,6 +70,12 @@ settings! {
             "when a timeout forgets the largest window: before or after the next timeout is drawn",
             "WB-RTO, sections 3.1 and 7.1.2, which leave it open",
         ),
+        backoff: Backoff = Parameter::choice(
+            "backoff",
+            Backoff::NAMES,
+            "whether each timeout doubles the next ones, until a round-trip time is measured",
+            "WB-RTO, sections 3.3 and 7.1.2, which leave it open; ns-2's timer doubles",
+        ),
     }
 }
 
@@ -69,9 +90,8 @@ pub(crate) const WIDE: Kind<AnyTimer> =
     kind!("wb-wide", Settings, |settings, config| build(settings, WIDE_SCALE, config));
 
 fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
-    let late = settings.forget == Forget::AfterDraw;
     let window = f64::from(config.window.initial);
-    AnyTimer::WbRto(WbRto::new(scale, settings.awnd_gain, late, window, config.seed))
+    AnyTimer::WbRto(WbRto::new(scale, settings, window, config.seed))
 }
 
 /// c: the penalty for the sender's part in the congestion (equation 4).
@@ -97,6 +117,10 @@ pub(crate) struct WbRto {
     gain: f64,
     /// A timeout forgets the largest window only after the next draw.
     forget_late: bool,
+    /// Each expiry doubles what is drawn.
+    doubles: bool,
+    /// Doublings since the last round-trip time was measured.
+    doublings: u8,
     /// The largest cwnd since the last timeout.
     max_cwnd: f64,
     /// The next draw is the last one with this largest window.
@@ -109,11 +133,13 @@ pub(crate) struct WbRto {
 }
 
 impl WbRto {
-    fn new(scale: Scale, gain: f64, forget_late: bool, initial_window: f64, seed: u64) -> Self {
+    fn new(scale: Scale, settings: Settings, initial_window: f64, seed: u64) -> Self {
         Self {
             scale,
-            gain,
-            forget_late,
+            gain: settings.awnd_gain,
+            forget_late: settings.forget == Forget::AfterDraw,
+            doubles: settings.backoff == Backoff::Doubled,
+            doublings: 0,
             max_cwnd: 0.0,
             forget_next: false,
             awnd: initial_window / 2.0,
@@ -129,6 +155,11 @@ impl Timer for WbRto {
         format!("random between the RTT and 1 to 2 times {a1}, {a2}, {a3} or {a4} s").into()
     }
 
+    /// The doubled timeout stays until a round-trip time is measured.
+    fn on_sample(&mut self, _rtt: Duration) {
+        self.doublings = 0;
+    }
+
     /// New data was acknowledged: the average takes in the window.
     fn on_progress(&mut self, cwnd: f64) {
         self.awnd += self.gain * (cwnd - self.awnd);
@@ -136,6 +167,9 @@ impl Timer for WbRto {
 
     /// The largest window is sought anew.
     fn on_timeout(&mut self) {
+        if self.doubles {
+            self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        }
         self.forget_next = self.forget_late;
         if !self.forget_late {
             self.max_cwnd = 0.0;
@@ -154,11 +188,11 @@ impl Timer for WbRto {
         let fraction = (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let timeout = rtt + room.mul_f64(fraction);
         self.drawn = Some(timeout);
-        self.drawn
+        self.drawn()
     }
 
     fn drawn(&self) -> Option<Duration> {
-        self.drawn
+        self.drawn.map(|drawn| drawn * (1 << self.doublings))
     }
 }
 
@@ -174,9 +208,12 @@ mod tests {
         timer.draw(rtt, cwnd).expect("WB-RTO draws each time")
     }
 
+    const PLAIN: Settings =
+        Settings { awnd_gain: 0.0, forget: Forget::BeforeDraw, backoff: Backoff::None };
+
     /// A timer whose average window is `awnd` and stays there.
     fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
-        WbRto::new(scale, 0.0, false, 2.0 * awnd, seed)
+        WbRto::new(scale, PLAIN, 2.0 * awnd, seed)
     }
 
     #[test]
@@ -272,6 +309,26 @@ mod tests {
     }
 
     #[test]
+    fn each_expiry_doubles_the_draw_until_a_round_trip_is_measured() {
+        // rtt 30 s is above every bound of awnd 7, at most 10 s: each draw is rtt itself, times 1, 2,
+        // 4 … 64 and no more.
+        let mut timer = WbRto { doubles: true, ..timer(MEDIUM_SCALE, 7.0, 1) };
+        let rtt = ms(30_000);
+        let mut factors = Vec::new();
+        for _ in 0..9 {
+            factors.push(draw(&mut timer, rtt, 1.0).as_secs_f64() / 30.0);
+            assert_eq!(timer.drawn(), Some(rtt * (1 << timer.doublings)));
+            timer.on_timeout();
+        }
+        assert_eq!(factors, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 64.0, 64.0]);
+        timer.on_sample(rtt);
+        assert_eq!(draw(&mut timer, rtt, 1.0), rtt);
+        let mut plain = self::timer(MEDIUM_SCALE, 7.0, 1);
+        (0..9).for_each(|_| plain.on_timeout());
+        assert_eq!(draw(&mut plain, rtt, 1.0), rtt, "without backoff");
+    }
+
+    #[test]
     fn the_same_seed_draws_the_same_and_another_does_not() {
         let draws = |seed| {
             let mut timer = timer(MEDIUM_SCALE, 7.0, seed);
@@ -284,7 +341,7 @@ mod tests {
     #[test]
     fn the_average_window_moves_by_its_gain() {
         // Starts at half the initial window of 10; gain 0.1, cwnd 25: 5 + 0.1·20 = 7, + 0.1·18.
-        let mut timer = WbRto::new(MEDIUM_SCALE, 0.1, false, 10.0, 1);
+        let mut timer = WbRto::new(MEDIUM_SCALE, Settings { awnd_gain: 0.1, ..PLAIN }, 10.0, 1);
         timer.on_progress(25.0);
         assert!((timer.awnd - 7.0).abs() < 1e-12);
         timer.on_progress(25.0);
