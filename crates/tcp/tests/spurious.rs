@@ -355,28 +355,43 @@ fn a_late_original_does_not_turn_the_echoed_time_back() {
     assert_eq!(gets(1001, 1000, ack, 95), Some(95));
 }
 
+/// How long each of `timeouts` of `wb-medium` takes whose peer says nothing, in ms.
+fn unanswered_timeouts(backoff: &str, seed: u64, timeouts: usize) -> Vec<u64> {
+    let mut variant = Variant::parse("wb-medium").expect("a row");
+    variant.set("backoff", backoff).expect("a parameter");
+    let mut t = Trace::new(&variant, false, seed);
+    t.sends();
+    let (mut last, mut times) = (100, Vec::new());
+    for _ in 0..timeouts {
+        let (now, sent) = t.timeout();
+        assert_eq!(sent, [0]);
+        times.push(now - last);
+        let due = t.connection.poll_timeout().map(|due| due.since(t.now));
+        assert_eq!(due, Some(t.connection.rto()));
+        last = now;
+    }
+    times
+}
+
 #[test]
-fn wb_rto_draws_a_new_timeout_for_every_timer_and_never_backs_off() {
-    let variant = Variant::parse("wb-medium").expect("a row");
-    let times = |seed| {
-        let mut t = Trace::new(&variant, false, seed);
-        t.sends();
-        let mut last = 100;
-        let mut times = Vec::new();
-        for _ in 0..200 {
-            let (now, sent) = t.timeout();
-            assert_eq!(sent, [0]);
-            // awnd is 5 (half the initial window): c·a_2 = 2·5 s at most, the RTT at least.
-            assert!((100..=10_000).contains(&(now - last)), "{}", now - last);
-            times.push(now - last);
-            let due = t.connection.poll_timeout().map(|due| due.since(t.now));
-            assert_eq!(due, Some(t.connection.rto()));
-            last = now;
-        }
-        times
-    };
-    let drawn = times(1);
+fn wb_rto_draws_a_new_timeout_for_every_timer() {
+    let drawn = unanswered_timeouts("none", 1, 200);
+    // awnd is 5 (half the initial window): c·a_2 = 2·5 s at most, the RTT at least.
+    assert!(drawn.iter().all(|ms| (100..=10_000).contains(ms)), "{drawn:?}");
     assert!(drawn.iter().any(|&ms| ms > 8000) && drawn.iter().any(|&ms| ms < 2000));
-    assert_eq!(drawn, times(1));
-    assert_ne!(drawn, times(2));
+    assert_eq!(drawn, unanswered_timeouts("none", 1, 200));
+    assert_ne!(drawn, unanswered_timeouts("none", 2, 200));
+}
+
+/// What is drawn is doubled by each timeout, 64 times at most, and 60 s at most (RFC 6298, 2.5).
+#[test]
+fn wb_rtos_timeouts_double_up_to_the_maximum() {
+    let drawn = unanswered_timeouts("none", 1, 200);
+    let doubled = unanswered_timeouts("doubled", 1, 200);
+    for (n, (drawn, doubled)) in drawn.iter().zip(&doubled).enumerate() {
+        let expected = (drawn << n.min(6)).min(60_000);
+        // The clock of the trace has whole milliseconds.
+        assert!(expected.abs_diff(*doubled) <= 64, "{n}: {drawn} to {doubled}");
+    }
+    assert!(doubled.contains(&60_000));
 }

@@ -138,21 +138,21 @@ impl Rto {
     }
 
     /// Computes the timeout for a timer that starts now. One that is drawn is bound below by the
-    /// smoothed or the last round-trip time, whichever is longer; it knows no minimum, and only the
-    /// backoff that it keeps itself.
+    /// smoothed or the last round-trip time, whichever is longer, and above by the maximum; it knows no
+    /// minimum, and only the backoff that it keeps itself.
     #[inline]
     pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
         let drawn = self
             .srtt
             .and_then(|srtt| self.timer.draw(srtt.max(latest_rtt.unwrap_or_default()), cwnd));
-        drawn.unwrap_or_else(|| self.current())
+        drawn.map_or_else(|| self.current(), |drawn| drawn.min(self.max))
     }
 
     /// The timeout in force.
     #[inline]
     pub(crate) fn current(&self) -> Duration {
         if let Some(drawn) = self.timer.drawn() {
-            return drawn;
+            return drawn.min(self.max);
         }
         (self.base() * (1 << self.backoff.min(16))).min(self.max)
     }
