@@ -76,14 +76,14 @@ fn in_the_steady_state_nothing_is_allocated() {
     }
 }
 
-/// For every sender: a buffer may reach a new height now and then, which doubles it; nothing is
-/// allocated per packet or per recovery.
+/// For every sender: a buffer may reach a new height now and then, which doubles it, or makes a large one a
+/// sixteenth larger; nothing is allocated per packet or per recovery.
 #[test]
 fn no_sender_allocates_more_than_a_few_times() {
     for row in ROWS {
         let (packets, allocations) = allocations(row.name, 60, 600);
         assert!(packets > 10_000, "{} sent {packets} packets", row.name);
-        assert!(allocations <= 10, "{}: {allocations} allocations in {packets} packets", row.name);
+        assert!(allocations <= 20, "{}: {allocations} allocations in {packets} packets", row.name);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Up to this many, rings double: a small window that grows must not allocate time and again.
-const SMALL: usize = 1024;
+const SMALL: usize = 256;
 
 /// Appends `value`. A large ring that is full grows by a sixteenth, where `push_back` would double it: so
 /// a segment takes little more than its own octets.
