@@ -90,11 +90,14 @@ bpf-tools:
 	fi; \
 	echo "missing: clang, pkg-config, libelf or zlib: built without unruffled attach, detach, run, status"
 
-# What Python's tests need is fetched while Rust's are built.
+# What Python's tests need is fetched while Rust's are built, and the wheel is built while they run: they
+# mostly wait, and the wheel's build takes what they leave.
 test: test-tools bpf-tools
 	@$(MAKE) --no-print-directory python-tools & tools=$$!; \
+	$(CARGO) test --workspace --locked --no-run $(FEATURES) || exit 1; wait $$tools; \
+	nice -n 19 $(MAKE) --no-print-directory python-wheel & wheel=$$!; \
 	status=0; $(CARGO) test --workspace --locked --no-fail-fast $(FEATURES) || status=1; \
-	wait $$tools; $(MAKE) --no-print-directory python-test || status=1; exit $$status
+	wait $$wheel || status=1; $(MAKE) --no-print-directory python-test || status=1; exit $$status
 
 # tshark reads the captures that tests make; ip (iproute2) sets up the namespaces of tests with real
 # packets. Without them, or without root, those tests skip themselves and say so.
@@ -118,7 +121,7 @@ PYTHON_WANTS := import tomllib; \
 
 python: python-tools
 	$(CARGO) build --locked -p unruffled
-	@$(MAKE) --no-print-directory python-test
+	@$(MAKE) --no-print-directory python-wheel python-test
 
 python-tools:
 	@if ! $(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
@@ -134,12 +137,15 @@ python-tools:
 	fi
 
 # The same settings as cargo test has, so that what that has built is used.
+python-wheel:
+	@if ! [ -e $(VENV)/ready ]; then exit 0; fi; \
+	rm -rf $(TARGET)/python/wheels; \
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+	    $(VENV)/bin/maturin build -q --profile dev --locked --interpreter $(VENV)/bin/python --out $(TARGET)/python/wheels
+
 python-test:
 	@if ! [ -e $(VENV)/ready ]; then echo "missing: $(VENV): the package for Python is not tested"; exit 0; fi; \
-	set -e; rm -rf $(TARGET)/python/wheels; \
-	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-	    $(VENV)/bin/maturin build -q --profile dev --locked --interpreter $(VENV)/bin/python --out $(TARGET)/python/wheels; \
-	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
+	set -e; $(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
 	    $(TARGET)/python/wheels/*.whl; \
 	UNRUFFLED_COMMAND=$(abspath $(TARGET))/debug/unruffled $(VENV)/bin/python -m pytest
 
