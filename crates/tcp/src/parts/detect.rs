@@ -188,13 +188,13 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// Such a transmission was not lost after all.
     fn on_disproof(&mut self) {}
 
-    /// How many of the segments in flight are usually late at a time.
-    fn usual_holes(&self, _view: &View) -> f64 {
+    /// The share of the window that is usually late at a time.
+    fn usually_late(&self) -> f64 {
         0.0
     }
 
-    /// How many of the segments in flight are usually under suspicion at a time.
-    fn usual_suspects(&self, _view: &View) -> f64 {
+    /// The share of the window that is usually under suspicion at a time.
+    fn usually_suspected(&self, _view: &View) -> f64 {
         0.0
     }
 
@@ -270,12 +270,12 @@ impl LossDetector for Detector {
         each!(self, part => part.on_disproof());
     }
 
-    fn usual_holes(&self, view: &View) -> f64 {
-        each!(self, part => part.usual_holes(view))
+    fn usually_late(&self) -> f64 {
+        each!(self, part => part.usually_late())
     }
 
-    fn usual_suspects(&self, view: &View) -> f64 {
-        each!(self, part => part.usual_suspects(view))
+    fn usually_suspected(&self, view: &View) -> f64 {
+        each!(self, part => part.usually_suspected(view))
     }
 
     #[inline]

@@ -71,7 +71,7 @@ impl Composed {
         Self {
             policy: Policy::new(config, parts),
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
-            doubt: detector.doubts().map(|many| Box::new(Doubt::new(many))),
+            doubt: detector.doubts().map(|_| Box::new(Doubt::new())),
             detector,
             control: (parts.control)(config),
             limited_transmit: (parts.limited_transmit)(config),
@@ -173,12 +173,12 @@ impl Composed {
     }
 
     /// Whether the acknowledgement is what most are: it covers segments that were sent once, no hole is
-    /// open, and nothing is being recovered from or in doubt.
+    /// open, and nothing is being recovered from. It disproves no suspicion, for those are of segments
+    /// that were sent again.
     #[inline]
     fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
         matches!(self.recovery.phase, Phase::Open)
             && self.recovery.dupacks == 0
-            && self.doubt.is_none()
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
@@ -196,7 +196,10 @@ impl Composed {
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
         let read = match &mut self.doubt {
-            None if PREDICTED => stream.acknowledge_in_order(ack.una, now),
+            None if PREDICTED => stream.acknowledge_in_order(ack.una, now, |_| {}),
+            Some(_) if PREDICTED => stream.acknowledge_in_order(ack.una, now, |sent| {
+                self.detector.on_arrival(sent, now);
+            }),
             None => stream.acknowledge(ack, now, |_| {}),
             Some(doubt) => stream.acknowledge(ack, now, |arrival| {
                 doubt.on_arrival(&arrival);
@@ -248,7 +251,8 @@ impl Composed {
             self.on_ack_of_probe(stream, ack, now);
         }
         let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
-        if !PREDICTED && self.doubting() {
+        // Even of a predicted one the detector may have learnt that something was late.
+        if self.doubting() {
             let open = phase_before == Phase::Open;
             self.grow_by_delivery(stream, &delivery, pipe_before, open, now);
         } else {

@@ -4,6 +4,8 @@
 //! Two generations of a histogram. The current one replaces the earlier one when it is old enough
 //! and has samples enough, so that a lateness counts for one to two ages.
 
+use std::cell::Cell;
+
 use unruffled_units::{Duration, Instant};
 
 /// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 stays empty: it would be
@@ -26,10 +28,11 @@ struct Generation {
     lost: u32,
 }
 
-/// Those of one generation that were late.
+/// Those of one generation that were late. A full bin counts no further: it holds more than may exceed
+/// the quantile unless more than 65 535 were lost within memory, so the quantile does not notice.
 #[derive(Clone, Debug)]
 struct Late {
-    bins: [u32; BINS],
+    bins: [u16; BINS],
     count: u32,
     longest: Duration,
     sum: Duration,
@@ -46,6 +49,31 @@ struct Kept {
     current: Late,
     earlier: Late,
     quantile: Duration,
+    /// The longest one and the margin.
+    safe: Duration,
+    /// The mean over all samples as a share of the reference round trip; NaN until it is asked for
+    /// again after either changed.
+    share: Cell<f64>,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Self {
+            current: Late::NONE,
+            earlier: Late::NONE,
+            quantile: Duration::ZERO,
+            safe: Duration::ZERO,
+            share: Cell::new(f64::NAN),
+        }
+    }
+
+    fn longest(&self) -> Duration {
+        self.current.longest.max(self.earlier.longest)
+    }
+
+    fn at(&self, bin: usize) -> u32 {
+        u32::from(self.current.bins[bin]) + u32::from(self.earlier.bins[bin])
+    }
 }
 
 /// The bin of something late by `lateness`.
@@ -72,6 +100,8 @@ pub(super) struct Lateness {
     age: Duration,
     /// The greatest share of all samples that may exceed the quantile; up to it, the share lost.
     most: f64,
+    /// What is safe, in units of the longest lateness.
+    margin: f64,
     current: Generation,
     earlier: Generation,
     kept: Option<Box<Kept>>,
@@ -82,10 +112,11 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    pub(super) fn new(age: Duration, most: f64) -> Self {
+    pub(super) fn new(age: Duration, most: f64, margin: f64) -> Self {
         Self {
             age,
             most,
+            margin,
             current: Generation::default(),
             earlier: Generation::default(),
             kept: None,
@@ -101,22 +132,27 @@ impl Lateness {
     }
 
     /// A segment arrived in order.
+    #[inline]
     pub(super) fn in_order(&mut self) {
         self.current.samples += 1;
+        self.forget_share();
     }
 
     /// A segment arrived late.
     pub(super) fn late(&mut self, lateness: Duration) {
         self.current.samples += 1;
-        let none = || {
-            Box::new(Kept { current: Late::NONE, earlier: Late::NONE, quantile: Duration::ZERO })
-        };
-        let Kept { current, quantile, .. } = &mut **self.kept.get_or_insert_with(none);
-        current.bins[bin(lateness)] += 1;
+        let kept = &mut **self.kept.get_or_insert_with(|| Box::new(Kept::new()));
+        let current = &mut kept.current;
+        let bin = &mut current.bins[bin(lateness)];
+        *bin = bin.saturating_add(1);
         current.count += 1;
-        current.longest = current.longest.max(lateness);
         current.sum += lateness;
-        self.stale |= lateness > *quantile;
+        if lateness > current.longest {
+            current.longest = lateness;
+            kept.safe = kept.longest().mul_f64(self.margin);
+        }
+        kept.share.set(f64::NAN);
+        self.stale |= lateness > kept.quantile;
     }
 
     /// A transmission was lost.
@@ -138,9 +174,11 @@ impl Lateness {
             self.earlier = std::mem::take(&mut self.current);
             if let Some(kept) = &mut self.kept {
                 kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
+                kept.safe = kept.longest().mul_f64(self.margin);
             }
             self.since = now;
             self.stale = true;
+            self.forget_share();
         }
         if self.stale || self.current.samples >= self.next {
             let quantile = self.look_up();
@@ -163,7 +201,7 @@ impl Lateness {
         let allowed = lost.min(f64::from(self.samples()) * self.most) as u32;
         let mut above = 0;
         for at in (1..BINS).rev() {
-            above += kept.current.bins[at] + kept.earlier.bins[at];
+            above += kept.at(at);
             if above > allowed {
                 return end(at);
             }
@@ -178,8 +216,12 @@ impl Lateness {
 
     /// The longest one.
     pub(super) fn longest(&self) -> Duration {
-        let longest = |kept: &Kept| kept.current.longest.max(kept.earlier.longest);
-        self.kept.as_deref().map_or(Duration::ZERO, longest)
+        self.kept.as_deref().map_or(Duration::ZERO, Kept::longest)
+    }
+
+    /// What nothing has been as late as, by the margin.
+    pub(super) fn safe(&self) -> Duration {
+        self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
     }
 
     /// The mean over all samples of what their latenesses exceed `wait` by.
@@ -187,8 +229,7 @@ impl Lateness {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let mut sum = Duration::ZERO;
         for at in bin(wait)..BINS {
-            let count = u64::from(kept.current.bins[at]) + u64::from(kept.earlier.bins[at]);
-            sum += end(at).saturating_sub(wait) * count;
+            sum += end(at).saturating_sub(wait) * u64::from(kept.at(at));
         }
         sum / u64::from(self.samples()).max(1)
     }
@@ -198,6 +239,32 @@ impl Lateness {
         let sum = |kept: &Kept| kept.current.sum + kept.earlier.sum;
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
+
+    /// The mean over all samples as a share of the `reference` round trip. Every segment that is sent
+    /// asks for it, and the divisions cost as much as all else: whoever changes the reference says so.
+    #[inline]
+    pub(super) fn share(&self, reference: Duration) -> f64 {
+        let Some(kept) = self.kept.as_deref() else { return 0.0 };
+        let mut share = kept.share.get();
+        if share.is_nan() {
+            share = share_of(self.mean(), reference);
+            kept.share.set(share);
+        }
+        share
+    }
+
+    /// The mean or the reference changed.
+    #[inline]
+    pub(super) fn forget_share(&self) {
+        if let Some(kept) = &self.kept {
+            kept.share.set(f64::NAN);
+        }
+    }
+}
+
+/// A part of a round trip, which takes some time.
+pub(super) fn share_of(part: Duration, reference: Duration) -> f64 {
+    part.as_secs_f64() / reference.as_secs_f64().max(1e-9)
 }
 
 #[cfg(test)]
@@ -207,7 +274,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn of(latenesses: &[(u64, u32)]) -> Lateness {
-        let mut l = Lateness::new(MS(3000), 0.01);
+        let mut l = Lateness::new(MS(3000), 0.01, 1.25);
         for &(ms, count) in latenesses {
             for _ in 0..count {
                 if ms == 0 { l.in_order() } else { l.late(MS(ms)) }
@@ -233,7 +300,7 @@ mod tests {
         assert!(l.seen());
         // Nothing is lost: none may exceed it. The bin ends at 2^23 · 5 ns.
         let forty = Duration::from_nanos(5 << 23);
-        assert_eq!((l.quantile(), l.longest()), (forty, MS(40)));
+        assert_eq!((l.quantile(), l.longest(), l.safe()), (forty, MS(40), MS(50)));
         // 0.9 %: nine; still some of those late by 40.
         (0..9).for_each(|_| l.lost());
         l.refresh(Instant::from_millis(11));
@@ -280,14 +347,28 @@ mod tests {
         assert!(l.seen(), "the next one is not 3 s old");
         l.refresh(Instant::from_millis(8000));
         assert!(!l.seen());
-        assert_eq!((l.longest(), l.mean()), (Duration::ZERO, Duration::ZERO));
+        assert_eq!((l.longest(), l.safe()), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(l.mean(), Duration::ZERO);
     }
 
     #[test]
-    fn it_is_small_and_takes_a_kilobyte_when_something_was_late() {
+    fn a_full_bin_stays_full_and_moves_no_quantile() {
+        let mut l = of(&[(0, 100), (10, 70_000), (40, 3)]);
+        (0..2).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(11));
+        assert_eq!(l.quantile(), Duration::from_nanos(5 << 23));
+        (0..2).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(12));
+        assert_eq!(l.quantile(), Duration::from_nanos(5 << 21));
+        // The mean does not come from the bins: 70 000 · 10 ms and 3 · 40 in 70 103.
+        assert_eq!(l.mean(), Duration::from_nanos(700_120_000_000 / 70_103));
+    }
+
+    #[test]
+    fn it_is_small_and_takes_424_octets_more_when_something_was_late() {
         assert!(size_of::<Lateness>() <= 64, "{}", size_of::<Lateness>());
         assert!(of(&[(0, 5000)]).kept.is_none());
         let kept = of(&[(0, 5000), (1, 1)]).kept.expect("something was late");
-        assert!(size_of_val(&*kept) <= 1024, "{}", size_of_val(&*kept));
+        assert!(size_of_val(&*kept) <= 424, "{}", size_of_val(&*kept));
     }
 }

@@ -82,6 +82,11 @@ impl Rack {
         self.settings.reo_wnd
     }
 
+    /// RACK.xmit_ts.
+    pub(super) fn latest_sent(&self) -> Instant {
+        self.state.latest_sent
+    }
+
     /// RACK.reo_wnd (section 6.2, step 4).
     fn reo_wnd(&self, view: &View) -> Duration {
         if !self.state.reordering_seen && (view.recovering || view.sacked >= DUPTHRESH) {

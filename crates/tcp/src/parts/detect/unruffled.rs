@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use unruffled_units::{Duration, Instant};
 
-use super::lateness::Lateness;
+use super::lateness::{Lateness, share_of};
 use super::rack::{self, Rack};
 use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
@@ -71,13 +71,11 @@ const PATIENCE: f64 = 16.0;
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
-    /// Of the settings, those that are needed again.
-    margin: f64,
+    /// Of the settings, the one that is needed again.
     many: f64,
-    /// When the latest-sent segment known to be delivered was sent (RACK.xmit_ts).
-    front: Option<Instant>,
-    /// Its round-trip time. RACK's is that of the latest-sent segment of each acknowledgement; this
-    /// one does not move when a late one arrives.
+    /// The round-trip time of the front, the latest-sent segment known to be delivered. RACK's is that
+    /// of the latest-sent segment of each acknowledgement; this one does not move when a late one
+    /// arrives.
     reference: Duration,
 }
 
@@ -86,10 +84,8 @@ impl Unruffled {
         let Settings { persist, reo_wnd, budget, margin, memory, many } = settings;
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
-            lateness: Lateness::new(memory, budget),
-            margin,
+            lateness: Lateness::new(memory, budget, margin),
             many,
-            front: None,
             reference: Duration::ZERO,
         }
     }
@@ -101,17 +97,14 @@ impl Unruffled {
         // RFC 8985, section 6.2, step 4: RACK's smallest window.
         let floor = view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window());
         let resend = self.lateness.quantile().max(floor).min(bound);
-        let longest = self.lateness.longest().mul_f64(self.margin);
+        let safe = self.lateness.safe();
+        if safe <= bound {
+            return (resend, resend.max(safe));
+        }
         // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
         let patience = PATIENCE.max((view.cwnd * self.many).floor());
-        let believe = resend.max(longest.min(bound.max(self.reference.mul_f64(patience))));
+        let believe = resend.max(safe.min(bound.max(self.reference.mul_f64(patience))));
         (resend, believe)
-    }
-
-    /// Little's law: of cwnd segments in a round trip, each of which waits so long on the average, so
-    /// many wait at a time.
-    fn at_a_time(&self, mean: Duration, view: &View) -> f64 {
-        mean.as_secs_f64() / self.reference.as_secs_f64().max(1e-9) * view.cwnd
     }
 }
 
@@ -134,7 +127,7 @@ impl LossDetector for Unruffled {
     }
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
-        if self.front.is_some_and(|front| sent < front) {
+        if sent < self.rack.latest_sent() {
             self.lateness.late(now.since(sent).saturating_sub(self.reference));
         } else {
             self.lateness.in_order();
@@ -149,23 +142,25 @@ impl LossDetector for Unruffled {
         self.lateness.found();
     }
 
-    fn usual_holes(&self, view: &View) -> f64 {
-        self.at_a_time(self.lateness.mean(), view)
+    // Little's law: of the segments of a round trip, each of which waits so long on the average, this
+    // share waits at a time.
+    fn usually_late(&self) -> f64 {
+        self.lateness.share(self.reference)
     }
 
-    fn usual_suspects(&self, view: &View) -> f64 {
+    fn usually_suspected(&self, view: &View) -> f64 {
         let (resend, _) = self.waits(view);
-        self.at_a_time(self.lateness.mean_beyond(resend), view)
+        share_of(self.lateness.mean_beyond(resend), self.reference)
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
-        self.rack.on_ack(facts, view);
         if let Some(sent) = facts.latest_sent
-            && self.front.is_none_or(|front| sent >= front)
+            && sent >= self.rack.latest_sent()
         {
-            self.front = Some(sent);
             self.reference = view.now.since(sent);
+            self.lateness.forget_share();
         }
+        self.rack.on_ack(facts, view);
         self.lateness.refresh(view.now);
     }
 
@@ -274,12 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn as_many_holes_are_usual_as_are_late_at_a_time() {
+    fn as_large_a_share_is_usually_late_as_is_late_at_a_time() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
         (0..9).for_each(|_| ours.on_arrival(at(20), at(120)));
         ours.on_arrival(at(0), at(150));
-        // 50 ms in ten samples, of a reference of 100 ms, with 50 in flight.
-        assert!((ours.usual_holes(&view(150)) - 2.5).abs() < 1e-9);
+        // 50 ms in ten samples, of a reference of 100 ms.
+        assert!((ours.usually_late() - 0.05).abs() < 1e-9);
+        // Whatever changes the mean or the reference changes the share.
+        ours.on_arrival(at(0), at(150));
+        assert!((ours.usually_late() - 0.1 / 1.1).abs() < 1e-9);
+        (0..9).for_each(|_| ours.on_arrival(at(20), at(120)));
+        assert!((ours.usually_late() - 0.05).abs() < 1e-9);
+        latest(ours.as_mut(), 30, 230);
+        assert!((ours.usually_late() - 0.025).abs() < 1e-9);
     }
 }

@@ -73,8 +73,6 @@ pub(super) struct Disproof {
 
 #[derive(Clone, Debug)]
 pub(super) struct Doubt {
-    /// The share of the window that is proof when it is pending at a time.
-    many: f64,
     /// In the order of resending; each has a number, and `first` is that of the first.
     suspicions: VecDeque<Suspicion>,
     first: u64,
@@ -93,9 +91,8 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    pub(super) fn new(many: f64) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            many,
             suspicions: VecDeque::new(),
             first: 0,
             pending: 0,
@@ -106,6 +103,12 @@ impl Doubt {
             proof: None,
             arrived: Vec::new(),
         }
+    }
+
+    /// No suspicion is remembered.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.suspicions.is_empty()
     }
 
     /// An acknowledgement covers a segment for the first time.
@@ -251,10 +254,11 @@ impl Doubt {
         }))
     }
 
-    /// So much is suspected at a time that it is proof, and more than twice what is `usual`.
-    pub(super) fn is_too_much(&self, cwnd: f64, usual: impl FnOnce() -> f64) -> bool {
+    /// As many are suspected at a time as are proof, at least three, and more than twice what is
+    /// `usual`.
+    pub(super) fn is_too_much(&self, many: f64, usual: impl FnOnce() -> f64) -> bool {
         let fresh = f64::from(self.fresh);
-        fresh >= (cwnd * self.many).max(f64::from(DUPTHRESH)) && fresh > 2.0 * usual()
+        fresh >= many.max(f64::from(DUPTHRESH)) && fresh > 2.0 * usual()
     }
 
     /// Forgets what was decided, of the proved ones those resent longer than `horizon` ago.

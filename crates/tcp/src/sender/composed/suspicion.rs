@@ -59,6 +59,11 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Instant> {
+        let doubt = self.doubt.as_mut()?;
+        if doubt.is_empty() {
+            doubt.proof = proof;
+            return None;
+        }
         let horizon = self.dsack_horizon();
         let doubt = self.doubt.as_mut()?;
         // What is pending when reordering is forgotten waits as long as it would have.
@@ -92,8 +97,9 @@ impl Composed {
         observer: &mut impl Observer,
     ) -> Option<Instant> {
         let doubt = self.doubt.as_ref()?;
-        let usual = || self.detector.usual_suspects(&self.view(stream, now));
-        if self.recovery.phase != Phase::Open || !doubt.is_too_much(self.window.cwnd, usual) {
+        let (cwnd_now, many) = (self.window.cwnd, self.detector.doubts()?);
+        let usual = || self.detector.usually_suspected(&self.view(stream, now)) * cwnd_now;
+        if self.recovery.phase != Phase::Open || !doubt.is_too_much(cwnd_now * many, usual) {
             return None;
         }
         self.cut(stream, cwnd, now, observer);
@@ -230,7 +236,7 @@ impl Composed {
         now: Instant,
     ) -> Option<Transmission> {
         self.restart_after_idle(stream, now);
-        if stream.pipe() >= self.room(stream, now) {
+        if stream.pipe() >= self.room() {
             return None;
         }
         match stream.board.next_lost() {
@@ -252,26 +258,26 @@ impl Composed {
         if delivery.segments == 0 || !open_before || self.recovery.phase != Phase::Open {
             return;
         }
-        if pipe_before < self.room(stream, now) {
+        if pipe_before < self.room() {
             let flow = self.flow(stream, now);
             self.control.on_limited(&flow);
-        } else if !self.overflows(stream, now) {
+        } else if !self.overflows(stream) {
             self.grow(stream, delivery.segments, now);
         }
     }
 
     /// How much the pipe may hold: what is late, as usual, is not in the way of what is in time. It is
     /// at most as much again, whatever a receiver makes of its acknowledgements.
-    fn room(&self, stream: &Stream, now: Instant) -> u32 {
+    fn room(&self) -> u32 {
         let cwnd = self.window.cwnd;
-        let late = self.detector.usual_holes(&self.view(stream, now)).round();
-        (cwnd + late.min(cwnd)).min(self.policy.max_cwnd) as u32
+        let late = (self.detector.usually_late() * cwnd + 0.5) as u32;
+        (cwnd + f64::from(late).min(cwnd)).min(self.policy.max_cwnd) as u32
     }
 
     /// Slow start sees more holes than lateness explains, twice as many and three: the queue
     /// overflows, and the proof of it is on its way.
-    fn overflows(&self, stream: &Stream, now: Instant) -> bool {
-        let usual = || self.detector.usual_holes(&self.view(stream, now));
+    fn overflows(&self, stream: &Stream) -> bool {
+        let usual = || self.detector.usually_late() * self.window.cwnd;
         self.window.slow_start() && f64::from(stream.board.holes()) > 2.0 * usual() + 3.0
     }
 

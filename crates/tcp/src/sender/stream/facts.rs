@@ -97,12 +97,18 @@ impl Stream {
         self.board.is_in_order(una)
     }
 
-    /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
+    /// What [`Self::acknowledge`] does if [`Self::is_in_order`]; `on_covered` is told when each segment
+    /// was sent.
     #[inline]
-    pub(crate) fn acknowledge_in_order(&mut self, una: u64, now: Instant) -> Reading {
+    pub(crate) fn acknowledge_in_order(
+        &mut self,
+        una: u64,
+        now: Instant,
+        on_covered: impl FnMut(Instant),
+    ) -> Reading {
         let flight_before = self.board.outstanding();
         let highest_before = self.board.highest_delivered();
-        let delivery = self.board.acknowledge_in_order(una);
+        let delivery = self.board.acknowledge_in_order(una, on_covered);
         self.una = una;
         self.highest_at = now;
         Reading { delivery, advanced: true, flight_before, highest_before }

@@ -9,7 +9,7 @@ fn at(ms: u64) -> Instant {
 }
 
 fn doubt() -> Doubt {
-    Doubt { proof: Some(Duration::from_millis(200)), ..Doubt::new(0.1) }
+    Doubt { proof: Some(Duration::from_millis(200)), ..Doubt::new() }
 }
 
 /// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
@@ -87,17 +87,17 @@ fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
 fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     let mut d = suspecting(4);
     assert!(
-        d.is_too_much(40.0, || 0.0) && !d.is_too_much(40.5, || 0.0) && d.is_too_much(1.0, || 0.0)
+        d.is_too_much(4.0, || 0.0) && !d.is_too_much(4.05, || 0.0) && d.is_too_much(0.1, || 0.0)
     );
     d.disprove(0);
     d.disprove(1);
-    assert!(!d.is_too_much(1.0, || 0.0), "two are left");
+    assert!(!d.is_too_much(0.1, || 0.0), "two are left");
     d.begin_cut(window(50.0), false, at(200));
     for n in 10..13 {
-        assert!(!d.is_too_much(1.0, || 0.0));
+        assert!(!d.is_too_much(0.1, || 0.0));
         d.suspect(n, at(200 + n), 25.0, at(300 + n));
     }
-    assert!(d.is_too_much(1.0, || 0.0));
+    assert!(d.is_too_much(0.1, || 0.0));
 }
 
 #[test]

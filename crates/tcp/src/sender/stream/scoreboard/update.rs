@@ -125,12 +125,17 @@ impl Scoreboard {
 
     /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
     #[inline]
-    pub(crate) fn acknowledge_in_order(&mut self, una: u64) -> Delivery {
+    pub(crate) fn acknowledge_in_order(
+        &mut self,
+        una: u64,
+        mut on_delivered: impl FnMut(Instant),
+    ) -> Delivery {
         let mut d = Delivery::default();
         while let Some(front) = self.entries.front()
             && front.end() <= una
         {
             let key = front.key();
+            on_delivered(front.sent);
             d.segments += 1;
             (d.number, d.original_sent) = (self.base, Some(front.sent));
             let latest = self.latest_delivered < Some(key);
