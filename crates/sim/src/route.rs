@@ -1,8 +1,8 @@
 //! How packets get from one node to another: over one path, or spread over several.
 
-use rand::SeedableRng as _;
 use rand::distr::Distribution as _;
 use rand::distr::weighted::WeightedIndex;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_measure::LinkId;
 
@@ -18,17 +18,21 @@ pub struct Route {
     pub paths: Vec<(Vec<LinkId>, f64)>,
     /// How the path of the next packet is chosen.
     pub spread: Spread,
-    /// Feeds random choices.
+    /// Feeds random choices, and where the first round of `Runs` begins.
     pub seed: u64,
 }
 
 /// How packets are spread over the paths of a [`Route`]: use `RoundRobin` for two paths in turn,
-/// `Random` for a lottery.
+/// `Runs` for a round of 7 packets by one and 3 by the other, `Random` for a lottery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// In turn, as evenly as the weights allow.
     #[default]
     RoundRobin,
+    /// In rounds, in each of which a path takes as many packets in a row as its weight says; what a
+    /// weight has of a packet is kept for the next round. Where no weight reaches one, the greatest
+    /// counts as one. The first packet comes at a random place in the round.
+    Runs,
     /// Each packet at random.
     Random,
 }
@@ -50,6 +54,12 @@ pub(crate) enum Chooser {
         paths: Vec<(PathId, f64, f64)>,
         total: f64,
     },
+    /// The path at `at` takes what it has left of its weight, then its successor's turn comes
+    /// (classic weighted round robin).
+    Runs {
+        paths: Vec<(PathId, f64, f64)>,
+        at: usize,
+    },
     Random {
         paths: Vec<PathId>,
         weights: WeightedIndex<f64>,
@@ -70,6 +80,7 @@ impl Chooser {
                 total: used.iter().map(|(_, weight)| weight).sum(),
                 paths: used.into_iter().map(|(path, weight)| (path, weight, 0.0)).collect(),
             },
+            (_, Spread::Runs) => Self::runs(used, route.seed),
             (_, Spread::Random) => Self::Random {
                 weights: WeightedIndex::new(used.iter().map(|(_, weight)| *weight))
                     .expect("weights are positive and finite"),
@@ -77,6 +88,23 @@ impl Chooser {
                 rng: Box::new(Xoshiro256PlusPlus::seed_from_u64(route.seed)),
             },
         }
+    }
+
+    /// As if a random share of a round had been spread before.
+    fn runs(used: Vec<(PathId, f64)>, seed: u64) -> Self {
+        let greatest = used.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+        let unit = if greatest < 1.0 { greatest } else { 1.0 };
+        let mut paths: Vec<_> =
+            used.into_iter().map(|(path, weight)| (path, weight / unit, 0.0)).collect();
+        let round: f64 = paths.iter().map(|(_, weight, _)| *weight).sum();
+        let mut spread = round * Xoshiro256PlusPlus::seed_from_u64(seed).random::<f64>();
+        let mut at = 0;
+        while at + 1 < paths.len() && spread >= paths[at].1 {
+            spread -= paths[at].1;
+            at += 1;
+        }
+        paths[at].2 = paths[at].1 - spread.floor();
+        Self::Runs { paths, at }
     }
 
     /// The path of the next packet.
@@ -103,6 +131,15 @@ impl Chooser {
                 }
                 paths[best].2 -= *total;
                 paths[best].0
+            }
+            Self::Runs { paths, at } => {
+                // Rounding must not cost a packet: three weights of 1/3 are one.
+                while paths[*at].2 < 1.0 - 1e-9 {
+                    *at = (*at + 1) % paths.len();
+                    paths[*at].2 += paths[*at].1;
+                }
+                paths[*at].2 -= 1.0;
+                paths[*at].0
             }
             Self::Random { paths, weights, rng } => paths[weights.sample(rng)],
         }
@@ -136,8 +173,47 @@ mod tests {
         assert_eq!(tenth.iter().filter(|&&path| path == 1).count(), 100);
     }
 
+    /// The lengths of the runs, but for the first and the last, which are cut.
+    fn runs(weights: &[f64], packets: usize) -> Vec<(u32, usize)> {
+        let paths = chosen(weights, Spread::Runs, packets);
+        let runs = paths.chunk_by(|a, b| a == b).map(|run| (run[0], run.len()));
+        let runs: Vec<_> = runs.collect();
+        runs[1..runs.len() - 1].to_vec()
+    }
+
+    #[test]
+    fn runs_are_as_long_as_the_weights() {
+        let seven_three = runs(&[7.0, 3.0], 1000);
+        assert!(seven_three.len() > 190);
+        assert!(seven_three.iter().all(|run| [(0, 7), (1, 3)].contains(run)), "{seven_three:?}");
+        // What a weight has of a packet waits for the next round.
+        let lengths: Vec<usize> = runs(&[1.5, 1.0], 100).iter().map(|run| run.1).collect();
+        assert!(lengths.windows(4).all(|four| four.iter().sum::<usize>() == 5), "{lengths:?}");
+    }
+
+    #[test]
+    fn of_weights_below_one_the_greatest_is_a_packet() {
+        let paths = chosen(&[1e-300, 3e-300], Spread::Runs, 4000);
+        let first = paths.iter().filter(|&&path| path == 0).count();
+        assert!((999..=1001).contains(&first), "{first}");
+    }
+
+    #[test]
+    fn a_round_begins_anywhere() {
+        let paths = [PathId(0), PathId(1)];
+        let firsts = (0..1000).filter(|&seed| {
+            let paths_and_weights = vec![(vec![LinkId(0)], 14.0), (vec![LinkId(0)], 6.0)];
+            let route = Route { paths: paths_and_weights, spread: Spread::Runs, seed };
+            Chooser::new(&route, &paths).next() == PathId(1)
+        });
+        // 300 ± 4 standard deviations of 14.5.
+        let second = firsts.count();
+        assert!((242..=358).contains(&second), "{second}");
+    }
+
     #[test]
     fn a_path_without_weight_is_not_taken() {
+        assert!(!chosen(&[7.0, 0.0, 3.0], Spread::Runs, 100).contains(&1));
         assert_eq!(chosen(&[0.0, 1.0], Spread::Random, 3), [1, 1, 1]);
     }
 

@@ -176,7 +176,8 @@ fn ways(
     ends: (usize, usize),
 ) -> Result<(Vec<Way>, Spread), Error> {
     let key = |field: &str| format!("{at}.{field}");
-    let spread = [("round-robin", Spread::RoundRobin), ("random", Spread::Random)];
+    let spread =
+        [("round-robin", Spread::RoundRobin), ("runs", Spread::Runs), ("random", Spread::Random)];
     let spread = k.choice(&key("spread"), &spread)?.unwrap_or(Spread::RoundRobin);
     let Some(texts) = k.list(&key("ways"))? else { return Ok((Vec::new(), spread)) };
     let mut ways = Vec::new();
