@@ -53,6 +53,17 @@ choice! {
     }
 }
 
+choice! {
+    /// Whether each sender draws numbers of its own. The paper finds it insignificant (section 6), and
+    /// "used the same seed for all flows throughout the experiments" (section 4).
+    Draws {
+        /// Each sender has its own.
+        Own = "own",
+        /// All senders draw the same numbers in the same order.
+        Alike = "alike",
+    }
+}
+
 settings! {
     /// Tunable parameters.
     "wb-rto" Settings {
@@ -76,6 +87,12 @@ settings! {
             "whether each timeout doubles the next ones, until a round-trip time is measured",
             "WB-RTO, sections 3.3 and 7.1.2, which leave it open; ns-2's timer doubles",
         ),
+        draws: Draws = Parameter::choice(
+            "draws",
+            Draws::NAMES,
+            "whether each sender draws numbers of its own, or all the same ones",
+            "WB-RTO, sections 4 and 6",
+        ),
     }
 }
 
@@ -91,7 +108,8 @@ pub(crate) const WIDE: Kind<AnyTimer> =
 
 fn build(settings: Settings, scale: Scale, config: &Config) -> AnyTimer {
     let window = f64::from(config.window.initial);
-    AnyTimer::WbRto(WbRto::new(scale, settings, window, config.seed))
+    let seed = if settings.draws == Draws::Own { config.seed } else { 0 };
+    AnyTimer::WbRto(WbRto::new(scale, settings, window, seed))
 }
 
 /// c: the penalty for the sender's part in the congestion (equation 4).
@@ -208,8 +226,12 @@ mod tests {
         timer.draw(rtt, cwnd).expect("WB-RTO draws each time")
     }
 
-    const PLAIN: Settings =
-        Settings { awnd_gain: 0.0, forget: Forget::BeforeDraw, backoff: Backoff::None };
+    const PLAIN: Settings = Settings {
+        awnd_gain: 0.0,
+        forget: Forget::BeforeDraw,
+        backoff: Backoff::None,
+        draws: Draws::Own,
+    };
 
     /// A timer whose average window is `awnd` and stays there.
     fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
@@ -244,6 +266,17 @@ mod tests {
         }
         // 1000 each; the deviation of a binomial(4000, 1/4) is 27.
         assert!(quarters.iter().all(|n| n.abs_diff(1000) < 110), "{quarters:?}");
+    }
+
+    #[test]
+    fn senders_draw_their_own_numbers_or_all_the_same() {
+        let drawn = |draws, seed| {
+            let config = Config::default().with(|c| c.seed = seed);
+            let settings = Settings { draws, ..PLAIN };
+            build(settings, MEDIUM_SCALE, &config).draw(ms(100), 10.0)
+        };
+        assert_eq!(drawn(Draws::Alike, 1), drawn(Draws::Alike, 2));
+        assert_ne!(drawn(Draws::Own, 1), drawn(Draws::Own, 2));
     }
 
     #[test]
