@@ -173,6 +173,17 @@ fn what_is_late_as_usual_leaves_room_for_new_data() {
     }
 }
 
+/// Section 5: with that room for 23, a window of 20 in flight is not full, and does not grow, though
+/// nothing is open when the next acknowledgement comes.
+#[test]
+fn what_is_acknowledged_in_order_grows_the_window_only_if_the_room_is_full() {
+    for (written, cwnd) in [(20, 20.0), (23, 21.0)] {
+        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(1000).window(20));
+        t.at(200).writes(written).sends(&format!("4-{}", written + 3));
+        t.at(300).ack("C4").cwnd(cwnd).sends("");
+    }
+}
+
 /// Nothing came late: RACK in every respect.
 #[test]
 fn without_lateness_it_is_rack() {
