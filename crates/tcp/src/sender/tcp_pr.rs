@@ -112,7 +112,7 @@ impl TcpPr {
         tables.forget_below(stream.board.first());
         tables.on_ack(now);
         stream.measure_reordering(ack, &read, now, observer);
-        self.hear_of_spurious(stream, ack, &read, now, observer);
+        report_spurious(stream, ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;
         stream.retransmissions.expire(now, || horizon);
         if let Phase::Recovery { point, .. } | Phase::Loss { point } = self.phase
@@ -230,24 +230,6 @@ impl TcpPr {
         self.look = Some(now);
     }
 
-    /// Originals that came after all: their round-trip times count.
-    fn hear_of_spurious(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let mut last = None;
-        while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
-            if let Some(rtt) = spurious.original_rtt {
-                self.tables.on_late(rtt);
-            }
-            last = Some(spurious);
-        }
-    }
-
     fn renumber(&mut self, stream: &Stream, numbers: &Renumbered) {
         self.tables.on_split(numbers, |number| stream.board.entry(number).is_lost());
     }
@@ -261,6 +243,20 @@ impl TcpPr {
             }
             None => None,
         };
+    }
+}
+
+/// DSACKs are told to observers, and change nothing.
+fn report_spurious(
+    stream: &mut Stream,
+    ack: &Ack<'_>,
+    read: &Reading,
+    now: Instant,
+    observer: &mut impl Observer,
+) {
+    let mut last = None;
+    while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
+        last = Some(spurious);
     }
 }
 

@@ -50,8 +50,6 @@ pub(crate) struct Spurious {
     pub(crate) suspicion: Option<SegNo>,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original: Option<Instant>,
-    /// The original's round-trip time.
-    pub(crate) original_rtt: Option<Duration>,
     /// How late the segment was, if that could be measured.
     pub(crate) reordering: Option<Reordering>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
@@ -203,8 +201,8 @@ impl Stream {
             observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
         }
         let suspicion = report.disproves.then_some(number);
-        let DsackReport { original_sent: original, original_rtt, .. } = report;
-        Some(Spurious { end, suspicion, original, original_rtt, reordering, rtt, reduction })
+        let original = report.original_sent;
+        Some(Spurious { end, suspicion, original, reordering, rtt, reduction })
     }
 
     /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of

@@ -79,9 +79,6 @@ pub(crate) struct DsackReport {
     pub(crate) disproves: bool,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original_sent: Option<Instant>,
-    /// The original's round-trip time: up to the acknowledgement that came too early for the other
-    /// copy, or to this one.
-    pub(crate) original_rtt: Option<Duration>,
     /// With this one, every retransmission under the reduction proved spurious.
     pub(crate) reduction: Option<SpuriousReduction>,
 }
@@ -219,8 +216,6 @@ impl Retransmissions {
             .covered
             .filter(|_| once)
             .map(|covered| (covered.since(record.original_sent) + now.since(record.resent)) / 2);
-        let answered = if record.original_first { record.covered } else { Some(now) };
-        let original_rtt = answered.filter(|_| once).map(|at| at.since(record.original_sent));
         let reduction = self.count_duplicate(record.episode, now);
         Some(DsackReport {
             number: record.number,
@@ -230,7 +225,6 @@ impl Retransmissions {
             rtt,
             disproves: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
-            original_rtt,
             reduction,
         })
     }

@@ -116,13 +116,6 @@ impl Tables {
         self.measure();
     }
 
-    /// A packet that had been taken for lost took `rtt`. The paper's R_k is the round-trip time of every
-    /// packet (sections 4.1 and 4.2), and line 14 would else see that of its copy.
-    pub(crate) fn on_late(&mut self, rtt: Duration) {
-        self.srtt = self.srtt.max(rtt.as_secs_f64());
-        self.measure();
-    }
-
     /// Line 15.
     fn measure(&mut self) {
         self.mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt).max(MIN_WAIT);

@@ -106,19 +106,6 @@ fn both_copies_sample_the_round_trip_whichever_acknowledgement_is_whose() {
 }
 
 #[test]
-fn the_original_is_timed_to_its_own_acknowledgement() {
-    // Sent at 0, resent at 100; acknowledged at 110 or 130, reported twice at 210.
-    for (covered, original_first, rtt) in [(110, true, 110), (130, false, 210)] {
-        let mut r = Retransmissions::default();
-        r.begin(Cause::FastRetransmit, SAVED, at(100));
-        r.on_retransmit(4, range(4), at(0), UNDER_IT, at(100));
-        r.on_covered(4, original_first, at(covered));
-        let report = r.on_dsack(4000, 5000, at(210)).expect("known");
-        assert_eq!(report.original_rtt, Some(Duration::from_millis(rtt)));
-    }
-}
-
-#[test]
 fn the_window_of_a_false_reduction_passes_to_a_later_one_in_doubt() {
     let mut r = Retransmissions::default();
     r.begin(Cause::FastRetransmit, SAVED, at(100));
