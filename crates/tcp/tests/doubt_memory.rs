@@ -1,15 +1,13 @@
 //! What `unruffled` holds beyond what `rack` holds, apart from what stands for one segment each: at most
 //! a kibibyte. One test: what others allocate at the same time would be counted.
 
-use peak_alloc::PeakAlloc;
-use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant};
+mod memory;
+
+use memory::{MSS, allocated, established};
+use unruffled_tcp::{Connection, Flags, Segment, SeqNr, Variant};
 use unruffled_units::{Duration, Instant};
 
-#[global_allocator]
-static ALLOCATOR: PeakAlloc = PeakAlloc;
-
 const RTT: Duration = Duration::from_millis(100);
-const MSS: u64 = 1000;
 
 /// A sender, and a receiver of its segments that is played by hand.
 struct Sender {
@@ -24,36 +22,19 @@ struct Sender {
 
 impl Sender {
     fn of(variant: &Variant) -> Self {
-        let config = Config::default().with(|c| {
-            c.mss = MSS as u32;
-            c.window.initial = 10;
-        });
-        let before = ALLOCATOR.current_usage();
-        let mut connection = Connection::connect(config, variant);
-        let syn = connection.poll_transmit(Instant::ZERO, &mut ()).expect("a SYN");
-        let answer = Segment {
-            seq: SeqNr(7),
-            ack: syn.seq.add(1),
-            flags: Flags { syn: true, ack: true, ..Flags::default() },
-            window: u16::MAX,
-            sack_permitted: true,
-            mss: Some(MSS as u16),
-            ..Segment::default()
-        };
-        let now = Instant::ZERO + RTT;
-        connection.handle_segment(&answer, now, &mut ());
-        while connection.poll_transmit(now, &mut ()).is_some() {}
-        Self { connection, before, first: syn.seq.add(1), acked: 0, now }
+        let (before, now) = (allocated(), Instant::ZERO + RTT);
+        let (connection, first, _) = established(variant, 10, now);
+        Self { connection, before, first, acked: 0, now }
     }
 
     /// Octets held.
     fn held(&self) -> usize {
-        ALLOCATOR.current_usage() - self.before + size_of::<Connection>()
+        allocated() - self.before + size_of::<Connection>()
     }
 
     /// Writes `segments` more, which leave at once.
     fn sends(&mut self, segments: u64) {
-        self.connection.write(segments * MSS);
+        self.connection.write(segments * u64::from(MSS));
         assert_eq!(self.leaves(), segments);
     }
 
@@ -65,7 +46,7 @@ impl Sender {
     fn hears(&mut self, after: Duration, acked: u64, sacked: &[(u64, u64)]) {
         self.now += after;
         self.acked = acked;
-        let at = |segment: u64| self.first.add((segment * MSS) as u32);
+        let at = |segment: u64| self.first.add(segment as u32 * MSS);
         let mut segment = Segment {
             seq: SeqNr(8),
             ack: at(acked),
@@ -113,28 +94,24 @@ impl Sender {
     }
 }
 
+/// What a sender holds when idle, after something was late, and after twelve timeouts: the reductions that
+/// are remembered, eight and more.
+fn held_by(name: &str) -> [usize; 3] {
+    // Allocated before, and so kept until the end.
+    let variant = Variant::named(name).expect("a row");
+    let mut sender = Sender::of(&variant);
+    let idle = sender.held();
+    sender.is_reordered();
+    sender.is_in_order();
+    let late = sender.held();
+    (0..12).for_each(|_| sender.times_out());
+    [idle, late, sender.held()]
+}
+
 #[test]
 fn what_unruffled_knows_besides_rack_takes_at_most_a_kibibyte() {
-    let [ours, rack] = ["unruffled", "rack"].map(|name| Variant::named(name).expect("a row"));
-    let mut ours = Sender::of(&ours);
-    let ours_idle = ours.held();
-    ours.is_reordered();
-    ours.is_in_order();
-    let ours_late = ours.held();
-    // The reductions that are remembered, eight and more.
-    (0..12).for_each(|_| ours.times_out());
-    let ours_cut = ours.held();
-    drop(ours);
-
-    let mut rack = Sender::of(&rack);
-    let rack_idle = rack.held();
-    rack.is_reordered();
-    rack.is_in_order();
-    let rack_late = rack.held();
-    (0..12).for_each(|_| rack.times_out());
-    let rack_cut = rack.held();
-
-    let besides = [ours_idle - rack_idle, ours_late - rack_late, ours_cut - rack_cut];
+    let (ours, rack) = (held_by("unruffled"), held_by("rack"));
+    let besides = [0, 1, 2].map(|stage| ours[stage] - rack[stage]);
     println!("besides rack's: {besides:?}");
     assert!(besides[0] < besides[1], "the distribution is made when it is needed: {besides:?}");
     assert!(besides[1] < besides[2], "reductions are remembered: {besides:?}");

@@ -1,34 +1,16 @@
 //! What connections hold while nothing happens, and what each segment on its way adds. One test: what
 //! others allocate at the same time would be counted.
 
-use peak_alloc::PeakAlloc;
-use unruffled_tcp::{Config, Connection, Flags, ROWS, Segment, SeqNr, Variant};
-use unruffled_units::Instant;
+mod memory;
 
-#[global_allocator]
-static ALLOCATOR: PeakAlloc = PeakAlloc;
+use memory::{allocated, established};
+use unruffled_tcp::{Connection, Flags, ROWS, Segment, SeqNr, Variant};
+use unruffled_units::Instant;
 
 /// An established connection, and the octets that it holds before it has sent anything.
 fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
-    let config = Config::default().with(|c| {
-        c.mss = 1000;
-        c.window.initial = segments;
-    });
-    let before = ALLOCATOR.current_usage();
-    let mut connection = Connection::connect(config, variant);
-    let syn = connection.poll_transmit(Instant::ZERO, &mut ()).expect("a SYN");
-    let answer = Segment {
-        seq: SeqNr(7),
-        ack: syn.seq.add(1),
-        flags: Flags { syn: true, ack: true, ..Flags::default() },
-        window: u16::MAX,
-        window_scale: Some(10),
-        sack_permitted: true,
-        mss: Some(1000),
-        ..Segment::default()
-    };
-    connection.handle_segment(&answer, Instant::from_millis(10), &mut ());
-    while connection.poll_transmit(Instant::from_millis(10), &mut ()).is_some() {}
+    let (before, now) = (allocated(), Instant::from_millis(10));
+    let (mut connection, _, answer) = established(variant, segments, now);
     // The window of a SYN is not scaled.
     let update = Segment {
         seq: SeqNr(8),
@@ -38,8 +20,8 @@ fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
         sack_permitted: false,
         ..answer
     };
-    connection.handle_segment(&update, Instant::from_millis(10), &mut ());
-    let octets = ALLOCATOR.current_usage() - before + size_of::<Connection>();
+    connection.handle_segment(&update, now, &mut ());
+    let octets = allocated() - before + size_of::<Connection>();
     (connection, octets)
 }
 
@@ -57,9 +39,9 @@ fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
                 sent += 1;
             }
             assert_eq!(sent, window, "{}", row.name);
-            let all = ALLOCATOR.current_usage();
+            let all = allocated();
             drop(connection);
-            let held = all - ALLOCATOR.current_usage() + size_of::<Connection>() - idle;
+            let held = all - allocated() + size_of::<Connection>() - idle;
             let each = held as f64 / f64::from(sent);
             println!("{}: {idle} idle, {each:.1} for each of {window} segments", row.name);
             assert!(each <= 64.0, "{}: {each:.1} octets a segment of {window}", row.name);

@@ -1,0 +1,44 @@
+//! Connections whose octets are counted by the allocator: those who count must be alone in their process.
+
+use peak_alloc::PeakAlloc;
+use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant};
+use unruffled_units::Instant;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// Octets of a segment.
+pub(crate) const MSS: u32 = 1000;
+
+/// What is allocated, by whomever.
+pub(crate) fn allocated() -> usize {
+    ALLOCATOR.current_usage()
+}
+
+/// A connection that has just been established, at `now`, with an initial window of so many segments; its
+/// first sequence number; and the peer's SYN.
+pub(crate) fn established(
+    variant: &Variant,
+    window: u32,
+    now: Instant,
+) -> (Connection, SeqNr, Segment) {
+    let config = Config::default().with(|c| {
+        c.mss = MSS;
+        c.window.initial = window;
+    });
+    let mut connection = Connection::connect(config, variant);
+    let syn = connection.poll_transmit(Instant::ZERO, &mut ()).expect("a SYN");
+    let answer = Segment {
+        seq: SeqNr(7),
+        ack: syn.seq.add(1),
+        flags: Flags { syn: true, ack: true, ..Flags::default() },
+        window: u16::MAX,
+        window_scale: Some(10),
+        sack_permitted: true,
+        mss: Some(MSS as u16),
+        ..Segment::default()
+    };
+    connection.handle_segment(&answer, now, &mut ());
+    while connection.poll_transmit(now, &mut ()).is_some() {}
+    (connection, answer.ack, answer)
+}
