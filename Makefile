@@ -19,8 +19,8 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get
 
 # The congestion control for the kernel is built where clang and what libbpf takes are there. Asked
 # anew each time, since the tools may have been fetched meanwhile.
-BPF_READY = for tool in clang make pkg-config; do command -v $$tool >/dev/null || exit 1; done; \
-    pkg-config --exists libelf zlib
+BPF_READY = ( for tool in clang make pkg-config; do command -v $$tool >/dev/null || exit 1; done; \
+    pkg-config --exists libelf zlib )
 FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
