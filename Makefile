@@ -14,25 +14,37 @@
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
 CARGO ?= cargo
+# Wherever the user's settings of cargo have it: exported, it holds for all that is run here. Paths may
+# have spaces, so each is quoted, and abspath, which would divide them, is not used.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+ABSOLUTE := $(if $(filter /%,$(firstword $(TARGET))),$(TARGET),$(CURDIR)/$(TARGET))
+export CARGO_TARGET_DIR := $(ABSOLUTE)
 APT := DEBIAN_FRONTEND=noninteractive apt-get
 
-# The congestion control for the kernel is built where clang and what libbpf takes are there. Asked
-# anew each time, since the tools may have been fetched meanwhile.
+# What is fetched comes before what is built with it, on any number of jobs; cargo and the rules below
+# use all cores by themselves.
+.NOTPARALLEL:
+
+# The congestion control for the kernel is built where there are a clang that compiles for BPF and what
+# libbpf takes, whose own Makefile takes no spaces. Asked anew each time, since the tools may have been
+# fetched meanwhile.
 BPF_READY = ( for tool in clang make pkg-config; do command -v $$tool >/dev/null || exit 1; done; \
-    pkg-config --exists libelf zlib )
+    [ "$$(uname)" = Linux ] && pkg-config --exists libelf zlib && $(BPF_PATH) && \
+    clang -target bpf -mcpu=v3 -x c -c -o /dev/null /dev/null 2>/dev/null )
+BPF_PATH = [ -z "$(word 2,$(ABSOLUTE))" ]
 FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: bpf-tools build
-	@$(TARGET)/release/unruffled compare rr-3 --report unruffled-rr-3.html
+	@"$(TARGET)"/release/unruffled compare rr-3 --report unruffled-rr-3.html
 	@echo "The report: file://$(CURDIR)/unruffled-rr-3.html"
 	@$(MAKE) --no-print-directory demo-race
 
 # Real packets need Linux, root (for namespaces and TUN) and ip.
 RACE := race half-late --variants unruffled,rack,tcp-pr-sack --duration 15s
-# The last row is the kernel's own TCP with the congestion control of `unruffled attach`.
+# The last row is the kernel's own TCP with the congestion control of `unruffled attach`. A kernel that
+# cannot have it refuses the race, and has one without it.
 KERNELS = cubic$(if $(FEATURES),$(comma)unruffled)
 comma := ,
 demo-race:
@@ -44,7 +56,8 @@ demo-race:
 	    echo "    sudo $(TARGET)/release/unruffled $(RACE) --kernel $(KERNELS)"; \
 	else \
 	    echo; echo "And with real packets, against this machine's kernel (a minute):"; \
-	    $(TARGET)/release/unruffled $(RACE) --kernel $(KERNELS) --report unruffled-race-half-late.html && \
+	    race() { "$(TARGET)"/release/unruffled $(RACE) --kernel $$1 --report unruffled-race-half-late.html; }; \
+	    { race $(KERNELS) || { [ $$? = 2 ] && race cubic; }; } && \
 	    echo "The report: file://$(CURDIR)/unruffled-race-half-late.html"; \
 	fi
 
@@ -54,7 +67,7 @@ build:
 # Profile-guided optimisation: the program is built twice, and the second time the compiler knows
 # which way it goes most. It learns from all senders on a path that reorders, not from what bench
 # measures alone. What it brings stands in docs/speed.md.
-PGO := $(abspath $(TARGET))/pgo
+PGO := $(ABSOLUTE)/pgo
 PGO_SPEED := crates/lab/speed
 release-pgo:
 	@set -e; \
@@ -62,33 +75,35 @@ release-pgo:
 	if [ -z "$$profdata" ]; then \
 	    echo "missing: llvm-profdata: rustup component add llvm-tools"; exit 1; \
 	fi; \
-	host=$$(rustc -vV | sed -n 's/^host: //p'); rm -rf $(PGO)/raw; \
-	RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(CARGO) build --release --locked --target "$$host" \
-	    --target-dir $(PGO)/learn -p unruffled $(FEATURES); \
-	learn=$(PGO)/learn/$$host/release/unruffled; \
-	senders=$$($$learn variants | awk '/^[a-z]/ { printf "%s%s", n++ ? "," : "", $$1 }'); \
+	host=$$(rustc -vV | sed -n 's/^host: //p'); rm -rf "$(PGO)"/raw; \
+	CARGO_ENCODED_RUSTFLAGS="-Cprofile-generate=$(PGO)/raw" $(CARGO) build --release --locked --target "$$host" \
+	    --target-dir "$(PGO)"/learn -p unruffled $(FEATURES); \
+	learn="$(PGO)"/learn/$$host/release/unruffled; \
+	senders=$$("$$learn" variants | awk '/^[a-z]/ { printf "%s%s", n++ ? "," : "", $$1 }'); \
 	for share in 0% 10% 30%; do \
-	    $$learn compare rr-3 --variants "$$senders" --set delayed.fraction=$$share \
+	    "$$learn" compare rr-3 --variants "$$senders" --set delayed.fraction=$$share \
 	        --seeds 1 --duration "20 s" --json >/dev/null; \
 	done; \
 	for scenario in wb-t3 wb-t5 ad-3; do \
-	    $$learn bench sim $(PGO_SPEED)/$$scenario.toml --duration "60 s"; \
+	    "$$learn" bench sim $(PGO_SPEED)/$$scenario.toml --duration "60 s"; \
 	done; \
-	"$$profdata" merge -o $(PGO)/merged.profdata $(PGO)/raw; \
-	RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata" $(CARGO) build --release --locked --target "$$host" \
-	    --target-dir $(PGO)/use -p unruffled $(FEATURES); \
-	cp $(PGO)/use/$$host/release/unruffled $(PGO)/unruffled; \
+	"$$profdata" merge -o "$(PGO)"/merged.profdata "$(PGO)"/raw; \
+	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(PGO)/merged.profdata" $(CARGO) build --release --locked --target "$$host" \
+	    --target-dir "$(PGO)"/use -p unruffled $(FEATURES); \
+	cp "$(PGO)"/use/$$host/release/unruffled "$(PGO)"/unruffled; \
 	echo "The command: $(PGO)/unruffled"
 
 # clang compiles BPF programs; the rest is what libbpf is built with.
 bpf-tools:
 	@if $(BPF_READY); then exit 0; fi; \
-	if [ "$$(uname)" = Linux ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	if $(BPF_PATH) && [ "$$(uname)" = Linux ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "missing: what the kernel's congestion control is built with: installing"; \
 	    if $(APT) update -qq && $(APT) install -qq -y --no-install-recommends clang llvm make pkg-config \
 	        libelf-dev zlib1g-dev; then exit 0; fi; \
 	fi; \
-	echo "missing: clang, pkg-config, libelf or zlib: built without unruffled attach, detach, run, status"
+	missing="missing: clang for BPF, pkg-config, libelf or zlib"; \
+	$(BPF_PATH) || missing="libbpf cannot be built where the path has spaces"; \
+	echo "$$missing: built without unruffled attach, detach, run, status"
 
 # What Python's tests need is fetched while Rust's are built, and the wheel is built while they run: they
 # mostly wait, and the wheel's build takes what they leave.
@@ -100,9 +115,14 @@ test: test-tools bpf-tools
 	wait $$wheel || status=1; $(MAKE) --no-print-directory python-test || status=1; exit $$status
 
 # tshark reads the captures that tests make; ip (iproute2) sets up the namespaces of tests with real
-# packets. Without them, or without root, those tests skip themselves and say so.
+# packets. Without them, or without root, those tests skip themselves; what they say is not shown, so this
+# says it.
 test-tools:
-	@missing=""; \
+	@if ! unshare --net --pid --fork true 2>/dev/null || ! [ -w /dev/net/tun ]; then \
+	    echo "missing: root on Linux, with /dev/net/tun: tests with real packets will be skipped"; \
+	fi; \
+	command -v qemu-system-x86_64 >/dev/null || echo "missing: QEMU: other kernels will not be tried"; \
+	missing=""; \
 	command -v tshark >/dev/null || missing="$$missing tshark"; \
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
@@ -115,7 +135,9 @@ test-tools:
 # The Python package: built by maturin from the workspace's own artifacts, tested and linted in a
 # virtual environment of its own. Without Python, or what is fetched for it, both are skipped.
 PYTHON ?= python3
-VENV := $(abspath $(TARGET))/python/venv
+VENV := $(ABSOLUTE)/python/venv
+# What the environment was made of and where: of another interpreter, or moved, it is made anew.
+VENV_IS = $(PYTHON) -c 'import sys; print(sys.version, sys.prefix)'; echo "$(VENV)"; cat pyproject.toml
 PYTHON_WANTS := import tomllib; \
     print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])
 
@@ -127,49 +149,51 @@ python-tools:
 	@if ! $(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	    echo "missing: Python 3.11 with venv: the package for Python is not tested"; exit 0; \
 	fi; \
-	if cmp -s pyproject.toml $(VENV)/ready; then exit 0; fi; \
-	rm -f $(VENV)/ready; \
-	if $(PYTHON) -m venv $(VENV) && $(VENV)/bin/python -m pip install -q --no-compile --disable-pip-version-check \
+	wanted=$$($(VENV_IS)); \
+	if [ "$$(cat "$(VENV)"/ready 2>/dev/null)" = "$$wanted" ]; then exit 0; fi; \
+	rm -f "$(VENV)"/ready; \
+	if $(PYTHON) -m venv --clear "$(VENV)" && \
+	    "$(VENV)"/bin/python -m pip install -q --no-compile --disable-pip-version-check \
 	    maturin tqdm $$($(PYTHON) -c '$(PYTHON_WANTS)'); then \
-	    cp pyproject.toml $(VENV)/ready; \
+	    printf '%s\n' "$$wanted" > "$(VENV)"/ready; \
 	else \
 	    echo "missing: what the tests of the package for Python need: it is not tested"; \
 	fi
 
 # The same settings as cargo test has, so that what that has built is used.
 python-wheel:
-	@if ! [ -e $(VENV)/ready ]; then exit 0; fi; \
-	rm -rf $(TARGET)/python/wheels; \
-	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-	    $(VENV)/bin/maturin build -q --profile dev --locked --interpreter $(VENV)/bin/python --out $(TARGET)/python/wheels
+	@if ! [ -e "$(VENV)"/ready ]; then exit 0; fi; \
+	rm -rf "$(TARGET)"/python/wheels; \
+	CARGO_PROFILE_DEV_OPT_LEVEL=2 "$(VENV)"/bin/python -m maturin build -q --profile dev --locked \
+	    --interpreter "$(VENV)"/bin/python --out "$(TARGET)"/python/wheels
 
 python-test:
-	@if ! [ -e $(VENV)/ready ]; then echo "missing: $(VENV): the package for Python is not tested"; exit 0; fi; \
-	set -e; $(VENV)/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
-	    $(TARGET)/python/wheels/*.whl; \
-	UNRUFFLED_COMMAND=$(abspath $(TARGET))/debug/unruffled $(VENV)/bin/python -m pytest
+	@if ! [ -e "$(VENV)"/ready ]; then echo "missing: $(VENV): the package for Python is not tested"; exit 0; fi; \
+	set -e; "$(VENV)"/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
+	    "$(TARGET)"/python/wheels/*.whl; \
+	UNRUFFLED_COMMAND="$(ABSOLUTE)"/debug/unruffled "$(VENV)"/bin/python -m pytest
 
 python-lint:
-	@if ! [ -e $(VENV)/ready ]; then echo "missing: $(VENV): the package for Python is not linted"; exit 0; fi; \
+	@if ! [ -e "$(VENV)"/ready ]; then echo "missing: $(VENV): the package for Python is not linted"; exit 0; fi; \
 	set -ex; \
-	$(VENV)/bin/ruff check python; $(VENV)/bin/ruff format --check python; $(VENV)/bin/mypy
+	for tool in "ruff check python" "ruff format --check python" mypy; do "$(VENV)"/bin/python -m $$tool; done
 
 lint: python-lint
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(FUZZ)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(DRILL)/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
-	$(CARGO) clippy --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin \
+	$(CARGO) clippy --manifest-path $(DRILL)/Cargo.toml --target-dir "$(TARGET)"/packetdrill/plugin \
 	    --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 reproduce: build
-	$(TARGET)/release/unruffled reproduce --markdown docs/reproduction.md
+	"$(TARGET)"/release/unruffled reproduce --markdown docs/reproduction.md
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
 reproduce-quick: build
-	$(TARGET)/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
-	    --report $(TARGET)/reproduction-quick.html
+	"$(TARGET)"/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
+	    --report "$(TARGET)"/reproduction-quick.html
 
 # HOSTILE=--short is a tenth of it.
 HOSTILE ?=
@@ -201,21 +225,21 @@ fuzz:
 	fi; \
 	set -e; \
 	host=$$(rustc -vV | sed -n 's/^host: //p'); \
-	$(CARGO) test --locked --manifest-path $(FUZZ)/Cargo.toml --target-dir $(FUZZ_OUT); \
+	$(CARGO) test --locked --manifest-path $(FUZZ)/Cargo.toml --target-dir "$(FUZZ_OUT)"; \
 	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked --target "$$host" \
-	    --manifest-path $(FUZZ)/Cargo.toml --target-dir $(FUZZ_OUT); \
+	    --manifest-path $(FUZZ)/Cargo.toml --target-dir "$(FUZZ_OUT)"; \
 	for target in $(FUZZ_TARGETS); do \
-	    mkdir -p $(FUZZ_OUT)/corpus/$$target; \
-	    $(FUZZ_OUT)/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -max_len=1024 -timeout=10 \
-	        -verbosity=0 -print_final_stats=1 -artifact_prefix=$(FUZZ_OUT)/$$target- \
-	        $(FUZZ_OUT)/corpus/$$target $(FUZZ)/corpus/$$target; \
+	    mkdir -p "$(FUZZ_OUT)"/corpus/$$target; \
+	    "$(FUZZ_OUT)"/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -max_len=1024 -timeout=10 \
+	        -verbosity=0 -print_final_stats=1 -artifact_prefix="$(FUZZ_OUT)"/$$target- \
+	        "$(FUZZ_OUT)"/corpus/$$target $(FUZZ)/corpus/$$target; \
 	done
 
 # PACKETDRILL is a checkout of google/packetdrill or a repository; without, it is cloned from GitHub.
 DRILL := peers/packetdrill
 
 packetdrill: packetdrill-tools
-	$(CARGO) test --locked --manifest-path $(DRILL)/Cargo.toml --target-dir $(TARGET)/packetdrill/plugin
+	$(CARGO) test --locked --manifest-path $(DRILL)/Cargo.toml --target-dir "$(TARGET)"/packetdrill/plugin
 	$(DRILL)/run
 
 # packetdrill's parser is made by bison and flex. Without them the run is skipped and says so.
@@ -230,6 +254,6 @@ packetdrill-tools:
 
 # docs/speed.md says what came of it. ns-2 runs beside ours where it is installed.
 bench: build
-	@peers/ns2/speed.sh $(TARGET)/release/unruffled
-	@$(TARGET)/release/unruffled bench sim crates/lab/speed/many.toml
+	@peers/ns2/speed.sh "$(TARGET)"/release/unruffled
+	@"$(TARGET)"/release/unruffled bench sim crates/lab/speed/many.toml
 	$(CARGO) bench --locked -p unruffled-tcp --bench senders
