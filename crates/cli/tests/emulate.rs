@@ -1,11 +1,14 @@
 //! `unruffled emulate`, from outside. Without the rights to make namespaces, these are skipped.
 #![cfg(target_os = "linux")]
 
+mod lack;
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lack::is_lack;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn emulate(arguments: &[&str]) -> Command {
@@ -22,7 +25,7 @@ fn error(output: &Output) -> String {
 /// What comes of it, unless the rights are missing.
 fn run(arguments: &[&str]) -> Option<Output> {
     let output = emulate(arguments).output().expect("runs");
-    if error(&output).contains("need root") {
+    if is_lack(&error(&output)) {
         eprintln!("skipped: {}", error(&output));
         return None;
     }
@@ -83,7 +86,7 @@ fn signals_end_it_with_a_summary() {
         std::thread::sleep(Duration::from_millis(800));
         if let Ok(Some(_)) = child.try_wait() {
             let output = child.wait_with_output().expect("has ended");
-            assert!(error(&output).contains("need root"), "{}", error(&output));
+            assert!(is_lack(&error(&output)), "{}", error(&output));
             return;
         }
         let pid = Pid::from_raw(child.id() as i32).expect("is not 0");

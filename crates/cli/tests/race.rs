@@ -1,8 +1,11 @@
 //! `unruffled race`, from outside. Without the rights to make namespaces, some are skipped.
 #![cfg(target_os = "linux")]
 
+mod lack;
+
 use std::process::{Command, Output};
 
+use lack::is_lack;
 use tempfile::TempDir;
 
 /// A path on which a transfer of a megabyte takes a quarter of a second.
@@ -32,7 +35,7 @@ fn error(output: &Output) -> String {
 /// What comes of it, unless the rights are missing.
 fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
     let output = unruffled(folder, arguments);
-    if error(&output).contains("need root") {
+    if is_lack(&error(&output)) {
         eprintln!("skipped: {}", error(&output));
         return None;
     }

@@ -20,6 +20,9 @@ pub enum Error {
         /// Why it does not run.
         reason: io::Error,
     },
+    /// There is no device to make TUN interfaces with.
+    #[error("/dev/net/tun: cannot be opened: expected the kernel to have TUN ({0})")]
+    NoTun(io::Error),
     /// `ip` did not do as it was told.
     #[error("ip: {0}")]
     Ip(String),
@@ -37,6 +40,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is this machine or its user who lacks something, and nothing is wrong otherwise.
+    pub fn is_lack(&self) -> bool {
+        matches!(self, Self::Rights(_) | Self::Program { .. } | Self::NoTun(_))
+    }
+
     /// The kernel refused to do `what`; for lack of rights, if it says so.
     pub(crate) fn kernel(what: impl Into<String>, reason: impl Into<io::Error>) -> Self {
         let reason = reason.into();

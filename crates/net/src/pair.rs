@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
 
+use nix::errno::Errno;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::has_ipv6;
@@ -91,8 +92,7 @@ type Addresses = (Ipv4Addr, Option<Ipv6Addr>);
 impl Side {
     fn new(name: &str, own: Addresses, peer: Addresses, mtu: u16) -> Result<Self, Error> {
         let namespace = Namespace::new(name)?;
-        let device =
-            namespace.run(|| Device::new().map_err(|e| Error::kernel("a TUN device", e)))?;
+        let device = namespace.run(|| Device::new().map_err(refused))?;
         // No link-local address: nothing but what applications send is to cross the path.
         let mut batch = format!(
             "link set dev {DEVICE} addrgenmode none mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
@@ -114,6 +114,14 @@ impl Side {
     /// All its addresses.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         [Some(IpAddr::V4(self.v4)), self.v6.map(IpAddr::V6)].into_iter().flatten()
+    }
+}
+
+/// Why there is no device.
+fn refused(reason: std::io::Error) -> Error {
+    match reason.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOENT | Errno::ENODEV | Errno::ENXIO) => Error::NoTun(reason),
+        _ => Error::kernel("a TUN device", reason),
     }
 }
 

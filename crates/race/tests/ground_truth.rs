@@ -191,8 +191,8 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
         .and_then(|recording| recording.and(Place::Right, &mut right));
     let mut recording = recording.expect("memory can be written");
     match course.run(Some(&mut recording), |_| ()) {
-        Err(Error::Net(unruffled_net::Error::Rights(error))) => {
-            eprintln!("skipped: {error}");
+        Err(Error::Net(lack)) if lack.is_lack() => {
+            eprintln!("skipped: {lack}");
             return None;
         }
         finished => {

@@ -48,8 +48,8 @@ fn record(
     recording: Option<&mut Recording<&mut Vec<u8>>>,
 ) -> Option<Finished> {
     match course.run(recording, |_| ()) {
-        Err(Error::Net(unruffled_net::Error::Rights(error))) => {
-            eprintln!("skipped: {error}");
+        Err(Error::Net(lack)) if lack.is_lack() => {
+            eprintln!("skipped: {lack}");
             None
         }
         finished => Some(finished.expect("a race")),

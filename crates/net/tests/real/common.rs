@@ -7,12 +7,12 @@ use unruffled_net::{Error, Pair, SeededLink, Side};
 use unruffled_path::{Impairment, LinkConfig};
 use unruffled_units::Rate;
 
-/// Two ends, or nothing where the rights for them are missing: there, the tests cannot tell.
+/// Two ends, or nothing where what it takes is missing: there, the tests cannot tell.
 pub(crate) fn pair() -> Option<Pair> {
     match Pair::new(1500) {
         Ok(pair) => Some(pair),
-        Err(Error::Rights(reason)) => {
-            eprintln!("skipped: no rights to make network namespaces: {reason}");
+        Err(lack) if lack.is_lack() => {
+            eprintln!("skipped: {lack}");
             None
         }
         Err(error) => panic!("{error}"),
