@@ -21,6 +21,12 @@ pub(crate) fn check() -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return found("no root", "root, or sudo");
     }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if capabilities(&status).is_some_and(|held| held & SUFFICIENT == 0) {
+        let expected = "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, or CAP_SYS_ADMIN: a container \
+                        needs to be a privileged one";
+        return found("root without the right to load BPF programs", expected);
+    }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if version(&release).is_some_and(|version| version < OLDEST) {
         return found(&format!("Linux {}", release.trim()), "Linux 6.0 or later");
@@ -37,6 +43,15 @@ pub(crate) fn check() -> Result<(), Error> {
     }
 }
 
+/// CAP_SYS_ADMIN and CAP_BPF: with neither, no program is loaded.
+const SUFFICIENT: u64 = 1 << 21 | 1 << 39;
+
+/// What `/proc/self/status` says of the process's effective capabilities.
+fn capabilities(status: &str) -> Option<u64> {
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(held.trim(), 16).ok()
+}
+
 /// Major and minor number.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.trim().split(|c: char| !c.is_ascii_digit());
@@ -46,6 +61,15 @@ fn version(release: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_container_s_root_cannot_load_programs() {
+        let of = |held: &str| capabilities(&format!("Name:\tx\nCapEff:\t{held}\nSeccomp:\t2\n"));
+        // As Docker has it, and all.
+        assert_eq!(of("00000000a80425fb").map(|held| held & SUFFICIENT), Some(0));
+        assert_ne!(of("000001ffffffffff").map(|held| held & SUFFICIENT), Some(0));
+        assert_eq!(capabilities(""), None);
+    }
 
     #[test]
     fn a_release_is_compared_by_its_numbers() {
