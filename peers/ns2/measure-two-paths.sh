@@ -3,6 +3,7 @@
 #
 #   peers/ns2/measure-two-paths.sh  rewrites two-paths.csv, prints every run
 set -eu
+export LC_ALL=C
 command -v ns >/dev/null || { echo "measure-two-paths.sh: ns is missing: install Debian's package ns2" >&2; exit 2; }
 cd "$(dirname "$0")"
 new=$(mktemp)

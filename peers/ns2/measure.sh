@@ -5,6 +5,7 @@
 #
 # Takes about a minute. README.md says what the columns mean.
 set -eu
+export LC_ALL=C
 command -v ns >/dev/null || { echo "measure.sh: ns is missing: install Debian's package ns2" >&2; exit 2; }
 cd "$(dirname "$0")"
 seeds="1 2 3 4 5"

@@ -13,11 +13,14 @@
 # (OTcl, routes) is not counted: the scripts time `$ns run` alone. Without ns
 # installed, unruffled's column stands alone.
 set -eu
+export LC_ALL=C
 unruffled=${1:-target/release/unruffled}
 runs=${RUNS:-3}
 share=${SHARE:-1}
+command -v "$unruffled" >/dev/null || { echo "speed.sh: $unruffled is missing: make build" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
-scenarios=$here/../../crates/lab/speed
+case $unruffled in /*) ;; */*) unruffled=$PWD/$unruffled ;; esac
+cd "$here/../../crates/lab/speed"
 
 ns=1
 command -v ns >/dev/null || { ns=0; echo "speed.sh: ns is missing (Debian's package ns2): unruffled alone" >&2; }
@@ -55,6 +58,7 @@ row() {
     done | awk -v name="$name" '
         { if ($2 > best[$1]) best[$1] = $2; bps[$1] = $3 }
         END {
+            if (!(best["ours"] > 0)) { print "speed.sh: " name ": no result" > "/dev/stderr"; exit 1 }
             theirs = best["tuned"] > best["plain"] ? best["tuned"] : best["plain"]
             ratio = "-"
             if (theirs > 0) {
@@ -72,7 +76,7 @@ printf '%-12s %12s %12s %12s %8s %14s\n' scenario "ns-2" "ns-2 tuned" unruffled 
 row "rr-3 0 %"  8000  10000 path.tcl "delayed=0" Splay "--delayed 0%"
 row "rr-3 10 %" 60000 40000 path.tcl "delayed=0.1" List "--delayed 10%"
 row wb-t3 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.350 accessdelay=0.010
-    discipline=RED queue=200 thresh=20 maxthresh=60 window=20 warmup=0 spread=2" Heap "$scenarios/wb-t3.toml"
+    discipline=RED queue=200 thresh=20 maxthresh=60 window=20 warmup=0 spread=2" Heap "wb-t3.toml"
 row wb-t5 1500 1500 flows.tcl "flows=150 sender=Reno rate=5e6 delay=0.030 accessrate=5e6
-    accessdelay=0.010 queue=19 window=20 warmup=0 spread=2" Heap "$scenarios/wb-t5.toml"
-row "ad-3 f=2" 0 10000 "" "" "" "$scenarios/ad-3.toml"
+    accessdelay=0.010 queue=19 window=20 warmup=0 spread=2" Heap "wb-t5.toml"
+row "ad-3 f=2" 0 10000 "" "" "" "ad-3.toml"

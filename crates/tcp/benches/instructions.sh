@@ -4,10 +4,12 @@
 #
 #   crates/tcp/benches/instructions.sh [WINDOW...]      default 100 100000
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/../../.."
 command -v valgrind >/dev/null || { echo "instructions.sh: valgrind is missing" >&2; exit 2; }
 [ $# -gt 0 ] || set -- 100 100000
-bench=$(cargo bench --locked -p unruffled-tcp --bench senders --no-run 2>&1 | sed -n 's/.*(\(.*senders-.*\))/\1/p')
+said=$(cargo bench --locked -p unruffled-tcp --bench senders --no-run 2>&1) || { echo "$said" >&2; exit 1; }
+bench=$(echo "$said" | sed -n 's/.*(\(.*senders-.*\))/\1/p')
 # Only what happens within the function `replay` is counted.
 count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no \
