@@ -111,7 +111,7 @@ def test_what_will_be_run_is_said_before(capsys):
     [
         ({}, "sweep: expected a scenario, or a grid file that names one"),
         ({"scenario": "nix", "grid": {}}, "nix: no such scenario: expected rr-3"),
-        ({"scenario": "rr-3", "grid": {"tcp.windw": [3]}}, "--set: tcp.windw: unknown key"),
+        ({"scenario": "rr-3", "grid": {"tcp.windw": [3]}}, "grid.tcp.windw: unknown key"),
         (
             {"scenario": "rr-3", "grid": {"tcp.window": 3}},
             "grid:2: grid.tcp.window: expected a list",

@@ -126,8 +126,14 @@ impl Range {
             (None, Some(step)) => {
                 let (step, of) = quantity(step).ok_or("step: expected a number with its unit")?;
                 let steps = (to - from) / step;
-                if of != unit || !steps.is_finite() || steps < 0.0 || steps >= MOST as f64 {
-                    return Err(format!("step: expected steps in {unit:?} that lead there"));
+                if of != unit || !steps.is_finite() || steps < 0.0 {
+                    return Err(match unit.as_str() {
+                        "" => "step: expected steps, without a unit, that lead there".to_owned(),
+                        unit => format!("step: expected steps in {unit} that lead there"),
+                    });
+                }
+                if steps >= MOST as f64 {
+                    return Err(format!("step: expected at most {MOST} steps"));
                 }
                 // A last step that falls short of the end by rounding is a step.
                 let steps = (steps + 1e-9).floor();

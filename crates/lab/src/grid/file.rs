@@ -16,8 +16,10 @@ use crate::scenario::BUILTIN;
 pub struct Grid {
     /// What errors call the scenario, and its text.
     pub(super) scenario: (String, String),
-    /// Overrides of the scenario that hold at every point.
+    /// Overrides of the scenario that hold at every point, the file's before those from outside.
     pub(super) set: Vec<String>,
+    /// How many of these are the file's.
+    own: usize,
     /// All combinations of these.
     axes: Vec<Axis>,
     sample: Option<Sample>,
@@ -46,6 +48,9 @@ pub struct Hypercube {
 
 /// Points of a sweep at most.
 const MOST: usize = 10_000_000;
+
+/// The keys of the scenario that stand beside it.
+const BESIDE: [&str; 3] = ["variants", "seeds", "duration"];
 
 /// The keys of a grid file.
 const KEYS: [&str; 7] = ["scenario", "variants", "seeds", "duration", "set", "grid", "sample"];
@@ -83,7 +88,9 @@ impl Grid {
         }
         let scenario = match (scenario, table.get("scenario")) {
             (Some(scenario), _) => scenario,
-            (None, Some(Value::String(name))) => found(file, name)?,
+            (None, Some(Value::String(name))) => {
+                found(file, name).map_err(|refused| wrong(&["scenario"], refused.to_string()))?
+            }
             (None, _) => {
                 let expected = "expected a scenario's name, such as \"rr-3\", or its file";
                 return Err(wrong(&["scenario"], expected.to_owned()));
@@ -93,9 +100,10 @@ impl Grid {
         for (key, value) in leaves(table.get("set"), |_| false) {
             set.push(format!("{key}={value}"));
         }
-        for key in ["variants", "seeds", "duration"] {
+        for key in BESIDE {
             set.extend(table.get(key).map(|value| format!("{key}={value}")));
         }
+        let own = set.len();
         set.extend_from_slice(overrides);
         let axes = |section: &str, value: Option<&Value>| {
             let mut axes: Vec<Axis> = Vec::new();
@@ -148,7 +156,7 @@ impl Grid {
             }
             Some(_) => return Err(wrong(&["sample"], "expected a table [sample]".to_owned())),
         };
-        let grid = Self { scenario, set, axes: grid, sample, source };
+        let grid = Self { scenario, set, own, axes: grid, sample, source };
         let keys: Vec<&str> = grid.keys().collect();
         if let Some((_, key)) = keys.iter().enumerate().find(|(at, k)| keys[..*at].contains(k)) {
             return Err(grid.wrong(&["grid", key], "stands twice: expected each key once"));
@@ -225,6 +233,46 @@ impl Grid {
         };
         let point = |shares: &[f64]| axes.iter().zip(shares).map(|(axis, &s)| axis.at(s)).collect();
         Ok(shares.chunks(axes.len()).map(point).collect())
+    }
+
+    /// The error with the place in the file that it is about, if it is about what the file sets.
+    pub(super) fn blame(&self, error: Error) -> Error {
+        match error {
+            Error::Key { place: Place::CommandLine("--set"), key, message } => {
+                match self.origin(&key) {
+                    Some((section, written)) => {
+                        let path: Vec<&str> =
+                            section.split_terminator('.').chain([written]).collect();
+                        self.wrong(&path, message)
+                    }
+                    None => Error::Key { place: Place::CommandLine("--set"), key, message },
+                }
+            }
+            Error::Variant { place, reason } => match self.origin("variants") {
+                Some(_) => self.wrong(&["variants"], reason.to_string()),
+                None => Error::Variant { place, reason },
+            },
+            other => other,
+        }
+    }
+
+    /// The section that sets a key of the scenario, and the key as it stands there; none where it is
+    /// set from outside, which comes last but for the keys that are swept.
+    fn origin(&self, key: &str) -> Option<(&'static str, &str)> {
+        let is_named = |written: &str| {
+            let before = key.strip_suffix(written);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        };
+        let drawn = self.sample.iter().flat_map(|sample| &sample.axes);
+        let swept = self.axes.iter().map(|axis| ("grid", axis));
+        let mut swept = swept.chain(drawn.map(|axis| ("sample.keys", axis)));
+        if let Some((section, axis)) = swept.find(|(_, axis)| is_named(&axis.key)) {
+            return Some((section, &axis.key));
+        }
+        let keys = self.set.iter().map(|set| set.split('=').next().unwrap_or_default().trim());
+        let (at, key) = keys.enumerate().rfind(|(_, key)| is_named(key))?;
+        let section = if BESIDE.contains(&key) { "" } else { "set" };
+        (at < self.own).then_some((section, key))
     }
 
     fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {

@@ -83,9 +83,9 @@ impl Plan {
         let decisive = decisive(&scenario);
         let cost = cost(&scenario);
         let mut runs = Vec::with_capacity(self.variants.len() * self.seeds as usize);
-        for (at, variant) in
-            senders(&scenario, &self.grid.scenario.0, &self.variants, &self.own)?.iter().enumerate()
-        {
+        let senders = senders(&scenario, &self.grid.scenario.0, &self.variants, &self.own);
+        let senders = senders.map_err(|refused| self.grid.blame(refused))?;
+        for (at, variant) in senders.iter().enumerate() {
             for seed in 1..=self.seeds {
                 let known = at < self.variants.len();
                 let key = known.then(|| Key::of_text(&decisive, variant, seed));
@@ -106,7 +106,8 @@ impl Plan {
     /// The scenario at a point.
     pub(super) fn scenario(&self, point: usize) -> Result<Scenario, Error> {
         let (file, text) = &self.grid.scenario;
-        Scenario::parse(file, text, &self.overrides(point))
+        let scenario = Scenario::parse(file, text, &self.overrides(point));
+        scenario.map_err(|refused| self.grid.blame(refused))
     }
 
     /// What errors call the scenario, and its text.

@@ -92,7 +92,26 @@ fn a_hypercube_is_drawn_by_others_and_checked() {
 fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     for (text, wanted) in [
         ("", "grid.toml: scenario: expected a scenario's name"),
-        ("scenario = 'nix'", "nix: no such scenario: expected rr-3"),
+        ("scenario = 'nix'", "grid.toml:1: scenario: nix: no such scenario: expected rr-3"),
+        ("scenario = 'rr-3'\nduration = 'soon'", "grid.toml:2: duration: expected a time"),
+        ("scenario = 'rr-3'\nseeds = 0", "grid.toml:2: seeds: expected a whole number"),
+        ("scenario = 'rr-3'\nvariants = ['nix']", "grid.toml:2: variants: nix: no such variant"),
+        (
+            "scenario = 'rr-3'\n[set]\nwindow = 0",
+            "grid.toml:3: set.window: expected a whole number from 1",
+        ),
+        (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2\n[sample.keys]\nwindow = [0]",
+            "grid.toml:6: sample.keys.window: expected a whole number from 1",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 1e9, step = 1 }",
+            "grid.toml:3: grid.x: step: expected at most",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 2, step = '1 s' }",
+            "grid.toml:3: grid.x: step: expected steps, without a unit, that lead there",
+        ),
         ("scenario = 'rr-3'\ngird.x = [1]", "grid.toml:2: gird: unknown key: expected one of"),
         ("scenario = 'rr-3'\n[grid]\nx = 3", "grid.toml:3: grid.x: expected a list of values"),
         ("scenario = 'rr-3'\n[grid]\nx = []", "grid.toml:3: grid.x: expected a list of values"),
@@ -118,9 +137,9 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         ),
         (
             "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['200 %']",
-            "--set: link.bottleneck.delayed.fraction: expected a frac",
+            "grid.toml:3: grid.delayed.fraction: expected a frac",
         ),
-        ("scenario = 'rr-3'\n[grid]\ntcp.windw = [3]", "--set: tcp.windw: unknown key"),
+        ("scenario = 'rr-3'\n[grid]\ntcp.windw = [3]", "grid.toml:3: grid.tcp.windw: unknown key"),
         ("scenario = 3 = 4", "grid.toml:1: not TOML"),
     ] {
         let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new()));
