@@ -21,6 +21,9 @@ pub use network::{NetLink, Network};
 use tcp::Ends;
 pub use traffic::{Traffic, Way};
 
+/// Points of a time series: more than anybody looks at, and what memory can hold.
+const MOST_POINTS: u64 = 1_000_000;
+
 /// The scenarios that ship with the program: name and TOML.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("rr-3", include_str!("../scenarios/rr-3.toml")),
@@ -167,7 +170,7 @@ impl Scenario {
         let bytes = k.bytes("flow.bytes")?;
         let (network, hops) = network::read(k)?;
         let traffic = traffic::read(k, &network, bytes)?;
-        let recording = recording(k)?;
+        let recording = recording(k, duration)?;
         let parameters = parameters(k)?;
         k.finish(&format!(
             "name, title, source, duration, warmup, seeds, variants, tcp.({}), flow.bytes, \
@@ -302,7 +305,7 @@ impl Scenario {
 }
 
 /// What is kept of a run: the keys below `record`.
-fn recording(k: &mut Keys) -> Result<Recording, Error> {
+fn recording(k: &mut Keys, duration: Duration) -> Result<Recording, Error> {
     let names = k.list("record.series")?.unwrap_or_default();
     let series = names.iter().map(|name| {
         Quantity::ALL.into_iter().find(|quantity| quantity.name() == name).ok_or_else(|| {
@@ -312,6 +315,11 @@ fn recording(k: &mut Keys) -> Result<Recording, Error> {
     });
     let series = series.collect::<Result<Vec<_>, _>>()?;
     let interval = k.duration("record.interval")?.unwrap_or(Duration::from_secs(1));
+    let points = duration.as_nanos().checked_div(interval.as_nanos());
+    if points.is_none_or(|points| points > MOST_POINTS && !series.is_empty()) {
+        let wanted = format!("expected at most {MOST_POINTS} points in the duration, {duration}");
+        return Err(k.wrong("record.interval", wanted));
+    }
     let deliveries = k.switch("record.deliveries")?.unwrap_or(false);
     let deliveries = deliveries || series.contains(&Quantity::Delivery);
     Ok(Recording { series, interval, deliveries })

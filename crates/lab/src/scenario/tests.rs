@@ -178,6 +178,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["link.bottleneck.burst.mean=50 ms"], "bottleneck.burst.fraction: missing: expected"),
         (["link.bottleneck.blackout.length=2 s"], "blackout.at: missing: expected times such as"),
         (["link.bottleneck.resend.errors=1 %"], "bottleneck.resend.after: missing: expected"),
+        (["record.interval=0 s"], "--set: record.interval: expected at most 1000000 points"),
         (["path.hops=nowhere"], "--set: path.hops: no table [link.nowhere]"),
         (["warmup=2000 s"], "--set: warmup: expected less than"),
         (["variant.rr-ta.history=-3 s"], "--set: variant.rr-ta.history: expected 1 ms to"),
