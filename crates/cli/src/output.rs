@@ -156,6 +156,23 @@ pub(crate) fn check_beside(
     Ok(())
 }
 
+/// Makes the folder, if need be, and says whether files can be written there. It is in the place of
+/// none of `files`.
+pub(crate) fn check_folder(
+    path: &Path,
+    files: &[(&'static str, Option<&Path>)],
+) -> std::result::Result<(), Error> {
+    let at_place = |file: &Option<&Path>| file.is_some_and(|file| same(file, path));
+    if let Some((what, _)) = files.iter().find(|(_, file)| at_place(file)) {
+        return Err(Error::Overwrites { path: path.to_owned(), what });
+    }
+    let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE)));
+    probed.map_err(|e| Error::output(path, e))
+}
+
+/// A file that nobody has.
+const PROBE: &str = ".unruffled.part";
+
 /// Whether a file could be written at `path`, without leaving a trace.
 fn probe(path: &Path) -> Result<()> {
     match fs::metadata(path) {

@@ -77,17 +77,18 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     let wanted = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)
         .then(|| arguments.report.clone().unwrap_or_else(|| PathBuf::from(REPORT)));
+    let files = [
+        ("the report", report.as_deref()),
+        ("the Markdown", arguments.markdown.as_deref()),
+        ("the list of claims", arguments.write_check.as_deref()),
+    ];
     let own = arguments.experiments.iter().map(Path::new);
     // Nothing is called so where only those that ship with the program are asked for.
     for own in own.chain([Path::new("")]) {
-        output::check(
-            own,
-            &[
-                ("the report", report.as_deref()),
-                ("the Markdown", arguments.markdown.as_deref()),
-                ("the list of claims", arguments.write_check.as_deref()),
-            ],
-        )?;
+        output::check(own, &files)?;
+    }
+    for folder in pictures(arguments) {
+        output::check_folder(&folder, &files)?;
     }
     let plan = Plan::new(&experiments)?;
     let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);
@@ -149,7 +150,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
 /// The claims that should hold.
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
     let text = std::fs::read_to_string(path)
-        .map_err(|reason| Error::Unreadable { name: path.display().to_string(), reason })?;
+        .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
 }
@@ -182,6 +183,12 @@ fn lost(wanted: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) ->
     lost
 }
 
+/// The folders that pictures go to.
+fn pictures(arguments: &Arguments) -> impl Iterator<Item = PathBuf> {
+    let beside = arguments.markdown.as_ref().map(|path| path.with_extension(""));
+    arguments.figures.clone().into_iter().chain(beside)
+}
+
 fn write(
     arguments: &Arguments,
     outcomes: &[FigureOutcome<'_>],
@@ -190,13 +197,11 @@ fn write(
     let text = |path: &Path, text: &str| {
         output::write_text(path, text).map_err(|e| Error::output(path, e))
     };
-    let folder = |path: &Path| std::fs::create_dir_all(path).map_err(|e| Error::output(path, e));
     if let Some(path) = report_path {
         text(path, &report::reproduction(outcomes))?;
         crate::tell(&format!("report: {}", path.display()));
     }
     if let Some(into) = &arguments.figures {
-        folder(into)?;
         for outcome in outcomes {
             if let Some(svg) = report::figure_file(outcome) {
                 text(&into.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
@@ -206,7 +211,6 @@ fn write(
     }
     if let Some(path) = &arguments.markdown {
         let pictures = path.with_extension("");
-        folder(&pictures)?;
         for outcome in outcomes {
             if let Some(svg) = report::figure_file(outcome) {
                 text(&pictures.join(format!("{}.svg", outcome.experiment.id)), &svg)?;

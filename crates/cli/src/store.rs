@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use unruffled_lab::Error;
-use unruffled_lab::store::{MODEL, Prune, Store, StoreError};
+use unruffled_lab::store::StoreError::{self, CannotOpen, ReadOnly};
+use unruffled_lab::store::{MODEL, Prune, Store};
 
 use crate::output;
 
@@ -54,16 +55,16 @@ pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
         crate::tell("unruffled: no cache folder: results are not kept (see --store)");
         return Store::in_memory();
     };
-    match Store::open(&path) {
-        Err(Error::Output { reason, .. }) => {
-            let path = path.display();
-            crate::tell(&format!(
-                "unruffled: {path}: {reason}: results are not kept (see --store)"
-            ));
-            Store::in_memory()
-        }
-        other => other,
-    }
+    let opened = Store::open(&path);
+    // A folder, or a file, of somebody else's, such as root's after sudo.
+    let reason = match &opened {
+        Err(Error::Output { reason, .. }) => reason.to_string(),
+        Err(Error::Store { reason: reason @ (CannotOpen | ReadOnly), .. }) => reason.to_string(),
+        _ => return opened,
+    };
+    let path = path.display();
+    crate::tell(&format!("unruffled: {path}: {reason}: results are not kept (see --store)"));
+    Store::in_memory()
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {

@@ -263,3 +263,34 @@ fn without_a_cache_folder_it_goes_on_and_says_so() {
     assert_eq!(told.matches('\n').count(), 1, "{told}");
     assert!(told.contains("results are not kept (see --store)"), "{told}");
 }
+
+#[test]
+fn what_cannot_be_written_or_read_is_said_before_the_work() {
+    let folder = folder();
+    write(&folder, "file", "");
+    write(&folder, "empty.toml", "");
+    for (arguments, wanted) in [
+        (&["mine.toml", "--figures", "file"][..], "file: cannot be written: "),
+        (&["mine.toml", "--figures", "a", "--report", "a"], "a: would replace the report: "),
+        (&["mine.toml", "--markdown", "all"], "all: would replace the Markdown: expected another"),
+        (&["mine.toml", "--check", "no"], "no: cannot be read: expected a list of claims ("),
+        (&["empty.toml"], "empty.toml:1: id: missing: expected a value"),
+    ] {
+        let line = refusal(&folder, &[&["reproduce"], arguments].concat());
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+    assert_eq!(files(&folder), ["empty.toml", "file", "mine.toml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_usual_store_of_somebody_elses_is_not_needed() {
+    let folder = folder();
+    // Not even root can open a folder as a file.
+    fs::create_dir_all(folder.path().join("cache/unruffled/runs.sqlite")).expect("is ours");
+    let short = ["reproduce", "mine.toml", "--quick", "--no-report"];
+    let output = unruffled(&folder, &short).assert().success().get_output().clone();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("runs.sqlite: ") && said.contains("results are not kept"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

@@ -29,6 +29,14 @@ pub enum Error {
         /// Why it could not be read.
         reason: std::io::Error,
     },
+    /// A list of claims cannot be read.
+    #[error("{name}: cannot be read: expected a list of claims ({reason})")]
+    NoList {
+        /// The file.
+        name: String,
+        /// Why it could not be read.
+        reason: std::io::Error,
+    },
     /// The file is no TOML.
     #[error("{place}: not TOML: {message}")]
     Syntax {

@@ -27,10 +27,18 @@ impl FileText {
     /// The parser's complaint, with its place.
     pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
         let span = error.span().unwrap_or(0..0);
-        if DeTable::parse(&self.text).is_ok() {
-            return self.wrong(&span, error.message());
-        }
         let place = Place::Line(self.file.clone(), self.line(span.start));
+        if DeTable::parse(&self.text).is_ok() {
+            let lacks = error.message().strip_prefix("missing field `");
+            return match lacks.and_then(|rest| rest.strip_suffix('`')) {
+                Some(field) => {
+                    let table = self.key_at(span.start).filter(|_| span.start > 0);
+                    let key = table.map_or(field.to_owned(), |table| format!("{table}.{field}"));
+                    Error::Key { place, key, message: "missing: expected a value".to_owned() }
+                }
+                None => self.wrong(&span, error.message()),
+            };
+        }
         Error::Syntax { place, message: error.message().replace('\n', " ") }
     }
 

@@ -15,7 +15,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (old, new, wanted) in [
         ("id = \"tiny-1\"", "id = \"tiny 1\"", ":2: id: expected letters, digits and hyphens"),
         ("title =", "titel =", ":5: titel: unknown field `titel`, expected one of `id`"),
-        ("figure = \"Figure 1\"\n", "", "missing field `figure`"),
+        ("figure = \"Figure 1\"\n", "", "my.toml:1: figure: missing: expected a value"),
         ("full = 2", "full = 0", ":11: seeds.full: expected a whole number from 1"),
         ("full = 2", "full = \"many\"", ":11: seeds.full: invalid type: string \"many\""),
         ("values = [5, 20]", "values = [20, 5]", ":16: x.values: expected numbers, each greater"),
