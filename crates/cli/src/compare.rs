@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use unruffled_lab::capture::Capture;
+use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run};
 use unruffled_tcp::Variant;
@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) results: Results,
     /// Write the packets at the first variant's sender, first seed, as pcapng
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     pcap: Option<PathBuf>,
     /// Write what each variant takes for a loss, over time (first seed), as SVG
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -76,7 +76,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// What to print, and what became of the report.
+/// What to print, and what became of the files.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (overrides, flags) = arguments.overrides();
     let scenario = Scenario::load(&arguments.scenario, &overrides)
@@ -104,13 +104,14 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         capture(&scenario, variant, path)?;
     }
     let comparison = pool.install(|| with_progress(&scenario, &variants))?;
-    let report = arguments.results.write(&comparison, report_path.as_deref());
+    let mut written = arguments.results.write(&comparison, report_path.as_deref());
     if let Some(path) = &arguments.thresholds {
-        output::write_text(path, &report::thresholds(&comparison))
-            .map_err(|e| Error::output(path, e))?;
-        crate::tell(&format!("thresholds: {}", path.display()));
+        match output::write_text(path, &report::thresholds(&comparison)) {
+            Ok(()) => crate::tell(&format!("thresholds: {}", path.display())),
+            Err(e) => written = written.and(Err(Error::output(path, e))),
+        }
     }
-    Ok((arguments.results.text(&comparison), report))
+    Ok((arguments.results.text(&comparison), written))
 }
 
 fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison, Error> {
@@ -124,9 +125,9 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
 
 fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
     let written = output::write(path, |file| {
-        let capture = Capture::new(file).map_err(std::io::Error::other)?;
+        let capture = Capture::new(file).map_err(reason)?;
         let run = run::run(scenario, variant, 1, capture).map_err(std::io::Error::other)?;
-        run.1.finish().map_err(std::io::Error::other)
+        run.1.finish().map_err(reason)
     });
     written.map_err(|e| Error::output(path, e))?;
     crate::tell(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));

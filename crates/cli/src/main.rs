@@ -88,6 +88,13 @@ fn tell(line: &str) {
 
 /// Names the flag that gave the key's value, where that was not `--set`.
 fn blame(mut error: Error, flags: &[(&str, &'static str)]) -> Error {
+    if let Error::Set(assignment) = &error
+        && let Some((key, "")) = assignment.split_once('=')
+        && let Some((_, flag)) = flags.iter().find(|(of, _)| *of == key)
+    {
+        let (place, message) = (Place::CommandLine(flag), "expected a value".to_owned());
+        return Error::Key { place, key: key.to_owned(), message };
+    }
     if let Error::Key { place, key, .. } = &mut error
         && *place == Place::CommandLine("--set")
         && let Some((_, flag)) = flags.iter().find(|(of, _)| of == key)

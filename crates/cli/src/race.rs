@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use unruffled_lab::capture::reason;
 use unruffled_lab::sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
 use unruffled_race::{Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20};
@@ -106,9 +107,9 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
         Some(path) => {
             let mut results = None;
             output::write(path, |file| {
-                let mut recording = Recording::new(file).map_err(std::io::Error::other)?;
+                let mut recording = Recording::new(file).map_err(reason)?;
                 results = Some(race(Some(&mut recording)));
-                recording.finish().map_err(std::io::Error::other)
+                recording.finish().map_err(reason)
             })
             .map_err(|e| Error::output(path, e))?;
             crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));

@@ -329,3 +329,36 @@ fn tshark_reads_a_capture_without_complaint() {
     }
     assert!(!tshark(&file, "tcp.options.sack.dsack", &["frame.number"]).is_empty(), "has DSACKs");
 }
+
+#[test]
+fn flags_that_would_do_nothing_or_say_nothing_are_refused_by_their_names() {
+    let folder = folder();
+    for (arguments, wanted) in [
+        (&["compare", "--duration", ""][..], "--duration: duration: expected a value"),
+        (&["compare", "--all", "--pcap", "x"], "the argument '--all' cannot be used with '--pcap"),
+        (&["compare", "--random", "2", "--thresholds", "x"], "the argument '--random <N>' cannot"),
+    ] {
+        let line = refusal(&folder, arguments);
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+    assert_eq!(files(&folder), [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_called_so() {
+    let folder = folder();
+    let short = ["compare", "--duration", "2 s", "--seeds", "1", "--variants", "sack"];
+    let pcap = [&short[..], &["--no-report", "--pcap", "/dev/full"]].concat();
+    assert!(
+        refusal(&folder, &pcap).starts_with("unruffled: /dev/full: cannot be written: No space")
+    );
+    for flag in ["--report", "--thresholds"] {
+        let more = if flag == "--report" { &[][..] } else { &["--no-report"] };
+        let mut output = unruffled(&folder, &[&short[..], more, &[flag, "/dev/full"]].concat());
+        let output = output.assert().code(2).get_output().clone();
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(line.starts_with("unruffled: /dev/full: cannot be written: No space"), "{line}");
+        assert!(!output.stdout.is_empty(), "{flag}: what was found is shown");
+    }
+}

@@ -33,6 +33,14 @@ pub struct Capture<W: Write> {
     identification: u16,
 }
 
+/// What the system said, where it is that: the disk is full, for example.
+pub fn reason(error: PcapError) -> std::io::Error {
+    match error {
+        PcapError::IoError(reason) => reason,
+        other => std::io::Error::other(other),
+    }
+}
+
 impl<W: Write> Capture<W> {
     /// Begins a capture at the sender.
     ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use unruffled_lab::capture::Capture;
+use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::error::Place;
 use unruffled_lab::run::run_until;
 use unruffled_lab::{self as lab, Error, report};
@@ -250,14 +250,14 @@ pub(crate) fn record(
     let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;
     let told = Arc::clone(&ticket);
     let written = background::work(py, &ticket, None, move || {
-        let failed = |reason| Error::output(&path, reason);
+        let failed = |why| Error::output(&path, why);
         let file = std::fs::File::create(&path).map_err(failed)?;
         let capture = Capture::new(std::io::BufWriter::new(file));
-        let capture = capture.map_err(|e| failed(std::io::Error::other(e)))?;
+        let capture = capture.map_err(|e| failed(reason(e)))?;
         let Some(sender) = job.variants.first() else { return Ok(()) };
         let ran = run_until(&told.stop, &job.scenario, sender, seed, capture)?;
         let finished = ran.map(|(_, capture)| capture.finish()).transpose();
-        finished.map(drop).map_err(|e| failed(std::io::Error::other(e)))
+        finished.map(drop).map_err(|e| failed(reason(e)))
     })?;
     written.map_err(|error: Error| refused(error))
 }
