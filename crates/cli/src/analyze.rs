@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
+use unruffled_lab::analysis::Transfer;
 use unruffled_lab::{Error, analysis, fit, report};
 
 use crate::output;
@@ -33,12 +34,16 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
-        Ok(text) => crate::print(&text),
+        Ok((text, written)) => {
+            let printed = crate::print(&text);
+            written.map_or_else(crate::refuse, |()| printed)
+        }
         Err(error) => crate::refuse(error),
     }
 }
 
-fn execute(arguments: &Arguments) -> Result<String, Error> {
+/// What to print, and what became of the files: what was found is shown even where no path fits.
+fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let name = arguments.capture.display().to_string();
     let files = [
         ("the scenario", arguments.scenario.as_deref()),
@@ -53,35 +58,51 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     }
     let mut transfers = analysis::transfers(&found);
     analysis::price(&name, &mut transfers);
-    if let Some(path) = &arguments.scenario {
-        let unfit = |reason| Error::Unfit { name: name.clone(), reason };
-        let chosen = analysis::numbered(&transfers, arguments.transfer).map_err(unfit)?;
-        let fit = fit::fit(&name, chosen.direction, &arguments.sender).map_err(unfit)?;
-        output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;
-        let distance = fit.distance.map_or(String::new(), |distance| {
-            format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
-        });
-        crate::tell(&format!(
-            "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
-             {:.2} % were captured{distance}",
-            path.display(),
-            fit.sender,
-            fit.simulated_bps / 1e6,
-            fit.observed_bps / 1e6,
-            fit.late.1 * 100.0,
-            fit.late.0 * 100.0,
-        ));
-    }
-    if let Some(path) = &arguments.report {
-        let page = report::capture(&name, &found, &transfers, damage.as_deref());
-        output::write_text(path, &page).map_err(|e| Error::output(path, e))?;
-        crate::tell(&format!("report: {}", path.display()));
-    }
-    Ok(if arguments.json {
+    let fitted = match &arguments.scenario {
+        Some(path) => scenario(arguments, &name, &transfers, path),
+        None => Ok(()),
+    };
+    let reported = match &arguments.report {
+        Some(path) => {
+            let page = report::capture(&name, &found, &transfers, damage.as_deref());
+            let written = output::write_text(path, &page).map_err(|e| Error::output(path, e));
+            written.map(|()| crate::tell(&format!("report: {}", path.display())))
+        }
+        None => Ok(()),
+    };
+    let text = if arguments.json {
         analysis::json(&name, &found, &transfers, damage.as_deref())
     } else {
         analysis::render(&name, &found, &transfers, output::terminal().0)
-    })
+    };
+    Ok((text, fitted.and(reported)))
+}
+
+/// Writes the path of the transfer that was chosen.
+fn scenario(
+    arguments: &Arguments,
+    name: &str,
+    transfers: &[Transfer<'_>],
+    path: &Path,
+) -> Result<(), Error> {
+    let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
+    let chosen = analysis::numbered(transfers, arguments.transfer).map_err(unfit)?;
+    let fit = fit::fit(name, chosen.direction, &arguments.sender).map_err(unfit)?;
+    output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;
+    let distance = fit.distance.map_or(String::new(), |distance| {
+        format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
+    });
+    crate::tell(&format!(
+        "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
+             {:.2} % were captured{distance}",
+        path.display(),
+        fit.sender,
+        fit.simulated_bps / 1e6,
+        fit.observed_bps / 1e6,
+        fit.late.1 * 100.0,
+        fit.late.0 * 100.0,
+    ));
+    Ok(())
 }
 
 /// What is in the capture, and what kept the rest of it from being read.

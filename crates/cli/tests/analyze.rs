@@ -82,6 +82,13 @@ fn a_capture_that_is_cut_off_is_told_as_far_as_it_goes() {
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(line.starts_with("unruffled: c.pcapng: cut off after "), "{line}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("captured at the sender"));
+    // Of too little no path is fitted, and what was found is told all the same.
+    fs::write(&path, &octets[..3000]).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let lines = String::from_utf8(output.stderr).unwrap();
+    assert!(lines.contains("expected a transfer of at least"), "{lines}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("Mb/s"));
     // A capture is never written over.
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "c.pcapng"]);
     assert_eq!(output.status.code(), Some(2));

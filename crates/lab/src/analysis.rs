@@ -118,13 +118,24 @@ pub fn json(
     serde_json::to_string(&told).unwrap_or_default() + "\n"
 }
 
+/// How much a capture holds.
+pub(crate) fn size(analysis: &Analysis) -> String {
+    let of =
+        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let totals = &analysis.totals;
+    format!(
+        "{} in {:.1} s, {}, {} over UDP",
+        of(totals.frames, "packet"),
+        totals.duration_s,
+        of(totals.tcp_connections, "TCP connection"),
+        of(totals.udp_pairs, "pair")
+    )
+}
+
 /// A table of the largest transfers, and what slowed each, for `width` columns.
 pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width: usize) -> String {
     let totals = &analysis.totals;
-    let mut text = format!(
-        "{name}: {} packets in {:.1} s, {} TCP connections, {} pairs over UDP\n",
-        totals.frames, totals.duration_s, totals.tcp_connections, totals.udp_pairs
-    );
+    let mut text = format!("{name}: {}\n", size(analysis));
     let skipped = &totals.skipped;
     let unread = skipped.unknown_link
         + skipped.not_ip

@@ -192,7 +192,11 @@ impl Course<'_> {
             Length::Bytes(octets) => format!("{octets} B"),
         };
         let how = if self.together { "all at once" } else { "one after another" };
-        facts.push(fact("transfer", format!("{what}, {how}; {} seeds", self.seeds)));
+        let seeds = match self.seeds {
+            1 => "1 seed".to_owned(),
+            several => format!("{several} seeds"),
+        };
+        facts.push(fact("transfer", format!("{what}, {how}; {seeds}")));
         facts
     }
 

@@ -33,11 +33,7 @@ pub fn capture(
     transfers: &[Transfer<'_>],
     damage: Option<&str>,
 ) -> String {
-    let totals = &analysis.totals;
-    let source = format!(
-        "{} packets in {:.1} s, {} TCP connections, {} pairs over UDP",
-        totals.frames, totals.duration_s, totals.tcp_connections, totals.udp_pairs
-    );
+    let source = crate::analysis::size(analysis);
     let finding = transfers
         .first()
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
