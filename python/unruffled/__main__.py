@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 import unruffled
@@ -28,10 +29,14 @@ def main() -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    if given.json or given.csv:
-        print(found.to_json() if given.json else found.to_csv(), end="")
-    else:
-        print(found, end="")
+    text = found.to_json() if given.json else found.to_csv() if given.csv else str(found)
+    try:
+        # UTF-8 in every locale, as the command has it.
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # A reader that has gone away is no error; nor is it when Python closes what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
