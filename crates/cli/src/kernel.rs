@@ -112,9 +112,9 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
             // Home, and what stands below away.
             text = format!("\x1b[H\x1b[J{text}");
         }
-        let printed = crate::print(&text);
-        if !arguments.watch || printed != ExitCode::SUCCESS {
-            return printed;
+        match crate::print_on(&text) {
+            Ok(_) if arguments.watch => {}
+            Ok(status) | Err(status) => return status,
         }
         std::thread::sleep(Duration::from_secs(1));
     }

@@ -152,11 +152,15 @@ fn main() -> ExitCode {
 
 /// Writes to standard output; a reader that has gone away is no error.
 fn print(text: &str) -> ExitCode {
+    print_on(text).unwrap_or_else(|status| status)
+}
+
+/// The same where more is to come: an error is the status to end with, at once.
+fn print_on(text: &str) -> Result<ExitCode, ExitCode> {
     use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            refuse(format!("standard output: {error}"))
-        }
-        _ => ExitCode::SUCCESS,
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::SUCCESS),
+        Err(error) => Err(refuse(format!("standard output: {error}"))),
     }
 }

@@ -324,6 +324,14 @@ mod loaded {
     }
 
     #[test]
+    fn watching_ends_with_its_reader() {
+        let Some(_turn) = turn() else { return };
+        let output = script("timeout 20 sh -c '$U status --watch | head -n 1'; echo $?");
+        let said = text(&output);
+        assert!(said.starts_with("peer ") && said.ends_with("\n0\n"), "{said}");
+    }
+
+    #[test]
     fn a_cgroup_gets_it_until_detach_and_status_tells() {
         let Some(_turn) = turn_with_cgroups() else { return };
         let output = script(
