@@ -53,18 +53,58 @@ fn sacked_packets_leave_to_be_ack() {
     t.at(450).ack("C10").sees("recovered").cwnd(2.9).sends("13");
 }
 
-/// The paper has no way back: what a DSACK reports is told, and changes nothing.
+/// The paper has no way back: a drop is not undone. But an acknowledgement that comes sooner than any
+/// round trip after the copy left answers the original, and R_k of section 4 is each packet's.
 #[test]
-fn a_false_drop_is_reported_and_not_undone() {
+fn a_false_drop_is_timed_and_not_undone() {
     let mut t = Trace::of("tcp-pr-sack").window(4).start();
     t.sends("1-4");
     t.at(100).ack("C0 S2-4").cwnd(5.0).sends("5-8");
     t.past(300).timer().sees("fast-retransmit").cwnd(2.0).sends("");
     t.at(310).ack("C0 S2-8").cwnd(2.5).sends("R1 9 10");
-    // The original, 320 ms late; the sample is that of the retransmission and too small to count.
-    t.at(320).ack("C8").sees("recovered").cwnd(2.9).sends("11");
+    // The original, 320 ms late: the copy is 10 ms on its way, and no round trip was below 100.
+    t.at(320).ack("C8").sees("recovered").cwnd(2.9).sends("11").srtt(320.0).rto(960.0);
+    // What a DSACK reports is told, and changes nothing.
     t.at(410).ack("C8 D1").sees("spurious 1, reordered 7, spurious-fast-retransmit");
-    t.cwnd(2.9).ssthresh(2.0);
+    t.cwnd(2.9).ssthresh(2.0).srtt(320.0);
+}
+
+/// The same without SACK: the original is the first packet that its acknowledgement covers.
+#[test]
+fn a_false_drop_is_timed_by_a_cumulative_acknowledgement_too() {
+    let mut t = Trace::of("tcp-pr").window(4).start();
+    t.sends("1-4");
+    t.past(300).timer().sees("fast-retransmit").cwnd(2.0).sends("");
+    t.past(300).timer().sends("");
+    t.past(300).timer().sends("R1");
+    t.past(300).timer().sends("R2");
+    t.at(390).ack("C4").sees("recovered").cwnd(2.5).srtt(390.0).rto(1170.0);
+}
+
+/// From the shortest round trip on it may be the copy that is acknowledged: it is timed as that,
+/// however many copies a DSACK reports afterwards. A loss with a copy doubled by the network looks
+/// so, and would else feed mxrtt with itself.
+#[test]
+fn what_may_be_the_copys_acknowledgement_times_the_copy() {
+    let mut t = Trace::of("tcp-pr-sack").window(4).start();
+    t.sends("1-4");
+    t.at(100).ack("C0 S2-4").cwnd(5.0).sends("5-8").srtt(100.0);
+    t.past(300).timer().sees("fast-retransmit").cwnd(2.0).sends("");
+    t.at(310).ack("C0 S2-8").cwnd(2.5).sends("R1 9 10").srtt(210.0);
+    // 210 · 0.995^(1/2.5).
+    t.at(410).ack("C8").sees("recovered").srtt(209.579_368);
+    t.at(411).ack("C8 D1").sees("spurious 1, reordered 7, spurious-fast-retransmit");
+    t.srtt(209.579_368);
+}
+
+/// Of three transmissions nobody can tell which one arrived: the last one is timed.
+#[test]
+fn what_was_resent_twice_is_timed_from_its_last_copy() {
+    let mut t = Trace::of("tcp-pr").window(1).writes(1).start();
+    t.sends("1");
+    t.past(300).timer().sees("fast-retransmit").sends("R1");
+    t.past(600).after_ns(1).timer().sends("R1");
+    t.at(650).ack("C1").sees("recovered").rto(298.5);
 }
 
 /// One loss of eight, and nothing behind it can be acknowledged: by Table 1 the window is halved once,

@@ -108,7 +108,14 @@ impl TcpPr {
         observer: &mut impl Observer,
     ) {
         let tables = &mut self.tables;
-        let read = stream.acknowledge(ack, now, |arrival| tables.on_covered(arrival.number));
+        let soon = now - stream.min_rtt().unwrap_or_default();
+        let read = stream.acknowledge(ack, now, |arrival| {
+            tables.on_covered(arrival.number, arrival.original, soon);
+        });
+        // One that waited behind a hole took longer, and is no minimum.
+        if let Some(sent) = read.delivery.original_sent {
+            stream.min_rtt.sample(now.since(sent), now);
+        }
         tables.forget_below(stream.board.first());
         tables.on_ack(now);
         stream.measure_reordering(ack, &read, now, observer);

@@ -44,7 +44,7 @@ pub(crate) enum Dropped {
 pub(crate) struct Tables {
     settings: Settings,
     max_cwnd: f64,
-    /// Doubling takes mxrtt no further than this.
+    /// mxrtt goes no further than this.
     max_wait: Duration,
     slow_start: bool,
     window: Window,
@@ -118,7 +118,8 @@ impl Tables {
 
     /// Line 15.
     fn measure(&mut self) {
-        self.mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt).max(MIN_WAIT);
+        let mxrtt = Duration::from_secs_f64(self.settings.beta * self.srtt);
+        self.mxrtt = mxrtt.min(self.max_wait).max(MIN_WAIT);
     }
 
     /// The condition of line 24a.
@@ -139,10 +140,12 @@ impl Tables {
         self.lists.on_sent(n, now, self.window.cwnd);
     }
 
-    /// The acknowledgement being read covers packet `n`, which none did before.
-    pub(crate) fn on_covered(&mut self, n: SegNo) {
+    /// The acknowledgement being read covers packet `n`, which none did before. `original`: when it
+    /// was sent first, if what was sent after `soon` cannot have been acknowledged yet.
+    pub(crate) fn on_covered(&mut self, n: SegNo, original: Option<Instant>, soon: Instant) {
         if let Some(packet) = self.lists.packet(n) {
-            self.answered.get_or_insert(packet.time);
+            let sent = original.filter(|_| packet.time > soon).unwrap_or(packet.time);
+            self.answered.get_or_insert(sent);
             self.covered += 1;
         }
         // Lines 16 and 17.
@@ -159,7 +162,8 @@ impl Tables {
         let Some(sent) = self.answered.take() else { return };
         self.heard = now;
         let cwnd = self.window.cwnd;
-        // Line 14. After a retransmission time(n) is the later time: no sample is too large.
+        // Line 14. After a retransmission time(n) is the later time, unless it was not that which
+        // came: no sample is too large.
         self.srtt =
             (self.settings.alpha.powf(1.0 / cwnd) * self.srtt).max(now.since(sent).as_secs_f64());
         self.measure();

@@ -75,7 +75,7 @@ impl Run {
     /// One acknowledgement that newly covers `packets`; gives what the flush sends.
     fn ack(&mut self, packets: impl IntoIterator<Item = SegNo>, now: Instant) -> Vec<SegNo> {
         for n in packets {
-            self.pr.on_covered(n);
+            self.pr.on_covered(n, None, now);
             self.dropped.remove(&n);
         }
         self.pr.on_ack(now);
@@ -304,6 +304,25 @@ fn with_a_window_of_one_each_drop_doubles_mxrtt() {
     run.pr.lists.set_windows(1.0);
     run.drop(at(60_000));
     assert_eq!(run.pr.mxrtt(), Duration::from_secs(60));
+    // Nor does line 15 take it there: 3 · 25 s.
+    run.pr.on_handshake(Duration::from_secs(25));
+    assert_eq!(run.pr.mxrtt(), Duration::from_secs(60));
+}
+
+#[test]
+fn an_acknowledgement_too_soon_for_the_copy_times_the_original() {
+    // Sent at 0, dropped past 300 and sent again at 310; no round trip takes less than 100 ms.
+    let sample = |now: u64| {
+        let mut run = Run::timed(1);
+        run.flush(at(0));
+        run.drop(past(300));
+        run.flush(at(310));
+        run.pr.on_covered(0, Some(at(0)), at(now - 100));
+        run.pr.on_ack(at(now));
+        run.pr.srtt()
+    };
+    assert_eq!(sample(409), Some(ms(409)));
+    assert_eq!(sample(410), Some(ms(100)));
 }
 
 #[test]
@@ -311,7 +330,7 @@ fn a_sender_short_of_data_does_not_grow_its_window() {
     let mut run = Run::timed(4);
     run.pr.on_sent(0, at(0));
     run.pr.on_flushed(true);
-    run.pr.on_covered(0);
+    run.pr.on_covered(0, None, at(100));
     run.pr.on_ack(at(100));
     assert_eq!(run.cwnd(), 4.0);
 }
