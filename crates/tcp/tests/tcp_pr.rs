@@ -53,8 +53,8 @@ fn sacked_packets_leave_to_be_ack() {
     t.at(450).ack("C10").sees("recovered").cwnd(2.9).sends("13");
 }
 
-/// The paper has no way back: a drop is not undone. But an acknowledgement that comes sooner than any
-/// round trip after the copy left answers the original, and R_k of section 4 is each packet's.
+/// The paper has no way back: a drop is not undone. But an acknowledgement that comes within half
+/// the shortest round trip after the copy left answers the original, and R_k of section 4 is each packet's.
 #[test]
 fn a_false_drop_is_timed_and_not_undone() {
     let mut t = Trace::of("tcp-pr-sack").window(4).start();
@@ -78,10 +78,10 @@ fn a_false_drop_is_timed_by_a_cumulative_acknowledgement_too() {
     t.past(300).timer().sends("");
     t.past(300).timer().sends("R1");
     t.past(300).timer().sends("R2");
-    t.at(390).ack("C4").sees("recovered").cwnd(2.5).srtt(390.0).rto(1170.0);
+    t.at(340).ack("C4").sees("recovered").cwnd(2.5).sends("5-7").srtt(340.0).rto(1020.0);
 }
 
-/// From the shortest round trip on it may be the copy that is acknowledged: it is timed as that,
+/// Later than that it may be the copy that is acknowledged: it is timed as that,
 /// however many copies a DSACK reports afterwards. A loss with a copy doubled by the network looks
 /// so, and would else feed mxrtt with itself.
 #[test]
@@ -92,7 +92,7 @@ fn what_may_be_the_copys_acknowledgement_times_the_copy() {
     t.past(300).timer().sees("fast-retransmit").cwnd(2.0).sends("");
     t.at(310).ack("C0 S2-8").cwnd(2.5).sends("R1 9 10").srtt(210.0);
     // 210 · 0.995^(1/2.5).
-    t.at(410).ack("C8").sees("recovered").srtt(209.579_368);
+    t.at(410).ack("C8").sees("recovered").sends("11").srtt(209.579_368);
     t.at(411).ack("C8 D1").sees("spurious 1, reordered 7, spurious-fast-retransmit");
     t.srtt(209.579_368);
 }

@@ -108,7 +108,9 @@ impl TcpPr {
         observer: &mut impl Observer,
     ) {
         let tables = &mut self.tables;
-        let soon = now - stream.min_rtt().unwrap_or_default();
+        // A copy may be faster than all before it, but not twice as fast (BSD's bad retransmits too
+        // are what is acknowledged within half a round trip).
+        let soon = now - stream.min_rtt().unwrap_or_default() / 2;
         let read = stream.acknowledge(ack, now, |arrival| {
             tables.on_covered(arrival.number, arrival.original, soon);
         });

@@ -311,7 +311,7 @@ fn with_a_window_of_one_each_drop_doubles_mxrtt() {
 
 #[test]
 fn an_acknowledgement_too_soon_for_the_copy_times_the_original() {
-    // Sent at 0, dropped past 300 and sent again at 310; no round trip takes less than 100 ms.
+    // Sent at 0, dropped past 300 and sent again at 310; no copy is acknowledged within 100 ms.
     let sample = |now: u64| {
         let mut run = Run::timed(1);
         run.flush(at(0));

@@ -62,7 +62,7 @@ impl Table {
                 self.cwnd = cwnd_n / 2.0;
                 self.reached[0] += 1;
             } else {
-                self.mxrtt = (self.mxrtt * 2).min(Duration::from_secs(60).max(self.mxrtt));
+                self.mxrtt = (self.mxrtt * 2).min(Duration::from_secs(60));
                 self.reached[1] += 1;
             }
             self.ssthresh = self.cwnd;
@@ -87,7 +87,7 @@ impl Table {
         let Some(&n) = packets.first() else { return };
         let sample = time.since(self.time[n as usize].0).as_secs_f64();
         self.srtt = (0.995_f64.powf(1.0 / self.cwnd) * self.srtt).max(sample);
-        self.mxrtt = Duration::from_secs_f64(3.0 * self.srtt);
+        self.mxrtt = Duration::from_secs_f64(3.0 * self.srtt).min(Duration::from_secs(60));
         for n in packets {
             self.to_be_ack.remove(n);
             self.to_be_sent.remove(n);
