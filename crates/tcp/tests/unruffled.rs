@@ -12,11 +12,11 @@ const FORTY: Duration = Duration::from_nanos(5 << 23);
 /// was 40 ms late, and resent by RACK meanwhile: from now on a segment is resent 41.9 ms after a
 /// round trip of 100 ms, and believed to be lost 50 ms (5/4 of 40) after it.
 fn late_by_40(timestamps: bool) -> Trace {
-    let setup = Trace::of("unruffled").fixed_window(20);
-    late_by_40_in(if timestamps { setup.timestamps() } else { setup })
+    late_by_40_in(Trace::of("unruffled").fixed_window(20), timestamps)
 }
 
-fn late_by_40_in(setup: Setup) -> Trace {
+fn late_by_40_in(setup: Setup, timestamps: bool) -> Trace {
+    let setup = if timestamps { setup.timestamps() } else { setup };
     let mut t = setup.writes(1).start();
     t.sends("1");
     t.at(10).writes(1).sends("2");
@@ -25,14 +25,16 @@ fn late_by_40_in(setup: Setup) -> Trace {
     // RACK: 2 is due at 10 + 100 + 25.
     t.at(120).ack("C1 S3").sends("").timer_at(135);
     t.at(135).timer().sees("fast-retransmit").sends("R2");
-    // Too soon for R2, which left 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late. No
-    // proof of the reduction is left.
-    t.at(150)
-        .echoing(10)
-        .ack("C3")
-        .sees("spurious-fast-retransmit, recovered")
-        .cwnd(20.0)
-        .sends("");
+    // Too soon for R2, which left 15 ms ago: it is the original, 150 − 10 − 100 = 40 ms late. The
+    // timestamp says so at once, or else R2's duplicate does. No proof of the reduction is left.
+    t.at(150).echoing(10).ack("C3").sends("");
+    if timestamps {
+        t.sees("spurious-fast-retransmit, recovered");
+    } else {
+        t.sees("recovered").cwnd(2.0);
+        t.at(199).ack("C3 D2").sees("spurious 2, reordered 1, spurious-fast-retransmit");
+    }
+    t.cwnd(20.0).sends("");
     t
 }
 
@@ -168,7 +170,7 @@ fn the_window_grows_by_what_is_sacked() {
 #[test]
 fn what_is_late_as_usual_leaves_room_for_new_data() {
     for (bound, sends) in [(1000, "4-26"), (22, "4-25"), (20, "4-23")] {
-        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(bound).window(20));
+        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(bound).window(20), false);
         t.at(200).writes(40).sends(sends);
     }
 }
@@ -178,10 +180,81 @@ fn what_is_late_as_usual_leaves_room_for_new_data() {
 #[test]
 fn what_is_acknowledged_in_order_grows_the_window_only_if_the_room_is_full() {
     for (written, cwnd) in [(20, 20.0), (23, 21.0)] {
-        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(1000).window(20));
+        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(1000).window(20), false);
         t.at(200).writes(written).sends(&format!("4-{}", written + 3));
         t.at(300).ack("C4").cwnd(cwnd).sends("");
     }
+}
+
+/// R2 is spurious by RACK's guard when the hole is closed 15 ms after it left. The next segment that
+/// arrives is 4, which was sent before R2 or else as soon as recovery is over.
+fn closed_soon_after_being_resent(name: &str, before: bool) -> Trace {
+    let mut t = Trace::of(name).fixed_window(20).writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(20).writes(1).sends("3");
+    t.at(100).ack("C1").sends("");
+    t.at(120).ack("C1 S3").sends("").timer_at(135);
+    if before {
+        t.at(130).writes(1).sends("4");
+    }
+    t.at(135).timer().sees("fast-retransmit").sends("R2");
+    t.at(150).ack("C3").sends("");
+    if before {
+        t.sees("");
+        t.at(230).ack("C4").sends("");
+    } else {
+        t.sees("recovered");
+        t.at(151).writes(1).sends("4");
+        t.at(251).ack("C4").sends("");
+    }
+    t
+}
+
+/// Section 2: where the order is kept, what was sent before R2 arrives before it. 4 was and did not, so
+/// it was not R2 that closed the hole: 2 was late by 150 − 10 − 100 = 40 ms, and the reduction is taken
+/// back.
+#[test]
+fn what_was_sent_before_a_retransmission_and_comes_later_tells_that_the_original_came() {
+    let mut t = closed_soon_after_being_resent("unruffled", true);
+    t.sees("spurious-fast-retransmit, recovered").cwnd(20.0);
+    assert!((t.variable("lateness_longest") - 0.040).abs() < 1e-9);
+    assert!((t.variable("tau_cc") - 0.050).abs() < 1e-9);
+}
+
+/// Section 2: 4 was sent after R2. It may have been R2 that closed the hole, if the round trips of
+/// before were measured behind a queue that is empty now: RACK's reduction stands, and nothing was late.
+#[test]
+fn what_was_sent_after_a_retransmission_tells_nothing() {
+    for name in ["rack", "unruffled"] {
+        let mut t = closed_soon_after_being_resent(name, false);
+        t.sees("").cwnd(2.0);
+        assert_eq!(
+            t.connection().variable("tau_cc", Instant::from_millis(100_251)),
+            None,
+            "{name}"
+        );
+        // RACK's window: a quarter of the minimum round trip.
+        t.at(300).writes(2).sends("5 6");
+        t.at(400).ack("C4 S6").sends("").timer_at(425);
+        t.at(425).timer().sees("fast-retransmit").sends("R5");
+    }
+}
+
+/// Section 2: as long as nothing was late, only what was sent once can be the front. R1 is RACK's, and
+/// so 3 is resent as soon as 1 is acknowledged: 120 + 110 + 0 < 235. Its original comes, by the
+/// timestamp, behind 2 alone, and so in order.
+#[test]
+fn what_comes_behind_a_retransmission_is_not_late_as_long_as_nothing_was() {
+    let mut t = Trace::of("unruffled").fixed_window(20).timestamps().writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(110).echoing(0).ack("C0 S2").sends("").timer_at(125);
+    t.at(120).writes(1).sends("3");
+    t.at(125).timer().sees("fast-retransmit").sends("R1");
+    t.at(235).echoing(125).ack("C2").rack_segment(110, 125).sends("R3");
+    t.at(236).echoing(120).ack("C3").sees("recovered").sends("");
+    assert_eq!(t.connection().variable("tau_cc", Instant::from_millis(100_236)), None);
 }
 
 /// Nothing came late: RACK in every respect.

@@ -117,6 +117,8 @@ pub struct AckFacts {
     pub reordered: bool,
     /// When the latest-sent of the newly delivered segments was sent, ambiguous ones left out.
     pub latest_sent: Option<Instant>,
+    /// When the latest-sent of those was sent that were sent once.
+    pub latest_sent_once: Option<Instant>,
 }
 
 /// One hole that closed because its segment was late. A detector hears it in
@@ -181,6 +183,15 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// A segment sent at `sent` arrived by its first transmission. Those that doubt are told, before
     /// [`Self::on_ack`].
     fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
+
+    /// How late a segment sent at `sent` is if it arrives by its first transmission, unless it is in
+    /// order.
+    fn lateness(&self, _sent: Instant, _now: Instant) -> Option<Duration> {
+        None
+    }
+
+    /// A segment that was resent turns out to have arrived by its first transmission, which was late.
+    fn on_late(&mut self, _lateness: Duration) {}
 
     /// A transmission that was resent on suspicion was lost, for all that is known.
     fn on_proof(&mut self) {}
@@ -260,6 +271,14 @@ impl LossDetector for Detector {
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
         each!(self, part => part.on_arrival(sent, now));
+    }
+
+    fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
+        each!(self, part => part.lateness(sent, now))
+    }
+
+    fn on_late(&mut self, lateness: Duration) {
+        each!(self, part => part.on_late(lateness));
     }
 
     fn on_proof(&mut self) {

@@ -6,6 +6,7 @@
 //! delivery; from that come round-trip times, reordering lengths and spurious retransmissions; the
 //! detector learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod arrivals;
 mod counted_pipe;
 mod doubt;
 mod duplicates;
@@ -174,7 +175,7 @@ impl Composed {
 
     /// Whether the acknowledgement is what most are: it covers segments that were sent once, no hole is
     /// open, and nothing is being recovered from. It disproves no suspicion, for those are of segments
-    /// that were sent again.
+    /// that were sent again, and none was acknowledged of which it could tell by which transmission.
     #[inline]
     fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
         matches!(self.recovery.phase, Phase::Open)
@@ -182,6 +183,7 @@ impl Composed {
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
+            && self.doubt.as_ref().is_none_or(|doubt| !doubt.arrivals.are_ambiguous())
             && stream.is_in_order(ack.una)
     }
 
@@ -195,18 +197,13 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        let read = match &mut self.doubt {
+        let read = match self.doubt {
             None if PREDICTED => stream.acknowledge_in_order(ack.una, now, |_| {}),
             Some(_) if PREDICTED => stream.acknowledge_in_order(ack.una, now, |sent| {
                 self.detector.on_arrival(sent, now);
             }),
-            None => stream.acknowledge(ack, now, |_| {}),
-            Some(doubt) => stream.acknowledge(ack, now, |arrival| {
-                doubt.on_arrival(&arrival);
-                if let Some(sent) = arrival.original {
-                    self.detector.on_arrival(sent, now);
-                }
-            }),
+            None => stream.acknowledge(ack, now, |_| None),
+            Some(_) => self.acknowledge_in_doubt(stream, ack, now),
         };
         let Reading { delivery, advanced, flight_before, .. } = read;
         let arrived = self.count_dupacks(stream, ack, &read);
@@ -289,6 +286,7 @@ impl Composed {
             dsack: ack.dsack.is_some(),
             reordered: delivery.reordered,
             latest_sent: delivery.latest_sent,
+            latest_sent_once: delivery.original_sent,
         };
         self.detector.on_ack(&facts, &self.view(stream, now));
     }

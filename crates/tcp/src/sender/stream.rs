@@ -11,7 +11,7 @@ mod time_order;
 
 use unruffled_units::{Duration, Instant};
 
-pub(crate) use facts::{Arrival, Lengths, Reading, Spurious};
+pub(crate) use facts::{Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
 pub(crate) use retransmissions::{Resent, SpuriousReduction};
 pub(crate) use scoreboard::{Delivery, Renumbered};

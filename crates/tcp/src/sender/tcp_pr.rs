@@ -113,6 +113,7 @@ impl TcpPr {
         let soon = now - stream.min_rtt().unwrap_or_default() / 2;
         let read = stream.acknowledge(ack, now, |arrival| {
             tables.on_covered(arrival.number, arrival.original, soon);
+            None
         });
         // One that waited behind a hole took longer, and is no minimum.
         if let Some(sent) = read.delivery.original_sent {

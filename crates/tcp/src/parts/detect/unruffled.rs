@@ -77,6 +77,9 @@ pub(crate) struct Unruffled {
     /// of the latest-sent segment of each acknowledgement; this one does not move when a late one
     /// arrives.
     reference: Duration,
+    /// When the latest-sent segment left that was sent once and is known to be delivered: unlike
+    /// RACK's, no retransmission that may have been the original.
+    sent_once: Instant,
 }
 
 impl Unruffled {
@@ -87,6 +90,7 @@ impl Unruffled {
             lateness: Lateness::new(memory, budget, margin),
             many,
             reference: Duration::ZERO,
+            sent_once: Instant::ZERO,
         }
     }
 
@@ -127,11 +131,19 @@ impl LossDetector for Unruffled {
     }
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
-        if sent < self.rack.latest_sent() {
-            self.lateness.late(now.since(sent).saturating_sub(self.reference));
-        } else {
-            self.lateness.in_order();
+        match self.lateness(sent, now) {
+            Some(lateness) => self.lateness.late(lateness),
+            None => self.lateness.in_order(),
         }
+    }
+
+    fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
+        let front = if self.lateness.seen() { self.rack.latest_sent() } else { self.sent_once };
+        (sent < front).then(|| now.since(sent).saturating_sub(self.reference))
+    }
+
+    fn on_late(&mut self, lateness: Duration) {
+        self.lateness.late(lateness);
     }
 
     fn on_proof(&mut self) {
@@ -160,6 +172,7 @@ impl LossDetector for Unruffled {
             self.reference = view.now.since(sent);
             self.lateness.forget_share();
         }
+        self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
         self.rack.on_ack(facts, view);
         self.lateness.refresh(view.now);
         // Long before it is asked for: its divisions take as long as much else that can be done meanwhile.

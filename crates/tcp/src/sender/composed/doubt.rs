@@ -12,9 +12,10 @@ use std::collections::VecDeque;
 
 use unruffled_units::{Duration, Instant};
 
+use super::arrivals::Arrivals;
 use crate::parts::control::Window;
 use crate::parts::detect::fixed::DUPTHRESH;
-use crate::sender::stream::{Arrival, Renumbered, SegNo};
+use crate::sender::stream::{Renumbered, SegNo};
 
 /// Reductions that can be waiting for disproof at a time.
 const CUTS: usize = 8;
@@ -86,8 +87,8 @@ pub(super) struct Doubt {
     next_cut: u32,
     /// Suspicion is not proof at present: how long after its transmission it is.
     pub(super) proof: Option<Duration>,
-    /// Segments that the acknowledgement being read says arrived by a suspected transmission.
-    arrived: Vec<SegNo>,
+    /// Segments that arrived by a suspected transmission.
+    pub(super) arrivals: Arrivals,
 }
 
 impl Doubt {
@@ -101,7 +102,7 @@ impl Doubt {
             cuts: VecDeque::new(),
             next_cut: 0,
             proof: None,
-            arrived: Vec::new(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -109,18 +110,6 @@ impl Doubt {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.suspicions.is_empty()
-    }
-
-    /// An acknowledgement covers a segment for the first time.
-    pub(super) fn on_arrival(&mut self, arrival: &Arrival) {
-        if arrival.spurious {
-            self.arrived.push(arrival.number);
-        }
-    }
-
-    /// One of the segments that arrived by a suspected transmission, as the acknowledgement says.
-    pub(super) fn next_arrived(&mut self) -> Option<SegNo> {
-        self.arrived.pop()
     }
 
     /// Segment `segment`, sent last at `sent`, is resent at `now` with this window. Where suspicion
@@ -288,5 +277,6 @@ impl Doubt {
         for suspicion in &mut self.suspicions {
             suspicion.segment = numbers.first(suspicion.segment);
         }
+        self.arrivals.renumber(numbers);
     }
 }

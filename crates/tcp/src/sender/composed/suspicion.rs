@@ -10,7 +10,7 @@ use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Delivery, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Delivery, Reading, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
@@ -161,6 +161,43 @@ impl Composed {
         }
     }
 
+    /// Reads an acknowledgement into the scoreboard, and what it says of lateness. As long as nothing
+    /// was late, what came too soon for a retransmission by the minimum round-trip time alone is not
+    /// believed to be the original until something that was sent before the retransmission follows.
+    pub(super) fn acknowledge_in_doubt(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        now: Instant,
+    ) -> Reading {
+        let Some(doubt) = &mut self.doubt else { return stream.acknowledge(ack, now, |_| None) };
+        let (before, seen) = (doubt.arrivals.len(), doubt.proof.is_some());
+        let (arrivals, detector) = (&mut doubt.arrivals, &mut self.detector);
+        let mut earliest: Option<Instant> = None;
+        let read = stream.acknowledge(ack, now, |arrival| {
+            let sent = arrival.original?;
+            match arrival.resent {
+                None => earliest = Some(earliest.map_or(sent, |earliest| earliest.min(sent))),
+                Some(resent) if seen || arrival.told => arrivals.certain(arrival.number, resent),
+                Some(resent) => {
+                    arrivals.ambiguous(arrival.number, resent);
+                    return detector.lateness(sent, now);
+                }
+            }
+            detector.on_arrival(sent, now);
+            None
+        });
+        if let Some(earliest) = earliest {
+            arrivals.judge(before, earliest);
+            for number in arrivals.all_certain() {
+                if let Some(lateness) = stream.retransmissions.take_lateness(number) {
+                    detector.on_late(lateness);
+                }
+            }
+        }
+        read
+    }
+
     /// The segments that the acknowledgement says arrived by a suspected transmission.
     #[inline]
     pub(super) fn disprove_arrived(
@@ -169,7 +206,8 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        while let Some(number) = self.doubt.as_mut().and_then(|doubt| doubt.next_arrived()) {
+        while let Some(number) = self.doubt.as_mut().and_then(|doubt| doubt.arrivals.next_certain())
+        {
             self.disprove(stream, number, now, observer);
         }
     }
@@ -185,6 +223,9 @@ impl Composed {
         if self.doubt.is_some() {
             if let Some(sent) = spurious.original {
                 self.detector.on_arrival(sent, now);
+            }
+            if let Some(lateness) = spurious.lateness {
+                self.detector.on_late(lateness);
             }
             if let Some(number) = spurious.suspicion {
                 self.disprove(stream, number, now, observer);

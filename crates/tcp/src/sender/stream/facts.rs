@@ -37,8 +37,10 @@ pub(crate) struct Arrival {
     pub(crate) number: SegNo,
     /// When it was sent first, if it is that transmission that arrived.
     pub(crate) original: Option<Instant>,
-    /// It was resent once, and that is not what arrived.
-    pub(crate) spurious: bool,
+    /// When it was resent, once: too short a time ago to be what arrived.
+    pub(crate) resent: Option<Instant>,
+    /// The timestamp says so, and not only the minimum round-trip time.
+    pub(crate) told: bool,
 }
 
 /// A retransmission that a DSACK proves spurious.
@@ -50,6 +52,8 @@ pub(crate) struct Spurious {
     pub(crate) suspicion: Option<SegNo>,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original: Option<Instant>,
+    /// How late the original was, if it came first and that was not known.
+    pub(crate) lateness: Option<Duration>,
     /// How late the segment was, if that could be measured.
     pub(crate) reordering: Option<Reordering>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
@@ -60,13 +64,14 @@ pub(crate) struct Spurious {
 
 impl Stream {
     /// Takes in an acceptable acknowledgement: none before SND.UNA, none beyond what was sent.
-    /// `on_covered` is told of every segment that it covers and none did before.
+    /// `on_covered` is told of every segment that it covers and none did before, and gives how late its
+    /// original was if that is ambiguous and it was.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         ack: &Ack<'_>,
         now: Instant,
-        mut on_covered: impl FnMut(Arrival),
+        mut on_covered: impl FnMut(Arrival) -> Option<Duration>,
     ) -> Reading {
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
@@ -83,8 +88,11 @@ impl Stream {
                 false => Some(covered.sent),
             };
             // Of several copies it may be any but the last.
-            let spurious = covered.spurious && original.is_some();
-            on_covered(Arrival { number, original, spurious });
+            let resent = original.and(covered.spurious.then_some(covered.sent));
+            let told = covered.cumulative && ack.echo.is_some_and(|echo| covered.sent > echo);
+            if let Some(lateness) = on_covered(Arrival { number, original, resent, told }) {
+                retransmissions.set_lateness(number, lateness);
+            }
         });
         self.una = ack.una;
         Reading { delivery, advanced, flight_before, highest_before }
@@ -201,8 +209,8 @@ impl Stream {
             observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
         }
         let suspicion = report.disproves.then_some(number);
-        let original = report.original_sent;
-        Some(Spurious { end, suspicion, original, reordering, rtt, reduction })
+        let (original, lateness) = (report.original_sent, report.lateness);
+        Some(Spurious { end, suspicion, original, lateness, reordering, rtt, reduction })
     }
 
     /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of

@@ -48,6 +48,9 @@ struct Record {
     /// When an acknowledgement first covered it, and whether that was too early for the last copy.
     covered: Option<Instant>,
     original_first: bool,
+    /// How late the original was, if it was and that is what the acknowledgement covered: unknown as
+    /// yet.
+    lateness: Option<Duration>,
     /// The reordering length at that time, if it could be measured.
     length: Option<u32>,
     reported: bool,
@@ -79,6 +82,8 @@ pub(crate) struct DsackReport {
     pub(crate) disproves: bool,
     /// When the original was sent, if it is the copy that came second.
     pub(crate) original_sent: Option<Instant>,
+    /// How late it was, if it came first and that was not known.
+    pub(crate) lateness: Option<Duration>,
     /// With this one, every retransmission under the reduction proved spurious.
     pub(crate) reduction: Option<SpuriousReduction>,
 }
@@ -168,6 +173,7 @@ impl Retransmissions {
                     unsuspected: u32::from(!suspected),
                     covered: None,
                     original_first: false,
+                    lateness: None,
                     length: None,
                     reported: false,
                     repeated: 0,
@@ -194,6 +200,19 @@ impl Retransmissions {
         (original && record.retransmissions == 1).then_some(record.original_sent)
     }
 
+    /// If it is the original of segment `number` that an acknowledgement covered, it was late by this.
+    pub(crate) fn set_lateness(&mut self, number: SegNo, lateness: Duration) {
+        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
+            self.records[at].lateness = Some(lateness);
+        }
+    }
+
+    /// It was: how late, if that was not known.
+    pub(crate) fn take_lateness(&mut self, number: SegNo) -> Option<Duration> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        self.records[at].lateness.take()
+    }
+
     /// The reordering length of segment `number` as of its first acknowledgement.
     pub(crate) fn set_length(&mut self, number: SegNo, length: u32) {
         if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
@@ -209,6 +228,7 @@ impl Retransmissions {
         let mut covered = self.records.range_mut(at..).take_while(|r| r.end <= right);
         let record = covered.find(|r| !r.reported)?;
         record.reported = true;
+        let lateness = record.lateness.take();
         let record = *record;
         // Exactly one retransmission, or one cannot say which copy came twice (RFC 3708, A.3).
         let once = record.retransmissions == 1;
@@ -225,6 +245,7 @@ impl Retransmissions {
             rtt,
             disproves: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
+            lateness,
             reduction,
         })
     }

@@ -25,6 +25,8 @@ pub(crate) struct Covered {
     pub(crate) sent: Instant,
     /// That is too late to be what arrived: it was an earlier transmission.
     pub(crate) spurious: bool,
+    /// The cumulative point covers it, and not a SACK block.
+    pub(crate) cumulative: bool,
 }
 
 /// What one acknowledgement newly delivered, cumulatively or selectively.
@@ -76,7 +78,7 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                let guard = spurious_after.cumulative;
+                let guard = (spurious_after.cumulative, true);
                 self.deliver(self.base, highest_before, guard, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
@@ -90,7 +92,7 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                let guard = spurious_after.selective;
+                let guard = (spurious_after.selective, false);
                 self.deliver(number, highest_before, guard, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
@@ -156,7 +158,7 @@ impl Scoreboard {
         &mut self,
         number: SegNo,
         highest_before: Option<SegNo>,
-        spurious_after: Instant,
+        (spurious_after, cumulative): (Instant, bool),
         d: &mut Delivery,
         on_delivered: &mut impl FnMut(Covered),
     ) {
@@ -171,7 +173,7 @@ impl Scoreboard {
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
         let suspect = entry.retransmitted && sent > spurious_after;
         let resent = entry.retransmitted;
-        on_delivered(Covered { number, resent, sent, spurious: suspect });
+        on_delivered(Covered { number, resent, sent, spurious: suspect, cumulative });
         d.any_retransmitted |= entry.retransmitted;
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));
