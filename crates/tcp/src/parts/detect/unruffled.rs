@@ -209,7 +209,9 @@ mod tests {
 
     /// An acknowledgement, at `now`, of what was sent at `sent` and at nothing later.
     fn latest(detector: &mut dyn LossDetector, sent: u64, now: u64) {
-        let facts = AckFacts { latest_sent: Some(at(sent)), delivered: 1, ..AckFacts::default() };
+        let latest_sent = Some(at(sent));
+        let latest_sent_once = latest_sent;
+        let facts = AckFacts { latest_sent, latest_sent_once, delivered: 1, ..AckFacts::default() };
         detector.on_ack(&facts, &view(now));
     }
 
