@@ -38,6 +38,18 @@ fn shows(experiment: &Experiment, panel: &Panel, line: usize) -> bool {
         && line.formula().is_none_or(|formula| formula.measure == panel.y)
 }
 
+/// The place of a line's colour and marker: what has one name in the legends has one look in all panels.
+fn style(experiment: &Experiment, line: usize) -> usize {
+    let mut labels: Vec<&str> = Vec::new();
+    for label in experiment.lines[..=line].iter().map(|line| line.label.as_str()) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    let label = &experiment.lines[line].label;
+    labels.iter().position(|known| known == label).unwrap_or(line)
+}
+
 /// The figure as one SVG that stands alone; none for tables.
 pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
     /// Height of a title, and space around all.

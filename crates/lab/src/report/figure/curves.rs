@@ -5,7 +5,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, Labels, dashed, line, marker};
-use super::{BELOW, ROW, WIDTH, shows};
+use super::{BELOW, ROW, WIDTH, shows, style};
 use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
 use crate::report::palette::{self, TEXT};
@@ -57,7 +57,7 @@ pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
             };
             Curve {
                 name: experiment.lines[l].label.clone(),
-                style: l,
+                style: style(experiment, l),
                 points: places.iter().enumerate().map(point).collect(),
                 constant: found.constant,
             }
@@ -89,7 +89,7 @@ pub(super) fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> 
             };
             Curve {
                 name: name.clone(),
-                style: if of_lines { panel.lines[i] } else { i },
+                style: if of_lines { style(outcome.experiment, panel.lines[i]) } else { i },
                 points: points.into_iter().map(|(x, y)| (x, y, 0.0)).collect(),
                 constant: false,
             }

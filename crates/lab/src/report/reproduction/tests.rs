@@ -85,6 +85,19 @@ fn pictures_stand_alone() {
 }
 
 #[test]
+fn what_has_one_name_has_one_colour() {
+    // The colour of the last of the four lines, which the stylesheet names once.
+    let fourth = "stroke=\"#B0578D\"";
+    assert!(shown(false).2.matches(fourth).count() > 1);
+    let named = "name = \"RR-TCP\"\n";
+    let text = tiny::TEXT.replace(named, &format!("{named}label = \"SACK\"\n"));
+    let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let picture = figure_file(&outcomes[0]).expect("is drawn");
+    assert_eq!(picture.matches(fourth).count(), 1, "{picture}");
+}
+
+#[test]
 fn a_table_without_a_sweep_has_the_papers_numbers_beside_ours() {
     let text = tiny::TEXT
         .replace("[x]\nlabel = \"packets delayed (%)\"\nvalues = [5, 20]\nquick = [5]\n", "")
