@@ -94,7 +94,7 @@ fn scenario(
     });
     crate::tell(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
-             {:.2} % were captured{distance}",
+         {:.2} % were captured{distance}",
         path.display(),
         fit.sender,
         fit.simulated_bps / 1e6,

@@ -87,7 +87,9 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     for own in own.chain([Path::new("")]) {
         output::check(own, &files)?;
     }
-    for folder in pictures(arguments) {
+    for folder in
+        arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))
+    {
         output::check_folder(&folder, &files)?;
     }
     let plan = Plan::new(&experiments)?;
@@ -183,10 +185,9 @@ fn lost(wanted: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) ->
     lost
 }
 
-/// The folders that pictures go to.
-fn pictures(arguments: &Arguments) -> impl Iterator<Item = PathBuf> {
-    let beside = arguments.markdown.as_ref().map(|path| path.with_extension(""));
-    arguments.figures.clone().into_iter().chain(beside)
+/// The folder of a Markdown file's pictures.
+fn beside(markdown: &Path) -> PathBuf {
+    markdown.with_extension("")
 }
 
 fn write(
@@ -197,27 +198,27 @@ fn write(
     let text = |path: &Path, text: &str| {
         output::write_text(path, text).map_err(|e| Error::output(path, e))
     };
-    if let Some(path) = report_path {
-        text(path, &report::reproduction(outcomes))?;
-        crate::tell(&format!("report: {}", path.display()));
-    }
-    if let Some(into) = &arguments.figures {
+    let draw = |into: &Path| -> Result<(), Error> {
         for outcome in outcomes {
             if let Some(svg) = report::figure_file(outcome) {
                 text(&into.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
             }
         }
+        Ok(())
+    };
+    if let Some(path) = report_path {
+        text(path, &report::reproduction(outcomes))?;
+        crate::tell(&format!("report: {}", path.display()));
+    }
+    if let Some(into) = &arguments.figures {
+        draw(into)?;
         crate::tell(&format!("figures: {}", into.display()));
     }
     if let Some(path) = &arguments.markdown {
-        let pictures = path.with_extension("");
-        for outcome in outcomes {
-            if let Some(svg) = report::figure_file(outcome) {
-                text(&pictures.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
-            }
-        }
-        let beside = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
-        text(path, &report::markdown(outcomes, &beside))?;
+        let pictures = beside(path);
+        draw(&pictures)?;
+        let folder = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
+        text(path, &report::markdown(outcomes, &folder))?;
         crate::tell(&format!("markdown: {}", path.display()));
     }
     if let Some(path) = &arguments.write_check {

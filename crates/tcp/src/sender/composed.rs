@@ -197,13 +197,13 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        let read = match self.doubt {
+        let read = match &mut self.doubt {
             None if PREDICTED => stream.acknowledge_in_order(ack.una, now, |_| {}),
             Some(_) if PREDICTED => stream.acknowledge_in_order(ack.una, now, |sent| {
                 self.detector.on_arrival(sent, now);
             }),
             None => stream.acknowledge(ack, now, |_| None),
-            Some(_) => self.acknowledge_in_doubt(stream, ack, now),
+            Some(doubt) => suspicion::acknowledge(doubt, &mut self.detector, stream, ack, now),
         };
         let Reading { delivery, advanced, flight_before, .. } = read;
         let arrived = self.count_dupacks(stream, ack, &read);

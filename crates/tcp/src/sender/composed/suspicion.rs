@@ -3,17 +3,55 @@
 
 use unruffled_units::{Duration, Instant};
 
+use super::doubt::Doubt;
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
-use crate::parts::detect::LossDetector;
+use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
 use crate::sender::stream::{Delivery, Reading, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
+
+/// Reads an acknowledgement into the scoreboard, and what it says of lateness. As long as nothing was
+/// late, what came too soon for a retransmission by the minimum round-trip time alone is not believed to
+/// be the original until something that was sent before the retransmission follows.
+pub(super) fn acknowledge(
+    doubt: &mut Doubt,
+    detector: &mut Detector,
+    stream: &mut Stream,
+    ack: &Ack<'_>,
+    now: Instant,
+) -> Reading {
+    let (before, seen) = (doubt.arrivals.len(), doubt.proof.is_some());
+    let arrivals = &mut doubt.arrivals;
+    let mut earliest: Option<Instant> = None;
+    let read = stream.acknowledge(ack, now, |arrival| {
+        let sent = arrival.original?;
+        match arrival.resent {
+            None => earliest = Some(earliest.map_or(sent, |earliest| earliest.min(sent))),
+            Some(resent) if seen || arrival.told => arrivals.certain(arrival.number, resent),
+            Some(resent) => {
+                arrivals.ambiguous(arrival.number, resent);
+                return detector.lateness(sent, now);
+            }
+        }
+        detector.on_arrival(sent, now);
+        None
+    });
+    if let Some(earliest) = earliest {
+        arrivals.judge(before, earliest);
+        for number in arrivals.all_certain() {
+            if let Some(lateness) = stream.retransmissions.take_lateness(number) {
+                detector.on_late(lateness);
+            }
+        }
+    }
+    read
+}
 
 impl Composed {
     /// Suspicion is not proof at present.
@@ -159,43 +197,6 @@ impl Composed {
         if cut.zip(latest_sent).is_some_and(|(cut, sent)| sent > cut) {
             self.end_recovery(stream, now, observer);
         }
-    }
-
-    /// Reads an acknowledgement into the scoreboard, and what it says of lateness. As long as nothing
-    /// was late, what came too soon for a retransmission by the minimum round-trip time alone is not
-    /// believed to be the original until something that was sent before the retransmission follows.
-    pub(super) fn acknowledge_in_doubt(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-    ) -> Reading {
-        let Some(doubt) = &mut self.doubt else { return stream.acknowledge(ack, now, |_| None) };
-        let (before, seen) = (doubt.arrivals.len(), doubt.proof.is_some());
-        let (arrivals, detector) = (&mut doubt.arrivals, &mut self.detector);
-        let mut earliest: Option<Instant> = None;
-        let read = stream.acknowledge(ack, now, |arrival| {
-            let sent = arrival.original?;
-            match arrival.resent {
-                None => earliest = Some(earliest.map_or(sent, |earliest| earliest.min(sent))),
-                Some(resent) if seen || arrival.told => arrivals.certain(arrival.number, resent),
-                Some(resent) => {
-                    arrivals.ambiguous(arrival.number, resent);
-                    return detector.lateness(sent, now);
-                }
-            }
-            detector.on_arrival(sent, now);
-            None
-        });
-        if let Some(earliest) = earliest {
-            arrivals.judge(before, earliest);
-            for number in arrivals.all_certain() {
-                if let Some(lateness) = stream.retransmissions.take_lateness(number) {
-                    detector.on_late(lateness);
-                }
-            }
-        }
-        read
     }
 
     /// The segments that the acknowledgement says arrived by a suspected transmission.

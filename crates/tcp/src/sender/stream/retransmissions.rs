@@ -193,8 +193,7 @@ impl Retransmissions {
         original: bool,
         now: Instant,
     ) -> Option<Instant> {
-        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
-        let record = &mut self.records[at];
+        let record = self.record(number)?;
         record.covered = Some(now);
         record.original_first = original;
         (original && record.retransmissions == 1).then_some(record.original_sent)
@@ -202,22 +201,27 @@ impl Retransmissions {
 
     /// If it is the original of segment `number` that an acknowledgement covered, it was late by this.
     pub(crate) fn set_lateness(&mut self, number: SegNo, lateness: Duration) {
-        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
-            self.records[at].lateness = Some(lateness);
+        if let Some(record) = self.record(number) {
+            record.lateness = Some(lateness);
         }
     }
 
     /// It was: how late, if that was not known.
     pub(crate) fn take_lateness(&mut self, number: SegNo) -> Option<Duration> {
-        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
-        self.records[at].lateness.take()
+        self.record(number)?.lateness.take()
     }
 
     /// The reordering length of segment `number` as of its first acknowledgement.
     pub(crate) fn set_length(&mut self, number: SegNo, length: u32) {
-        if let Ok(at) = self.records.binary_search_by_key(&number, |r| r.number) {
-            self.records[at].length = Some(length);
+        if let Some(record) = self.record(number) {
+            record.length = Some(length);
         }
+    }
+
+    /// What is known of segment `number`, if it was retransmitted and not forgotten.
+    fn record(&mut self, number: SegNo) -> Option<&mut Record> {
+        let at = self.records.binary_search_by_key(&number, |r| r.number).ok()?;
+        Some(&mut self.records[at])
     }
 
     /// A believable DSACK for offsets `left..right` came: gives the first segment that it reports,
