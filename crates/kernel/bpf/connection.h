@@ -44,7 +44,7 @@ struct canaries {
 	__u32 at; /* total_retrans when the last was made */
 };
 
-/* events.h: what the window was. */
+/* history.h: what the window was. */
 struct moment {
 	__u32 at, next, window; /* SND.NXT, cwnd */
 	__u32 queue;	/* whether packets stood in a queue: how long beyond the usual, us */
@@ -59,18 +59,25 @@ struct history {
 
 /* verdict.h: retransmissions, in the order in which they were made; canaries are counted apart. */
 #define STEPS 8
+#define EVENTS 8
 
-struct verdict {
-	__u32 made[STEPS];	/* how many there were at the last steps of time */
-	__u32 step, stepped;
-	__u32 needed;		/* those not reported as duplicates in time */
-	__u32 first, last;	/* retransmissions of the open event: (first, last] */
+/* A loss event without a verdict, and what to restore. */
+struct event {
+	__u32 first, last;	/* its retransmissions: (first, last] */
 	__u32 opened;		/* when */
-	__u32 window, ssthresh, last_max; /* what to restore */
-	__u32 spurious;		/* share of recent events, in 1024ths */
-	__u8 open;		/* 0: none; else enum phase */
+	__u32 window, ssthresh, last_max;
+	__u8 closed;		/* retransmissions no longer join it */
 	__u8 reduced;		/* the window was cut for it */
 	__u8 refuted;		/* one of its retransmissions was needed */
+};
+
+struct verdict {
+	__u32 made[STEPS];	/* how many retransmissions there were at the last steps of time */
+	__u32 step, stepped;
+	__u32 needed;		/* those not reported as duplicates in time */
+	struct event event[EVENTS]; /* a ring */
+	__u32 oldest, next;
+	__u32 spurious;		/* share of recent events, in 1024ths */
 };
 
 /* growth.h: CUBIC. */

@@ -86,7 +86,7 @@ static __always_inline void timeout(struct tcp_sock *tp, struct connection *c)
 	/* One cut answers for all that was sent before, however often the timer expires. */
 	if (uncovered(tp, c))
 		reduce_at_once(tp, c);
-	c->verdict.open = NONE;
+	c->verdict.oldest = c->verdict.next;
 	cubic_reset(c);
 	c->cwnd = min(window, c->cwnd);
 	tp->snd_cwnd = max(c->cwnd, 1);
@@ -129,11 +129,11 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 		c->ssthresh = max(c->ssthresh, c->rto_ssthresh);
 		c->rto_cwnd = 0;
 		c->counters.restored++;
-	} else if (v->open && v->reduced && tp->undo_retrans >= 0 &&
+	} else if (reduced(v) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {
-		v->open = NONE;
 		c->counters.spurious++;
-		restore(tp, c);
+		restore(tp, c, v->next - 1);
+		v->next--;
 	}
 	return max(c->cwnd, 2);
 }
@@ -175,7 +175,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 		reduce_at_once(tp, c);
 
 	/* No growth in the round trip of a cut, and in slow start none while much is missing, unless a timeout has said all. */
-	answering = !uncovered(tp, c) && (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && c->verdict.open && c->verdict.reduced));
+	answering = !uncovered(tp, c) && (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
 	settling = in_slow_start(c) && missing(tp) > c->cwnd / 4 && (state != TCP_CA_Loss || c->gentle);
 	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !answering && !settling)
 		grow(tp, c, acked);

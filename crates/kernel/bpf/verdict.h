@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What counts as a loss event, and the verdict on it. A segment that is sent again although its number is not answered for yet opens
- * an event: the window is cut as by CUBIC. If DSACKs then report all its retransmissions as duplicates, the event was spurious and
- * the window is restored; if one of them is not reported in time, it was needed. Where events are often spurious, the cut waits for
+ * What counts as a loss event, and the verdict on each. A segment that is sent again although its number is not answered for yet
+ * opens an event: the window is cut as by CUBIC. If DSACKs then report all its retransmissions as duplicates, the event was spurious
+ * and its cut is undone; if one of them is not reported in time, it was needed. Where events are often spurious, the cut waits for
  * the verdict, unless many segments are missing at once.
  */
 #pragma once
@@ -10,8 +10,6 @@
 #include "growth.h"
 #include "history.h"
 #include "lateness.h"
-
-enum phase { NONE, OPEN, CLOSED }; /* of an event: retransmissions still join it; they no longer do */
 
 #define OFTEN 300 /* of 1024 */
 
@@ -26,6 +24,12 @@ static __always_inline __u32 settled(struct tcp_sock *tp, struct connection *c)
 static __always_inline __u32 patience(struct tcp_sock *tp, struct connection *c)
 {
 	return 2 * srtt_us(tp) + lateness(c);
+}
+
+/* How long a cut that was made waits to be undone: packets may be later than any yet, and waiting does no harm. */
+static __always_inline __u32 long_patience(struct tcp_sock *tp, struct connection *c)
+{
+	return max(patience(tp, c), rto_us(tp));
 }
 
 /* Cuts the window, from what it was when the loss happened. */
@@ -49,29 +53,57 @@ static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connectio
 	reduce(tp, c, c->cwnd, tp->snd_nxt);
 }
 
+static __always_inline struct event *event_at(struct verdict *v, __u32 i) { return &v->event[i & (EVENTS - 1)]; }
+
+/* Whether an event has no verdict yet. */
+static __always_inline bool pending(struct verdict *v) { return v->oldest != v->next; }
+static __always_inline struct event *latest(struct verdict *v) { return event_at(v, v->next - 1); }
+static __always_inline bool reduced(struct verdict *v) { return pending(v) && latest(v)->reduced; }
+
+static __always_inline void close_event(struct tcp_sock *tp, struct connection *c, struct event *e)
+{
+	e->closed = 1;
+	e->last = made(tp, c);
+}
+
+static __always_inline struct event *open_event(struct tcp_sock *tp, struct connection *c)
+{
+	struct verdict *v = &c->verdict;
+	struct event *e = latest(v);
+
+	if (pending(v) && !e->closed)
+		close_event(tp, c, e);
+	/* More cannot wait: the oldest is believed. */
+	if (v->next - v->oldest == EVENTS)
+		v->oldest++;
+	e = event_at(v, v->next++);
+	__builtin_memset(e, 0, sizeof *e);
+	e->first = made(tp, c);
+	e->window = c->cwnd;
+	e->ssthresh = c->ssthresh;
+	e->last_max = c->cubic.last_max;
+	c->counters.events++;
+	return e;
+}
+
 /* `n` segments are about to be sent again, the first of them `seq`, which was sent at `sent`. */
 static __always_inline void suspect(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent, __u32 n)
 {
 	struct verdict *v = &c->verdict;
+	struct event *e = latest(v);
 	struct moment then;
 	bool many = c->lateness.hold && n >= 4 + (c->cwnd >> 4);
 
-	if (before(seq, c->covered) || (v->open && !v->reduced && !many))
+	if (before(seq, c->covered) || (pending(v) && !e->reduced && !many))
 		return;
 	then = moment_of_loss(tp, c, sent);
-	if (!v->open) {
-		c->counters.events++;
-		v->reduced = v->refuted = 0;
-		v->window = c->cwnd;
-		v->ssthresh = c->ssthresh;
-		v->last_max = c->cubic.last_max;
-		v->first = made(tp, c);
-	}
-	v->open = OPEN;
-	v->opened = tp->tcp_mstamp;
-	if (v->reduced || many || v->spurious <= OFTEN) {
+	if (!pending(v) || e->reduced)
+		e = open_event(tp, c);
+	e->closed = 0;
+	e->opened = tp->tcp_mstamp;
+	if (many || v->spurious <= OFTEN) {
 		reduce(tp, c, then.window, then.next);
-		v->reduced = 1;
+		e->reduced = 1;
 	}
 }
 
@@ -81,19 +113,37 @@ static __always_inline void suspect_now(struct tcp_sock *tp, struct connection *
 	suspect(tp, c, tp->snd_una, (__u32)tp->tcp_mstamp - c->lateness.on_time, 0);
 }
 
-static __always_inline void restore(struct tcp_sock *tp, struct connection *c)
+/* Undoes the cut of event `i`: the window is what those that stand would have made of the one before it. */
+static __always_inline void restore(struct tcp_sock *tp, struct connection *c, __u32 i)
 {
 	struct verdict *v = &c->verdict;
+	struct event *e = event_at(v, i);
+	__u32 window = e->window, ssthresh = e->ssthresh, last_max = e->last_max;
+	bool standing = false;
 
+	for (__u32 n = 1; n < EVENTS; n++) {
+		if ((__s32)(v->next - i - n) <= 0)
+			break;
+		e = event_at(v, i + n);
+		if (!e->reduced)
+			continue;
+		e->window = max(e->window, window);
+		e->ssthresh = max(e->ssthresh, ssthresh);
+		e->last_max = last_max;
+		last_max = window;
+		ssthresh = window = window * BETA / 1024;
+		standing = true;
+	}
 	c->counters.restored++;
-	c->cwnd = max(c->cwnd, v->window);
+	c->cwnd = max(c->cwnd, window);
 	/* A slow start that was left because the delay rose is not begun again. */
-	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(v->ssthresh, c->cwnd) : v->ssthresh);
+	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(ssthresh, c->cwnd) : ssthresh);
 	/* RFC 9438, section 4.9: W_max as well; the curve begins anew at this window. */
-	c->cubic.last_max = v->last_max;
+	c->cubic.last_max = last_max;
 	c->cubic.epoch = 0;
 	/* Nothing of this window is answered for, and what else it lost counts anew. */
-	c->covered = tp->snd_una;
+	if (!standing)
+		c->covered = tp->snd_una;
 }
 
 /* Retransmissions that nobody reported in time were needed. */
@@ -101,18 +151,25 @@ static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
 	__u32 now = tp->tcp_mstamp;
+	__u32 from = settled(tp, c);
 	__s32 late;
 
-	if (now - v->stepped <= patience(tp, c) / STEPS)
+	if (now - v->stepped <= long_patience(tp, c) / STEPS)
 		return;
 	v->stepped = now;
 	v->made[++v->step & (STEPS - 1)] = made(tp, c);
-	late = v->made[(v->step + 1) & (STEPS - 1)] - settled(tp, c);
+	late = v->made[(v->step + 1) & (STEPS - 1)] - from;
 	if (late <= 0)
 		return;
 	v->needed += late;
-	if (v->open && (__s32)(settled(tp, c) - v->first) > 0)
-		v->refuted = 1;
+	for (__u32 n = 0; n < EVENTS; n++) {
+		struct event *e = event_at(v, v->oldest + n);
+
+		if ((__s32)(v->next - v->oldest - n) <= 0 || (__s32)(from + late - e->first) <= 0)
+			break;
+		if (!e->closed || (__s32)(e->last - from) > 0)
+			e->refuted = 1;
+	}
 }
 
 /* A canary that nobody reported was needed: a packet was lost. */
@@ -135,28 +192,32 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
+	struct event *e = latest(v);
 	__u32 now = tp->tcp_mstamp;
-	bool all;
 
 	settle(tp, c);
 	settle_canaries(tp, c);
-	if (v->open == OPEN && now - v->opened > srtt_us(tp) / 2) {
-		v->open = CLOSED;
-		v->last = made(tp, c);
-	}
-	if (v->open != CLOSED)
-		return;
-	all = (__s32)(v->last - v->first) > 0 && (__s32)(settled(tp, c) - v->last) >= 0;
-	if (all && !v->refuted) {
-		v->spurious += (1024 - v->spurious) >> 3;
-		v->open = NONE;
-		c->counters.spurious++;
-		if (v->reduced)
-			restore(tp, c);
-	} else if (v->refuted || now - v->opened > patience(tp, c) + srtt_us(tp) / 2) {
-		v->spurious -= v->spurious >> 3;
-		v->open = NONE;
-		if (!v->reduced && v->last != v->first)
-			reduce(tp, c, min(v->window, c->cwnd), tp->snd_nxt);
+	if (pending(v) && !e->closed && now - e->opened > srtt_us(tp) / 2)
+		close_event(tp, c, e);
+	for (__u32 n = 0; n < EVENTS; n++) {
+		bool all;
+
+		e = event_at(v, v->oldest);
+		if (!pending(v) || !e->closed)
+			break;
+		all = (__s32)(e->last - e->first) > 0 && (__s32)(settled(tp, c) - e->last) >= 0;
+		if (all && !e->refuted) {
+			v->spurious += (1024 - v->spurious) >> 3;
+			c->counters.spurious++;
+			if (e->reduced)
+				restore(tp, c, v->oldest);
+		} else if (e->refuted || now - e->opened > (e->reduced ? long_patience(tp, c) : patience(tp, c)) + srtt_us(tp) / 2) {
+			v->spurious -= v->spurious >> 3;
+			if (!e->reduced && e->last != e->first)
+				reduce(tp, c, min(e->window, c->cwnd), tp->snd_nxt);
+		} else {
+			break;
+		}
+		v->oldest++;
 	}
 }

@@ -1,0 +1,2 @@
+#pragma once
+#define BPF_CORE_READ_BITFIELD(from, field) ((from)->field)

@@ -1,0 +1,288 @@
+/* Traces of the congestion control's parts, computed by hand. Segments are numbered from 0, times in ms. */
+#include "../bpf/linux.h"
+#include "../bpf/connection.h"
+#include "../bpf/lateness.h"
+#include "../bpf/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct tcp_sock tp;
+static struct connection c;
+static int failed;
+
+#define expect(what, is) expect_(__LINE__, #what, what, is)
+static void expect_(int line, const char *what, long measured, long expected)
+{
+	if (measured != expected) {
+		printf("line %d: %s is %ld, not %ld\n", line, what, measured, expected);
+		failed = 1;
+	}
+}
+
+static void at(__u32 ms)
+{
+	tp.tcp_mstamp = 1000000 + ms * 1000;
+	ticks = 250 + ms / 4;
+}
+
+/* A window of 100, past slow start; a round trip of 100 ms, packets late by up to 200: reports may take 400. */
+static void start(void)
+{
+	memset(&tp, 0, sizeof tp);
+	memset(&c, 0, sizeof c);
+	at(0);
+	tp.srtt_us = 8 * 100000;
+	tp.inet_conn.icsk_rto = 75; /* 300 ms */
+	tp.snd_nxt = 100;
+	c.cwnd = 100;
+	c.ssthresh = 80;
+	c.lateness.on_time = c.lateness.lowest[0] = c.lateness.lowest[1] = 100000;
+	c.lateness.greatest[0] = 200000;
+	c.lateness.hold = 227000;
+}
+
+/* Segment `seq`, sent `waited` ms ago, and those of the others that are as late are sent again. */
+static void resend(__u32 seq, __u32 n)
+{
+	suspect(&tp, &c, seq, (__u32)tp.tcp_mstamp - 327000, n);
+	tp.total_retrans += n;
+}
+
+/* An acknowledgement of all before `una`, with so many duplicates reported. */
+static void acknowledge(__u32 una, __u32 duplicates)
+{
+	tp.snd_una = una;
+	tp.dsack_dups += duplicates;
+	judge(&tp, &c);
+}
+
+/* An acknowledgement each 10 ms until then. */
+static void wait_until(__u32 ms)
+{
+	for (__u32 now = ((__u32)tp.tcp_mstamp - 1000000) / 1000; now < ms; now += 10) {
+		at(now + 10);
+		judge(&tp, &c);
+	}
+}
+
+static void what_nobody_reports_was_lost(void)
+{
+	start();
+	resend(0, 2);
+	expect(c.cwnd, 70);
+	expect(c.covered, 100);
+	wait_until(1000);
+	expect(c.cwnd, 70);
+	expect(c.counters.spurious, 0);
+	expect(c.verdict.needed, 2);
+}
+
+static void what_is_reported_was_late(void)
+{
+	start();
+	resend(0, 2);
+	at(150);
+	acknowledge(20, 1);
+	expect(c.cwnd, 70);
+	acknowledge(20, 1);
+	expect(c.cwnd, 100);
+	expect(c.ssthresh, 80);
+	expect(c.counters.spurious, 1);
+}
+
+static void one_round_trip_is_cut_once(void)
+{
+	start();
+	resend(0, 1);
+	at(20);
+	resend(50, 1);
+	expect(c.cwnd, 70);
+	expect(c.counters.events, 1);
+	acknowledge(100, 0);
+	at(120);
+	tp.snd_nxt = 170;
+	resend(100, 1);
+	expect(c.cwnd, 49);
+	expect(c.counters.events, 2);
+}
+
+/* Three round trips, a cut in each; the first one's segment was lost, those of the others were late. */
+static void a_loss_does_not_keep_later_cuts_from_being_undone(void)
+{
+	start();
+	resend(0, 1);
+	wait_until(120);
+	acknowledge(100, 0);
+	tp.snd_nxt = 170;
+	resend(100, 1);
+	wait_until(240);
+	acknowledge(170, 0);
+	tp.snd_nxt = 220;
+	resend(170, 1);
+	expect(c.cwnd, 34); /* 100, 70, 49, 34 */
+	wait_until(400);
+	expect(c.verdict.needed, 0);
+	wait_until(500); /* the first was not reported in time, and its cut stands */
+	expect(c.verdict.needed, 1);
+	expect(c.cwnd, 34);
+	acknowledge(200, 1);
+	expect(c.cwnd, 49); /* one of two is undone: 70 * 0.7 */
+	expect(c.covered, 220);
+	acknowledge(200, 1);
+	expect(c.cwnd, 70);
+	expect(c.covered, 200);
+	expect(c.counters.spurious, 2);
+	wait_until(2000);
+	expect(c.cwnd, 70);
+}
+
+/* A round trip of 20 ms and packets that are late by two of them, which is not known yet: a report takes three. */
+static void a_first_lateness_does_not_end_slow_start(void)
+{
+	start();
+	memset(&c.lateness, 0, sizeof c.lateness);
+	c.lateness.on_time = c.lateness.lowest[0] = c.lateness.lowest[1] = 20000;
+	tp.srtt_us = 8 * 20000;
+	tp.inet_conn.icsk_rto = 55; /* 220 ms */
+	c.cwnd = 10;
+	c.ssthresh = 1 << 30;
+	resend(0, 1);
+	expect(c.cwnd, 7);
+	wait_until(60);
+	acknowledge(10, 1);
+	expect(c.cwnd, 10);
+	expect(c.ssthresh, 1 << 30);
+}
+
+static void where_cuts_are_often_spurious_they_wait_for_the_verdict(void)
+{
+	start();
+	c.verdict.spurious = 301;
+	resend(0, 1);
+	expect(c.cwnd, 100);
+	wait_until(500);
+	expect(c.cwnd, 70);
+	expect(c.verdict.spurious, 301 - 301 / 8);
+}
+
+static void many_at_once_do_not_wait(void)
+{
+	start();
+	c.verdict.spurious = 1000;
+	resend(0, 10); /* 4 and a sixteenth of 100 */
+	expect(c.cwnd, 70);
+}
+
+static void more_events_than_are_kept_are_believed(void)
+{
+	start();
+	for (__u32 n = 0; n < 9; n++) {
+		at(10 * n);
+		tp.snd_una = tp.snd_nxt;
+		tp.snd_nxt += 10;
+		resend(tp.snd_una, 1);
+	}
+	expect(c.counters.events, 9);
+	expect(c.verdict.next - c.verdict.oldest, 8);
+	at(90);
+	acknowledge(tp.snd_nxt, 9);
+	wait_until(200);
+	/* All but the first are undone: 100 * 0.7. */
+	expect(c.cwnd, 70);
+}
+
+/* The window grows by one in 10 ms while a segment waits; the cut is from what it was a round trip after that was sent. */
+static void waiting_does_not_pay(void)
+{
+	start();
+	for (__u32 ms = 0; ms <= 330; ms += 10) {
+		at(ms);
+		c.cwnd = 100 + ms / 10;
+		remember(&tp, &c); /* each 30 ms: a twelfth of 327 at least */
+	}
+	resend(0, 1); /* sent at 3, deemed lost in order at 103: 109 at 90 */
+	expect(c.cwnd, 76);
+}
+
+static void late_is_what_was_overtaken(void)
+{
+	start();
+	c.lateness.greatest[0] = 0;
+	at(400);
+	tp.rack.mstamp = tp.tcp_mstamp - 100000;
+	expect(learn(&tp, &c, 0, 100000), true);
+	expect(lateness(&c), 0);
+	expect(c.lateness.hold, 0);
+	at(500);
+	tp.rack.mstamp = tp.tcp_mstamp - 100000;
+	expect(learn(&tp, &c, 0, 300000), false); /* sent before what had come */
+	expect(lateness(&c), 200000);
+	expect(c.lateness.on_time, 100000);
+	expect(c.lateness.hold, 227000); /* an eighth and 2 ms more */
+	tp.inet_conn.icsk_rto = 50; /* 200 ms: held for seven eighths of it at most */
+	learn(&tp, &c, 0, -1);
+	expect(c.lateness.hold, 175000);
+}
+
+static void lateness_is_forgotten_after_two_periods(void)
+{
+	start();
+	at(7500);
+	learn(&tp, &c, 0, -1);
+	expect(lateness(&c), 200000);
+	at(16000);
+	learn(&tp, &c, 0, -1);
+	expect(lateness(&c), 0);
+	expect(c.lateness.hold, 0);
+}
+
+static void a_needless_retransmission_was_sent_too_early(void)
+{
+	start();
+	c.lateness.greatest[0] = c.lateness.hold = 0;
+	at(200);
+	tp.dsack_dups = 1;
+	learn(&tp, &c, 0, -1);
+	expect(lateness(&c), 100000); /* a round trip at first */
+	at(250);
+	tp.dsack_dups = 2;
+	learn(&tp, &c, 0, -1);
+	expect(lateness(&c), 100000); /* once in a round trip */
+	at(350);
+	tp.dsack_dups = 3;
+	learn(&tp, &c, 0, -1);
+	expect(lateness(&c), 139500); /* 114.5 were held, a quarter of a round trip more */
+}
+
+static const struct {
+	const char *name;
+	void (*trace)(void);
+} traces[] = {
+#define TRACE(name) { #name, name }
+	TRACE(what_nobody_reports_was_lost),
+	TRACE(what_is_reported_was_late),
+	TRACE(one_round_trip_is_cut_once),
+	TRACE(a_loss_does_not_keep_later_cuts_from_being_undone),
+	TRACE(a_first_lateness_does_not_end_slow_start),
+	TRACE(where_cuts_are_often_spurious_they_wait_for_the_verdict),
+	TRACE(many_at_once_do_not_wait),
+	TRACE(more_events_than_are_kept_are_believed),
+	TRACE(waiting_does_not_pay),
+	TRACE(late_is_what_was_overtaken),
+	TRACE(lateness_is_forgotten_after_two_periods),
+	TRACE(a_needless_retransmission_was_sent_too_early),
+};
+
+int main(void)
+{
+	for (unsigned n = 0; n < sizeof traces / sizeof *traces; n++) {
+		int before = failed;
+
+		failed = 0;
+		traces[n].trace();
+		printf("%s: %s\n", traces[n].name, failed ? "FAILED" : "ok");
+		failed |= before;
+	}
+	return failed;
+}
