@@ -72,56 +72,22 @@ pub fn compare_until(
     done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
-    let several = scenario.sources() > 1;
-    type Ran = (RunRow, Option<RunRecord>, Option<Trace>);
-    let results: Option<Vec<Ran>> = tasks
+    let ran: Option<Vec<Ran>> = tasks
         .into_par_iter()
         .map(|(variant, seed)| {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            // Only the first seed is drawn, of the first flow that is compared.
-            let recorder = (seed == 1).then(|| {
-                let Scenario { duration, warmup, sender, .. } = scenario;
-                Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
-            });
-            let ran = if several {
-                record_until(stop, scenario, variant, seed, recorder)?.map(|(record, recorder)| {
-                    (row(scenario, variant, seed, &record), Some(record), recorder)
-                })
-            } else {
-                let ran = run_until(stop, scenario, variant, seed, recorder)?;
-                ran.map(|(row, recorder)| (row, None, recorder))
-            };
+            let ran = Ran::of(stop, scenario, variant, seed)?;
             done();
-            Ok(ran.map(|(row, record, recorder)| (row, record, recorder.map(Recorder::into_trace))))
+            Ok(ran)
         })
         .collect::<Result<_, ConfigError>>()?;
-    let Some(results) = results else { return Ok(None) };
-    let mut results = results.into_iter();
-    let variants = variants
-        .iter()
-        .map(|variant| {
-            let runs: Vec<_> = results.by_ref().take(scenario.seeds as usize).collect();
-            let mut trace = Trace::default();
-            let mut rows = Vec::with_capacity(runs.len());
-            let mut records = Vec::new();
-            for (row, record, recorded) in runs {
-                rows.push(row);
-                records.extend(record);
-                if let Some(recorded) = recorded {
-                    trace = recorded;
-                }
-            }
-            VariantRuns {
-                name: variant.name().into(),
-                about: variant.row().about.into(),
-                rows,
-                trace,
-                records,
-            }
-        })
-        .collect();
+    let Some(ran) = ran else { return Ok(None) };
+    let mut ran = ran.into_iter();
+    let of_variant =
+        |variant: &Variant| gather(variant, ran.by_ref().take(scenario.seeds as usize));
+    let variants = variants.iter().map(of_variant).collect();
     Ok(Some(Comparison {
         scenario: scenario.name.clone(),
         medium: Medium::Simulation,
@@ -134,4 +100,61 @@ pub fn compare_until(
         undisturbed_bps,
         variants,
     }))
+}
+
+/// What a run leaves.
+struct Ran {
+    row: RunRow,
+    /// What was counted of each flow and link, where there are several flows.
+    record: Option<RunRecord>,
+    /// What is drawn of it: only of the first seed, and of the first flow that is compared.
+    trace: Option<Trace>,
+}
+
+impl Ran {
+    /// Makes the run; none if it was stopped.
+    fn of(
+        stop: &AtomicBool,
+        scenario: &Scenario,
+        variant: &Variant,
+        seed: u64,
+    ) -> Result<Option<Self>, ConfigError> {
+        let recorder = (seed == 1).then(|| {
+            let Scenario { duration, warmup, sender, .. } = scenario;
+            Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
+        });
+        let ran = if scenario.sources() > 1 {
+            let ran = record_until(stop, scenario, variant, seed, recorder)?;
+            ran.map(|(record, recorder)| {
+                (row(scenario, variant, seed, &record), Some(record), recorder)
+            })
+        } else {
+            let ran = run_until(stop, scenario, variant, seed, recorder)?;
+            ran.map(|(row, recorder)| (row, None, recorder))
+        };
+        Ok(ran.map(|(row, record, recorder)| Self {
+            row,
+            record,
+            trace: recorder.map(Recorder::into_trace),
+        }))
+    }
+}
+
+/// The runs of one variant, seed by seed.
+fn gather(variant: &Variant, ran: impl Iterator<Item = Ran>) -> VariantRuns {
+    let mut gathered = VariantRuns {
+        name: variant.name().into(),
+        about: variant.row().about.into(),
+        rows: Vec::new(),
+        trace: Trace::default(),
+        records: Vec::new(),
+    };
+    for Ran { row, record, trace } in ran {
+        gathered.rows.push(row);
+        gathered.records.extend(record);
+        if let Some(trace) = trace {
+            gathered.trace = trace;
+        }
+    }
+    gathered
 }

@@ -174,7 +174,7 @@ fn quantile(values: &[f64], q: f64) -> f64 {
 }
 
 impl Gallery {
-    /// How each sender stands, the best worst share first.
+    /// How each sender stands, the best mean share first.
     pub fn standings(&self) -> Vec<Standing> {
         let mut standings: Vec<Standing> = (0..self.senders.len())
             .map(|sender| {

@@ -10,13 +10,18 @@ mod axis;
 mod batch;
 mod file;
 mod plan;
+mod sample;
 mod shown;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, Made};
-pub use file::{Grid, Hypercube};
+pub use file::Grid;
 pub use plan::{Plan, Value};
+pub use sample::Hypercube;
 pub use shown::{Standing, announcement};
 pub use sweep::{Sweep, Watch};
+
+/// Points of a sweep at most.
+const MOST_POINTS: usize = 10_000_000;

@@ -1,6 +1,6 @@
 //! What is told of one direction of a connection, from what was followed of it.
 
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use super::{Direction, Limit, Losses, Place, Retransmissions, Rtt, Traffic, Windows};
 use crate::connection::Talk;
@@ -23,69 +23,30 @@ fn place(half: &Half) -> Place {
         return Place::Unknown;
     };
     let share = beyond.ratio(beyond + behind);
-    match share {
-        share if share > 0.9 => Place::Sender,
-        share if share < 0.1 => Place::Receiver,
-        _ => Place::Between,
+    if share > 0.9 {
+        Place::Sender
+    } else if share < 0.1 {
+        Place::Receiver
+    } else {
+        Place::Between
     }
 }
 
+/// What is told of the data that end `from` of the connection sent.
 pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
     let half = &talk.halves[from];
-    let counts = &half.counts;
-    let judged = half.episodes.judged();
     let place = place(half);
-    let begun = half.moments.first_data.unwrap_or(talk.first);
-    let over = half.moments.last_ack.or(half.moments.last_data).unwrap_or(begun).max(begun);
-    let transfer = over.since(begun);
-    let octets = if counts.acks.all > 0 { half.acknowledged() } else { half.stream() };
-    let goodput_bps = if transfer > Duration::ZERO && half.moments.first_data.is_some() {
-        octets as f64 * 8.0 / transfer.as_secs_f64()
-    } else {
-        0.0
+    let spacing = match place {
+        Place::Receiver => half.here.spacing.mode(),
+        _ => half.at_receiver.spacing.mode(),
     };
-    let lost = counts.resent - counts.spurious.total.min(counts.resent);
-    let sent = counts.segments + counts.resent;
     Direction {
         from: talk.ends[from],
         to: talk.ends[1 - from],
         place,
-        traffic: Traffic {
-            packets: counts.packets,
-            segments: counts.segments,
-            payload_bytes: counts.payload,
-            acks: counts.acks.all,
-            delayed_acks: counts.acks.of_more > counts.acks.of_one,
-            timestamps: half.stamps.seen,
-            stream_bytes: octets,
-            segment_bytes: half.full_segment(),
-            transfer_s: transfer.as_secs_f64(),
-            goodput_bps,
-        },
-        retransmissions: Retransmissions {
-            total: counts.resent,
-            needed: lost,
-            spurious: counts.spurious.total,
-            spurious_by_dsack: counts.spurious.by_dsack,
-            spurious_by_timestamps: counts.spurious.by_timestamps,
-            spurious_by_acknowledgement: counts.spurious.by_acknowledgement,
-            spurious_by_original: counts.spurious.by_original,
-            spurious_by_time: counts.spurious.by_time,
-            timeouts: counts.timeouts,
-            syns: counts.syn_resent,
-            dsacks: counts.acks.dsacks,
-            dsacks_unexplained: counts.acks.dsacks_unexplained,
-            duplicates: counts.duplicates,
-            duplicate_acks: counts.acks.duplicate,
-            keepalives: counts.keepalives,
-            judged_by_time: counts.guessed,
-        },
-        losses: Losses {
-            lost,
-            ratio: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
-            not_captured: counts.unseen,
-            strange: counts.strange,
-        },
+        traffic: traffic(half, talk.first),
+        retransmissions: retransmissions(half),
+        losses: losses(half),
         reordering_here: half.here.arrivals.summary(),
         reordering_at_receiver: half.sacks.seen.then(|| half.at_receiver.arrivals.summary()),
         rtt: Rtt {
@@ -95,26 +56,91 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
             samples: half.trips.samples.summary(),
             over_time: half.shown.rtt.bins(talk.first),
         },
-        windows: Windows {
-            recoveries: judged.recoveries,
-            spurious_recoveries: judged.spurious,
-            cuts: judged.cuts,
-            spurious_cuts: judged.spurious_cuts,
-            recovery_s: judged.time.as_secs_f64(),
-            spurious_recovery_s: judged.spurious_time.as_secs_f64(),
-            largest_flight: half.offer.largest_flight,
-            largest_window: (half.offer.largest > 0).then_some(half.offer.largest),
-            zero_windows: counts.acks.zero_windows,
-        },
-        spacing_ms: match place {
-            Place::Receiver => half.here.spacing.mode(),
-            _ => half.at_receiver.spacing.mode(),
-        }
-        .map(Duration::as_millis_f64),
+        windows: windows(half),
         limits: limits(half, place),
+        spacing_ms: spacing.map(Duration::as_millis_f64),
         flight: half.shown.flight.bins(talk.first),
         acked: half.shown.acked.bins(talk.first),
         drawing: half.shown.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
+    }
+}
+
+/// How much was sent, and how fast, on a connection whose first packet passed at `first`.
+fn traffic(half: &Half, first: Instant) -> Traffic {
+    let (counts, moments) = (&half.counts, &half.moments);
+    let begun = moments.first_data.unwrap_or(first);
+    let over = moments.last_ack.or(moments.last_data).unwrap_or(begun).max(begun);
+    let transfer = over.since(begun);
+    let octets = if counts.acks.all > 0 { half.acknowledged() } else { half.stream() };
+    let goodput_bps = if transfer > Duration::ZERO && moments.first_data.is_some() {
+        octets as f64 * 8.0 / transfer.as_secs_f64()
+    } else {
+        0.0
+    };
+    Traffic {
+        packets: counts.packets,
+        segments: counts.segments,
+        payload_bytes: counts.payload,
+        acks: counts.acks.all,
+        delayed_acks: counts.acks.of_more > counts.acks.of_one,
+        timestamps: half.stamps.seen,
+        stream_bytes: octets,
+        segment_bytes: half.full_segment(),
+        transfer_s: transfer.as_secs_f64(),
+        goodput_bps,
+    }
+}
+
+fn retransmissions(half: &Half) -> Retransmissions {
+    let counts = &half.counts;
+    Retransmissions {
+        total: counts.resent,
+        needed: needed(half),
+        spurious: counts.spurious.total,
+        spurious_by_dsack: counts.spurious.by_dsack,
+        spurious_by_timestamps: counts.spurious.by_timestamps,
+        spurious_by_acknowledgement: counts.spurious.by_acknowledgement,
+        spurious_by_original: counts.spurious.by_original,
+        spurious_by_time: counts.spurious.by_time,
+        timeouts: counts.timeouts,
+        syns: counts.syn_resent,
+        dsacks: counts.acks.dsacks,
+        dsacks_unexplained: counts.acks.dsacks_unexplained,
+        duplicates: counts.duplicates,
+        duplicate_acks: counts.acks.duplicate,
+        keepalives: counts.keepalives,
+        judged_by_time: counts.guessed,
+    }
+}
+
+/// Retransmissions that nothing proved spurious.
+fn needed(half: &Half) -> u64 {
+    half.counts.resent - half.counts.spurious.total.min(half.counts.resent)
+}
+
+fn losses(half: &Half) -> Losses {
+    let (counts, lost) = (&half.counts, needed(half));
+    let sent = counts.segments + counts.resent;
+    Losses {
+        lost,
+        ratio: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+        not_captured: counts.unseen,
+        strange: counts.strange,
+    }
+}
+
+fn windows(half: &Half) -> Windows {
+    let judged = half.episodes.judged();
+    Windows {
+        recoveries: judged.recoveries,
+        spurious_recoveries: judged.spurious,
+        cuts: judged.cuts,
+        spurious_cuts: judged.spurious_cuts,
+        recovery_s: judged.time.as_secs_f64(),
+        spurious_recovery_s: judged.spurious_time.as_secs_f64(),
+        largest_flight: half.offer.largest_flight,
+        largest_window: (half.offer.largest > 0).then_some(half.offer.largest),
+        zero_windows: half.counts.acks.zero_windows,
     }
 }
 

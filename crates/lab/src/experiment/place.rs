@@ -56,6 +56,16 @@ impl FileText {
         Some((Place::Line(self.file.clone(), self.line(name.span().start)), path.join(".")))
     }
 
+    /// An error at the key below `path`, whose parts may be dotted, or at the table above it, or else at
+    /// the file.
+    pub(crate) fn wrong_below(&self, path: &[&str], message: impl Into<String>) -> Error {
+        let parts: Vec<&str> = path.iter().flat_map(|part| part.split('.')).collect();
+        let there = self.find(path).or_else(|| self.find(&parts));
+        let there = there.or_else(|| self.find(&parts[..1]));
+        let place = there.map_or(Place::File(self.file.clone()), |(place, _)| place);
+        Error::Key { place, key: path.join("."), message: message.into() }
+    }
+
     fn line(&self, at: usize) -> usize {
         self.text[..at.min(self.text.len())].matches('\n').count() + 1
     }

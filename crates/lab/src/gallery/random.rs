@@ -47,21 +47,7 @@ pub fn random_path(seed: u64, number: u32) -> String {
     let queue = ((queue * bdp) as u64).max(10);
     let window = ((2.0 * (1.0 + lateness) * bdp) as u64 + queue).clamp(2000, 700_000);
     let duration = (100.0 * rtt).clamp(DURATION_S.0, DURATION_S.1);
-    let us = |seconds: f64| format!("\"{} us\"", ((seconds * 1e6).round() as u64).max(1));
-    let extra = lateness * rtt;
-    let (law, words) = match kind {
-        0 => {
-            let (mean, deviation) = (us(extra), us(extra / 3.0));
-            (format!("distribution = \"normal\"\nmean = {mean}\ndeviation = {deviation}"), "N")
-        }
-        1 => (format!("distribution = \"exponential\"\nmean = {}", us(extra)), "Exp"),
-        2 => (format!("distribution = \"pareto\"\nscale = {}\nshape = 1.5", us(extra)), "Pareto"),
-        3 => (format!("distribution = \"constant\"\nvalue = {}", us(extra)), "constant"),
-        _ => (
-            format!("every = {}\nextra = {}", (1.0 / late).round().max(2.0), us(extra)),
-            "alternate",
-        ),
-    };
+    let (table, words) = late_packets(kind, late, lateness * rtt);
     let flows = if several { flows } else { 1 };
     let lost = if lossy { loss } else { 0.0 };
     let mut text = String::new();
@@ -84,36 +70,59 @@ pub fn random_path(seed: u64, number: u32) -> String {
         rate as u64,
         us(rtt / 2.0),
     );
-    let table = if kind == 4 { "alternate" } else { "delayed" };
-    let share = if kind == 4 { String::new() } else { format!("fraction = {late:.6}\n") };
-    let _ = writeln!(text, "[link.bottleneck.{table}]\n{share}{law}\npackets = \"data\"\n");
+    text += &table;
     if lossy {
         let _ = writeln!(text, "[link.bottleneck.loss]\nfraction = {loss:.7}\n");
     }
     // A second link takes the acknowledgements' part.
-    match acks {
-        1 => {
-            let _ =
-                writeln!(text, "[link.back.loss]\nfraction = {ack_loss:.6}\npackets = \"acks\"");
-        }
-        2 => {
-            let wait = us(ack_wait * rtt);
-            let _ = writeln!(
-                text,
-                "[link.back.redrawn]\nevery = {wait}\ndistribution = \"uniform\"\nlow = \"0 s\"\n\
-                 high = {wait}\npackets = \"acks\""
-            );
-        }
-        _ => {}
-    }
     if acks > 0 {
         text = text.replace("[\"bottleneck\"]", "[\"bottleneck\", \"back\"]");
+        text += &match acks {
+            1 => format!("[link.back.loss]\nfraction = {ack_loss:.6}\npackets = \"acks\"\n"),
+            _ => waiting_acknowledgements(ack_wait * rtt),
+        };
         text += "\n[link.back]\ndelay = \"0 s\"\n";
     }
     if several {
         let _ = writeln!(text, "\n[[traffic]]\nname = \"flows\"\ncount = {flows}\nuntil = \"1 s\"");
     }
     text
+}
+
+/// A time as files have it.
+fn us(seconds: f64) -> String {
+    format!("\"{} us\"", ((seconds * 1e6).round() as u64).max(1))
+}
+
+/// The table that makes packets late by about `extra` seconds, a share `late` of them, by one of five
+/// laws, and a word for the law.
+fn late_packets(law: u32, late: f64, extra: f64) -> (String, &'static str) {
+    let time = us(extra);
+    let (keys, word) = match law {
+        0 => {
+            let deviation = us(extra / 3.0);
+            (format!("distribution = \"normal\"\nmean = {time}\ndeviation = {deviation}"), "N")
+        }
+        1 => (format!("distribution = \"exponential\"\nmean = {time}"), "Exp"),
+        2 => (format!("distribution = \"pareto\"\nscale = {time}\nshape = 1.5"), "Pareto"),
+        3 => (format!("distribution = \"constant\"\nvalue = {time}"), "constant"),
+        _ => {
+            let every = (1.0 / late).round().max(2.0);
+            let keys = format!("every = {every}\nextra = {time}\npackets = \"data\"");
+            return (format!("[link.bottleneck.alternate]\n{keys}\n\n"), "alternate");
+        }
+    };
+    let keys = format!("fraction = {late:.6}\n{keys}\npackets = \"data\"");
+    (format!("[link.bottleneck.delayed]\n{keys}\n\n"), word)
+}
+
+/// The table that has acknowledgements wait for up to so many seconds, drawn anew as often.
+fn waiting_acknowledgements(wait: f64) -> String {
+    let wait = us(wait);
+    format!(
+        "[link.back.redrawn]\nevery = {wait}\ndistribution = \"uniform\"\nlow = \"0 s\"\n\
+         high = {wait}\npackets = \"acks\"\n"
+    )
 }
 
 #[cfg(test)]

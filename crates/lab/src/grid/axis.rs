@@ -1,6 +1,9 @@
 //! One key of a sweep and its values.
 
-use toml::Value;
+use toml::{Table, Value};
+
+use crate::error::Error;
+use crate::experiment::place::FileText;
 
 /// A key and what it is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,12 +38,36 @@ pub(super) struct Range {
 /// Values of one key at most.
 const MOST: usize = 1_000_000;
 
+/// Keys of a scenario that are none of a point's: they stand beside the scenario.
+const NOT_SWEPT: [&str; 3] = ["name", "seeds", "variants"];
+
+/// Reads all keys of a section of the grid file `source`.
+///
+/// # Errors
+/// A key that cannot be swept, or values that make no sense: says where, and what was expected.
+pub(super) fn read_all(
+    section: &str,
+    value: Option<&Value>,
+    source: &FileText,
+) -> Result<Vec<Axis>, Error> {
+    let keys = leaves(value, |table| table.contains_key("from"));
+    let axes = keys.into_iter().map(|(key, value)| {
+        let path: Vec<&str> = section.split('.').chain([key.as_str()]).collect();
+        let wrong = |message: String| source.wrong_below(&path, message);
+        if NOT_SWEPT.contains(&key.as_str()) {
+            return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
+        }
+        Axis::read(key.clone(), &value).map_err(wrong)
+    });
+    axes.collect()
+}
+
 impl Axis {
     /// Reads what a file has for `key`.
     ///
     /// # Errors
     /// What was expected.
-    pub(super) fn read(key: String, value: &Value) -> Result<Self, String> {
+    fn read(key: String, value: &Value) -> Result<Self, String> {
         let values = match value {
             Value::Array(items) if !items.is_empty() => {
                 Values::List(items.iter().map(literal).collect::<Result<_, _>>()?)
@@ -85,7 +112,7 @@ impl Axis {
 }
 
 impl Range {
-    fn read(table: &toml::Table) -> Result<Self, String> {
+    fn read(table: &Table) -> Result<Self, String> {
         let known = ["from", "to", "count", "step", "scale", "whole"];
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(format!("{unknown}: expected one of {}", known.join(", ")));
@@ -193,5 +220,25 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
             numbers.next().filter(|(number, _)| number.is_finite())
         }
         _ => None,
+    }
+}
+
+/// The dotted keys below `value` with their values, in the order of the file; a table for which
+/// `is_leaf` holds is a value.
+pub(super) fn leaves(value: Option<&Value>, is_leaf: fn(&Table) -> bool) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    if let Some(Value::Table(table)) = value {
+        walk("", table, is_leaf, &mut found);
+    }
+    found
+}
+
+fn walk(prefix: &str, table: &Table, is_leaf: fn(&Table) -> bool, into: &mut Vec<(String, Value)>) {
+    for (name, value) in table {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Table(inner) if !is_leaf(inner) => walk(&key, inner, is_leaf, into),
+            value => into.push((key, value.clone())),
+        }
     }
 }

@@ -1,12 +1,14 @@
-//! The functions that measures may use of a run's record, and their evaluation.
+//! Evaluates the measures of an experiment on the record of a run.
+
+mod functions;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rhai::{AST, Array, Dynamic, Engine, EvalAltResult};
+use rhai::{AST, Dynamic, Engine};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use unruffled_measure::{Quantity, RunRecord, jain};
+use unruffled_measure::{Quantity, RunRecord};
 
 use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
@@ -41,9 +43,7 @@ impl Meter {
         let mut engine = expression::engine();
         let run = Rc::default();
         curve::register(&mut engine);
-        of_flows(&mut engine, &run);
-        of_links(&mut engine, &run);
-        of_time(&mut engine, &run);
+        functions::register(&mut engine, &run);
         Self { engine, run }
     }
 
@@ -89,7 +89,7 @@ impl Run {
         let mut values = Vec::new();
         for (flow, fields) in self.record.flows.iter().zip(&self.flows) {
             if group.is_none_or(|group| group == flow.group) {
-                values.push(value(fields, field)?);
+                values.push(functions::value(fields, field)?);
             }
         }
         match group {
@@ -126,181 +126,6 @@ impl Run {
         })?;
         Ok(TimeSeries { points: found.points.clone() })
     }
-}
-
-/// A field as a number; what a sender does not have is no number.
-fn value(fields: &Map<String, Value>, name: &str) -> Evaluated<f64> {
-    match fields.get(name) {
-        Some(Value::Null) => Ok(f64::NAN),
-        Some(Value::Number(number)) => Ok(number.as_f64().unwrap_or(f64::NAN)),
-        _ => {
-            let numeric = fields.iter().filter(|(_, v)| !v.is_string() && !v.is_array());
-            let names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).collect();
-            Err(format!("no number {name:?}: expected one of {}", names.join(", ")).into())
-        }
-    }
-}
-
-fn sum(values: &[f64]) -> f64 {
-    values.iter().sum()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    sum(values) / values.len() as f64
-}
-
-/// Standard deviation over mean.
-fn variation(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
-    square.sqrt() / mean
-}
-
-const GOODPUT: &str = "goodput_bps";
-
-fn of_flows(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
-    type Reduction = fn(&[f64]) -> f64;
-    // Of the goodputs, for short: name() of the line's flows, name("group") of that group's.
-    let of_goodput: [(&'static str, Reduction); 4] = [
-        ("goodput", sum),
-        ("mean_goodput", mean),
-        ("jain", |values| jain(values.iter().copied())),
-        ("cov", variation),
-    ];
-    for (name, f) in of_goodput {
-        let at = Rc::clone(run);
-        engine.register_fn(name, move || -> Evaluated<f64> {
-            Ok(f(&at.borrow().values(GOODPUT, None)?))
-        });
-        let at = Rc::clone(run);
-        engine.register_fn(name, move |group: &str| -> Evaluated<f64> {
-            Ok(f(&at.borrow().values(GOODPUT, Some(group))?))
-        });
-    }
-    // Of any field: name("field") of the line's flows, name("field", "group") of that group's.
-    let of_field: [(&'static str, Reduction); 4] = [
-        ("sum", sum),
-        ("mean", mean),
-        ("max", |values| values.iter().copied().fold(f64::NAN, f64::max)),
-        ("min", |values| values.iter().copied().fold(f64::NAN, f64::min)),
-    ];
-    for (name, f) in of_field {
-        let at = Rc::clone(run);
-        engine.register_fn(name, move |field: &str| -> Evaluated<f64> {
-            Ok(f(&at.borrow().values(field, None)?))
-        });
-        let at = Rc::clone(run);
-        engine.register_fn(name, move |field: &str, group: &str| -> Evaluated<f64> {
-            Ok(f(&at.borrow().values(field, Some(group))?))
-        });
-    }
-    let list =
-        |values: Vec<f64>| -> Array { values.into_iter().map(Dynamic::from_float).collect() };
-    let at = Rc::clone(run);
-    engine.register_fn("per_flow", move |field: &str| -> Evaluated<Array> {
-        Ok(list(at.borrow().values(field, None)?))
-    });
-    let at = Rc::clone(run);
-    engine.register_fn("per_flow", move |field: &str, group: &str| -> Evaluated<Array> {
-        Ok(list(at.borrow().values(field, Some(group))?))
-    });
-    let at = Rc::clone(run);
-    engine.register_fn("flows", move || -> Evaluated<f64> {
-        Ok(at.borrow().values(GOODPUT, None)?.len() as f64)
-    });
-    let at = Rc::clone(run);
-    engine.register_fn("flows", move |group: &str| -> Evaluated<f64> {
-        Ok(at.borrow().values(GOODPUT, Some(group))?.len() as f64)
-    });
-    // Mean goodput over the mean of the flows of all named groups.
-    let at = Rc::clone(run);
-    engine.register_fn("normalised", move |group: &str, among: Array| -> Evaluated<f64> {
-        let run = at.borrow();
-        let mut all = Vec::new();
-        for name in among {
-            let name = name.into_string().map_err(|found| {
-                Box::<EvalAltResult>::from(format!("expected names of groups, found {found}"))
-            })?;
-            all.extend(run.values(GOODPUT, Some(&name))?);
-        }
-        Ok(mean(&run.values(GOODPUT, Some(group))?) / mean(&all))
-    });
-    let numbers = |list: Array| -> Evaluated<Vec<f64>> {
-        let number = |value: Dynamic| {
-            let found = value.type_name();
-            let wrong = || format!("expected a list of numbers, found {found}").into();
-            expression::as_number(&value).ok_or_else(wrong)
-        };
-        list.into_iter().map(number).collect()
-    };
-    let of_list: [(&'static str, Reduction); 6] = [
-        ("sum", sum),
-        ("mean", mean),
-        ("max", |values| values.iter().copied().fold(f64::NAN, f64::max)),
-        ("min", |values| values.iter().copied().fold(f64::NAN, f64::min)),
-        ("jain", |values| jain(values.iter().copied())),
-        ("cov", variation),
-    ];
-    for (name, f) in of_list {
-        engine.register_fn(name, move |list: Array| -> Evaluated<f64> { Ok(f(&numbers(list)?)) });
-    }
-    engine.register_fn("count_below", move |list: Array, limit: Dynamic| -> Evaluated<f64> {
-        let limit = expression::as_number(&limit).unwrap_or(f64::NAN);
-        Ok(numbers(list)?.into_iter().filter(|v| *v < limit).count() as f64)
-    });
-}
-
-fn of_links(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
-    let at = Rc::clone(run);
-    engine.register_fn("link", move |name: &str, field: &str| -> Evaluated<f64> {
-        let run = at.borrow();
-        match run.record.links.iter().position(|link| link.name == name) {
-            Some(i) => value(&run.links[i], field),
-            None => {
-                let names: Vec<&str> = run.record.links.iter().map(|l| l.name.as_str()).collect();
-                Err(format!("no link {name:?}: expected one of {}", names.join(", ")).into())
-            }
-        }
-    });
-}
-
-fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
-    let at = Rc::clone(run);
-    engine.register_fn("series", move |subject: &str, quantity: &str| -> Evaluated<TimeSeries> {
-        at.borrow().series(subject, quantity)
-    });
-    // The sum over the sources of a group, `bulk-1` and so on, at the times that all have.
-    let at = Rc::clone(run);
-    engine.register_fn(
-        "group_series",
-        move |group: &str, quantity: &str| -> Evaluated<TimeSeries> {
-            let run = at.borrow();
-            let numbered = |s: &str| {
-                let number = s.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
-                s == group || number.is_some_and(|n| n.bytes().all(|c| c.is_ascii_digit()))
-            };
-            let mut total: Option<TimeSeries> = None;
-            let of_group = |s: &&unruffled_measure::Series| {
-                s.quantity.name() == quantity && numbered(&s.subject)
-            };
-            for series in run.record.series.iter().filter(of_group) {
-                let curve = TimeSeries { points: series.points.clone() };
-                total = Some(match total {
-                    None => curve,
-                    Some(total) => total.zip(&curve, |a, b| a + b),
-                });
-            }
-            match total {
-                Some(total) => Ok(total),
-                // Says what there is.
-                None => run.series(group, quantity),
-            }
-        },
-    );
-    engine.register_fn("finite", |value: f64, otherwise: Dynamic| -> f64 {
-        let otherwise = expression::as_number(&otherwise).unwrap_or(f64::NAN);
-        if value.is_finite() { value } else { otherwise }
-    });
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::Reader;
 use crate::error::Error;
 use crate::experiment::file::{self, Kind};
-use crate::experiment::{Line, Measure, Panel, Point, Sweep, TimeCurve};
+use crate::experiment::{Line, Measure, Panel, Sweep, TimeCurve};
 
 impl Reader {
     /// The drawings: what the file says of each, and else of all.
@@ -52,17 +52,7 @@ impl Reader {
                 found.collect::<Result<_, _>>()?
             }
         };
-        let mut curves = Vec::new();
-        if let Some(curve) = panel.curve.as_ref().or(usual.curve.as_ref()) {
-            for &line in shown.iter().filter(|&&l| lines[l].formula.is_none()) {
-                let (name, ast) = (lines[line].label.clone(), self.compile(curve)?);
-                curves.push(TimeCurve { name, line, ast, span: curve.span() });
-            }
-        }
-        for (name, curve) in panel.curves.iter().chain(&usual.curves) {
-            let (line, ast) = (shown.first().copied().unwrap_or(0), self.compile(curve)?);
-            curves.push(TimeCurve { name: name.clone(), line, ast, span: curve.span() });
-        }
+        let curves = self.curves(panel, usual, lines, &shown)?;
         let usual_kind = match (curves.is_empty(), sweep.label.is_some()) {
             (false, _) => Kind::Time,
             (true, true) => Kind::Line,
@@ -75,47 +65,70 @@ impl Reader {
         }
         let at = match panel.at.as_ref().or(usual.at.as_ref()) {
             None => 0,
-            // The quick sweep may lack the point: then the nearest.
-            Some(at) => {
-                let distance = |p: &Point| (p.x - at.get_ref()).abs();
-                let nearest = (0..sweep.points.len()).min_by(|&a, &b| {
-                    distance(&sweep.points[a]).total_cmp(&distance(&sweep.points[b]))
-                });
-                let nearest = nearest.unwrap_or(0);
-                if !self.quick && sweep.points[nearest].x != *at.get_ref() {
-                    let message = "expected one of the values of [x]";
-                    return Err(self.source.wrong(&at.span(), message));
-                }
-                nearest
-            }
+            Some(at) => self.point_at(at, sweep)?,
         };
         let y = match panel.y.as_ref().or(usual.y.as_ref()) {
             None => 0,
             Some(name) => self.measure(measures, name)?,
         };
-        let range = |own: &Option<Spanned<[f64; 2]>>, usual: &Option<Spanned<[f64; 2]>>| {
-            let Some(range) = own.as_ref().or(usual.as_ref()) else { return Ok(None) };
-            let [low, high] = *range.get_ref();
-            if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
-                return Err(self.source.wrong(&range.span(), "expected [lowest, highest]"));
-            }
-            Ok(Some([low, high]))
-        };
         let own = |a: &Option<String>, b: &Option<String>| a.clone().or_else(|| b.clone());
+        let (y_range, x_range) = (&panel.y_range, &panel.x_range);
         Ok(Panel {
             title: own(&panel.title, &usual.title),
             kind,
             y,
             y_label: own(&panel.y_label, &usual.y_label),
-            y_range: range(&panel.y_range, &usual.y_range)?,
+            y_range: self.range(y_range.as_ref().or(usual.y_range.as_ref()))?,
             y_log: panel.y_log.or(usual.y_log).unwrap_or(false),
             x_label: own(&panel.x_label, &usual.x_label),
-            x_range: range(&panel.x_range, &usual.x_range)?,
+            x_range: self.range(x_range.as_ref().or(usual.x_range.as_ref()))?,
             lines: shown,
             curves,
             at,
             dots: panel.dots.or(usual.dots).unwrap_or(false),
             rule: panel.rule.or(usual.rule),
         })
+    }
+
+    /// The time series that a panel draws of the lines that it shows.
+    fn curves(
+        &self,
+        panel: &file::Panel,
+        usual: &file::Panel,
+        lines: &[Line],
+        shown: &[usize],
+    ) -> Result<Vec<TimeCurve>, Error> {
+        let mut curves = Vec::new();
+        if let Some(curve) = panel.curve.as_ref().or(usual.curve.as_ref()) {
+            for &line in shown.iter().filter(|&&l| lines[l].formula.is_none()) {
+                let (name, ast) = (lines[line].label.clone(), self.compile(curve)?);
+                curves.push(TimeCurve { name, line, ast, span: curve.span() });
+            }
+        }
+        for (name, curve) in panel.curves.iter().chain(&usual.curves) {
+            let (line, ast) = (shown.first().copied().unwrap_or(0), self.compile(curve)?);
+            curves.push(TimeCurve { name: name.clone(), line, ast, span: curve.span() });
+        }
+        Ok(curves)
+    }
+
+    /// The point of the sweep at this value; the nearest one, where a quick sweep lacks it.
+    fn point_at(&self, at: &Spanned<f64>, sweep: &Sweep) -> Result<usize, Error> {
+        let distance = |point: usize| (sweep.points[point].x - at.get_ref()).abs();
+        let nearest = (0..sweep.points.len()).min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
+        let nearest = nearest.unwrap_or(0);
+        if !self.quick && sweep.points[nearest].x != *at.get_ref() {
+            return Err(self.source.wrong(&at.span(), "expected one of the values of [x]"));
+        }
+        Ok(nearest)
+    }
+
+    fn range(&self, range: Option<&Spanned<[f64; 2]>>) -> Result<Option<[f64; 2]>, Error> {
+        let Some(range) = range else { return Ok(None) };
+        let [low, high] = *range.get_ref();
+        if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+            return Err(self.source.wrong(&range.span(), "expected [lowest, highest]"));
+        }
+        Ok(Some([low, high]))
     }
 }

@@ -8,91 +8,68 @@ use super::field::{Field, line, marker};
 use super::{BELOW, ROW, WIDTH, shows};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
-use crate::report::palette::{self, GRID, MUTED, TEXT};
-use crate::report::plot::{self, CHARACTER};
+use crate::report::palette::{self, TEXT};
+use crate::report::plot::{self, Area, CHARACTER, Drawn};
 use crate::reproduce::FigureOutcome;
+use crate::statistics::Estimate;
 
 /// Height of a bar with the space around it.
 const BAR: i32 = 56;
+/// The space above the bars, and that to their right, for numbers.
+const ABOVE: i32 = 16;
+const RIGHT: i32 = 130;
+
+/// A bar, and what is written beside it.
+struct Bar<'a> {
+    label: &'a str,
+    /// The place of its colour.
+    style: usize,
+    measured: Estimate,
+    /// What the paper prints.
+    printed: Option<f64>,
+}
 
 /// A bar for each line; a diamond where the paper prints its own number.
 pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let measure = &experiment.measures[panel.y];
-    let shown: Vec<usize> =
-        panel.lines.iter().copied().filter(|&l| shows(experiment, panel, l)).collect();
-    let estimates: Vec<_> =
-        shown.iter().map(|&l| outcome.lines[l].estimate(panel.y, panel.at)).collect();
-    let printed: Vec<Option<f64>> = shown
-        .iter()
-        .map(|&l| experiment.paper_value(&measure.name, &experiment.lines[l].name))
+    let shown = panel.lines.iter().copied().filter(|&l| shows(experiment, panel, l));
+    let bars: Vec<Bar<'_>> = shown
+        .map(|l| Bar {
+            label: &experiment.lines[l].label,
+            style: l,
+            measured: outcome.lines[l].estimate(panel.y, panel.at),
+            printed: experiment.paper_value(&measure.name, &experiment.lines[l].name),
+        })
         .collect();
-    let values = estimates.iter().flat_map(|e| [e.mean, e.mean + e.half_width]);
     let x = match panel.y_range {
         Some([low, high]) => Axis::new(low, high, panel.y_log),
         None => {
-            let all = values.chain(printed.iter().copied().flatten()).chain(panel.rule);
-            Axis::of(all, panel.y_log, true)
+            let measured = bars.iter().map(|bar| bar.measured);
+            let measured = measured.flat_map(|e| [e.mean, e.mean + e.half_width]);
+            let printed = bars.iter().filter_map(|bar| bar.printed);
+            Axis::of(measured.chain(printed).chain(panel.rule), panel.y_log, true)
         }
     };
-    let longest = shown.iter().map(|&l| experiment.lines[l].label.chars().count()).max();
+    let longest = bars.iter().map(|bar| bar.label.chars().count()).max();
     let left = 24 + (CHARACTER as i32 + 1) * longest.unwrap_or(0).max(3) as i32;
-    let height = BAR * shown.len() as i32;
-    let any_printed = printed.iter().any(Option::is_some);
-    let label = panel.y_label.as_deref().unwrap_or(&measure.label);
-    let top = 16;
     let field = Field {
         x,
         y: Axis::new(0.0, 1.0, false),
         left: left.min(WIDTH / 2),
-        right: WIDTH - 130,
-        top,
-        bottom: top + height,
+        right: WIDTH - RIGHT,
+        top: ABOVE,
+        bottom: ABOVE + BAR * bars.len() as i32,
     };
-    let whole = top + height + BELOW + if any_printed { ROW } else { 0 };
+    let any_printed = bars.iter().any(|bar| bar.printed.is_some());
+    let height = field.bottom + BELOW + if any_printed { ROW } else { 0 };
     let words = format!("{}, {}: {}", experiment.id, experiment.figure, experiment.title);
-    plot::svg((WIDTH as u32, whole as u32), &words, |area| {
-        for (place, text) in field.x.ticks() {
-            let x = field.across(place);
-            line(area, &[(x, field.top), (x, field.bottom)], GRID.colour().stroke_width(2))?;
-            let style = plot::text(MUTED, HPos::Center, VPos::Center);
-            area.draw(&Text::new(text, (x, field.bottom + 26), style))?;
+    plot::svg((WIDTH as u32, height as u32), &words, |area| {
+        field.draw_ticks_of_x(area)?;
+        for (i, bar) in bars.iter().enumerate() {
+            draw_bar(area, &field, field.top + BAR * i as i32 + BAR / 2, bar)?;
         }
-        for (i, (&l, estimate)) in shown.iter().zip(&estimates).enumerate() {
-            let middle = field.top + BAR * i as i32 + BAR / 2;
-            let colour = palette::variant(l).colour();
-            let style = plot::text(TEXT, HPos::Right, VPos::Center);
-            let name = experiment.lines[l].label.clone();
-            area.draw(&Text::new(name, (field.left - 12, middle), style))?;
-            let style = plot::text(TEXT, HPos::Left, VPos::Center);
-            let value = crate::claims::short(estimate.mean);
-            area.draw(&Text::new(value, (field.right + 14, middle), style))?;
-            let Some(end) = field.x.clamped(estimate.mean) else { continue };
-            let begin = field.x.clamped(0.0).unwrap_or(0.0);
-            let ends = [field.across(begin.min(end)), field.across(begin.max(end))];
-            let corners = [(ends[0], middle - 15), (ends[1], middle + 15)];
-            area.draw(&Rectangle::new(corners, colour.filled()))?;
-            if estimate.half_width > 0.0 {
-                let half = estimate.half_width;
-                let ends = [estimate.mean - half, estimate.mean + half];
-                if let [Some(low), Some(high)] = ends.map(|v| field.x.clamped(v)) {
-                    let (low, high) = (field.across(low), field.across(high));
-                    let style = TEXT.colour().stroke_width(3);
-                    line(area, &[(low, middle), (high, middle)], style)?;
-                    line(area, &[(low, middle - 10), (low, middle + 10)], style)?;
-                    line(area, &[(high, middle - 10), (high, middle + 10)], style)?;
-                }
-            }
-            if let Some(place) = printed[i].and_then(|v| field.x.place(v)) {
-                marker(area, (field.across(place), middle), 3, TEXT.colour())?;
-            }
-        }
-        let corner = (field.left, field.bottom);
-        let axis = [(field.left, field.top), corner, (field.right, field.bottom)];
-        line(area, &axis, MUTED.colour().stroke_width(2))?;
-        let style = plot::text(MUTED, HPos::Center, VPos::Center);
-        let middle = (field.left + field.right) / 2;
-        area.draw(&Text::new(label.to_owned(), (middle, field.bottom + 66), style))?;
+        field.draw_axes(area, panel.y_label.as_deref().unwrap_or(&measure.label))?;
         if any_printed {
             let y = field.bottom + BELOW + ROW / 2;
             marker(area, (field.left + 12, y), 3, TEXT.colour())?;
@@ -101,4 +78,32 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         }
         Ok(())
     })
+}
+
+/// The bar with its interval, its label and its number, at the height `middle`.
+fn draw_bar(area: &Area<'_>, field: &Field, middle: i32, bar: &Bar<'_>) -> Drawn {
+    let Estimate { mean, half_width: half } = bar.measured;
+    let style = plot::text(TEXT, HPos::Right, VPos::Center);
+    area.draw(&Text::new(bar.label.to_owned(), (field.left - 12, middle), style))?;
+    let style = plot::text(TEXT, HPos::Left, VPos::Center);
+    area.draw(&Text::new(crate::claims::short(mean), (field.right + 14, middle), style))?;
+    let Some(end) = field.x.clamped(mean) else { return Ok(()) };
+    let begin = field.x.clamped(0.0).unwrap_or(0.0);
+    let (left, right) = (field.across(begin.min(end)), field.across(begin.max(end)));
+    let colour = palette::variant(bar.style).colour();
+    let corners = [(left, middle - 15), (right, middle + 15)];
+    area.draw(&Rectangle::new(corners, colour.filled()))?;
+    if half > 0.0
+        && let [Some(low), Some(high)] = [mean - half, mean + half].map(|v| field.x.clamped(v))
+    {
+        let (low, high) = (field.across(low), field.across(high));
+        let style = TEXT.colour().stroke_width(3);
+        line(area, &[(low, middle), (high, middle)], style)?;
+        line(area, &[(low, middle - 10), (low, middle + 10)], style)?;
+        line(area, &[(high, middle - 10), (high, middle + 10)], style)?;
+    }
+    if let Some(place) = bar.printed.and_then(|v| field.x.place(v)) {
+        marker(area, (field.across(place), middle), 3, TEXT.colour())?;
+    }
+    Ok(())
 }

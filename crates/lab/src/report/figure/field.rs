@@ -40,27 +40,37 @@ impl Field {
 
     /// Grid, axes, ticks and labels.
     pub(super) fn draw(&self, area: &Area<'_>, labels: &Labels<'_>) -> Drawn {
-        let grid = GRID.colour().stroke_width(2);
-        let ink = MUTED.colour().stroke_width(2);
-        for (place, text) in self.x.ticks() {
-            let x = self.across(place);
-            line(area, &[(x, self.top), (x, self.bottom)], grid)?;
-            let style = plot::text(MUTED, HPos::Center, VPos::Center);
-            area.draw(&Text::new(text, (x, self.bottom + 26), style))?;
-        }
+        self.draw_ticks_of_x(area)?;
         for (place, text) in self.y.ticks() {
             let y = self.up(place);
-            line(area, &[(self.left, y), (self.right, y)], grid)?;
+            line(area, &[(self.left, y), (self.right, y)], GRID.colour().stroke_width(2))?;
             let style = plot::text(MUTED, HPos::Right, VPos::Center);
             area.draw(&Text::new(text, (self.left - 12, y), style))?;
         }
-        let corner = (self.left, self.bottom);
-        line(area, &[(self.left, self.top), corner, (self.right, self.bottom)], ink)?;
-        let style = plot::text(MUTED, HPos::Center, VPos::Center);
-        let middle = (self.left + self.right) / 2;
-        area.draw(&Text::new(labels.x.to_owned(), (middle, self.bottom + 66), style))?;
+        self.draw_axes(area, labels.x)?;
         let style = plot::text(MUTED, HPos::Left, VPos::Center);
         area.draw(&Text::new(labels.y.to_owned(), (2, 20), style))
+    }
+
+    /// The ticks of the lower axis, with the grid above them.
+    pub(super) fn draw_ticks_of_x(&self, area: &Area<'_>) -> Drawn {
+        for (place, text) in self.x.ticks() {
+            let x = self.across(place);
+            line(area, &[(x, self.top), (x, self.bottom)], GRID.colour().stroke_width(2))?;
+            let style = plot::text(MUTED, HPos::Center, VPos::Center);
+            area.draw(&Text::new(text, (x, self.bottom + 26), style))?;
+        }
+        Ok(())
+    }
+
+    /// Both axes, and the label of the lower one.
+    pub(super) fn draw_axes(&self, area: &Area<'_>, label: &str) -> Drawn {
+        let corner = (self.left, self.bottom);
+        let axes = [(self.left, self.top), corner, (self.right, self.bottom)];
+        line(area, &axes, MUTED.colour().stroke_width(2))?;
+        let style = plot::text(MUTED, HPos::Center, VPos::Center);
+        let middle = (self.left + self.right) / 2;
+        area.draw(&Text::new(label.to_owned(), (middle, self.bottom + 66), style))
     }
 
     /// Where a point lies, if it is on both axes.

@@ -1,0 +1,104 @@
+//! Points of a sweep that are drawn: at random, or as a Latin hypercube.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use toml::{Table, Value};
+
+use super::MOST_POINTS;
+use super::axis::{self, Axis};
+use crate::error::Error;
+use crate::experiment::place::FileText;
+
+/// The keys of the table `[sample]`.
+const KEYS: [&str; 4] = ["method", "points", "seed", "keys"];
+
+/// What a grid file has drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    points: usize,
+    seed: u64,
+    hypercube: bool,
+    /// What is drawn.
+    pub(super) axes: Vec<Axis>,
+}
+
+/// A Latin hypercube that a grid asks for; SciPy draws it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hypercube {
+    /// How many points.
+    pub points: usize,
+    /// How many keys.
+    pub dimensions: usize,
+    /// What it is drawn from.
+    pub seed: u64,
+}
+
+impl Sample {
+    /// Reads the table `[sample]` of the grid file `source`.
+    ///
+    /// # Errors
+    /// One that makes no sense: says where, and what was expected.
+    pub(super) fn read(sample: &Table, source: &FileText) -> Result<Self, Error> {
+        let wrong = |key: &str, message: String| source.wrong_below(&["sample", key], message);
+        if let Some(key) = sample.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(wrong(key, format!("unknown key: expected one of {}", KEYS.join(", "))));
+        }
+        let hypercube = match sample.get("method").map(Value::as_str) {
+            Some(Some("random")) => false,
+            Some(Some("latin")) => true,
+            _ => return Err(wrong("method", "expected \"random\" or \"latin\"".to_owned())),
+        };
+        let whole = |key: &str, min: u64, default: Option<u64>| {
+            let given = match sample.get(key) {
+                None => default,
+                Some(value) => value.as_integer().and_then(|n| u64::try_from(n).ok()),
+            };
+            let message = format!("expected a whole number from {min}");
+            given.filter(|n| *n >= min).ok_or_else(|| wrong(key, message))
+        };
+        let (points, seed) = (whole("points", 1, None)?, whole("seed", 0, Some(1))?);
+        let axes = axis::read_all("sample.keys", sample.get("keys"), source)?;
+        if axes.is_empty() {
+            return Err(wrong("keys", "expected keys of the scenario to draw".to_owned()));
+        }
+        let points = usize::try_from(points).unwrap_or(usize::MAX);
+        Ok(Self { points, seed, hypercube, axes })
+    }
+
+    /// The Latin hypercube that somebody has to draw, if one is asked for.
+    pub(super) fn hypercube(&self) -> Option<Hypercube> {
+        let (points, dimensions, seed) = (self.points, self.axes.len(), self.seed);
+        self.hypercube.then_some(Hypercube { points, dimensions, seed })
+    }
+
+    /// What the keys are set to, point by point. `hypercube` has the points that were asked for, each
+    /// as so many numbers from 0 to 1.
+    ///
+    /// # Errors
+    /// More points than there may be, or other numbers than were asked for.
+    pub(super) fn draw(
+        &self,
+        hypercube: Option<&[f64]>,
+        source: &FileText,
+    ) -> Result<Vec<Vec<String>>, Error> {
+        let Self { points, seed, ref axes, .. } = *self;
+        if points > MOST_POINTS {
+            let message = format!("expected at most {MOST_POINTS}, found {points}");
+            return Err(source.wrong_below(&["sample", "points"], message));
+        }
+        let wanted = points * axes.len();
+        let shares = if self.hypercube {
+            let fits = |shares: &&[f64]| {
+                shares.len() == wanted && shares.iter().all(|s| (0.0..=1.0).contains(s))
+            };
+            let message = format!("expected {wanted} numbers from 0 to 1 for the hypercube");
+            let wrong = || source.wrong_below(&["sample", "method"], message);
+            hypercube.filter(fits).ok_or_else(wrong)?.to_vec()
+        } else {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+            (0..wanted).map(|_| random.random::<f64>()).collect()
+        };
+        let point = |shares: &[f64]| axes.iter().zip(shares).map(|(axis, &s)| axis.at(s)).collect();
+        Ok(shares.chunks(axes.len()).map(point).collect())
+    }
+}
