@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// The keys of a link, for messages.
 pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate, \
-     redrawn, burst, blackout, resend, replay";
+     redrawn, burst, blackout, resend, replay, from, to, one_way";
 
 /// What may befall packets on a link: the tables below it. A new one goes to the end, because the
 /// random numbers of the others depend on their places.
@@ -124,48 +124,55 @@ fn impairment(k: &mut Keys, kind: &str, at: &str) -> Result<Impairment, Error> {
 }
 
 fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impairment, Error> {
-    match kind {
+    Ok(match kind {
+        "loss" => return loss(k, at, applies),
+        "alternate" => {
+            let every = k.count(&format!("{at}.every"), 1, 1_000_000)?.unwrap_or(2) as u32;
+            let extra = required_time(k, at, "extra", "\"200 ms\"")?;
+            Impairment::Alternate { every, extra, applies }
+        }
+        "duplicate" => {
+            let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
+            Impairment::Duplicate { fraction, applies }
+        }
         "redrawn" => {
             let every = required_time(k, at, "every", "\"50 ms\"")?;
-            return Ok(Impairment::Redrawn { every, delay: distribution(k, at)?, applies });
+            Impairment::Redrawn { every, delay: distribution(k, at)?, applies }
+        }
+        "burst" => {
+            let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
+            Impairment::Burst { fraction, length: distribution(k, at)?, applies }
         }
         "blackout" => return blackout(k, at, applies),
-        "replay" => {
-            let lateness = times(k, at, "lateness", "[\"0\", \"0\", \"25 ms\"]")?.into();
-            return Ok(Impairment::Replay { lateness, applies });
-        }
         "resend" => {
-            let key = format!("{at}.errors");
-            let errors = k.fraction(&key)?;
-            let errors = k.required(&key, errors, "\"1 %\"")?;
+            let errors = required_share(k, at, "errors", "\"1 %\"")?;
             let after = required_time(k, at, "after", "\"42 ms\"")?;
             let attempts = k.count(&format!("{at}.attempts"), 1, 1_000_000)?.map(|n| n as u32);
-            return Ok(Impairment::Resend { errors, after, attempts, applies });
+            Impairment::Resend { errors, after, attempts, applies }
         }
-        _ => {}
-    }
-    if kind == "alternate" {
-        let every = k.count(&format!("{at}.every"), 1, 1_000_000)?.unwrap_or(2) as u32;
-        let extra = required_time(k, at, "extra", "\"200 ms\"")?;
-        return Ok(Impairment::Alternate { every, extra, applies });
-    }
+        "replay" => {
+            let lateness = times(k, at, "lateness", "[\"0\", \"0\", \"25 ms\"]")?.into();
+            Impairment::Replay { lateness, applies }
+        }
+        _ => {
+            let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
+            Impairment::Delay { fraction, delay: distribution(k, at)?, applies }
+        }
+    })
+}
+
+/// Losses at random, or one packet in so many.
+fn loss(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
     let key = format!("{at}.fraction");
     let fraction = k.fraction(&key)?;
-    if kind == "loss"
-        && let Some(every) = k.count(&format!("{at}.every"), 1, 1_000_000_000)?
-    {
-        if fraction.is_some() {
-            return Err(k.wrong(&key, "expected either this or every".to_owned()));
+    match k.count(&format!("{at}.every"), 1, 1_000_000_000)? {
+        None => {
+            let fraction = k.required(&key, fraction, "\"10 %\"")?;
+            Ok(Impairment::Loss { fraction, applies })
         }
-        return Ok(Impairment::Periodic { every: every as u32, applies });
+        Some(_) if fraction.is_some() => Err(k.wrong(&key, "expected either this or every")),
+        Some(every) => Ok(Impairment::Periodic { every: every as u32, applies }),
     }
-    let fraction = k.required(&key, fraction, "\"10 %\"")?;
-    Ok(match kind {
-        "loss" => Impairment::Loss { fraction, applies },
-        "duplicate" => Impairment::Duplicate { fraction, applies },
-        "burst" => Impairment::Burst { fraction, length: distribution(k, at)?, applies },
-        _ => Impairment::Delay { fraction, delay: distribution(k, at)?, applies },
-    })
 }
 
 /// Times without any connection: some instants, or one time and its multiples.
@@ -190,6 +197,12 @@ fn blackout(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Erro
         (Some(_), Some(_)) => return Err(k.wrong(&key, "expected either at or every, not both")),
     };
     Ok(Impairment::Blackout { times, length, applies })
+}
+
+fn required_share(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<f64, Error> {
+    let key = format!("{at}.{field}");
+    let share = k.fraction(&key)?;
+    k.required(&key, share, such_as)
 }
 
 fn required_time(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<Duration, Error> {

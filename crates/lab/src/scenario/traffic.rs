@@ -10,7 +10,7 @@ use super::links;
 use super::network::Network;
 use crate::error::Error;
 
-/// A number of sources that do the same.
+/// A group of sources that do the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Its name.
@@ -49,9 +49,9 @@ pub struct Way {
     pub weight: f64,
 }
 
-/// What every file has to say of traffic, for messages.
+/// The keys of traffic, for messages.
 pub(super) const KEYS: &str = "traffic.NAME.(from, to, access, egress, ways, weights, epsilon, \
-     spread, spread_acks, count, start, gap, until, stop, app, bytes, size, segments, pause, every, rate, \
+     spread, spread_acks, count, start, gap, until, stop, app, bytes, size, segments, pause, every, \
      interval, sender, window)";
 
 /// The groups of the file, in its order; one transfer over the whole path if it has none.
