@@ -14,7 +14,7 @@ fn closed_window() -> End {
 }
 
 #[test]
-fn length_0_window_0() {
+fn at_a_closed_window_an_empty_segment_must_be_at_its_edge() {
     let mut t = closed_window();
     t.gets(". 1001 a1").says("").accepts();
     t.gets(". 1000 a1").says(". 1 a1001").ignores(Ignored::OutsideWindow);
@@ -22,7 +22,7 @@ fn length_0_window_0() {
 }
 
 #[test]
-fn length_0_window_open() {
+fn at_an_open_window_an_empty_segment_must_lie_within() {
     let mut t = End::established(config());
     t.gets(". 1 a1").says("").accepts();
     t.gets(". 10000 a1").says("").accepts();
@@ -32,7 +32,7 @@ fn length_0_window_open() {
 
 /// Nothing is taken; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
 #[test]
-fn length_above_0_window_0() {
+fn at_a_closed_window_no_text_is_taken() {
     let mut t = closed_window();
     t.gets("P. 1001:1002 a1").says(". 1 a1001 w0");
     t.gets("P. 1101:1102 a1").says(". 1 a1001").ignores(Ignored::OutsideWindow);
@@ -43,7 +43,7 @@ fn length_above_0_window_0() {
 }
 
 #[test]
-fn length_above_0_window_open() {
+fn at_an_open_window_text_must_reach_into_it() {
     let mut t = End::established(config());
     t.gets(". -99:1 a1").says(". 1 a1").ignores(Ignored::OutsideWindow);
     t.gets(". 10001:10101 a1").says(". 1 a1").ignores(Ignored::OutsideWindow);

@@ -21,7 +21,7 @@ fn the_duplicate_above_the_threshold_makes_the_loss() {
 
 /// Section IV-D: "when dupthresh duplicate ACKs have received".
 #[test]
-fn or_so_many_duplicates_if_so_chosen() {
+fn with_trigger_at_the_threshold_itself_makes_the_loss() {
     let mut t = spurious_fast_retransmit(Trace::of("avg-dev").set("trigger", "at"));
     back_to_twenty(&mut t);
     t.at(300).ack("C25 S27-34").sees("").and_so_on();

@@ -30,7 +30,7 @@ fn the_longest_reordering_seen_is_the_threshold() {
 
 /// Shorter ones change nothing, and there is no way down but a timeout.
 #[test]
-fn a_shorter_reordering_leaves_it() {
+fn a_shorter_reordering_leaves_the_threshold() {
     let mut t = after_a_reordering_of_three();
     t.at(201).ack("C4 S6-7").sees("").and_so_on();
     t.at(202).ack("C7").sees("reordered 2").dupthresh(4).and_so_on();
@@ -40,7 +40,7 @@ fn a_shorter_reordering_leaves_it() {
 /// net->ipv4.sysctl_tcp_reordering)" it is sysctl_tcp_reordering again: three SACKed segments and the
 /// timer all the same, so the threshold was too high.
 #[test]
-fn a_timeout_that_three_sacked_segments_came_before_resets_it() {
+fn a_timeout_after_three_sacked_segments_resets_the_threshold() {
     let mut t = after_a_reordering_of_three();
     t.at(201).ack("C4 S6-8").sends("15-17").timer_at(1110);
     t.at(1110).timer().sees("timeout").dupthresh(3).and_so_on();
@@ -48,7 +48,7 @@ fn a_timeout_that_three_sacked_segments_came_before_resets_it() {
 
 /// With fewer SACKed, or none, the timeout says nothing of the threshold.
 #[test]
-fn a_timeout_with_two_sacked_segments_leaves_it() {
+fn a_timeout_after_two_sacked_segments_leaves_the_threshold() {
     let mut t = after_a_reordering_of_three();
     t.at(201).ack("C4 S6-7").sends("15 16").timer_at(1110);
     t.at(1110).timer().sees("timeout").dupthresh(4).and_so_on();
@@ -56,7 +56,7 @@ fn a_timeout_with_two_sacked_segments_leaves_it() {
 
 /// Nor does one in recovery: TCP_CA_Recovery is beyond TCP_CA_Disorder.
 #[test]
-fn a_timeout_in_recovery_leaves_it() {
+fn a_timeout_in_recovery_leaves_the_threshold() {
     let mut t = after_a_reordering_of_three();
     t.at(201).ack("C4 S6-9").sees("fast-retransmit").and_so_on();
     t.timer_at(1201);

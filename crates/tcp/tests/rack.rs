@@ -10,7 +10,7 @@ use trace::Trace;
 /// Section 6.2, step 4: "it starts with a conservative RACK.reo_wnd of RACK.min_RTT/4"; step 5:
 /// lost when Segment.xmit_ts + RACK.rtt + RACK.reo_wnd − now ≤ 0.
 #[test]
-fn the_reordering_window_is_a_quarter_of_the_least_round_trip() {
+fn the_reordering_window_is_a_quarter_of_the_minimum_round_trip() {
     let mut t = Trace::of("rack").window(10).start();
     t.sends("1-10");
     // RACK.segment is 2, sent at 0, RACK.rtt = 100: segment 1 is lost at 0 + 100 + 25. Its SACK
@@ -197,7 +197,7 @@ fn a_retransmission_acknowledged_too_soon_says_nothing() {
 
 /// Section 6.2, step 2: after min_RTT the retransmission counts.
 #[test]
-fn a_retransmission_acknowledged_after_the_least_round_trip_counts() {
+fn a_retransmission_acknowledged_after_the_minimum_round_trip_counts() {
     let mut t = Trace::of("rack").fixed_window(10).writes(10).start();
     t.sends("1-10");
     t.at(100).ack("C0 S2-4").sees("fast-retransmit").sends("R1");
@@ -247,7 +247,7 @@ fn a_retransmission_sacked_too_soon_says_nothing() {
 /// acknowledgement is lost; with it two segments are delivered at once, so that PRR-CRB lets both
 /// retransmissions go.
 #[test]
-fn figure_1() {
+fn the_losses_of_figure_1_are_repaired_as_it_says() {
     let mut t = Trace::of("rack").window(10).writes(5).start();
     // 1. P1, P2 and P3 are dropped.
     t.sends("1-5");

@@ -29,7 +29,7 @@ fn after_a_pause_the_window_is_the_initial_one() {
 }
 
 #[test]
-fn a_pause_of_a_timeout_leaves_it() {
+fn a_pause_no_longer_than_the_timeout_leaves_the_window() {
     let mut t = established(true);
     t.at(1100).writes(4000);
     t.says(". 5001:6001 a1, . 6001:7001 a1, . 7001:8001 a1, P. 8001:9001 a1");
@@ -37,7 +37,7 @@ fn a_pause_of_a_timeout_leaves_it() {
 
 /// As in ns-2, for the papers' simulations.
 #[test]
-fn it_stays_where_that_is_wanted() {
+fn without_the_restart_window_a_pause_leaves_the_window() {
     let mut t = established(false);
     t.at(60_000).writes(4000);
     t.says(". 5001:6001 a1, . 6001:7001 a1, . 7001:8001 a1, P. 8001:9001 a1");
@@ -74,7 +74,7 @@ fn after_a_lost_syn_there_is_one_segment_and_a_timeout_of_3_s() {
 }
 
 #[test]
-fn so_there_is_after_a_lost_syn_ack() {
+fn after_a_lost_syn_ack_there_is_one_segment_and_a_timeout_of_3_s() {
     let mut t = End::listen(heedful());
     t.gets("S 0 mss1000").says("S. 0 a1").timer().says("S. 0 a1");
     t.gets(". 1 a1").is(State::Established).writes(3000).says(". 1:1001 a1").timer_at(4000);

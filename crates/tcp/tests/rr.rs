@@ -18,7 +18,7 @@ fn one_late(t: &mut Trace, ms: u64, late: u64, length: u64) {
 
 /// Section 4.1.1, figure 1: 2 3 4 5 1 arrive, "reordering length of 4".
 #[test]
-fn figure_1() {
+fn the_reordering_of_figure_1_has_a_length_of_four() {
     let mut t = Trace::of("rr-fa").fixed_window(10).start();
     t.sends("1-10").dupthresh(3);
     // So that three SACKed segments are no loss: 5 is a length of 4.

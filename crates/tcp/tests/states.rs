@@ -6,7 +6,7 @@ use unruffled_tcp::{Config, Error, Ignored, State, reset_for};
 use wire::{End, OURS, THEIRS, config, ms, parse};
 
 #[test]
-fn a_passive_open() {
+fn a_passive_open_takes_three_segments() {
     let mut t = End::listen(config());
     t.is(State::Listen).no_timer();
     t.gets("S 0 w5000 mss900 sackok").says("S. 0 a1 w10000 mss1000 sackok").is(State::SynReceived);
@@ -14,7 +14,7 @@ fn a_passive_open() {
 }
 
 #[test]
-fn an_active_open() {
+fn an_active_open_takes_three_segments() {
     let mut t = End::connect(config());
     t.says("S 0 w10000 mss1000 ws0 sackok").is(State::SynSent).timer_at(1000);
     t.at(10).gets("S. 0 a1").says(". 1 a1").is(State::Established).no_timer();
@@ -22,7 +22,7 @@ fn an_active_open() {
 
 /// Figure 7: both SYNs cross, and then both answers.
 #[test]
-fn a_simultaneous_open() {
+fn a_simultaneous_open_ends_by_either_answer() {
     let mut t = End::connect(config());
     t.says("S 0").gets("S 0").says("S. 0 a1").is(State::SynReceived);
     t.gets("S. 0 a1").says("").is(State::Established);
@@ -31,7 +31,6 @@ fn a_simultaneous_open() {
     t.says("S 0").gets("S 0").says("S. 0 a1").gets(". 1 a1").is(State::Established);
 }
 
-/// The peer's answer got lost: ours comes again, and so does what it acknowledges.
 /// Whoever waited has sent no SYN that a SYN-ACK could answer.
 #[test]
 fn no_syn_ack_opens_what_a_syn_began() {
@@ -40,6 +39,7 @@ fn no_syn_ack_opens_what_a_syn_began() {
     t.gets(". 1 a1").says("").is(State::Established);
 }
 
+/// The peer's answer gets lost: ours comes again, and so does what it acknowledges.
 #[test]
 fn a_simultaneous_open_survives_losses() {
     let mut t = End::connect(config());
@@ -59,13 +59,13 @@ fn a_syn_is_sent_again_ever_more_seldom_and_given_up() {
 }
 
 #[test]
-fn an_answer_is_given_up_as_well() {
+fn a_syn_ack_is_given_up_as_well() {
     let mut t = End::listen(config().with(|c| c.patience.syn_retries = Some(1)));
     t.gets("S 0").says("S. 0 a1").timer().says("S. 0 a1").timer().failed(Error::TimedOut);
 }
 
 #[test]
-fn a_refused_attempt() {
+fn only_a_reset_that_acknowledges_the_syn_refuses_an_attempt() {
     let mut t = End::connect(config());
     t.says("S 0").gets("R 0").ignores(Ignored::Reset).is(State::SynSent);
     t.gets("R. 0 a7").ignores(Ignored::UnacceptableAck).is(State::SynSent);
