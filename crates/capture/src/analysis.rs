@@ -298,7 +298,7 @@ pub struct Limit {
     pub sender_or_path: f64,
 }
 
-/// Two who spoke UDP.
+/// Two ends that spoke UDP.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quic {
     /// Who spoke first.

@@ -11,7 +11,7 @@ const FEW: u64 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Packets that were overtaken were taken for lost.
+    /// Packets that were overtaken were deemed lost.
     Reordering,
     /// Nothing was lost or overtaken, and yet sent again: acknowledgements came later than the
     /// sender waited.
@@ -30,7 +30,7 @@ pub enum Cause {
     Unknown,
 }
 
-/// How sure that is.
+/// How sure a verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sureness {

@@ -9,7 +9,7 @@ use crate::state::State;
 #[derive(Debug)]
 pub struct Registered(());
 
-/// What is missing.
+/// Says what the build lacked.
 fn missing<T>() -> Result<T, Error> {
     Err(Error::NotBuilt(if cfg!(feature = "bpf") {
         "this build has no BPF programs, since clang was missing: install clang and build again"

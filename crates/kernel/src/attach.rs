@@ -14,12 +14,12 @@ pub struct Attachment {
     pub cgroup: Option<PathBuf>,
 }
 
-/// What came of it.
+/// What attaching came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
-    /// It was registered.
+    /// The congestion control was registered.
     Now,
-    /// It was already.
+    /// It was registered already.
     Before,
 }
 

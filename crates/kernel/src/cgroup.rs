@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Where they are mounted.
+/// Where cgroups are mounted.
 pub(crate) fn root() -> Result<PathBuf, Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let of_version_2 = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
@@ -72,7 +72,7 @@ impl Drop for Own {
     }
 }
 
-/// This process's.
+/// The cgroup of this process.
 fn own_cgroup() -> Result<PathBuf, Error> {
     let file = "/proc/self/cgroup";
     let text = fs::read_to_string(file).map_err(Error::file(file))?;

@@ -37,7 +37,7 @@ pub(crate) fn within(inode: u64, work: impl FnOnce() + Send) -> Result<(), Error
     })
 }
 
-/// A process's.
+/// The network namespace of that inode, by a process in it or by its name.
 fn find(inode: u64) -> Option<File> {
     let processes = fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path().join("ns/net"));
     let named = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());

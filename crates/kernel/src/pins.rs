@@ -14,12 +14,12 @@ pub(crate) fn directory() -> PathBuf {
     Path::new(BPFFS).join(crate::NAME)
 }
 
-/// The registration.
+/// Where the registration is pinned.
 pub(crate) fn registration() -> PathBuf {
     directory().join("congestion_control")
 }
 
-/// Makes the directory.
+/// Makes the directory of the pins.
 pub(crate) fn prepare() -> Result<(), Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     if !mounts.lines().any(|line| line.split(' ').nth(1) == Some(BPFFS)) {

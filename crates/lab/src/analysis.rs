@@ -30,7 +30,7 @@ pub struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// What reordering cost it, as a sentence, if reordering slowed it.
-    pub fn cost_in_words(&self) -> Option<String> {
+    pub(crate) fn cost_in_words(&self) -> Option<String> {
         match self.cost.as_ref()? {
             Ok(cost) => Some(cost.text.clone()),
             Err(reason) => Some(format!("What it cost cannot be told: {reason}.")),

@@ -6,7 +6,7 @@
 mod engine;
 mod functions;
 mod samples;
-pub mod tolerance;
+pub(crate) mod tolerance;
 mod values;
 mod verdict;
 

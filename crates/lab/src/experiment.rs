@@ -170,7 +170,7 @@ pub struct Measure {
 
 impl Measure {
     /// Whether the line has this measure.
-    pub fn is_of(&self, line: &Line) -> bool {
+    pub(crate) fn is_of(&self, line: &Line) -> bool {
         self.lines.is_empty() || self.lines.contains(&line.name)
     }
 }
@@ -289,7 +289,7 @@ impl Experiment {
     }
 
     /// Whether there is a sweep.
-    pub fn is_swept(&self) -> bool {
+    pub(crate) fn is_swept(&self) -> bool {
         self.sweep.label.is_some()
     }
 }

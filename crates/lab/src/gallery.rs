@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::run::run;
 use crate::scenario::{BUILTIN, Scenario};
 use crate::table::lines;
-pub use random::random_path;
+use random::random_path;
 
 /// How long a built-in scenario runs at most.
 const LONGEST: Duration = Duration::from_secs(100);
@@ -149,7 +149,7 @@ pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
 
 impl Path {
     /// What the best sender delivers.
-    pub fn best_bps(&self) -> f64 {
+    pub(crate) fn best_bps(&self) -> f64 {
         self.goodput_bps.iter().copied().fold(0.0, f64::max)
     }
 

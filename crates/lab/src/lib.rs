@@ -3,7 +3,7 @@
 pub mod analysis;
 mod assembly;
 pub mod capture;
-pub mod claims;
+mod claims;
 pub mod compare;
 pub mod error;
 pub mod experiment;

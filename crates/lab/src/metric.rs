@@ -93,7 +93,7 @@ impl Metric {
     }
 
     /// Whether some senders have no such number.
-    pub fn is_optional(&self) -> bool {
+    pub(crate) fn is_optional(&self) -> bool {
         matches!(self.extract, Extract::Optional(_))
     }
 
@@ -158,26 +158,26 @@ const fn ext(name: &'static str) -> Counter {
 }
 
 /// Measured time: the run without its warm-up.
-pub const DURATION: Metric =
+pub(crate) const DURATION: Metric =
     number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
 
 /// Segments that reached the receiving application in order, once each.
-pub const DELIVERED: Metric = count!(delivered_segments, "delivered", "Segments delivered", []);
+pub(crate) const DELIVERED: Metric = count!(delivered_segments, "delivered", "Segments delivered", []);
 
 /// Payload delivered in order over the measured time.
-pub const GOODPUT: Metric =
+pub(crate) const GOODPUT: Metric =
     number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
 
 /// Data segments sent, retransmissions included.
-pub const SENT: Metric =
+pub(crate) const SENT: Metric =
     count!(sent_segments in sending, "sent", "Segments sent", [tcp("OutSegs")]);
 
 /// Retransmissions of any cause.
-pub const RETRANSMITS: Metric =
+pub(crate) const RETRANSMITS: Metric =
     count!(retransmits in sending, "rtx", "Retransmissions", [tcp("RetransSegs")]);
 
 /// Times that loss detection entered recovery (not timeouts).
-pub const FAST_RETRANSMITS: Metric = count!(
+pub(crate) const FAST_RETRANSMITS: Metric = count!(
     fast_retransmits in sending,
     "fast rtx",
     "Fast retransmits",
@@ -185,7 +185,7 @@ pub const FAST_RETRANSMITS: Metric = count!(
 );
 
 /// Those of which every retransmission proved spurious; a kernel's are those that it undid.
-pub const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
+pub(crate) const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
     false_fast_retransmits in sending,
     "spurious",
     "of\u{a0}these spurious",
@@ -193,31 +193,31 @@ pub const SPURIOUS_FAST_RETRANSMITS: Metric = count!(
 );
 
 /// Retransmission timeouts.
-pub const TIMEOUTS: Metric =
+pub(crate) const TIMEOUTS: Metric =
     count!(timeouts in sending, "timeouts", "Timeouts", [ext("TCPTimeouts")]);
 
 /// Those of which every retransmission proved spurious.
-pub const SPURIOUS_TIMEOUTS: Metric =
+pub(crate) const SPURIOUS_TIMEOUTS: Metric =
     count!(false_timeouts in sending, "spur. RTO", "of\u{a0}these spurious", [ext("TCPLossUndo")]);
 
 /// Mean over time of the duplicate threshold; none for senders that work in time alone.
-pub const DUPTHRESH: Metric =
+pub(crate) const DUPTHRESH: Metric =
     optional("dupthresh_mean", "dupthresh", "Mean dupthresh", Unit::Segments, |row| {
         row.flow.means.dupthresh_mean
     });
 
 /// Packets that the path dropped, as a share of those sent.
-pub const LOSS_RATE: Metric =
+pub(crate) const LOSS_RATE: Metric =
     number("loss_rate", "lost %", "Lost,\u{a0}%", Unit::Share, |row| row.loss_rate);
 
 /// Packets that arrived behind a later one, as a share of those that arrived.
-pub const OUT_OF_ORDER_RATE: Metric =
+pub(crate) const OUT_OF_ORDER_RATE: Metric =
     number("out_of_order_rate", "late %", "Out of order,\u{a0}%", Unit::Share, |row| {
         row.out_of_order_rate
     });
 
 /// Holes that closed by late arrival, as the sender measured them.
-pub const REORDERING_EVENTS: Metric = count!(
+pub(crate) const REORDERING_EVENTS: Metric = count!(
     reordering_events in sending,
     "reord",
     "Reorderings seen",
@@ -225,21 +225,21 @@ pub const REORDERING_EVENTS: Metric = count!(
 );
 
 /// Mean over time of the congestion window; none where it cannot be seen.
-pub const CWND: Metric =
+pub(crate) const CWND: Metric =
     optional("cwnd_mean", "cwnd", "Mean congestion window", Unit::Segments, |row| {
         row.flow.means.cwnd_mean
     });
 
 /// Tail loss probes sent.
-pub const LOSS_PROBES: Metric =
+pub(crate) const LOSS_PROBES: Metric =
     count!(loss_probes in sending, "probes", "Tail loss probes", [ext("TCPLossProbes")]);
 
 /// The FA ratio at the end of the run (RR-TCP only).
-pub const FA_RATIO: Metric =
+pub(crate) const FA_RATIO: Metric =
     optional("fa_ratio", "FA %", "FA ratio,\u{a0}%", Unit::Share, |row| row.flow.means.fa_ratio);
 
 /// Segments that the receiver reported by DSACK as having come before.
-pub const DSACKS: Metric =
+pub(crate) const DSACKS: Metric =
     count!(dsacks in sending, "DSACK", "DSACKs", [ext("TCPDSACKRecv"), ext("TCPDSACKOfoRecv")]);
 
 /// The metrics of a [`RunRow`], in the order of its fields in JSON and CSV.

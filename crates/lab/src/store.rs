@@ -263,7 +263,7 @@ impl Store {
     ///
     /// # Errors
     /// No room, or a damaged file.
-    pub fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
+    pub(crate) fn put_all(&self, runs: &[Run<'_>]) -> Result<(), Error> {
         let mut records = Vec::with_capacity(runs.len());
         for run in runs {
             let mut record = Vec::new();
@@ -346,7 +346,7 @@ impl Store {
         removed.map_err(|e| self.wrong(e))
     }
 
-    /// Where it is.
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

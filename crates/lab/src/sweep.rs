@@ -78,7 +78,7 @@ impl ComparisonSweep {
     }
 
     /// The mean share of packets that arrived out of order at each point.
-    pub fn out_of_order(&self) -> Vec<f64> {
+    pub(crate) fn out_of_order(&self) -> Vec<f64> {
         let mean = |p: &ComparisonAt| {
             let rows = p.comparison.variants.iter().flat_map(|v| &v.rows);
             let rates: Vec<f64> = rows.map(|row| row.out_of_order_rate).collect();

@@ -27,7 +27,7 @@ impl Lateness {
         self.0.saturating_record(late.as_nanos());
     }
 
-    /// The two taken together.
+    /// The packets of both.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.0 += &other.0;
@@ -44,7 +44,7 @@ impl Lateness {
         Duration::from_nanos(if self.0.is_empty() { 0 } else { self.0.value_at_quantile(share) })
     }
 
-    /// The latest packet's.
+    /// How late the latest packet was.
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.0.max())
     }

@@ -54,7 +54,7 @@ pub(crate) fn chosen(
     Ok(all.into_iter().filter_map(|own| own.or_else(|| named.next())).collect())
 }
 
-/// Senders of Python's.
+/// Senders whose detector is Python's.
 pub(crate) fn own(
     asked: Option<&Bound<'_, PyAny>>,
     ticket: &Arc<Ticket>,

@@ -37,7 +37,7 @@ impl Competitor {
     }
 
     /// The kernel under what it has of CUBIC, Reno and BBR.
-    pub fn usual_kernels() -> Vec<Self> {
+    pub(crate) fn usual_kernels() -> Vec<Self> {
         let available = available();
         let there = USUAL.iter().filter(|name| available.iter().any(|a| a == *name));
         there.map(|&name| Self::Kernel(name.to_owned())).collect()
@@ -52,7 +52,7 @@ impl Competitor {
     }
 
     /// Whether it is the congestion control of `unruffled attach`.
-    pub fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         matches!(self, Self::Kernel(control) if control == NAME)
     }
 

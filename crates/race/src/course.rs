@@ -208,7 +208,7 @@ impl Course<'_> {
     }
 }
 
-/// Before anything ran.
+/// The runs of a competitor before any was made.
 fn blank(competitor: &Competitor) -> VariantRuns {
     VariantRuns {
         name: competitor.name(),

@@ -5,7 +5,7 @@ use unruffled_lab::{Scenario, compare};
 use crate::error::Refusal;
 use crate::{Competitor, Error, field};
 
-/// What is asked for.
+/// A race as it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// What errors call the scenario.

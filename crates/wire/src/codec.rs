@@ -131,7 +131,7 @@ impl Malformed {
 pub struct Drops([u64; Malformed::ALL.len()]);
 
 impl Drops {
-    /// One more.
+    /// Counts a packet that was dropped.
     pub fn count(&mut self, reason: Malformed) {
         self.0[reason as usize] += 1;
     }

@@ -1,16 +1,16 @@
 //! How near a measured number must be to what a paper says, in one place.
 
 /// `within`: a range that the paper gives is widened by this share of its ends.
-pub const RANGE: f64 = 0.10;
+pub(crate) const RANGE: f64 = 0.10;
 /// `near`: an absolute number that the paper gives.
-pub const ABSOLUTE: f64 = 0.10;
+pub(crate) const ABSOLUTE: f64 = 0.10;
 /// `close`, `flat`: what the paper calls close, alike, the same or constant.
-pub const CLOSE: f64 = 0.05;
+pub(crate) const CLOSE: f64 = 0.05;
 /// `above`, `below`, `falls`, `rises`: the level of the confidence interval of paired differences.
-pub const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// The tolerances in words, for the report.
-pub fn in_words() -> String {
+pub(crate) fn in_words() -> String {
     let percent = |share: f64| format!("{} %", (share * 100.0).round());
     format!(
         "Ratios: within the paper’s own range ± {} of it. Absolute numbers: within {}. \

@@ -29,7 +29,7 @@ const FLOWS: (f64, f64) = (2.0, 20.99);
 const DURATION_S: (f64, f64) = (5.0, 30.0);
 
 /// Path number `number` of those drawn from `seed`, as a scenario file.
-pub fn random_path(seed: u64, number: u32) -> String {
+pub(super) fn random_path(seed: u64, number: u32) -> String {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..number).for_each(|_| random.jump());
     let mut draw = |(low, high): (f64, f64)| -> f64 {

@@ -112,7 +112,7 @@ impl Allowance {
     }
 }
 
-/// The account.
+/// The account of what is used and promised.
 #[derive(Debug)]
 pub(super) struct Budget {
     pub(super) limits: Limits,

@@ -20,7 +20,7 @@ struct Entry {
     id: ConnectionId,
 }
 
-/// The table.
+/// The table of connections by their ends.
 pub(super) struct Directory {
     entries: HashTable<Entry>,
     key: [u8; 16],

@@ -32,7 +32,7 @@ impl Listener {
     }
 }
 
-/// All of them.
+/// All listeners.
 #[derive(Debug, Default)]
 pub(super) struct Listeners {
     all: Slab<Listener>,

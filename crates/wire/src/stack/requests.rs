@@ -71,7 +71,7 @@ pub(super) enum Due {
     Over,
 }
 
-/// The table.
+/// The table of half-open connections.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     by_ends: HashMap<FourTuple, Request>,
