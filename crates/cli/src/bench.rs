@@ -59,7 +59,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Err(error) => {
             let flags =
                 [("link.bottleneck.delayed.fraction", "--delayed"), ("duration", "--duration")];
-            return crate::refuse(crate::blame(error, &flags));
+            return crate::refuse(error.by_flag(&flags));
         }
     };
     let Some(variant) = variants.first() else { return ExitCode::from(2) };

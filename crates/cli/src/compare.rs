@@ -79,8 +79,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 /// What to print, and what became of the files.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (overrides, flags) = arguments.overrides();
-    let scenario = Scenario::load(&arguments.scenario, &overrides)
-        .map_err(|error| crate::blame(error, &flags))?;
+    let scenario =
+        Scenario::load(&arguments.scenario, &overrides).map_err(|error| error.by_flag(&flags))?;
     let variants = match arguments.variants.as_slice() {
         [] => compare::variants(
             &scenario,

@@ -42,7 +42,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
         Some(count) => gallery::drawn(paths.draw, count, &overrides),
         None => gallery::built_in(&overrides, arguments.duration.is_some()),
     };
-    let scenarios = scenarios.map_err(|error| crate::blame(error, &flags))?;
+    let scenarios = scenarios.map_err(|error| error.by_flag(&flags))?;
     let senders = match arguments.variants.as_slice() {
         [] => gallery::senders(),
         names => names.to_vec(),

@@ -16,12 +16,10 @@ mod store;
 mod sweep;
 mod variants;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use unruffled_lab::Error;
-use unruffled_lab::error::Place;
 
 /// TCP that keeps its speed when the network shuffles packets.
 #[derive(Parser)]
@@ -77,31 +75,13 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
 /// So many threads, or one for each core.
 fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
-    pool.map_err(|e| Error::output(Path::new("threads"), std::io::Error::other(e)))
+    pool.map_err(|error| Error::Threads { reason: error.to_string() })
 }
 
 /// Prints a line on standard error; there is no other place to complain if that is gone.
 fn tell(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// Names the flag that gave the key's value, where that was not `--set`.
-fn blame(mut error: Error, flags: &[(&str, &'static str)]) -> Error {
-    if let Error::Set(assignment) = &error
-        && let Some((key, "")) = assignment.split_once('=')
-        && let Some((_, flag)) = flags.iter().find(|(of, _)| *of == key)
-    {
-        let (place, message) = (Place::CommandLine(flag), "expected a value".to_owned());
-        return Error::Key { place, key: key.to_owned(), message };
-    }
-    if let Error::Key { place, key, .. } = &mut error
-        && *place == Place::CommandLine("--set")
-        && let Some((_, flag)) = flags.iter().find(|(of, _)| of == key)
-    {
-        *place = Place::CommandLine(flag);
-    }
-    error
 }
 
 fn main() -> ExitCode {

@@ -148,6 +148,12 @@ pub enum Error {
         /// What is there, or would be.
         what: &'static str,
     },
+    /// The threads that were asked for cannot be had.
+    #[error("--jobs: expected fewer threads: {reason}")]
+    Threads {
+        /// Why.
+        reason: String,
+    },
     /// A file cannot be written.
     #[error("{}: cannot be written: {reason}", path.display())]
     Output {
@@ -184,6 +190,27 @@ impl Error {
     pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Self {
         let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
         Self::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }
+    }
+
+    /// The same with the flag that gave the key's value in place of `--set`; `flags` are keys and
+    /// their flags.
+    #[must_use]
+    pub fn by_flag(mut self, flags: &[(&str, &'static str)]) -> Self {
+        let flag_of = |key: &str| flags.iter().find(|(of, _)| *of == key).map(|(_, flag)| *flag);
+        if let Self::Set(assignment) = &self
+            && let Some((key, "")) = assignment.split_once('=')
+            && let Some(flag) = flag_of(key)
+        {
+            let (place, message) = (Place::CommandLine(flag), "expected a value".to_owned());
+            return Self::Key { place, key: key.to_owned(), message };
+        }
+        if let Self::Key { place, key, .. } = &mut self
+            && *place == Place::CommandLine("--set")
+            && let Some(flag) = flag_of(key)
+        {
+            *place = Place::CommandLine(flag);
+        }
+        self
     }
 
     /// `path` cannot be written.

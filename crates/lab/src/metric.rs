@@ -162,7 +162,8 @@ pub(crate) const DURATION: Metric =
     number("duration_s", "s", "Measured time, s", Unit::Seconds, |row| row.flow.duration_s);
 
 /// Segments that reached the receiving application in order, once each.
-pub(crate) const DELIVERED: Metric = count!(delivered_segments, "delivered", "Segments delivered", []);
+pub(crate) const DELIVERED: Metric =
+    count!(delivered_segments, "delivered", "Segments delivered", []);
 
 /// Payload delivered in order over the measured time.
 pub(crate) const GOODPUT: Metric =

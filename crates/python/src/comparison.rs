@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use unruffled_lab::capture::{Capture, reason};
-use unruffled_lab::error::Place;
 use unruffled_lab::run::run_until;
 use unruffled_lab::{self as lab, Error, report};
 
@@ -58,20 +57,9 @@ fn read(
         }
     }
     let origin = Origin::of(scenario)?;
-    let scenario = origin.load(&overrides).map_err(|error| refused(blame(error, &flags)))?;
+    let scenario = origin.load(&overrides).map_err(|error| refused(error.by_flag(&flags)))?;
     let variants = senders::chosen(&scenario, &origin.file, variants, ticket)?;
     Ok(Job { scenario, variants })
-}
-
-/// Names the argument that gave the key's value as the command names its flag.
-fn blame(mut error: Error, flags: &[(&str, &'static str)]) -> Error {
-    if let Error::Key { place, key, .. } = &mut error
-        && *place == Place::CommandLine("--set")
-        && let Some((_, flag)) = flags.iter().find(|(of, _)| of == key)
-    {
-        *place = Place::CommandLine(flag);
-    }
-    error
 }
 
 /// A pool of so many threads, or of one for each core.
