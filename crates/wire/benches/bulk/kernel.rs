@@ -1,13 +1,13 @@
 //! Kernel to kernel over a veth pair: what two networks of this machine can do without us.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way};
+use crate::{KERNEL, PORT, Peer, STACK, Way, carry};
 
 /// The two ends of the pair; the second goes to the peer's network.
 const ENDS: (&str, &str) = ("bulk0", "bulk1");
@@ -49,19 +49,12 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
             listener.accept().expect("a connection").0
         }
     };
-    let (begin, mut octets, mut buffer) = (Instant::now(), 0, vec![0; CHUNK]);
-    while begin.elapsed() < span {
-        octets += match way {
-            Way::Sending => stream.write(&buffer),
-            Way::Receiving => stream.read(&mut buffer),
-        }
-        .expect("octets");
-    }
+    let octets = carry(&mut stream, way, span);
     drop(peer);
     // It goes with the peer's network, unless that takes its time.
     let delete = ["link", "delete", "dev", ENDS.0];
     let _ = Command::new("ip").args(delete).stderr(Stdio::null()).status();
-    octets as u64
+    octets
 }
 
 /// The peer's side: a network of its own, and its end of the pair once that has come.

@@ -1,5 +1,6 @@
 //! Bulk speed over TUN at an MTU of 1500, one connection with the kernel of the same machine, ours
-//! and smoltcp's in turn, and kernel to kernel over veth (needs iproute2 and ethtool): `cargo bench -p unruffled-wire --bench bulk [seconds [rounds]]`, as root.
+//! and smoltcp's in turn, and kernel to kernel over veth (needs iproute2 and ethtool): `cargo bench -p
+//! unruffled-wire --bench bulk [seconds [rounds]]`, as root.
 //!
 //! CPU seconds are those of the process with the userspace stack, the kernel's work on its behalf
 //! included; the kernel's end is a process of its own.
@@ -9,7 +10,7 @@ mod ours;
 mod peer;
 mod smol;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -56,6 +57,19 @@ impl Drop for Peer {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The octets that a blocking stream carries within `span`.
+fn carry(stream: &mut (impl Read + Write), way: Way, span: Duration) -> u64 {
+    let (begin, mut octets, mut buffer) = (Instant::now(), 0, vec![0; CHUNK]);
+    while begin.elapsed() < span {
+        octets += match way {
+            Way::Sending => stream.write(&buffer),
+            Way::Receiving => stream.read(&mut buffer),
+        }
+        .expect("octets");
+    }
+    octets as u64
 }
 
 fn cpu() -> Duration {

@@ -1,7 +1,7 @@
 //! Our stack: through the driver's thread and blocking streams, and driven by hand in one thread as
 //! smoltcp is.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::AsFd;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use unruffled_wire::driver::Driver;
 use unruffled_wire::stack::{ConnectionId, Stack, StackConfig};
 use unruffled_wire::stream::{TcpListener, TcpStream};
 
-use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way};
+use crate::{CHUNK, KERNEL, PORT, Peer, STACK, Way, carry};
 
 /// Packets taken from the stack before they are written: enough that the kernel, which has them at once,
 /// wakes its reader less often, and few enough that they stay in the processor's nearest cache.
@@ -47,16 +47,9 @@ fn run(way: Way, span: Duration, offload: bool) -> u64 {
         Way::Receiving => listener.accept(),
     }
     .expect("a connection");
-    let (begin, mut octets, mut buffer) = (Instant::now(), 0, vec![0; CHUNK]);
-    while begin.elapsed() < span {
-        octets += match way {
-            Way::Sending => stream.write(&buffer),
-            Way::Receiving => stream.read(&mut buffer),
-        }
-        .expect("octets");
-    }
+    let octets = carry(&mut stream, way, span);
     stream.abort();
-    octets as u64
+    octets
 }
 
 pub(crate) fn in_one_thread(way: Way, span: Duration) -> u64 {
