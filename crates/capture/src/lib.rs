@@ -6,6 +6,7 @@
 //! the place of the capture is seen, and what happens beyond it is told by the acknowledgements.
 
 mod analysis;
+mod analyzer;
 mod connection;
 mod datagrams;
 mod decode;
@@ -22,7 +23,6 @@ mod reader;
 mod reordering;
 mod series;
 mod source;
-mod table;
 mod turns;
 mod verdict;
 
@@ -30,6 +30,7 @@ pub use analysis::{
     Analysis, Connection, Direction, Limit, Losses, Place, Quic, Retransmissions, Rtt, Skipped,
     Totals, Windows,
 };
+pub use analyzer::{Analyzer, Limits};
 pub use decode::decode;
 pub use drawing::{Drawing, Thinned};
 pub use error::Error;
@@ -40,6 +41,5 @@ pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
 pub use series::Bin;
 pub use source::{Progress, Source};
-pub use table::{Analyzer, Limits};
 pub use turns::InTurn;
 pub use verdict::{Cause, Sureness, Verdict, judge};

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use unruffled_lab::comparison_sweep::ComparisonSweep;
 use unruffled_lab::gallery::Gallery;
 use unruffled_lab::record::Comparison;
-use unruffled_lab::sweep::ComparisonSweep;
 use unruffled_lab::{Error, report, table};
 
 /// How results are given.
@@ -108,7 +108,7 @@ macro_rules! showable {
 }
 
 showable! {
-    ComparisonSweep, report::sweep;
+    ComparisonSweep, report::comparison_sweep;
     Gallery, report::gallery;
 }
 

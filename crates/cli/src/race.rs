@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use unruffled_lab::capture::reason;
-use unruffled_lab::sweep::{ComparisonAt, ComparisonSweep};
+use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
 use unruffled_race::{Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20};
 

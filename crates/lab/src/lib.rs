@@ -5,6 +5,7 @@ mod assembly;
 pub mod capture;
 mod claims;
 pub mod compare;
+pub mod comparison_sweep;
 pub mod error;
 pub mod experiment;
 pub mod fit;
@@ -21,7 +22,6 @@ pub mod senders;
 pub mod statistics;
 pub mod store;
 pub mod summary;
-pub mod sweep;
 pub mod table;
 
 pub use error::Error;

@@ -6,6 +6,7 @@
 
 mod axis;
 mod capture;
+mod comparison_sweep;
 mod figure;
 mod gallery;
 mod goodput;
@@ -17,7 +18,6 @@ mod reordering;
 mod reproduction;
 mod sequence;
 mod series;
-mod sweep;
 mod thin;
 mod thresholds;
 
@@ -30,11 +30,11 @@ use crate::groups::{Grid, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 pub use capture::{DOTS, capture};
+pub use comparison_sweep::comparison_sweep;
 pub use figure::figure_file;
 pub use gallery::gallery;
 pub use markdown::markdown;
 pub use reproduction::reproduction;
-pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The templates; their names make the engine escape for HTML.
@@ -43,7 +43,7 @@ const TEMPLATES: [(&str, &str); 7] = [
     ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
     ("reproduction.html", include_str!("report/reproduction.html")),
-    ("sweep.html", include_str!("report/sweep.html")),
+    ("comparison-sweep.html", include_str!("report/comparison-sweep.html")),
     ("gallery.html", include_str!("report/gallery.html")),
     ("capture.html", include_str!("report/capture.html")),
 ];

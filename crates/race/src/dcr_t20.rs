@@ -1,6 +1,6 @@
 //! Table 20 of TCP-DCR: a transfer of 33 MB by a Linux sender, over a router that varies the delay.
 
-use unruffled_lab::sweep::Paper;
+use unruffled_lab::comparison_sweep::Paper;
 
 /// The scenario's name.
 pub const NAME: &str = "dcr-t20";

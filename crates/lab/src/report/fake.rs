@@ -2,8 +2,8 @@
 
 use unruffled_measure::{FlowRecord, SenderCounts, SenderMeans};
 
+use crate::comparison_sweep::{ComparisonAt, ComparisonSweep, Paper};
 use crate::record::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
-use crate::sweep::{ComparisonAt, ComparisonSweep, Paper};
 
 /// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
 pub(crate) fn comparison() -> Comparison {

@@ -1,4 +1,4 @@
-//! A sweep as a page: the table, and goodput over what is swept.
+//! A comparison at several values of a key as a page: the table, and goodput over what is swept.
 
 use minijinja::{Value, context};
 use plotters::element::Circle;
@@ -8,10 +8,10 @@ use plotters::style::Color;
 use super::palette::{self, TEXT};
 use super::plot::{self, Axes};
 use super::{Panel, STYLE, page, values};
-use crate::sweep::{ComparisonSweep, GoodputCurve};
+use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
 
 /// The page. The same sweep gives the same bytes.
-pub fn sweep(sweep: &ComparisonSweep) -> String {
+pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let first = sweep.points.first().map(|p| &p.comparison);
     let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
     let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
@@ -29,7 +29,7 @@ pub fn sweep(sweep: &ComparisonSweep) -> String {
         facts => first.map(|c| c.facts.clone()).unwrap_or_default(),
         toml => first.map_or("", |c| c.scenario_toml.as_str()),
     };
-    page("sweep.html", contents)
+    page("comparison-sweep.html", contents)
 }
 
 /// A panel for each curve but the paper's, which is dashed in each.
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_page_has_a_panel_for_each_variant_and_the_papers_numbers() {
-        let html = super::sweep(&fake::sweep());
+        let html = super::comparison_sweep(&fake::sweep());
         assert_eq!(html.matches("<figure").count(), 7);
         assert!(html.contains("<th scope=\"row\">the paper</th>"), "{html}");
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
