@@ -1,7 +1,7 @@
 //! What is told of the senders themselves: name, parts, parameters, source.
 
 use serde_json::{Value, json};
-use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::variant::{PARTS, Part};
 use unruffled_tcp::{ROWS, Unit, Variant};
 
 /// A sender for each row of the table, with its parameters as published.
@@ -12,7 +12,8 @@ pub fn all() -> Vec<Variant> {
 /// One JSON object: these senders, and the parts that can be added to a sender by name.
 pub fn json(senders: &[Variant]) -> Value {
     let list: Vec<Value> = senders.iter().map(one).collect();
-    let part = |part: &unruffled_tcp::variant::Part| json!({ "name": part.name, "about": part.about, "source": part.source });
+    let part =
+        |part: &Part| json!({ "name": part.name, "about": part.about, "source": part.source });
     json!({ "variants": list, "parts": PARTS.iter().map(part).collect::<Vec<_>>() })
 }
 

@@ -76,8 +76,8 @@ fn in_the_steady_state_nothing_is_allocated() {
     }
 }
 
-/// For every sender: a buffer may reach a new height now and then, which doubles it, or makes a large one a
-/// sixteenth larger; nothing is allocated per packet or per recovery.
+/// For every sender: a buffer may reach a new height now and then, which doubles it, or makes a
+/// large one a sixteenth larger; nothing is allocated per packet or per recovery.
 #[test]
 fn no_sender_allocates_more_than_a_few_times() {
     for row in ROWS {

@@ -28,8 +28,9 @@ fn with_trigger_at_the_threshold_itself_makes_the_loss() {
     t.at(300).ack("C25 S27-35").sees("fast-retransmit").sends("R26");
 }
 
-/// Section III-D: "adjust dupthresh when detecting a false fast retransmission"; abstract: "the lengths
-/// of the reordering events reported by a TCP receiver with the … DSACK extension". What was ridden out is no sample, unless all are asked for.
+/// Section III-D: "adjust dupthresh when detecting a false fast retransmission"; abstract: "the
+/// lengths of the reordering events reported by a TCP receiver with the … DSACK extension". What was
+/// ridden out is no sample, unless all are asked for.
 #[test]
 fn a_late_segment_that_was_not_resent_is_no_sample() {
     for (samples, dupthresh) in [("false-fast-retransmit", 3), ("dsack", 3), ("all", 12)] {

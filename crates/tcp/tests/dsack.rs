@@ -1,5 +1,5 @@
-//! The way back from a spurious fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section 5.2), which
-//! believes a DSACK under the conditions of RFC 3708, section 3.
+//! The way back from a spurious fast retransmit: DSACK-R of RR-TCP (section 2.1; RFC 2883, section
+//! 5.2), which believes a DSACK under the conditions of RFC 3708, section 3.
 
 mod trace;
 

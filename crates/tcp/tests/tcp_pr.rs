@@ -1,7 +1,7 @@
 //! TCP-PR on connections, as packet traces: `tcp-pr` (Table 1 of the paper), `tcp-pr-extreme` and
-//! `tcp-pr-sack` (Table 3). Lines are those of Table 3, which has Table 1's numbers. The round trip of the handshake is 100 ms, so mxrtt starts with 300 ms; a packet is
-//! dropped just past that (the paper's `>`). Each timer finds one drop, and line 13 flushes behind
-//! it.
+//! `tcp-pr-sack` (Table 3). Lines are those of Table 3, which has Table 1's numbers. The round trip
+//! of the handshake is 100 ms, so mxrtt starts with 300 ms; a packet is dropped just past that (the
+//! paper's `>`). Each timer finds one drop, and line 13 flushes behind it.
 
 mod trace;
 
@@ -54,7 +54,8 @@ fn sacked_packets_leave_to_be_ack() {
 }
 
 /// The paper has no way back: a drop is not undone. But an acknowledgement that comes within half
-/// the shortest round trip after the copy left answers the original, and R_k of section 4 is each packet's.
+/// the shortest round trip after the copy left answers the original, and R_k of section 4 is each
+/// packet's.
 #[test]
 fn a_false_drop_is_timed_and_not_undone() {
     let mut t = Trace::of("tcp-pr-sack").window(4).start();
