@@ -82,7 +82,7 @@ struct Waiting<P> {
 #[derive(Clone, Copy, Debug)]
 enum Next {
     /// It comes to this hop; the number of hops stands for the far end.
-    SeededLink(usize),
+    Hop(usize),
     /// This hop damaged it, and may send it again.
     Again(usize, Ticket),
 }
@@ -164,7 +164,7 @@ impl<P: Clone> Chain<P> {
                     }
                     continue;
                 }
-                Next::SeededLink(next) => next,
+                Next::Hop(next) => next,
             };
             if next == self.hops.len() {
                 let Crossing { number, packet, .. } = first.packet;
@@ -198,7 +198,7 @@ impl<P: Clone> Chain<P> {
                 break;
             }
         }
-        self.wait(packet, Next::SeededLink(next), at);
+        self.wait(packet, Next::Hop(next), at);
     }
 
     /// What became of the packet at `hop`.
@@ -212,7 +212,7 @@ impl<P: Clone> Chain<P> {
             Verdict::Deliver(arrival) => arrival,
         };
         self.counts.delayed += u64::from(outcome.detoured);
-        let next = Next::SeededLink(hop + 1);
+        let next = Next::Hop(hop + 1);
         if outcome.duplicate {
             self.counts.duplicated += 1;
             self.wait(packet.clone(), next, arrival);
