@@ -56,12 +56,15 @@ impl Sample {
             let message = format!("expected a whole number from {min}");
             given.filter(|n| *n >= min).ok_or_else(|| wrong(key, message))
         };
-        let (points, seed) = (whole("points", 1, None)?, whole("seed", 0, Some(1))?);
+        let points = usize::try_from(whole("points", 1, None)?).unwrap_or(usize::MAX);
+        if points > MOST_POINTS {
+            return Err(wrong("points", format!("expected at most {MOST_POINTS}, found {points}")));
+        }
+        let seed = whole("seed", 0, Some(1))?;
         let axes = axis::read_all("sample.keys", sample.get("keys"), source)?;
         if axes.is_empty() {
             return Err(wrong("keys", "expected keys of the scenario to draw".to_owned()));
         }
-        let points = usize::try_from(points).unwrap_or(usize::MAX);
         Ok(Self { points, seed, hypercube, axes })
     }
 
@@ -75,17 +78,13 @@ impl Sample {
     /// as so many numbers from 0 to 1.
     ///
     /// # Errors
-    /// More points than there may be, or other numbers than were asked for.
+    /// Other numbers than were asked for.
     pub(super) fn draw(
         &self,
         hypercube: Option<&[f64]>,
         source: &FileText,
     ) -> Result<Vec<Vec<String>>, Error> {
         let Self { points, seed, ref axes, .. } = *self;
-        if points > MOST_POINTS {
-            let message = format!("expected at most {MOST_POINTS}, found {points}");
-            return Err(source.wrong_below(&["sample", "points"], message));
-        }
         let wanted = points * axes.len();
         let shares = if self.hypercube {
             let fits = |shares: &&[f64]| {

@@ -136,6 +136,18 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "grid.toml:3: sample.method: expected \"random\" or \"latin\"",
         ),
         (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'random'",
+            "grid.toml:2: sample.points: expected a whole number from 1",
+        ),
+        (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'latin'\npoints = 10000001",
+            "grid.toml:4: sample.points: expected at most 10000000, found 10000001",
+        ),
+        (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2",
+            "grid.toml:2: sample.keys: expected keys of the scenario to draw",
+        ),
+        (
             "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['200 %']",
             "grid.toml:3: grid.delayed.fraction: expected a frac",
         ),
