@@ -158,7 +158,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a challenge ACK, unless there have been too many of late.
+    /// Sends a challenge ACK, unless there have been too many recently.
     pub(super) fn challenge(&mut self, now: Instant) {
         if self.challenges.allows(now) {
             self.receiver.demand_ack();

@@ -38,7 +38,7 @@ pub struct Flow {
     pub flight: f64,
     /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
-    /// Minimum round-trip time of late.
+    /// Minimum recent round-trip time.
     pub min_rtt: Option<Duration>,
 }
 

@@ -90,7 +90,7 @@ pub struct View {
     pub srtt: Option<Duration>,
     /// The last round-trip time measured.
     pub latest_rtt: Option<Duration>,
-    /// Minimum round-trip time of late.
+    /// Minimum recent round-trip time.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, without backoff.
     pub rto: Duration,

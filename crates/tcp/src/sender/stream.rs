@@ -137,7 +137,7 @@ impl Stream {
         self.last_sent
     }
 
-    /// Minimum round-trip time of late.
+    /// Minimum recent round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
     }

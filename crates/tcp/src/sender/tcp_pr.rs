@@ -74,7 +74,7 @@ impl TcpPr {
         self.tables.srtt()
     }
 
-    /// Its timer knows none.
+    /// TCP-PR's timer has no variation.
     pub(super) fn rttvar(&self) -> Option<Duration> {
         None
     }

@@ -35,7 +35,7 @@ pub(crate) struct Fixed {
 }
 
 impl Fixed {
-    /// The standard's.
+    /// With the standard's threshold, three.
     pub(crate) fn standard() -> Self {
         Self { dupthresh: DUPTHRESH }
     }

@@ -1,4 +1,4 @@
-//! How late segments have been of late: a distribution of latenesses in constant space, from which
+//! How late segments have been recently: a distribution of latenesses in constant space, from which
 //! come the lateness that all but a given share kept within, the longest one, and the mean.
 //!
 //! Two generations of a histogram. The current one replaces the earlier one when it is old enough

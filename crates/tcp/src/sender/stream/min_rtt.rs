@@ -1,4 +1,4 @@
-//! The minimum round-trip time of late (RACK.min_RTT): the minimum over a window of time, kept by the
+//! The minimum recent round-trip time (RACK.min_RTT): the minimum over a window of time, kept by the
 //! three best samples of its thirds (K. Nichols' filter), in constant space.
 
 use unruffled_units::{Duration, Instant};

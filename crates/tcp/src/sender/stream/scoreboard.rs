@@ -56,7 +56,7 @@ impl Entry {
         if self.sacked { self.links.next } else { 0 }
     }
 
-    /// How far back.
+    /// How far back to look for one.
     fn skip_back(&self) -> u32 {
         if self.sacked { self.links.prev } else { 0 }
     }

@@ -84,7 +84,7 @@ pub(crate) struct Version {
     pub(crate) parameters: &'static [Parameter],
     /// SACKed packets count as acknowledged.
     pub(crate) selective: bool,
-    /// Reads them.
+    /// Reads their values.
     pub(crate) read: fn(&[f64]) -> Settings,
 }
 

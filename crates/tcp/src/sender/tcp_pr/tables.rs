@@ -95,7 +95,7 @@ impl Tables {
         self.window
     }
 
-    /// The largest round-trip time of late, once there is a sample.
+    /// The largest recent round-trip time, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0.0).then(|| Duration::from_secs_f64(self.srtt))
     }
