@@ -7,7 +7,7 @@ use crate::statistics::Estimate;
 use crate::summary::number;
 
 /// A table: heads, and lines with as many cells.
-pub(crate) struct Grid {
+pub(crate) struct TextTable {
     pub(crate) heads: &'static [&'static str],
     pub(crate) lines: Vec<Vec<String>>,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Grid {
 const IDLE: f64 = 0.5;
 
 /// A line for each variant and group of traffic; none where there is one flow.
-pub(crate) fn flow_groups(comparison: &Comparison) -> Option<Grid> {
+pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
     const HEADS: &[&str] =
         &["variant", "traffic", "flows", "Mb/s", "Mb/s per flow", "Jain", "rtx %", "timeouts"];
     let mut lines = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn flow_groups(comparison: &Comparison) -> Option<Grid> {
             lines.push(group_line(runs, group));
         }
     }
-    (!lines.is_empty()).then_some(Grid { heads: HEADS, lines })
+    (!lines.is_empty()).then_some(TextTable { heads: HEADS, lines })
 }
 
 fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
@@ -56,7 +56,7 @@ fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
 }
 
 /// A line for each variant and link that is busy or drops packets; none where there is one flow.
-pub(crate) fn busy_links(comparison: &Comparison) -> Option<Grid> {
+pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
     const HEADS: &[&str] = &["variant", "link", "used %", "dropped %", "queue"];
     let mut lines = Vec::new();
     for runs in &comparison.variants {
@@ -78,7 +78,7 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<Grid> {
             }
         }
     }
-    (!lines.is_empty()).then_some(Grid { heads: HEADS, lines })
+    (!lines.is_empty()).then_some(TextTable { heads: HEADS, lines })
 }
 
 /// The names that the records of a variant have, each once, in their order.

@@ -26,7 +26,7 @@ pub(crate) mod fake;
 
 use minijinja::{Environment, Value, context};
 
-use crate::groups::{Grid, busy_links, flow_groups};
+use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
 use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
 pub use capture::{DOTS, capture};
@@ -109,7 +109,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
 /// The tables of groups of traffic and of links, where there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
-    grids.map(|Grid { heads, lines }| context! { heads => heads.to_vec(), lines }).collect()
+    grids.map(|TextTable { heads, lines }| context! { heads => heads.to_vec(), lines }).collect()
 }
 
 /// One of several small plots of the same kind.

@@ -5,7 +5,7 @@ use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
-use crate::groups::{Grid, busy_links, flow_groups};
+use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::metric::GOODPUT;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
@@ -58,7 +58,7 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
 /// The groups of traffic and the links, where there are several flows.
 fn groups(comparison: &Comparison) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];
-    let tables = tables.into_iter().flatten().map(|Grid { heads, lines: rows }| {
+    let tables = tables.into_iter().flatten().map(|TextTable { heads, lines: rows }| {
         let mut table = plain();
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
         table.add_rows(rows);
