@@ -2,7 +2,7 @@
 
 use unruffled_units::Duration;
 
-use crate::sender::{Duplicates, FastRecovery, Pipe};
+use crate::sender::{Duplicates, FastRecovery, Halving, Pipe};
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,10 @@ pub struct RtoConfig {
     pub min: Duration,
     /// The maximum (RFC 6298, 2.5: at least 60 s).
     pub max: Duration,
+    /// Before a round-trip time was measured, unless the minimum is longer (RFC 6298, 2.1: 1 s).
+    pub initial: Duration,
+    /// How often expiries in a row double it, at most.
+    pub max_doublings: u8,
     /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
     /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because
     /// acknowledgements are delayed).
@@ -102,6 +106,8 @@ pub struct RecoveryConfig {
     pub pipe: Pipe,
     /// How Reno's fast recovery begins and ends.
     pub fast: FastRecovery,
+    /// How far a loss lets the window of Reno's congestion control fall; none leaves it to `fast`.
+    pub halving: Option<Halving>,
 }
 
 /// The timestamps option (RFC 7323). Use it for [`Config::timestamps`].
@@ -203,12 +209,15 @@ impl Default for Config {
             rto: RtoConfig {
                 min: Duration::from_secs(1),
                 max: Duration::from_secs(60),
+                initial: Duration::from_secs(1),
+                max_doublings: 16,
                 segments_per_ack: 1,
             },
             recovery: RecoveryConfig {
                 duplicates: Duplicates::Sacked,
                 pipe: Pipe::SetPipe,
                 fast: FastRecovery::Rfc5681,
+                halving: None,
             },
             nagle: false,
             delayed_ack: None,

@@ -11,7 +11,7 @@ pub(crate) mod tcp_pr;
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
-pub use composed::{Duplicates, FastRecovery, Pipe};
+pub use composed::{Duplicates, FastRecovery, Halving, Pipe};
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;
@@ -119,6 +119,11 @@ impl Sender {
     /// None for TCP-PR, whose timer knows none.
     pub(crate) fn rttvar(&self) -> Option<Duration> {
         self.machine.rttvar()
+    }
+
+    /// The timeout of a handshake's timer that starts now.
+    pub(crate) fn handshake_timeout(&mut self) -> Duration {
+        self.machine.handshake_timeout()
     }
 
     pub(crate) fn rto(&self) -> Duration {

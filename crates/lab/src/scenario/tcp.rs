@@ -1,6 +1,6 @@
 //! What a scenario file says of the two ends: the keys below `tcp`.
 
-use unruffled_tcp::{Config, Duplicates, FastRecovery, Pipe};
+use unruffled_tcp::{Config, Duplicates, FastRecovery, Halving, Pipe};
 use unruffled_units::Duration;
 
 use super::keys::Keys;
@@ -8,7 +8,8 @@ use crate::error::Error;
 
 /// The keys below `tcp`, for messages.
 pub(super) const KEYS: &str = "mss, header, window, initial_window, max_cwnd, byte_counting, \
-     min_rto, max_rto, delayed_ack, duplicates, pipe, fast_recovery, timestamps";
+     min_rto, max_rto, initial_rto, max_doublings, delayed_ack, duplicates, pipe, fast_recovery, \
+     halving, timestamps";
 
 /// The settings of both ends.
 pub(super) struct Ends {
@@ -40,6 +41,9 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     if max_rto < min_rto {
         return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
     }
+    let initial_rto = k.duration("tcp.initial_rto")?.unwrap_or(defaults.rto.initial);
+    let max_doublings = k.count("tcp.max_doublings", 0, 16)?;
+    let max_doublings = max_doublings.map_or(defaults.rto.max_doublings, |n| n as u8);
     let delayed_ack = match k.switch("tcp.delayed_ack") {
         Ok(Some(true)) => Some(Duration::from_millis(100)),
         Ok(_) => None,
@@ -53,6 +57,9 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let fast_recovery = [("rfc5681", FastRecovery::Rfc5681), ("ns-2", FastRecovery::Ns2)];
     let fast_recovery = k.choice("tcp.fast_recovery", &fast_recovery)?;
     let fast_recovery = fast_recovery.unwrap_or(defaults.recovery.fast);
+    let halving =
+        [("flight", Halving::Flight), ("window", Halving::Window), ("whole", Halving::Whole)];
+    let halving = k.choice("tcp.halving", &halving)?;
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
 
     let sender = defaults.with(|c| {
@@ -62,12 +69,15 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.window.byte_counting = byte_counting;
         c.rto.min = min_rto;
         c.rto.max = max_rto;
+        c.rto.initial = initial_rto;
+        c.rto.max_doublings = max_doublings;
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
         c.timestamps.offer = timestamps;
         c.recovery.duplicates = duplicates;
         c.recovery.pipe = pipe;
         c.recovery.fast = fast_recovery;
+        c.recovery.halving = halving;
         c.isn = 1_000_000;
     });
     let receiver = Config { isn: 2_000_000, ..sender.clone() };

@@ -221,7 +221,7 @@ impl Connection {
     /// The SYN, or the SYN-ACK.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         self.handshake.first.get_or_insert(now);
-        self.timers.set(ConnectionTimer::Handshake, now + self.sender.rto());
+        self.timers.set(ConnectionTimer::Handshake, now + self.sender.handshake_timeout());
         self.expect_answer(now);
         let answering = self.state == State::SynReceived;
         let offers_scale = !answering || self.handshake.scale_offered.is_some();

@@ -36,6 +36,11 @@ pub(crate) trait Timer {
         None
     }
 
+    /// Whether it is drawn even before a round-trip time was measured.
+    fn draws_first(&self) -> bool {
+        false
+    }
+
     /// The last one drawn, once there is one.
     fn drawn(&self) -> Option<Duration> {
         None
@@ -80,6 +85,10 @@ impl Timer for AnyTimer {
     #[inline]
     fn draw(&mut self, rtt: Duration, cwnd: f64) -> Option<Duration> {
         each!(self, part => part.draw(rtt, cwnd))
+    }
+
+    fn draws_first(&self) -> bool {
+        each!(self, part => part.draws_first())
     }
 
     #[inline]

@@ -27,7 +27,7 @@ use unruffled_units::{Duration, Instant};
 pub use counted_pipe::Pipe;
 use doubt::Doubt;
 pub use duplicates::Duplicates;
-pub use fast_recovery::FastRecovery;
+pub use fast_recovery::{FastRecovery, Halving};
 use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
 pub(crate) use recovery::Phase;
@@ -130,6 +130,10 @@ impl Composed {
 
     pub(super) fn rttvar(&self) -> Option<Duration> {
         self.round_trips.rto.rttvar()
+    }
+
+    pub(super) fn handshake_timeout(&mut self) -> Duration {
+        self.round_trips.timeout(self.window.cwnd)
     }
 
     pub(super) fn rto(&self) -> Duration {

@@ -69,6 +69,10 @@ impl Machine {
         either!(self, machine => machine.rttvar())
     }
 
+    pub(super) fn handshake_timeout(&mut self) -> Duration {
+        either!(self, machine => machine.handshake_timeout())
+    }
+
     pub(super) fn rto(&self) -> Duration {
         either!(self, machine => machine.rto())
     }

@@ -42,7 +42,7 @@ impl TcpPr {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
             look: None,
-            handshake: Rto::new(config.rto.min, config.rto.max, doubtful_after, timer),
+            handshake: Rto::new(&config.rto, doubtful_after, timer),
         }
     }
 
@@ -80,6 +80,10 @@ impl TcpPr {
     }
 
     /// The wait in force, once round trips have been timed.
+    pub(super) fn handshake_timeout(&mut self) -> Duration {
+        self.rto()
+    }
+
     pub(super) fn rto(&self) -> Duration {
         match self.tables.srtt() {
             Some(_) => self.tables.mxrtt(),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use unruffled_units::Duration;
 
 use super::{AnyTimer, Timer};
+use crate::RtoConfig;
 use crate::parts::{Kind, kind};
 
 /// The standard's timer.
@@ -20,8 +21,6 @@ impl Timer for Rfc6298 {
     }
 }
 
-/// Before the first sample (RFC 6298, 2.1).
-const INITIAL: Duration = Duration::from_secs(1);
 /// When data transmission begins after a lost SYN (RFC 6298, 5.7).
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Clock granularity G of RFC 6298, 2.2: the engine's clock is finer than this.
@@ -32,6 +31,7 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 pub(crate) struct Rto {
     min: Duration,
     max: Duration,
+    max_doublings: u8,
     srtt: Option<Duration>,
     rttvar: Duration,
     /// The timeout without backoff, computed at each sample.
@@ -48,18 +48,15 @@ impl Rto {
     /// The timeout between these bounds, as `timer` has it. After so many doublings the next sample
     /// sets the estimators anew, as the first one did, if `doubtful_after` says how many (RFC 6298,
     /// section 5: an implementation may).
-    pub(crate) fn new(
-        min: Duration,
-        max: Duration,
-        doubtful_after: Option<u32>,
-        timer: AnyTimer,
-    ) -> Self {
+    pub(crate) fn new(bounds: &RtoConfig, doubtful_after: Option<u32>, timer: AnyTimer) -> Self {
+        let &RtoConfig { min, max, initial, max_doublings, .. } = bounds;
         Self {
             min,
             max,
+            max_doublings,
             srtt: None,
             rttvar: Duration::ZERO,
-            base: INITIAL.clamp(min, max),
+            base: initial.clamp(min, max),
             backoff: 0,
             doubtful_after,
             doubtful: false,
@@ -132,7 +129,7 @@ impl Rto {
     fn computed(&self) -> Duration {
         let standard = match self.srtt {
             Some(srtt) => srtt + (self.rttvar * 4).max(GRANULARITY),
-            None => INITIAL,
+            None => self.base,
         };
         standard.max(self.timer.floor()).clamp(self.min, self.max)
     }
@@ -142,9 +139,9 @@ impl Rto {
     /// minimum, and only the backoff that it keeps itself.
     #[inline]
     pub(crate) fn compute(&mut self, cwnd: f64, latest_rtt: Option<Duration>) -> Duration {
-        let drawn = self
-            .srtt
-            .and_then(|srtt| self.timer.draw(srtt.max(latest_rtt.unwrap_or_default()), cwnd));
+        let known = self.srtt.map(|srtt| srtt.max(latest_rtt.unwrap_or_default()));
+        let rtt = known.or_else(|| self.timer.draws_first().then_some(Duration::ZERO));
+        let drawn = rtt.and_then(|rtt| self.timer.draw(rtt, cwnd));
         drawn.map_or_else(|| self.current(), |drawn| drawn.min(self.max))
     }
 
@@ -154,7 +151,7 @@ impl Rto {
         if let Some(drawn) = self.timer.drawn() {
             return drawn.min(self.max);
         }
-        (self.base() * (1 << self.backoff.min(16))).min(self.max)
+        (self.base() * (1 << self.backoff.min(self.max_doublings.into()))).min(self.max)
     }
 
     /// The timer expired.
@@ -191,7 +188,8 @@ mod tests {
     }
 
     fn rto(min: Duration) -> Rto {
-        Rto::new(min, Duration::from_secs(60), None, AnyTimer::Rfc6298(Rfc6298))
+        let bounds = RtoConfig { min, ..crate::Config::default().rto };
+        Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298))
     }
 
     #[test]
@@ -230,6 +228,17 @@ mod tests {
         assert_eq!(r.current(), Duration::from_secs(4));
         r.forget_backoff();
         assert_eq!(r.current(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn the_first_timeout_and_the_doublings_are_bounded_as_told() {
+        // ns-2 before 2007: 6 s, 64 times at most.
+        let (initial, max) = (Duration::from_secs(6), Duration::from_secs(100_000));
+        let bounds = RtoConfig { initial, max, max_doublings: 6, ..crate::Config::default().rto };
+        let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+        assert_eq!(r.current(), initial);
+        (0..9).for_each(|_| r.back_off());
+        assert_eq!(r.current(), initial * 64);
     }
 
     #[test]

@@ -54,6 +54,17 @@ choice! {
 }
 
 choice! {
+    /// What holds before a round-trip time is measured. The procedure "is called every time the RTO is
+    /// calculated" (section 3.1), and ns-2 calculates it for the SYN as for any packet.
+    First {
+        /// RFC 6298 with its backoff.
+        Standard = "standard",
+        /// Drawn as any other, from 0 up.
+        Drawn = "drawn",
+    }
+}
+
+choice! {
     /// Whether each sender draws numbers of its own. The paper finds it insignificant (section 6), and
     /// "used the same seed for all flows throughout the experiments" (section 4).
     Draws {
@@ -86,6 +97,12 @@ settings! {
             Backoff::NAMES,
             "whether each timeout doubles the next ones, until a round-trip time is measured",
             "WB-RTO, sections 3.3 and 7.1.2, which leave it open; ns-2's timer doubles",
+        ),
+        first: First = Parameter::choice(
+            "first",
+            First::NAMES,
+            "before a round-trip time is measured: by RFC 6298, or drawn as later",
+            "WB-RTO, section 3.1 (footnote 1), which leaves it open",
         ),
         draws: Draws = Parameter::choice(
             "draws",
@@ -137,6 +154,8 @@ pub(crate) struct WbRto {
     forget_late: bool,
     /// Each expiry doubles what is drawn.
     doubles: bool,
+    /// It is drawn even for the handshake.
+    draws_first: bool,
     /// Doublings since the last round-trip time was measured.
     doublings: u8,
     /// The largest cwnd since the last timeout.
@@ -157,6 +176,7 @@ impl WbRto {
             gain: settings.awnd_gain,
             forget_late: settings.forget == Forget::AfterDraw,
             doubles: settings.backoff == Backoff::Doubled,
+            draws_first: settings.first == First::Drawn,
             doublings: 0,
             max_cwnd: 0.0,
             forget_next: false,
@@ -209,6 +229,10 @@ impl Timer for WbRto {
         self.drawn()
     }
 
+    fn draws_first(&self) -> bool {
+        self.draws_first
+    }
+
     fn drawn(&self) -> Option<Duration> {
         self.drawn.map(|drawn| drawn * (1 << self.doublings))
     }
@@ -230,6 +254,7 @@ mod tests {
         awnd_gain: 0.0,
         forget: Forget::BeforeDraw,
         backoff: Backoff::None,
+        first: First::Standard,
         draws: Draws::Own,
     };
 
@@ -369,6 +394,21 @@ mod tests {
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));
+    }
+
+    #[test]
+    fn the_first_timeout_is_drawn_if_so_told() {
+        let first = |first, seed| {
+            let config = Config::default().with(|c| c.seed = seed);
+            let timer = build(Settings { first, ..PLAIN }, MEDIUM_SCALE, &config);
+            crate::parts::timer::Rto::new(&config.rto, None, timer).compute(1.0, None)
+        };
+        // cwnd = max_cwnd and awnd 5: 2·5 s at most.
+        let drawn: Vec<_> = (0..200).map(|seed| first(First::Drawn, seed)).collect();
+        assert!(drawn.iter().all(|&timeout| timeout < ms(10_000)));
+        assert!(drawn.iter().any(|&timeout| timeout < ms(500)));
+        assert!(drawn.iter().any(|&timeout| timeout > ms(9_000)));
+        assert_eq!(first(First::Standard, 1), ms(1000));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! window falls.
 
 use super::{Acks, Composed, Phase};
-use crate::parts::control::Window;
+use crate::Config;
+use crate::parts::control::{AnyControl, Window};
 
 /// How Reno's fast recovery begins and ends. Use it for
 /// [`RecoveryConfig::fast`](crate::RecoveryConfig::fast), to compare with ns-2.
@@ -36,17 +37,47 @@ impl FastRecovery {
     }
 }
 
-/// The window after a fast retransmit in ns-2: halved, where RFC 5681, equation 4, has half of what
-/// is in flight, and both at least 2.
-pub(super) fn halved_as_ns2(window: Window) -> Window {
-    let cwnd = (window.cwnd / 2.0).max(1.0);
-    Window { cwnd, ssthresh: cwnd.floor().max(2.0) }
+/// How far a loss lets the window of Reno's congestion control fall. Use it for
+/// [`RecoveryConfig::halving`](crate::RecoveryConfig::halving), to compare with ns-2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halving {
+    /// To half of what is in flight, and at least two segments (RFC 5681, equation 4).
+    Flight,
+    /// As ns-2 since January 2006 (`precisionReduce_` true): a fast retransmit halves cwnd down to one
+    /// segment.
+    Window,
+    /// As ns-2 until then (`precisionReduce_` false): to a whole number of segments, half of the whole
+    /// ones in cwnd, and as much after a timeout (TcpAgent::slowdown).
+    Whole,
+}
+
+impl Halving {
+    pub(super) fn of(config: &Config, acks: Acks) -> Self {
+        let reno = config.recovery.fast == FastRecovery::Ns2 && acks == Acks::Reno;
+        config.recovery.halving.unwrap_or(if reno { Self::Window } else { Self::Flight })
+    }
+
+    /// The window after a fast retransmit in ns-2: halved, where RFC 5681, equation 4, has half of
+    /// what is in flight, and both at least 2.
+    pub(super) fn halved(self, window: Window) -> Window {
+        let cwnd = match self {
+            Self::Whole => (window.cwnd.floor() / 2.0).floor(),
+            Self::Window | Self::Flight => window.cwnd / 2.0,
+        };
+        Window { cwnd: cwnd.max(1.0), ssthresh: cwnd.floor().max(2.0) }
+    }
 }
 
 impl Composed {
     /// Whether the window falls as in ns-2.
     pub(super) fn halves_as_ns2(&self) -> bool {
-        self.policy.fast_recovery == FastRecovery::Ns2 && self.policy.acks == Acks::Reno
+        let reno = self.policy.acks == Acks::Reno || matches!(self.control, AnyControl::Reno(_));
+        reno && self.policy.halving != Halving::Flight
+    }
+
+    /// A fast retransmit lets the window fall as in ns-2.
+    pub(super) fn halve_as_ns2(&mut self) {
+        self.window = self.policy.halving.halved(self.window);
     }
 
     /// The third duplicate came. May it begin recovery, or can it come from spurious retransmissions
@@ -92,11 +123,24 @@ mod tests {
     #[test]
     fn ns2_halves_the_window_down_to_one_segment() {
         let after = |cwnd| {
-            let Window { cwnd, ssthresh } = halved_as_ns2(Window { cwnd, ssthresh: 64.0 });
+            let window = Window { cwnd, ssthresh: 64.0 };
+            let Window { cwnd, ssthresh } = Halving::Window.halved(window);
             (cwnd, ssthresh)
         };
         assert_eq!(after(15.0), (7.5, 7.0));
         assert_eq!(after(3.0), (1.5, 2.0));
+        assert_eq!(after(1.5), (1.0, 2.0));
+    }
+
+    #[test]
+    fn ns2_before_2006_halves_whole_segments() {
+        let after = |cwnd| {
+            let window = Window { cwnd, ssthresh: 64.0 };
+            let Window { cwnd, ssthresh } = Halving::Whole.halved(window);
+            (cwnd, ssthresh)
+        };
+        assert_eq!(after(15.9), (7.0, 7.0));
+        assert_eq!(after(3.9), (1.0, 2.0));
         assert_eq!(after(1.5), (1.0, 2.0));
     }
 }

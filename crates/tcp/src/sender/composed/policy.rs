@@ -1,7 +1,7 @@
 //! What a composed sender does in the same way throughout, by its row and by the connection's
 //! settings.
 
-use super::{Duplicates, FastRecovery, Pipe};
+use super::{Duplicates, FastRecovery, Halving, Pipe};
 use crate::Config;
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
@@ -114,6 +114,7 @@ pub(super) struct Policy {
     pub(super) duplicates: Duplicates,
     pub(super) pipe: Pipe,
     pub(super) fast_recovery: FastRecovery,
+    pub(super) halving: Halving,
     pub(super) byte_counting: u32,
     pub(super) max_cwnd: f64,
     pub(super) initial_window: u32,
@@ -129,6 +130,7 @@ impl Policy {
             duplicates: config.recovery.duplicates,
             pipe: config.recovery.pipe,
             fast_recovery: config.recovery.fast,
+            halving: Halving::of(config, parts.acks),
             byte_counting: config.window.byte_counting,
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             initial_window: config.window.initial,

@@ -4,10 +4,9 @@
 use unruffled_units::Instant;
 
 use super::counted_pipe::CountedPipe;
-use super::fast_recovery::halved_as_ns2;
 use super::prr::{Prr, Told};
 use super::timers::SenderTimer;
-use super::{Acks, Composed, Pipe, Reduction};
+use super::{Acks, Composed, Halving, Pipe, Reduction};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::CongestionControl;
 use crate::parts::detect::{Detector, LossDetector};
@@ -252,7 +251,7 @@ impl Composed {
         self.end_probe();
         match self.policy.reduction {
             // Westwood may find room for more than the window is.
-            Reduction::AtOnce if self.halves_as_ns2() => self.window = halved_as_ns2(self.window),
+            Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => {
                 self.recovery.prr.begin(outstanding, sacked, delivery.segments);
@@ -273,6 +272,9 @@ impl Composed {
     pub(super) fn reduce(&mut self, stream: &Stream, timeout: bool, now: Instant) {
         let flow = self.flow(stream, now);
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
+        if timeout && self.halves_as_ns2() && self.policy.halving == Halving::Whole {
+            self.window.ssthresh = self.policy.halving.halved(self.window).ssthresh;
+        }
     }
 
     /// RFC 9937: how much this acknowledgement lets go.

@@ -24,7 +24,7 @@ impl RoundTrips {
     pub(super) fn new(config: &Config, timer: AnyTimer) -> Self {
         let doubtful_after = config.recovery.fast.doubts_rtt_after();
         Self {
-            rto: Rto::new(config.rto.min, config.rto.max, doubtful_after, timer),
+            rto: Rto::new(&config.rto, doubtful_after, timer),
             latest: None,
             adapt: None,
             segments_per_ack: config.rto.segments_per_ack.max(1),
