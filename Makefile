@@ -10,7 +10,7 @@
 # make reproduce-quick   the same, quickly; fails if a claim that held no longer does
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the same as release, compiled by what runs show to be frequent: target/pgo/unruffled
-# make claims      what races must show against this machine's kernel: root, three quarters of an hour
+# make claims      what races must show against this machine's kernel: root, an hour and a quarter
 # make validation  goodput of the simulator beside that of real packets: root, some minutes
 
 CARGO ?= cargo
@@ -201,7 +201,7 @@ hostile:
 	$(CARGO) bench --profile quick --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
 
 claims:
-	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture --test-threads 4
+	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture
 
 validation:
 	$(CARGO) run --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --example validate

@@ -1,5 +1,5 @@
-//! What races must show, against this machine's kernel: `make claims`, as root, three quarters of an hour
-//! on a machine that does nothing else. Not among the ordinary tests, since real time decides.
+//! What races must show, against this machine's kernel: `make claims`, as root, an hour and a quarter on a
+//! machine that does nothing else. Not among the ordinary tests, since real time decides.
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;
