@@ -150,12 +150,12 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
-	__u32 now = tp->tcp_mstamp;
-	__u32 from = settled(tp, c);
+	__u32 now = tp->tcp_mstamp, from;
 	__s32 late;
 
 	if (now - v->stepped <= long_patience(tp, c) / STEPS)
 		return;
+	from = settled(tp, c);
 	v->stepped = now;
 	v->made[++v->step & (STEPS - 1)] = made(tp, c);
 	late = v->made[(v->step + 1) & (STEPS - 1)] - from;

@@ -120,27 +120,23 @@ mod tests {
         assert_eq!(FastRecovery::Rfc5681.doubts_rtt_after(), None);
     }
 
+    /// The window after a fast retransmit in ns-2, and ssthresh.
+    fn after(halving: Halving, cwnd: f64) -> (f64, f64) {
+        let Window { cwnd, ssthresh } = halving.halved(Window { cwnd, ssthresh: 64.0 });
+        (cwnd, ssthresh)
+    }
+
     #[test]
     fn ns2_halves_the_window_down_to_one_segment() {
-        let after = |cwnd| {
-            let window = Window { cwnd, ssthresh: 64.0 };
-            let Window { cwnd, ssthresh } = Halving::Window.halved(window);
-            (cwnd, ssthresh)
-        };
-        assert_eq!(after(15.0), (7.5, 7.0));
-        assert_eq!(after(3.0), (1.5, 2.0));
-        assert_eq!(after(1.5), (1.0, 2.0));
+        assert_eq!(after(Halving::Window, 15.0), (7.5, 7.0));
+        assert_eq!(after(Halving::Window, 3.0), (1.5, 2.0));
+        assert_eq!(after(Halving::Window, 1.5), (1.0, 2.0));
     }
 
     #[test]
     fn ns2_before_2006_halves_whole_segments() {
-        let after = |cwnd| {
-            let window = Window { cwnd, ssthresh: 64.0 };
-            let Window { cwnd, ssthresh } = Halving::Whole.halved(window);
-            (cwnd, ssthresh)
-        };
-        assert_eq!(after(15.9), (7.0, 7.0));
-        assert_eq!(after(3.9), (1.0, 2.0));
-        assert_eq!(after(1.5), (1.0, 2.0));
+        assert_eq!(after(Halving::Whole, 15.9), (7.0, 7.0));
+        assert_eq!(after(Halving::Whole, 3.9), (1.0, 2.0));
+        assert_eq!(after(Halving::Whole, 1.5), (1.0, 2.0));
     }
 }
