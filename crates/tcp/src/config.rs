@@ -89,7 +89,7 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Before a round-trip time was measured, unless the minimum is longer (RFC 6298, 2.1: 1 s).
     pub initial: Duration,
-    /// How often expiries in a row double it, at most.
+    /// How often expiries in a row double it, at most; 63 count.
     pub max_doublings: u8,
     /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
     /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because

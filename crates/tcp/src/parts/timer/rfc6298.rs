@@ -53,7 +53,8 @@ impl Rto {
         Self {
             min,
             max,
-            max_doublings,
+            // More would overflow, and no maximum leaves room for them.
+            max_doublings: max_doublings.min(63),
             srtt: None,
             rttvar: Duration::ZERO,
             base: initial.clamp(min, max),
@@ -239,6 +240,10 @@ mod tests {
         assert_eq!(r.current(), initial);
         (0..9).for_each(|_| r.back_off());
         assert_eq!(r.current(), initial * 64);
+        let bounds = RtoConfig { max_doublings: u8::MAX, ..bounds };
+        let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+        (0..64).for_each(|_| r.back_off());
+        assert_eq!(r.current(), max);
     }
 
     #[test]
