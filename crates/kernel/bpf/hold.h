@@ -84,18 +84,19 @@ static __always_inline bool at_end(struct sock *sk)
 }
 
 /*
- * How many windows the send buffer has room for (tcp_sndbuf_expand): two, as usual, of what is kept until the latest packet is
- * acknowledged, in windows that the kernel takes for ours at the moment.
+ * How many windows the send buffer has room for (tcp_sndbuf_expand), in windows that the kernel takes for ours at the moment: of what
+ * is kept until the latest packet is acknowledged not two, as usual, but eight. For the kernel lengthens the buffer only while it
+ * limits the sender and snd_cwnd leaves room, and what is held back takes that away: so it must last while the window grows.
  */
 static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connection *c)
 {
 	struct lateness *l = &c->lateness;
-	__u32 kept = c->cwnd;
+	__u32 kept = c->cwnd, window = max(tp->snd_cwnd, TCP_INIT_CWND);
 
 	if (!l->hold || !l->on_time)
 		return 2;
 	kept += (__u64)c->cwnd * l->hold / l->on_time;
-	return clamp(2 * kept / max(tp->snd_cwnd, TCP_INIT_CWND), 2, 64);
+	return clamp(8 * kept / max(window, tp->reordering + 1), 2, 64);
 }
 
 /* Segments that are late enough to be sent again; all that the kernel deems lost where nothing is held. */

@@ -142,7 +142,7 @@ struct tcp_sock {
 	__u32 snd_una, snd_nxt, write_seq;
 	__u32 snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, snd_cwnd_used;
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
-	__u32 max_packets_out;
+	__u32 max_packets_out, reordering;
 	__u8 is_cwnd_limited : 1;
 	__u32 srtt_us; /* eight times */
 	__u32 mss_cache;

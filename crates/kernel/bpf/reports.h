@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Which retransmissions were reported as duplicates (DSACK). The kernel tells only how many were reported: a canary's report is the
+ * first that can be, and the others are taken to report the oldest first.
+ */
+#pragma once
+#include "connection.h"
+
+static __always_inline __u32 made(struct tcp_sock *tp, struct connection *c) { return tp->total_retrans - c->canaries.made; }
+static __always_inline __u32 settled(struct tcp_sock *tp, struct connection *c)
+{
+	return tp->dsack_dups - c->canaries.reported + c->verdict.needed;
+}
+
+/*
+ * Those of the ACK being processed, without a canary's. A report takes a round trip at least: one that comes sooner after the canary
+ * is another's, which would wait for it in vain where one canary follows another.
+ */
+static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
+{
+	struct lateness *l = &c->lateness;
+	struct canaries *k = &c->canaries;
+	__u32 n = tp->dsack_dups - k->heard, fastest = min(l->lowest[0], l->lowest[1]);
+	bool due, surplus;
+
+	if (!n)
+		return 0;
+	k->heard = tp->dsack_dups;
+	due = (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent >= fastest;
+	surplus = (__s32)(settled(tp, c) - made(tp, c)) > 0;
+	if (k->first != k->next && (due || surplus)) {
+		k->first++;
+		k->reported++;
+		n--;
+	}
+	return n;
+}
