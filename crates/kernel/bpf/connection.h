@@ -11,7 +11,6 @@ struct lateness {
 	__u32 period;		/* when this period began */
 	__u32 lengthened;	/* when a DSACK last said that too little was waited */
 	__u32 hold;		/* how much later than usual a packet must be before it is sent again; 0: no reordering seen */
-	__u32 dsacks;		/* those heard of so far */
 };
 
 /* hold.h: what is held back. */
@@ -32,7 +31,7 @@ struct hold {
 	__u8 silent;	/* nothing is sent until the retransmission timer expires */
 };
 
-/* A retransmission made ahead of time on purpose (hold.h). */
+/* A retransmission made ahead of time on purpose (hold.h, reports.h). */
 struct canary {
 	__u32 seq, sent, window;
 };
@@ -40,7 +39,7 @@ struct canary {
 struct canaries {
 	struct canary out[4]; /* those without an answer, a ring */
 	__u32 first, next;
-	__u32 made, reported;
+	__u32 made, reported, heard; /* heard: all DSACKs so far */
 	__u32 at; /* total_retrans when the last was made */
 };
 
@@ -66,6 +65,8 @@ struct event {
 	__u32 first, last;	/* its retransmissions: (first, last] */
 	__u32 opened;		/* when */
 	__u32 window, ssthresh, last_max;
+	__u32 covered;		/* losses below this number are the same event */
+	__u8 overflow;		/* of a queue: so are all until the cut */
 	__u8 closed;		/* retransmissions no longer join it */
 	__u8 reduced;		/* the window was cut for it */
 	__u8 refuted;		/* one of its retransmissions was needed */

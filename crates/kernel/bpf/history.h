@@ -23,6 +23,17 @@ static __always_inline void remember(struct tcp_sock *tp, struct connection *c)
 	m->queue = queueing(c);
 }
 
+/* A cut made at `since` was undone: the window has been `window` since then. */
+static __always_inline void amend(struct connection *c, __u32 since, __u32 window)
+{
+	for (__u32 i = 0; i < MOMENTS; i++) {
+		struct moment *m = &c->history.moment[i];
+
+		if (!before(m->at, since))
+			m->window = max(m->window, window);
+	}
+}
+
 /* When a packet sent at `sent` would have been deemed lost in order. */
 static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c, __u32 sent)
 {

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "connection.h"
+#include "reports.h"
 
 #define PERIOD (8 * USEC_PER_SEC) /* lateness is remembered for one to two of these */
 
@@ -24,28 +25,17 @@ static __always_inline __u32 queueing(struct connection *c)
 
 /*
  * A retransmission that a DSACK reports as a duplicate: too little was waited. Counts as one lateness, of a round trip at first and
- * more each time, once per round trip. Gives how many were reported, those of canaries excepted.
+ * more each time, once per round trip.
  */
-static __always_inline __u32 duplicates(struct tcp_sock *tp, struct connection *c, int flag)
+static __always_inline __u32 lengthen(struct tcp_sock *tp, struct connection *c)
 {
 	struct lateness *l = &c->lateness;
-	struct canaries *k = &c->canaries;
-	__u32 n = tp->dsack_dups - l->dsacks, now = tp->tcp_mstamp, srtt = srtt_us(tp), late = 0;
+	__u32 now = tp->tcp_mstamp, srtt = srtt_us(tp);
 
-	if (!n)
+	if (now - l->lengthened <= srtt)
 		return 0;
-	l->dsacks = tp->dsack_dups;
-	if (k->first != k->next) {
-		k->first++;
-		k->reported++;
-		n--;
-	}
-	/* A tail loss probe was no retransmission of ours. */
-	if (n && !(flag & FLAG_DSACK_TLP) && now - l->lengthened > srtt) {
-		l->lengthened = now;
-		late = l->hold < srtt ? srtt : min(l->hold + (srtt >> 2), 2 * srtt);
-	}
-	return late;
+	l->lengthened = now;
+	return l->hold < srtt ? srtt : min(l->hold + (srtt >> 2), 2 * srtt);
 }
 
 /* Learns from one ACK; true if it tells the RTT of a packet on time. */
@@ -53,9 +43,12 @@ static __always_inline bool learn(struct tcp_sock *tp, struct connection *c, int
 {
 	struct lateness *l = &c->lateness;
 	__u64 now = tp->tcp_mstamp;
-	__u32 late = duplicates(tp, c, flag), rtt = sample, rto = rto_us(tp), greatest;
+	__u32 late = 0, rtt = sample, rto = rto_us(tp), greatest;
 	bool on_time = false;
 
+	/* A tail loss probe was no retransmission of ours. */
+	if (reports(tp, c) && !(flag & FLAG_DSACK_TLP))
+		late = lengthen(tp, c);
 	if (sample > 0) {
 		if (!l->on_time)
 			l->on_time = l->lowest[0] = l->lowest[1] = rtt;

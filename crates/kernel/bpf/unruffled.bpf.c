@@ -27,7 +27,7 @@ void BPF_PROG(unruffled_init, struct sock *sk)
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
 	c->covered = tp->snd_una;
-	c->lateness.dsacks = tp->dsack_dups;
+	c->canaries.heard = tp->dsack_dups;
 	c->lateness.period = now;
 }
 

@@ -10,15 +10,9 @@
 #include "growth.h"
 #include "history.h"
 #include "lateness.h"
+#include "reports.h"
 
 #define OFTEN 300 /* of 1024 */
-
-/* DSACKs are taken to report the oldest retransmissions first: the kernel tells only how many were reported. */
-static __always_inline __u32 made(struct tcp_sock *tp, struct connection *c) { return tp->total_retrans - c->canaries.made; }
-static __always_inline __u32 settled(struct tcp_sock *tp, struct connection *c)
-{
-	return tp->dsack_dups - c->canaries.reported + c->verdict.needed;
-}
 
 /* How long a report may take: to the receiver and back, and what is late. */
 static __always_inline __u32 patience(struct tcp_sock *tp, struct connection *c)
@@ -37,7 +31,7 @@ static __always_inline void reduce(struct tcp_sock *tp, struct connection *c, __
 {
 	c->ssthresh = cubic_ssthresh(c, from);
 	c->cwnd = min(c->cwnd, c->ssthresh);
-	c->covered = covered;
+	c->covered = before(covered, c->covered) ? c->covered : covered;
 	tp->snd_ssthresh = c->ssthresh;
 }
 
@@ -92,15 +86,19 @@ static __always_inline void suspect(struct tcp_sock *tp, struct connection *c, _
 	struct verdict *v = &c->verdict;
 	struct event *e = latest(v);
 	struct moment then;
+	bool waits = pending(v) && !e->reduced, full = v->next - v->oldest == EVENTS;
+	bool same = waits && (e->overflow || full || before(seq, e->covered));
 	bool many = c->lateness.hold && n >= 4 + (c->cwnd >> 4);
 
-	if (before(seq, c->covered) || (pending(v) && !e->reduced && !many))
+	if (before(seq, c->covered) || (same && !many))
 		return;
 	then = moment_of_loss(tp, c, sent);
-	if (!pending(v) || e->reduced)
+	if (!same)
 		e = open_event(tp, c);
 	e->closed = 0;
 	e->opened = tp->tcp_mstamp;
+	e->covered = then.next;
+	e->overflow = then.queue > 0;
 	if (many || v->spurious <= OFTEN) {
 		reduce(tp, c, then.window, then.next);
 		e->reduced = 1;
@@ -118,7 +116,7 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = event_at(v, i);
-	__u32 window = e->window, ssthresh = e->ssthresh, last_max = e->last_max;
+	__u32 window = e->window, ssthresh = e->ssthresh, last_max = e->last_max, since = e->opened;
 	bool standing = false;
 
 	for (__u32 n = 1; n < EVENTS; n++) {
@@ -136,6 +134,7 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 	}
 	c->counters.restored++;
 	c->cwnd = max(c->cwnd, window);
+	amend(c, since, window);
 	/* A slow start that was left because the delay rose is not begun again. */
 	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(ssthresh, c->cwnd) : ssthresh);
 	/* RFC 9438, section 4.9: W_max as well; the curve begins anew at this window. */
@@ -189,6 +188,17 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 	}
 }
 
+/* The losses that a cut answers for that was not made at once. */
+static __always_inline __u32 answered(struct tcp_sock *tp, struct event *e)
+{
+	__u32 next = tp->snd_nxt, covered = e->covered;
+
+	/* The verifier takes no load that may be of the map's memory or of the kernel's. */
+	barrier_var(next);
+	barrier_var(covered);
+	return e->overflow ? next : covered;
+}
+
 static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
@@ -214,7 +224,7 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 		} else if (e->refuted || now - e->opened > (e->reduced ? long_patience(tp, c) : patience(tp, c)) + srtt_us(tp) / 2) {
 			v->spurious -= v->spurious >> 3;
 			if (!e->reduced && e->last != e->first)
-				reduce(tp, c, min(e->window, c->cwnd), tp->snd_nxt);
+				reduce(tp, c, min(e->window, c->cwnd), answered(tp, e));
 		} else {
 			break;
 		}

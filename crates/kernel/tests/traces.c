@@ -166,6 +166,44 @@ static void where_cuts_are_often_spurious_they_wait_for_the_verdict(void)
 	expect(c.verdict.spurious, 301 - 301 / 8);
 }
 
+/* Losses in two round trips: two cuts, although neither was made before the second loss. */
+static void what_waits_answers_for_its_round_trip_only(void)
+{
+	start();
+	c.verdict.spurious = 301;
+	resend(0, 1);
+	at(20);
+	resend(99, 1);
+	expect(c.counters.events, 1);
+	at(120);
+	tp.snd_una = 100;
+	tp.snd_nxt = 200;
+	resend(100, 1);
+	expect(c.counters.events, 2);
+	at(200);
+	tp.snd_nxt = 300;
+	wait_until(1000);
+	expect(c.cwnd, 49); /* 100, 70, 49 */
+	expect(c.covered, 200);
+}
+
+/* Until the window is cut the queue stays full, and what it drops is one event. */
+static void an_overflow_ends_with_the_cut(void)
+{
+	start();
+	c.lateness.on_time = 150000;
+	c.verdict.spurious = 301;
+	resend(0, 1);
+	at(120);
+	tp.snd_una = 100;
+	tp.snd_nxt = 200;
+	resend(100, 1);
+	expect(c.counters.events, 1);
+	wait_until(1000);
+	expect(c.cwnd, 70);
+	expect(c.covered, 200);
+}
+
 static void many_at_once_do_not_wait(void)
 {
 	start();
@@ -203,6 +241,76 @@ static void waiting_does_not_pay(void)
 	}
 	resend(0, 1); /* sent at 3, deemed lost in order at 103: 109 at 90 */
 	expect(c.cwnd, 76);
+}
+
+/* A segment is late while the cut that is undone was in force; the window was 100 all along. */
+static void a_cut_that_was_undone_does_not_make_the_next_one_deeper(void)
+{
+	start();
+	resend(0, 1);
+	for (__u32 ms = 0; ms <= 180; ms += 30) {
+		at(ms);
+		remember(&tp, &c);
+	}
+	at(200);
+	acknowledge(20, 1);
+	expect(c.cwnd, 100);
+	at(400);
+	resend(20, 1); /* sent at 73, deemed lost in order at 173 */
+	expect(c.cwnd, 70);
+}
+
+/* A segment is sent again at 0, and `after` ms later one ahead of time on purpose. */
+static void with_a_canary(__u32 after)
+{
+	start();
+	resend(0, 1);
+	at(after);
+	c.canaries.made = c.canaries.next = 1;
+	c.canaries.out[0].sent = tp.tcp_mstamp;
+	c.canaries.out[0].seq = 20;
+	tp.total_retrans++;
+}
+
+static void hear_of_a_duplicate(__u32 ms)
+{
+	at(ms);
+	tp.dsack_dups++;
+	learn(&tp, &c, 0, -1);
+	judge(&tp, &c);
+}
+
+static void a_report_within_a_round_trip_of_a_canary_is_anothers(void)
+{
+	with_a_canary(50);
+	hear_of_a_duplicate(140);
+	expect(c.canaries.reported, 0);
+	expect(c.counters.spurious, 1);
+	expect(c.cwnd, 100);
+	hear_of_a_duplicate(240);
+	expect(c.canaries.reported, 1);
+}
+
+/* The report may be that of either; it does not clear the other of a loss. */
+static void a_report_that_may_be_a_canarys_is(void)
+{
+	with_a_canary(50);
+	hear_of_a_duplicate(150);
+	expect(c.canaries.reported, 1);
+	wait_until(1000);
+	expect(c.counters.spurious, 0);
+	expect(c.verdict.needed, 1);
+	expect(c.cwnd, 70);
+}
+
+/* The path grew shorter than any round trip that is remembered. */
+static void a_report_that_no_other_awaits_is_a_canarys(void)
+{
+	with_a_canary(50);
+	hear_of_a_duplicate(60);
+	expect(c.canaries.reported, 0);
+	hear_of_a_duplicate(70);
+	expect(c.canaries.reported, 1);
 }
 
 static void late_is_what_was_overtaken(void)
@@ -266,9 +374,15 @@ static const struct {
 	TRACE(a_loss_does_not_keep_later_cuts_from_being_undone),
 	TRACE(a_first_lateness_does_not_end_slow_start),
 	TRACE(where_cuts_are_often_spurious_they_wait_for_the_verdict),
+	TRACE(what_waits_answers_for_its_round_trip_only),
+	TRACE(an_overflow_ends_with_the_cut),
 	TRACE(many_at_once_do_not_wait),
 	TRACE(more_events_than_are_kept_are_believed),
 	TRACE(waiting_does_not_pay),
+	TRACE(a_cut_that_was_undone_does_not_make_the_next_one_deeper),
+	TRACE(a_report_within_a_round_trip_of_a_canary_is_anothers),
+	TRACE(a_report_that_may_be_a_canarys_is),
+	TRACE(a_report_that_no_other_awaits_is_a_canarys),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_needless_retransmission_was_sent_too_early),
