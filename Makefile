@@ -160,11 +160,11 @@ python-tools:
 	    echo "missing: what the tests of the package for Python need: it is not tested"; \
 	fi
 
-# The same settings as cargo test has, so that what that has built is used.
+# The profile of cargo test, so that what that has built is used.
 python-wheel:
 	@if ! [ -e "$(VENV)"/ready ]; then exit 0; fi; \
 	rm -rf "$(TARGET)"/python/wheels; \
-	CARGO_PROFILE_DEV_OPT_LEVEL=2 "$(VENV)"/bin/python -m maturin build -q --profile dev --locked \
+	"$(VENV)"/bin/python -m maturin build -q --profile dev --locked \
 	    --interpreter "$(VENV)"/bin/python --out "$(TARGET)"/python/wheels
 
 python-test:
@@ -195,10 +195,11 @@ reproduce-quick: build
 	"$(TARGET)"/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
 	    --report "$(TARGET)"/reproduction-quick.html
 
-# HOSTILE=--short is a tenth of it.
+# HOSTILE=--short is a tenth of it; the profile dev is what tests are built with.
 HOSTILE ?=
+HOSTILE_PROFILE ?= quick
 hostile:
-	$(CARGO) bench --profile quick --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
+	$(CARGO) bench --profile $(HOSTILE_PROFILE) --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
 
 claims:
 	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture
