@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use unruffled_tcp::VariantError;
 
 use crate::fit::FitError;
-use crate::scenario::BUILTIN;
 use crate::store::StoreError;
 
 /// A wrong scenario, variant or file. Prints as one line.
@@ -186,12 +185,6 @@ impl std::fmt::Display for Place {
 }
 
 impl Error {
-    /// There is no such scenario: `name` is no built-in one, and no file.
-    pub(crate) fn no_scenario(name: &str, reason: std::io::Error) -> Self {
-        let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
-        Self::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }
-    }
-
     /// The same with the flag that gave the key's value in place of `--set`; `flags` are keys and
     /// their flags.
     #[must_use]

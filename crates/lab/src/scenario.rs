@@ -45,6 +45,12 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("route", include_str!("../scenarios/route.toml")),
 ];
 
+/// There is no such scenario: `name` is no built-in one, and no file.
+pub(crate) fn none_such(name: &str, reason: std::io::Error) -> Error {
+    let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }
+}
+
 /// A hop of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
@@ -127,7 +133,7 @@ impl Scenario {
             return Ok((*text).to_owned());
         }
         std::fs::read_to_string(Path::new(name)).map_err(|reason| match reason.kind() {
-            std::io::ErrorKind::NotFound => Error::no_scenario(name, reason),
+            std::io::ErrorKind::NotFound => none_such(name, reason),
             _ => Error::Unreadable { name: name.to_owned(), reason },
         })
     }

@@ -9,7 +9,7 @@ use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
-use crate::scenario::BUILTIN;
+use crate::scenario::{self, BUILTIN};
 
 /// What is swept, as a file has it.
 #[derive(Clone, Debug)]
@@ -198,7 +198,7 @@ fn found(file: &str, name: &str) -> Result<(String, String), Error> {
     let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
     let read = std::fs::read_to_string(&beside);
     let text = read.map_err(|reason| match reason.kind() {
-        std::io::ErrorKind::NotFound => Error::no_scenario(name, reason),
+        std::io::ErrorKind::NotFound => scenario::none_such(name, reason),
         _ => Error::Unreadable { name: beside.display().to_string(), reason },
     })?;
     Ok((beside.display().to_string(), text))
