@@ -5,7 +5,6 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
-mod gallery;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod output;

@@ -2,37 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use unruffled_lab::Error;
 use unruffled_lab::gallery;
 
-use crate::compare::Arguments;
+use super::arguments::Arguments;
 use crate::output;
 
-/// Which paths.
-#[derive(Args)]
-pub(crate) struct Paths {
-    /// Run all senders over all built-in scenarios, each for 100 s at most
-    #[arg(long, conflicts_with_all = ["scenario", "random"])]
-    pub(crate) all: bool,
-    /// Run all senders over so many paths drawn at random
-    #[arg(long, value_name = "N", conflicts_with = "scenario",
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) random: Option<u32>,
-    /// What the random paths are drawn from
-    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
-    pub(crate) draw: u64,
-}
-
-impl Paths {
-    /// Whether there are several.
-    pub(crate) fn several(&self) -> bool {
-        self.all || self.random.is_some()
-    }
-}
-
 /// What to print, and what became of the report.
-pub(crate) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (mut overrides, flags) = arguments.overrides();
     if arguments.seeds.is_none() {
         overrides.push("seeds=1".to_owned());

@@ -1,0 +1,82 @@
+//! The flags of `unruffled compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use unruffled_lab::Error;
+
+use crate::output::Results;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A built-in scenario (rr-3, dcr-4, burst) or a TOML file
+    #[arg(default_value = "rr-3")]
+    pub(super) scenario: String,
+    /// Senders to compare, in place of the scenario's (see `unruffled variants`)
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(super) variants: Vec<String>,
+    /// How many seeds to run, in place of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(super) seeds: Option<String>,
+    /// Simulated time, in place of the scenario's, such as "100 s"
+    #[arg(long, value_name = "TIME")]
+    pub(super) duration: Option<String>,
+    /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    pub(super) paths: Paths,
+    #[command(flatten)]
+    pub(super) results: Results,
+    /// Write the packets at the first variant's sender, first seed, as pcapng
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
+    pub(super) pcap: Option<PathBuf>,
+    /// Write what each variant takes for a loss, over time (first seed), as SVG
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
+    pub(super) thresholds: Option<PathBuf>,
+    /// Threads to run on [default: all cores]; the result is the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl Arguments {
+    /// The keys that flags replace, and which flag gave which key.
+    pub(super) fn overrides(&self) -> (Vec<String>, Vec<(&'static str, &'static str)>) {
+        let mut overrides = self.set.clone();
+        overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
+        overrides.extend(self.duration.as_ref().map(|t| format!("duration={t}")));
+        let flags = [
+            ("seeds", "--seeds", self.seeds.is_some()),
+            ("duration", "--duration", self.duration.is_some()),
+        ];
+        let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
+        (overrides, given.collect())
+    }
+
+    /// The threads to run on.
+    pub(super) fn pool(&self) -> Result<rayon::ThreadPool, Error> {
+        crate::pool(self.jobs)
+    }
+}
+
+/// Which paths.
+#[derive(Args)]
+pub(super) struct Paths {
+    /// Run all senders over all built-in scenarios, each for 100 s at most
+    #[arg(long, conflicts_with_all = ["scenario", "random"])]
+    pub(super) all: bool,
+    /// Run all senders over so many paths drawn at random
+    #[arg(long, value_name = "N", conflicts_with = "scenario",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) random: Option<u32>,
+    /// What the random paths are drawn from
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
+    pub(super) draw: u64,
+}
+
+impl Paths {
+    /// Whether there are several.
+    pub(super) fn several(&self) -> bool {
+        self.all || self.random.is_some()
+    }
+}
