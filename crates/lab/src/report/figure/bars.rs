@@ -5,7 +5,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, line, marker};
-use super::{BELOW, ROW, WIDTH, shows};
+use super::{BELOW, ROW, WIDTH, shows, style};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
 use crate::report::palette::{self, TEXT};
@@ -37,7 +37,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let bars: Vec<Bar<'_>> = shown
         .map(|l| Bar {
             label: &experiment.lines[l].label,
-            style: l,
+            style: style(experiment, l),
             measured: outcome.lines[l].estimate(panel.y, panel.at),
             printed: experiment.paper_value(&measure.name, &experiment.lines[l].name),
         })

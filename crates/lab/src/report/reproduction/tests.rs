@@ -86,15 +86,19 @@ fn pictures_stand_alone() {
 
 #[test]
 fn what_has_one_name_has_one_colour() {
-    // The colour of the last of the four lines, which the stylesheet names once.
-    let fourth = "stroke=\"#B0578D\"";
-    assert!(shown(false).2.matches(fourth).count() > 1);
-    let named = "name = \"RR-TCP\"\n";
-    let text = tiny::TEXT.replace(named, &format!("{named}label = \"SACK\"\n"));
-    let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
-    let outcomes = tiny::outcomes(&experiments).expect("runs");
-    let picture = figure_file(&outcomes[0]).expect("is drawn");
-    assert_eq!(picture.matches(fourth).count(), 1, "{picture}");
+    let bars = tiny::TEXT.replace("y-range = [0, 4]", "kind = \"bars\"\nat = 20");
+    for text in [tiny::TEXT, bars.as_str()] {
+        let fourth_colours = |text: &str| {
+            let experiments = [Experiment::parse("my.toml", text, false).expect("makes sense")];
+            let outcomes = tiny::outcomes(&experiments).expect("runs");
+            figure_file(&outcomes[0]).expect("is drawn").matches("=\"#B0578D\"").count()
+        };
+        // The stylesheet names it twice.
+        assert!(fourth_colours(text) > 2, "four lines");
+        let named = "name = \"RR-TCP\"\n";
+        let twice = text.replace(named, &format!("{named}label = \"SACK\"\n"));
+        assert_eq!(fourth_colours(&twice), 2, "four lines, three names");
+    }
 }
 
 #[test]
