@@ -348,7 +348,21 @@ impl Keys {
         value: Option<T>,
         such_as: &str,
     ) -> Result<T, Error> {
-        value.ok_or_else(|| self.wrong(key, format!("missing: expected a value such as {such_as}")))
+        value.ok_or_else(|| self.missing(key, &format!("a value such as {such_as}")))
+    }
+
+    /// An error at `key`, which is missing, or at what it was misspelt as.
+    pub(crate) fn missing(&self, key: &str, expected: &str) -> Error {
+        let message = format!("missing: expected {expected}");
+        let (table, name) = split(key);
+        let misspelt = self.entries.iter().find(|e| {
+            let (beside, other) = split(&e.key);
+            !e.read && beside == table && strsim::osa_distance(other, name) <= name.len() / 3
+        });
+        match misspelt {
+            Some(e) => self.wrong(&e.key, format!("unknown key, and {key} is {message}")),
+            None => self.wrong(key, message),
+        }
     }
 
     /// Refuses the first key that has not been read.
@@ -360,6 +374,11 @@ impl Keys {
             None => Ok(()),
         }
     }
+}
+
+/// The table that a key is in, and its name there.
+fn split(key: &str) -> (&str, &str) {
+    key.rsplit_once('.').unwrap_or(("", key))
 }
 
 /// The value without its spans, unless it holds tables or dates.

@@ -191,8 +191,7 @@ fn blackout(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Erro
         }
         (None, Some(every)) => Times::Every(every),
         (None, None) => {
-            let message = "missing: expected times such as [\"50 s\", \"75 s\"], or every";
-            return Err(k.wrong(&key, message));
+            return Err(k.missing(&key, "times such as [\"50 s\", \"75 s\"], or every"));
         }
         (Some(_), Some(_)) => return Err(k.wrong(&key, "expected either at or every, not both")),
     };

@@ -176,6 +176,11 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["link.bottleneck.red.limit=2"], "--set: link.bottleneck.red.limit: unknown key"),
         (["link.bottleneck.redrawn.every=50 ms"], "bottleneck.redrawn.mean: missing: expected"),
         (["link.bottleneck.burst.mean=50 ms"], "bottleneck.burst.fraction: missing: expected"),
+        (
+            ["link.bottleneck.burst.fracton=1 %"],
+            "--set: link.bottleneck.burst.fracton: unknown key, and \
+             link.bottleneck.burst.fraction is missing: expected a value such as \"10 %\"",
+        ),
         (["link.bottleneck.blackout.length=2 s"], "blackout.at: missing: expected times such as"),
         (["link.bottleneck.resend.errors=1 %"], "bottleneck.resend.after: missing: expected"),
         (["record.interval=0 s"], "--set: record.interval: expected at most 1000000 points"),
@@ -207,6 +212,18 @@ fn a_files_error_names_its_line() {
 
     let message = error("name = \"x\"\n", &[]);
     assert!(message.starts_with("my.toml: duration: missing"), "{message}");
+
+    let message = error("name = \"x\"\nduratoin = \"9 s\"\n", &[]);
+    let wanted = "my.toml:2: duratoin: unknown key, and duration is missing: expected a value";
+    assert!(message.starts_with(wanted), "{message}");
+
+    let misspelt = good.replace("delay = \"50 ms\"", "dealy = \"50 ms\"");
+    let line = 1 + misspelt.lines().position(|l| l.starts_with("dealy")).expect("has it");
+    let message = error(&misspelt, &[]);
+    let wanted = format!("my.toml:{line}: link.bottleneck.dealy: unknown key, and ");
+    assert!(message.starts_with(&wanted), "{message}");
+    let missing = "link.bottleneck.delay is missing: expected a value such as \"50 ms\"";
+    assert!(message.ends_with(missing), "{message}");
 }
 
 #[test]

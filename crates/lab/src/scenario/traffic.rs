@@ -83,7 +83,7 @@ impl Traffic {
     fn single(k: &Keys, network: &Network, bytes: Option<u64>) -> Result<Self, Error> {
         let last = network.nodes.len() - 1;
         if network.access.is_empty() && k.has("topology") {
-            return Err(k.wrong("traffic", "missing: expected a table such as [[traffic]]"));
+            return Err(k.missing("traffic", "a table such as [[traffic]]"));
         }
         Ok(Self {
             name: "flow".to_owned(),
@@ -287,7 +287,7 @@ fn size(k: &mut Keys, at: &str) -> Result<Size, Error> {
                 Err(k.wrong(&segments, "expected two numbers, the smaller first, such as [10, 20]"))
             }
         },
-        (None, None) => Err(k.wrong(&octets, "missing: expected a value such as \"10 kB\"")),
+        (None, None) => Err(k.missing(&octets, "a value such as \"10 kB\"")),
         _ => Err(k.wrong(&octets, "expected either size (more than 0 B) or segments")),
     }
 }
