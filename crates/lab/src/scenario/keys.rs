@@ -1,6 +1,8 @@
 //! A scenario file as a flat list of dotted keys, each with its value and its place, so that
 //! `--set` can replace any of them and every complaint can say where.
 
+mod set;
+
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 use unruffled_units::{Duration, Rate};
@@ -109,47 +111,6 @@ impl Keys {
         if !self.has(&key) {
             let value = Value::Integer(1);
             self.entries.push(Entry { key: format!("{key}.count"), value, place, read: false });
-        }
-        Ok(())
-    }
-
-    /// Applies one `KEY=VALUE`. A key may leave out its beginning where that is unambiguous.
-    pub(crate) fn set(&mut self, assignment: &str) -> Result<(), Error> {
-        let (key, text) =
-            assignment.split_once('=').ok_or_else(|| Error::Set(assignment.to_owned()))?;
-        let (key, text) = (key.trim(), text.trim());
-        if key.is_empty() || text.is_empty() {
-            return Err(Error::Set(assignment.to_owned()));
-        }
-        // What is no TOML value by itself is a string that lacks its quotes.
-        let value = toml::from_str::<toml::Table>(&format!("v = {text}"))
-            .ok()
-            .and_then(|mut t| t.remove("v"))
-            .unwrap_or_else(|| Value::String(text.to_owned()));
-        let ending = format!(".{key}");
-        let exact = self.entries.iter().position(|e| e.key == key);
-        let similar = self.entries.iter().enumerate().filter(|(_, e)| e.key.ends_with(&ending));
-        let similar: Vec<(usize, &str)> = similar.map(|(at, e)| (at, e.key.as_str())).collect();
-        if let (None, [_, _, ..]) = (exact, similar.as_slice()) {
-            let keys: Vec<&str> = similar.iter().map(|(_, key)| *key).collect();
-            let message = format!("could be several: expected one of {}", keys.join(", "));
-            return Err(Error::Key {
-                place: Place::CommandLine("--set"),
-                key: key.to_owned(),
-                message,
-            });
-        }
-        match exact.or(similar.first().map(|(at, _)| *at)) {
-            Some(at) => {
-                self.entries[at].value = value;
-                self.entries[at].place = Place::CommandLine("--set");
-            }
-            None => self.entries.push(Entry {
-                key: key.to_owned(),
-                value,
-                place: Place::CommandLine("--set"),
-                read: false,
-            }),
         }
         Ok(())
     }

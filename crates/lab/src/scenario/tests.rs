@@ -33,6 +33,29 @@ fn any_key_can_be_set_and_its_beginning_left_out() {
 }
 
 #[test]
+fn a_key_that_the_file_does_not_have_may_leave_out_the_beginning_of_its_table() {
+    for key in ["delayed.until", "bottleneck.delayed.until", "link.bottleneck.delayed.until"] {
+        let scenario = rr_3(&[&format!("{key}=5 s")]).expect(key);
+        let words = links::in_words(&scenario.hops[1].link);
+        assert!(words.ends_with("from 0 s to 5 s"), "{words}");
+    }
+    let lossy = rr_3(&["bottleneck.loss.fraction=1%", "loss.from=5 s"]).expect("a new table");
+    assert_eq!(lossy.hops[1].link.impairments.len(), 2);
+
+    let both = ["link.source.loss.fraction=1%", "link.sink.loss.fraction=1%", "loss.from=5 s"];
+    let several = rr_3(&both).expect_err("two tables").to_string();
+    let wanted = "--set: loss.from: could be several: expected one of link.source.loss.from, \
+                  link.sink.loss.from";
+    assert_eq!(several, wanted);
+
+    let text = SHARED.replace("\"bulk\"", "\"tcp\"");
+    let overrides = ["tcp.mss=500 B".to_owned()];
+    let whole =
+        Scenario::parse("my.toml", &text, &overrides).expect("no group of traffic is meant");
+    assert_eq!(whole.sender.mss, 500);
+}
+
+#[test]
 fn a_list_of_numbers_may_be_texts() {
     let two_ways = r#"
         duration = "10 s"

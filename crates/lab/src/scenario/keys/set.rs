@@ -1,0 +1,67 @@
+//! `--set KEY=VALUE`: which key is meant, and its new value.
+
+use toml::Value;
+
+use super::{Entry, Keys};
+use crate::error::{Error, Place};
+
+/// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
+/// traffic may have such names as well.
+const TABLES: [&str; 8] =
+    ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
+
+impl Keys {
+    /// Applies one `KEY=VALUE`. A key may leave out its beginning where that is unambiguous.
+    pub(crate) fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let (key, text) =
+            assignment.split_once('=').ok_or_else(|| Error::Set(assignment.to_owned()))?;
+        let (key, text) = (key.trim(), text.trim());
+        if key.is_empty() || text.is_empty() {
+            return Err(Error::Set(assignment.to_owned()));
+        }
+        // What is no TOML value by itself is a string that lacks its quotes.
+        let value = toml::from_str::<toml::Table>(&format!("v = {text}"))
+            .ok()
+            .and_then(|mut t| t.remove("v"))
+            .unwrap_or_else(|| Value::String(text.to_owned()));
+        let place = Place::CommandLine("--set");
+        let mut meant = self.meant(key);
+        if meant.len() > 1 {
+            let message = format!("could be several: expected one of {}", meant.join(", "));
+            return Err(Error::Key { place, key: key.to_owned(), message });
+        }
+        let key = meant.pop().unwrap_or_else(|| key.to_owned());
+        match self.entries.iter_mut().find(|e| e.key == key) {
+            Some(entry) => (entry.value, entry.place) = (value, place),
+            None => self.entries.push(Entry { key, value, place, read: false }),
+        }
+        Ok(())
+    }
+
+    /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
+    /// its own does; none if it is meant as it stands.
+    fn meant(&self, key: &str) -> Vec<String> {
+        if self.entries.iter().any(|e| e.key == key) {
+            return Vec::new();
+        }
+        let whole = key.split('.').next().is_some_and(|first| TABLES.contains(&first));
+        let dots = key.rmatch_indices('.').map(|(dot, _)| dot).filter(|_| !whole);
+        // Of `a.b.c`, first what ends so, then the tables that end in `a.b`, then those in `a`.
+        for end in std::iter::once(key.len()).chain(dots) {
+            let (ending, rest) = (format!(".{}.", &key[..end]), &key[end..]);
+            let mut meant = Vec::new();
+            for known in self.entries.iter().map(|e| format!("{}.", e.key)) {
+                let Some(at) = known.rfind(&ending) else { continue };
+                let (beginning, below) = known.split_at(at + ending.len() - 1);
+                let full = format!("{beginning}{rest}");
+                if rest.is_empty() == (below == ".") && !meant.contains(&full) {
+                    meant.push(full);
+                }
+            }
+            if !meant.is_empty() {
+                return meant;
+            }
+        }
+        Vec::new()
+    }
+}
