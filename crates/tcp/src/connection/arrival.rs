@@ -46,32 +46,9 @@ impl Connection {
         if flags.syn && !flags.rst && segment.seq == self.numbers.theirs {
             return self.on_repeated_syn(segment, now);
         }
-        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
-        // Numbers before the stream's first octet are old ones.
-        let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
-        if let Some(reason) = self.clock.refuses(segment, now) {
-            if reason == Ignored::OldTimestamp {
-                self.answer_unacceptable(segment, offset, now, observer);
-            } else if flags.syn {
-                // A peer that has started anew, perhaps: it will reset this connection (RFC 5961,
-                // section 4).
-                self.challenge(now);
-            }
-            return Err(reason);
-        }
-        let (len, window) = (segment.sequence_len(), edge.saturating_sub(next));
-        // A closed window takes acknowledgements, resets and a FIN that needs no room; text is cut
-        // off by the receiver.
-        let allowed =
-            |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
-        let Some(offset) = offset.filter(|&offset| allowed(offset)) else {
-            if !flags.rst {
-                self.answer_unacceptable(segment, offset, now, observer);
-            }
-            return Err(Ignored::OutsideWindow);
-        };
+        let offset = self.acceptable_offset(segment, now, observer)?;
         if flags.rst {
-            return self.on_reset(offset == next, now);
+            return self.on_reset(offset == self.receiver.next(), now);
         }
         if flags.syn {
             if self.state == State::SynReceived && self.handshake.passive() {
@@ -100,7 +77,55 @@ impl Connection {
         if segment.len == 0 && !flags.fin {
             return Ok(());
         }
-        if flags.fin && self.state == State::TimeWait {
+        self.on_text(segment, offset, now, observer)
+    }
+
+    /// The stream offset at which the segment begins, if its timestamp and its sequence number are
+    /// acceptable; what is not is answered.
+    #[inline(always)]
+    fn acceptable_offset(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Result<u64, Ignored> {
+        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
+        // Numbers before the stream's first octet are old ones.
+        let offset = segment.seq.unwrap(self.numbers.theirs.add(1), next);
+        if let Some(reason) = self.clock.refuses(segment, now) {
+            if reason == Ignored::OldTimestamp {
+                self.answer_unacceptable(segment, offset, now, observer);
+            } else if segment.flags.syn {
+                // A peer that has started anew, perhaps: it will reset this connection (RFC 5961,
+                // section 4).
+                self.challenge(now);
+            }
+            return Err(reason);
+        }
+        let (len, window) = (segment.sequence_len(), edge.saturating_sub(next));
+        // A closed window takes acknowledgements, resets and a FIN that needs no room; text is cut
+        // off by the receiver.
+        let allowed =
+            |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
+        offset.filter(|&offset| allowed(offset)).ok_or_else(|| {
+            if !segment.flags.rst {
+                self.answer_unacceptable(segment, offset, now, observer);
+            }
+            Ignored::OutsideWindow
+        })
+    }
+
+    /// What is left of an acceptable segment once its acknowledgement is read: text, and a FIN.
+    #[inline(always)]
+    fn on_text(
+        &mut self,
+        segment: &Segment,
+        offset: u64,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ignored> {
+        let fin = segment.flags.fin;
+        if fin && self.state == State::TimeWait {
             // "The only thing that can arrive in this state is a retransmission of the remote FIN.
             // Acknowledge it, and restart the 2 MSL timeout."
             self.receiver.demand_ack();
@@ -112,7 +137,7 @@ impl Connection {
         if let Some((echo, ago)) = self.clock.echo(segment, now) {
             self.receiver.on_echo(echo, ago, segment.len);
         }
-        self.receiver.on_segment(offset, segment.len, flags.fin, segment.rtx, now, observer);
+        self.receiver.on_segment(offset, segment.len, fin, segment.rtx, now, observer);
         if self.receiver.at_end() {
             self.on_peer_finished(now);
         }
