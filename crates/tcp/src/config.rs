@@ -71,11 +71,13 @@ pub struct WindowConfig {
     /// for senders that do not pace.
     pub byte_counting: u32,
     /// Whether a window that was not used for longer than the retransmission timeout falls back to
-    /// the initial one (RFC 5681, section 4.1). ns-2's does not.
+    /// the initial one (RFC 5681, section 4.1). ns-2's falls to one segment, since its retransmission
+    /// timer runs on with nothing outstanding (`slow_start_restart_`); no setting does that here.
     pub restart: bool,
     /// Whether a SYN that had to be sent again is taken for congestion: the initial window is one
     /// segment (RFC 5681, section 3.1), and the timeout at least 3 s until a round trip is measured
-    /// (RFC 6298, 5.7). The papers' connections have no handshake.
+    /// (RFC 6298, 5.7). ns-2's window is one segment since June 2006 (`bugfix_ss_`), its timeout as
+    /// it was.
     pub heed_lost_syn: bool,
 }
 

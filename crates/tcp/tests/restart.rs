@@ -35,7 +35,7 @@ fn a_pause_no_longer_than_the_timeout_leaves_the_window() {
     t.says(". 5001:6001 a1, . 6001:7001 a1, . 7001:8001 a1, P. 8001:9001 a1");
 }
 
-/// As in ns-2, for the papers' simulations.
+/// As in the simulator.
 #[test]
 fn without_the_restart_window_a_pause_leaves_the_window() {
     let mut t = established(false);
