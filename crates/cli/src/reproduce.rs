@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
     #[arg(long, value_name = "PAPER")]
     paper: Option<String>,
-    /// Fewer seeds and points, shorter runs: two minutes on two cores for everything
+    /// Fewer seeds and points, shorter runs: about a minute on two cores for everything
     #[arg(long)]
     quick: bool,
     /// Print rows and claims as one JSON object in place of the table
