@@ -146,4 +146,97 @@ mod tests {
         assert_ne!(random_path(1, 1), random_path(2, 1));
         assert_ne!(random_path(1, 1), random_path(1, 2));
     }
+
+    /// Results on held-out paths depend on each digit of them.
+    #[test]
+    fn the_draw_stays_what_it_was() {
+        assert_eq!(random_path(1, 0), LOSSY);
+        assert_eq!(random_path(1, 1), IN_BURSTS);
+    }
+
+    const LOSSY: &str = r#"name = "1-0"
+title = "1763.797 Mb/s, 66.48 ms, queue 1413, 0.32 % late N 3.11 RTT, 0.089 % lost, 1 flows"
+source = "drawn at random"
+duration = "6.648 s"
+seeds = 1
+variants = ["unruffled", "rack"]
+
+[tcp]
+window = 81685
+initial_window = 10
+min_rto = "200 ms"
+byte_counting = 2
+delayed_ack = false
+
+[path]
+hops = ["bottleneck", "back"]
+
+[link.bottleneck]
+rate = "1763797145 bit/s"
+delay = "33239 us"
+queue = 1413
+
+[link.bottleneck.delayed]
+fraction = 0.003151
+distribution = "normal"
+mean = "206590 us"
+deviation = "68863 us"
+packets = "data"
+
+[link.bottleneck.loss]
+fraction = 0.0008896
+
+[link.back.loss]
+fraction = 0.186564
+packets = "acks"
+
+[link.back]
+delay = "0 s"
+"#;
+
+    const IN_BURSTS: &str = r#"name = "1-1"
+title = "2640.748 Mb/s, 10.82 ms, queue 4256, 24.48 % late alternate 6.04 RTT, 0.439 % lost, 6 flows"
+source = "drawn at random"
+duration = "5.000 s"
+seeds = 1
+variants = ["unruffled", "rack"]
+
+[tcp]
+window = 37758
+initial_window = 10
+min_rto = "200 ms"
+byte_counting = 2
+delayed_ack = "40 ms"
+
+[path]
+hops = ["bottleneck", "back"]
+
+[link.bottleneck]
+rate = "2640747812 bit/s"
+delay = "5410 us"
+queue = 4256
+
+[link.bottleneck.alternate]
+every = 4
+extra = "65301 us"
+packets = "data"
+
+[link.bottleneck.loss]
+fraction = 0.0043929
+
+[link.back.redrawn]
+every = "1128 us"
+distribution = "uniform"
+low = "0 s"
+high = "1128 us"
+packets = "acks"
+
+[link.back]
+delay = "0 s"
+
+[[traffic]]
+name = "flows"
+count = 6
+until = "1 s"
+"#;
 }
