@@ -187,6 +187,23 @@ static void what_waits_answers_for_its_round_trip_only(void)
 	expect(c.covered, 200);
 }
 
+/* Ten are missing at once while a cut waits: that one is made, and what it answers for stays answered for. */
+static void an_older_cut_takes_nothing_back(void)
+{
+	start();
+	c.verdict.spurious = 301;
+	resend(0, 1);
+	at(120);
+	tp.snd_una = 100;
+	tp.snd_nxt = 200;
+	resend(100, 10);
+	expect(c.cwnd, 70);
+	expect(c.covered, 200);
+	wait_until(1000);
+	expect(c.cwnd, 49);
+	expect(c.covered, 200);
+}
+
 /* Until the window is cut the queue stays full, and what it drops is one event. */
 static void an_overflow_ends_with_the_cut(void)
 {
@@ -212,15 +229,31 @@ static void many_at_once_do_not_wait(void)
 	expect(c.cwnd, 70);
 }
 
-static void more_events_than_are_kept_are_believed(void)
+/* Losses in nine round trips, 10 ms apart. */
+static void lose_nine_times(void)
 {
-	start();
 	for (__u32 n = 0; n < 9; n++) {
 		at(10 * n);
 		tp.snd_una = tp.snd_nxt;
 		tp.snd_nxt += 10;
 		resend(tp.snd_una, 1);
 	}
+}
+
+/* What would have no place of its own joins the latest: no cut that waits is forgotten. */
+static void no_more_cuts_wait_than_are_kept(void)
+{
+	start();
+	c.verdict.spurious = 301;
+	lose_nine_times();
+	expect(c.counters.events, 8);
+	expect(c.cwnd, 100);
+}
+
+static void more_events_than_are_kept_are_believed(void)
+{
+	start();
+	lose_nine_times();
 	expect(c.counters.events, 9);
 	expect(c.verdict.next - c.verdict.oldest, 8);
 	at(90);
@@ -375,8 +408,10 @@ static const struct {
 	TRACE(a_first_lateness_does_not_end_slow_start),
 	TRACE(where_cuts_are_often_spurious_they_wait_for_the_verdict),
 	TRACE(what_waits_answers_for_its_round_trip_only),
+	TRACE(an_older_cut_takes_nothing_back),
 	TRACE(an_overflow_ends_with_the_cut),
 	TRACE(many_at_once_do_not_wait),
+	TRACE(no_more_cuts_wait_than_are_kept),
 	TRACE(more_events_than_are_kept_are_believed),
 	TRACE(waiting_does_not_pay),
 	TRACE(a_cut_that_was_undone_does_not_make_the_next_one_deeper),
