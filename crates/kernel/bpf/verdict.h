@@ -3,7 +3,7 @@
  * What counts as a loss event, and the verdict on each. A segment that is sent again although its number is not answered for yet
  * opens an event: the window is cut as by CUBIC. If DSACKs then report all its retransmissions as duplicates, the event was spurious
  * and its cut is undone; if one of them is not reported in time, it was needed. Where events are often spurious, the cut waits for
- * the verdict, unless many segments are missing at once.
+ * the verdict, unless many segments are missing at once; it answers for the losses of one round trip all the same.
  */
 #pragma once
 #include "connection.h"
