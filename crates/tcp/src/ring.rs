@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// Appends `value`. A ring that is full grows by a sixteenth, where `push_back` would double it: so a
-/// segment takes little more than its own octets, and a window that has been as large allocates nothing.
+/// Up to this many, rings double: a small window that grows must not allocate time and again.
+const SMALL: usize = 256;
+
+/// Appends `value`. A large ring that is full grows by a sixteenth, where `push_back` would double it: so
+/// a segment takes little more than its own octets.
 #[inline]
 pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
     if ring.len() == ring.capacity() {
@@ -15,5 +18,6 @@ pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
 #[cold]
 #[inline(never)]
 fn grow<T>(ring: &mut VecDeque<T>) {
-    ring.reserve_exact(ring.len() / 16 + 1);
+    let len = ring.len();
+    ring.reserve_exact(if len < SMALL { len.max(4) } else { len / 16 });
 }

