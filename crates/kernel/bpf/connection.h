@@ -121,9 +121,26 @@ struct {
 /* Ticks per second; arguments of cong_control. The loader says. */
 const volatile __u32 hz = 250, cong_control_arguments = 4;
 
+/* From where a connection is taken over: once established, or from another congestion control. */
+static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
+{
+	c->cwnd = tp->snd_cwnd;
+	c->ssthresh = tp->snd_ssthresh;
+	c->covered = tp->snd_una;
+	c->canaries.heard = tp->dsack_dups;
+	c->lateness.period = tp->tcp_mstamp;
+}
+
+/* Who chooses before the handshake is done, as a cgroup's program does, has neither numbers nor a window yet. */
 static __always_inline struct connection *connection(struct sock *sk)
 {
-	return bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
+	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
+
+	if (!c || sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return 0;
+	if (!c->cwnd)
+		begin(tcp_sk(sk), c);
+	return c;
 }
 
 static __always_inline __u32 jiffies(void) { return (__u32)bpf_jiffies64(); }

@@ -82,6 +82,8 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,
 };
 
+enum { TCP_SYN_SENT = 2 };
+
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
 struct ack_sample;
@@ -106,7 +108,12 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+struct inet_sock {
+	struct sock sk;
+};
+
 struct inet_connection_sock {
+	struct inet_sock icsk_inet;
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;

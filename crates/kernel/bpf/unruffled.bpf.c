@@ -17,18 +17,12 @@ SEC("struct_ops")
 void BPF_PROG(unruffled_init, struct sock *sk)
 {
 	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct tcp_sock *tp = tcp_sk(sk);
-	__u32 now = tp->tcp_mstamp;
 
 	if (!c)
 		return;
-	/* What another congestion control, or this one before, left behind. */
+	/* What this one left behind before. */
 	__builtin_memset(c, 0, sizeof *c);
-	c->cwnd = tp->snd_cwnd;
-	c->ssthresh = tp->snd_ssthresh;
-	c->covered = tp->snd_una;
-	c->canaries.heard = tp->dsack_dups;
-	c->lateness.period = now;
+	connection(sk);
 }
 
 /* Called before cong_control; the only way to hear of ECE before Linux 6.10. */

@@ -205,6 +205,9 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 	struct event *e = latest(v);
 	__u32 now = tp->tcp_mstamp;
 
+	/* Behind by half of all numbers it would be ahead. */
+	if (uncovered(tp, c))
+		c->covered = tp->snd_una;
 	settle(tp, c);
 	settle_canaries(tp, c);
 	if (pending(v) && !e->closed && now - e->opened > srtt_us(tp) / 2)

@@ -1,0 +1,100 @@
+/* What traces of the congestion control's parts begin with. Segments are numbered from 0, times in ms. */
+#pragma once
+#include "../../bpf/linux.h"
+#include "../../bpf/connection.h"
+#include "../../bpf/lateness.h"
+#include "../../bpf/growth.h"
+#include "../../bpf/hold.h"
+#include "../../bpf/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct tcp_sock tp;
+static struct connection c;
+static int failed;
+
+#define expect(what, is) expect_(__LINE__, #what, what, is)
+static void expect_(int line, const char *what, long measured, long expected)
+{
+	if (measured != expected) {
+		printf("line %d: %s is %ld, not %ld\n", line, what, measured, expected);
+		failed = 1;
+	}
+}
+
+static void at(__u32 ms)
+{
+	tp.tcp_mstamp = 1000000 + ms * 1000;
+	ticks = 250 + ms / 4;
+}
+
+/* A window of 100, past slow start; a round trip of 100 ms, packets late by up to 200: reports may take 400. */
+static void start(void)
+{
+	memset(&tp, 0, sizeof tp);
+	memset(&c, 0, sizeof c);
+	kept = &c;
+	at(0);
+	tp.srtt_us = 8 * 100000;
+	tp.inet_conn.icsk_rto = 75; /* 300 ms */
+	tp.snd_nxt = 100;
+	c.cwnd = 100;
+	c.ssthresh = 80;
+	c.lateness.on_time = c.lateness.lowest[0] = c.lateness.lowest[1] = 100000;
+	c.lateness.greatest[0] = 200000;
+	c.lateness.hold = 227000;
+}
+
+/* Segment `seq`, sent `waited` ms ago, and those of the others that are as late are sent again. */
+static void resend(__u32 seq, __u32 n)
+{
+	suspect(&tp, &c, seq, (__u32)tp.tcp_mstamp - 327000, n);
+	tp.total_retrans += n;
+}
+
+/* An acknowledgement of all before `una`, with so many duplicates reported. */
+static void acknowledge(__u32 una, __u32 duplicates)
+{
+	tp.snd_una = una;
+	tp.dsack_dups += duplicates;
+	judge(&tp, &c);
+}
+
+/* An acknowledgement each 10 ms until then. */
+static void wait_until(__u32 ms)
+{
+	for (__u32 now = ((__u32)tp.tcp_mstamp - 1000000) / 1000; now < ms; now += 10) {
+		at(now + 10);
+		judge(&tp, &c);
+	}
+}
+
+static void hear_of_a_duplicate(__u32 ms)
+{
+	at(ms);
+	tp.dsack_dups++;
+	learn(&tp, &c, 0, -1);
+	judge(&tp, &c);
+}
+
+struct trace {
+	const char *name;
+	void (*trace)(void);
+};
+
+#define TRACE(name) { #name, name }
+
+/* Runs all of them; what is to be exited with. */
+static int run(const struct trace *traces, unsigned number)
+{
+	for (unsigned n = 0; n < number; n++) {
+		int before = failed;
+
+		failed = 0;
+		traces[n].trace();
+		printf("%s: %s\n", traces[n].name, failed ? "FAILED" : "ok");
+		failed |= before;
+	}
+	return failed;
+}
