@@ -21,6 +21,7 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 	struct lateness *l = &c->lateness;
 	struct canaries *k = &c->canaries;
 	__u32 n = tp->dsack_dups - k->heard, fastest = min(l->lowest[0], l->lowest[1]);
+	__s32 beyond;
 	bool due, surplus;
 
 	if (!n)
@@ -33,5 +34,11 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 		k->reported++;
 		n--;
 	}
-	return n;
+	/* More than wait for a report: the network duplicates packets, or a report comes after its verdict. Neither is one of later
+	 * retransmissions, whose cuts would be undone for it. */
+	beyond = settled(tp, c) - made(tp, c);
+	if (beyond > 0)
+		c->verdict.needed -= beyond;
+	/* As the kernel has it (tcp_dsack_seen): more than were ever sent again are the network's. */
+	return (__s32)(tp->dsack_dups - tp->total_retrans) > 0 ? 0 : n;
 }

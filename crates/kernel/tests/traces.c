@@ -309,6 +309,7 @@ static void a_needless_retransmission_was_sent_too_early(void)
 {
 	start();
 	c.lateness.greatest[0] = c.lateness.hold = 0;
+	tp.total_retrans = 3;
 	at(200);
 	tp.dsack_dups = 1;
 	learn(&tp, &c, 0, -1);
@@ -321,6 +322,21 @@ static void a_needless_retransmission_was_sent_too_early(void)
 	tp.dsack_dups = 3;
 	learn(&tp, &c, 0, -1);
 	expect(lateness(&c), 139500); /* 114.5 were held, a quarter of a round trip more */
+}
+
+/* The network duplicates packets; one that is lost later was lost all the same. */
+static void what_the_network_duplicates_reports_no_retransmission(void)
+{
+	start();
+	c.lateness.greatest[0] = c.lateness.hold = 0;
+	for (__u32 n = 1; n <= 5; n++)
+		hear_of_a_duplicate(10 * n);
+	expect(lateness(&c), 0);
+	resend(0, 1);
+	wait_until(1000);
+	expect(c.cwnd, 70);
+	expect(c.counters.spurious, 0);
+	expect(c.verdict.needed + tp.dsack_dups, tp.total_retrans);
 }
 
 static const struct trace traces[] = {
@@ -344,6 +360,7 @@ static const struct trace traces[] = {
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_needless_retransmission_was_sent_too_early),
+	TRACE(what_the_network_duplicates_reports_no_retransmission),
 };
 
 int main(void)
