@@ -178,6 +178,12 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 	tp->snd_cwnd = in_flight(tp) + 1;
 }
 
+/* The first packet after a pause: the head is no older. */
+static __always_inline void begin_flight(struct tcp_sock *tp, struct connection *c)
+{
+	c->hold.head_since = tp->tcp_mstamp;
+}
+
 /*
  * Un-marked packets that are truly lost keep RACK's timer going, and with it the retransmission timer from expiring. Where the head
  * is overdue and nothing was sent again: nothing more is sent, so that the timer expires and marks anew.

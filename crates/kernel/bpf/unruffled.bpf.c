@@ -140,6 +140,8 @@ void BPF_PROG(unruffled_event, struct sock *sk, enum tcp_ca_event event)
 
 	if (!c || event != CA_EVENT_TX_START)
 		return;
+	if (!tp->packets_out)
+		begin_flight(tp, c);
 	restart_after_idle(tp, c);
 	show_window(tp, c);
 }

@@ -40,9 +40,28 @@ static void a_cut_answers_for_its_losses_only(void)
 	expect(c.cwnd, 70);
 }
 
+/* All has arrived; five seconds later something is sent, and what was sent second arrives first. */
+static void a_pause_makes_no_packet_overdue(void)
+{
+	start();
+	tp.snd_una = 100;
+	watch_head(&tp, &c);
+	at(5000);
+	begin_flight(&tp, &c);
+	tp.packets_out = 10;
+	at(5100);
+	tp.sacked_out = 1;
+	watch_head(&tp, &c);
+	expect(c.hold.silent, 0);
+	at(5500);
+	watch_head(&tp, &c);
+	expect(c.hold.silent, 1);
+}
+
 static const struct trace traces[] = {
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(a_cut_answers_for_its_losses_only),
+	TRACE(a_pause_makes_no_packet_overdue),
 };
 
 int main(void)
