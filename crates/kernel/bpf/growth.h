@@ -110,7 +110,7 @@ static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u3
 		__u32 to = min(c->cwnd + acked, c->ssthresh);
 
 		acked -= to - c->cwnd;
-		c->cwnd = to;
+		c->cwnd = min(to, tp->snd_cwnd_clamp); /* a route may limit it */
 		if (!acked)
 			return;
 	}
@@ -127,6 +127,7 @@ static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u3
 		q->credit -= more * q->interval;
 		c->cwnd += more;
 	}
+	c->cwnd = min(c->cwnd, tp->snd_cwnd_clamp);
 }
 
 /*
@@ -183,6 +184,7 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
  */
 static __always_inline void restart_after_idle(struct tcp_sock *tp, struct connection *c)
 {
+	struct sock *sk = (struct sock *)tp;
 	__u32 now = jiffies(), rto = tp->inet_conn.icsk_rto, floor = min(c->cwnd, TCP_INIT_CWND);
 	__s32 idle = now - tp->lsndtime;
 
@@ -192,7 +194,10 @@ static __always_inline void restart_after_idle(struct tcp_sock *tp, struct conne
 		if (before(now, c->cubic.epoch))
 			c->cubic.epoch = now;
 	}
-	if (!rto || idle <= (__s32)rto)
+	/* A retransmission is no pause (tcp_slow_start_after_idle_check). */
+	if (!rto || idle <= (__s32)rto || tp->packets_out)
+		return;
+	if (!BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_slow_start_after_idle))
 		return;
 	c->ssthresh = max(c->ssthresh, c->cwnd - (c->cwnd >> 2));
 	idle = idle / rto;

@@ -48,6 +48,18 @@ struct in6_addr {
 	} in6_u;
 };
 
+struct netns_ipv4 {
+	__u8 sysctl_tcp_slow_start_after_idle;
+};
+
+struct net {
+	struct netns_ipv4 ipv4;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	__be32 skc_daddr;
 	__be32 skc_rcv_saddr;
@@ -57,6 +69,7 @@ struct sock_common {
 	unsigned char skc_state;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+	possible_net_t skc_net;
 };
 
 struct socket {
@@ -147,7 +160,7 @@ struct tcp_sock {
 	__u64 tcp_mstamp;	/* us; the time of the ACK being processed */
 	__u64 tcp_clock_cache;	/* ns */
 	__u32 snd_una, snd_nxt, write_seq;
-	__u32 snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, snd_cwnd_used;
+	__u32 snd_cwnd, snd_cwnd_clamp, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, snd_cwnd_used;
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
 	__u32 max_packets_out, reordering;
 	__u8 is_cwnd_limited : 1;

@@ -58,10 +58,52 @@ static void a_pause_makes_no_packet_overdue(void)
 	expect(c.hold.silent, 1);
 }
 
+/* `ip route … cwnd lock 110`. */
+static void a_route_limits_the_window(void)
+{
+	start();
+	tp.is_cwnd_limited = 1;
+	tp.snd_cwnd_clamp = 110;
+	c.ssthresh = 1 << 30;
+	grow(&tp, &c, 6);
+	expect(c.cwnd, 106);
+	grow(&tp, &c, 6);
+	grow(&tp, &c, 6);
+	expect(c.cwnd, 110);
+	c.ssthresh = 80;
+	for (__u32 n = 0; n < 1000; n++)
+		grow(&tp, &c, 10);
+	expect(c.cwnd, 110);
+}
+
+/* A window of 100 after two seconds without data, with a retransmission timer of 300 ms. */
+static __u32 after_two_seconds(__u32 sysctl, __u32 packets_out)
+{
+	static struct net net;
+
+	start();
+	sk->__sk_common.skc_net.net = &net;
+	net.ipv4.sysctl_tcp_slow_start_after_idle = sysctl;
+	tp.packets_out = packets_out;
+	tp.lsndtime = jiffies();
+	at(2000);
+	restart_after_idle(&tp, &c);
+	return c.cwnd;
+}
+
+static void a_pause_takes_the_window_back_where_the_kernel_does(void)
+{
+	expect(after_two_seconds(1, 0), 10);
+	expect(after_two_seconds(0, 0), 100); /* net.ipv4.tcp_slow_start_after_idle=0 */
+	expect(after_two_seconds(1, 5), 100); /* the head is sent again, in an outage */
+}
+
 static const struct trace traces[] = {
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
+	TRACE(a_route_limits_the_window),
+	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
 };
 
 int main(void)

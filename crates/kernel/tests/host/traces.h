@@ -39,6 +39,7 @@ static void start(void)
 	tp.srtt_us = 8 * 100000;
 	tp.inet_conn.icsk_rto = 75; /* 300 ms */
 	tp.snd_nxt = 100;
+	tp.snd_cwnd_clamp = ~0U;
 	c.cwnd = 100;
 	c.ssthresh = 80;
 	c.lateness.on_time = c.lateness.lowest[0] = c.lateness.lowest[1] = 100000;
