@@ -48,7 +48,10 @@ struct in6_addr {
 	} in6_u;
 };
 
+struct tcp_congestion_ops;
+
 struct netns_ipv4 {
+	const struct tcp_congestion_ops *tcp_congestion_control; /* the default */
 	__u8 sysctl_tcp_slow_start_after_idle;
 };
 
@@ -95,7 +98,7 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,
 };
 
-enum { TCP_SYN_SENT = 2 };
+enum { TCP_SYN_SENT = 2, TCP_LISTEN = 10 };
 
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
@@ -117,6 +120,7 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
 	__u32 flags;
 	char name[16];
 };
@@ -164,6 +168,7 @@ struct tcp_sock {
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
 	__u32 max_packets_out, reordering;
 	__u8 is_cwnd_limited : 1;
+	__u8 ecn_flags;
 	__u32 srtt_us; /* eight times */
 	__u32 mss_cache;
 	__u32 lsndtime; /* jiffies */
@@ -190,10 +195,14 @@ enum {
 	FLAG_FORWARD_PROGRESS = FLAG_DATA_ACKED | FLAG_SYN_ACKED | FLAG_DATA_SACKED,
 
 	CA_ACK_ECE = 4,
+	TCP_ECN_QUEUE_CWR = 2,
+	TCP_ECN_MODE_ACCECN = 0x10,
 	TCP_CONG_NON_RESTRICTED = 1,
 	SOCK_NOSPACE = 2, /* bit */
 	DSACK_SEEN = 4, /* in sack_ok */
 	TCP_INIT_CWND = 10,
+	IPPROTO_TCP = 6,
+	TCP_CONGESTION = 13,
 };
 
 #define USEC_PER_SEC 1000000U

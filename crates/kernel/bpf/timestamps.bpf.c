@@ -4,6 +4,7 @@
  * come for listeners with it. The octets become NOPs, so no length changes. Linux has no such switch for a socket.
  */
 #include "linux.h"
+#include "chosen.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -39,7 +40,6 @@ enum {
 	BPF_F_CURRENT_NETNS = -1,
 	ETH_P_IP = 0x0800,
 	ETH_P_IPV6 = 0x86dd,
-	IPPROTO_TCP = 6,
 	IP_FRAGMENT = 0x3fff, /* more fragments, or an offset */
 	SYN = 0x02,
 	ACK = 0x10,
@@ -170,15 +170,6 @@ static __always_inline void remove_option(struct __sk_buff *skb, struct packet *
 		sum = ((sum & 0xff) << 8) | (sum >> 8);
 	bpf_skb_store_bytes(skb, network + at, nops, TIMESTAMPS_LENGTH, 0);
 	bpf_l4_csum_replace(skb, network + p->tcp + 16, 0, sum, 0);
-}
-
-static __always_inline bool is_unruffled(struct tcp_sock *tp)
-{
-	const struct tcp_congestion_ops *ops = BPF_CORE_READ(tp, inet_conn.icsk_ca_ops);
-	char name[10] = {};
-
-	BPF_CORE_READ_INTO(&name, ops, name);
-	return !bpf_strncmp(name, sizeof name - 1, "unruffled");
 }
 
 SEC("tcx/egress")

@@ -56,6 +56,18 @@ __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 	return c->ssthresh;
 }
 
+/* Another congestion control takes over, or the connection ends. */
+SEC("struct_ops")
+void BPF_PROG(unruffled_release, struct sock *sk)
+{
+	struct connection *c = connection(sk);
+
+	/* What is held back is no longer; the window is. */
+	if (c)
+		tcp_sk(sk)->snd_cwnd = max(c->cwnd, 1);
+	bpf_sk_storage_delete(&unruffled_conns, sk);
+}
+
 /* The retransmission timer expired. */
 static __always_inline void timeout(struct tcp_sock *tp, struct connection *c)
 {
@@ -167,8 +179,10 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	watch_head(tp, c);
 	judge(tp, c);
 	/* RFC 3168, section 6.1.2. */
-	if ((flag & FLAG_ECE) && state != TCP_CA_CWR && uncovered(tp, c))
+	if ((flag & FLAG_ECE) && state != TCP_CA_CWR && uncovered(tp, c)) {
 		reduce_at_once(tp, c);
+		answer_echo(tp);
+	}
 
 	/* No growth in the round trip of a cut, and in slow start none while much is missing, unless a timeout has said all. */
 	answering = !uncovered(tp, c) && (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
@@ -252,6 +266,7 @@ __u32 BPF_PROG(unruffled_sndbuf, struct sock *sk)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops unruffled = {
 	.init = (void *)unruffled_init,
+	.release = (void *)unruffled_release,
 	.in_ack_event = (void *)unruffled_in_ack,
 	.ssthresh = (void *)unruffled_ssthresh,
 	.set_state = (void *)unruffled_set_state,

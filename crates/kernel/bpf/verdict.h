@@ -47,6 +47,16 @@ static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connectio
 	reduce(tp, c, c->cwnd, tp->snd_nxt);
 }
 
+/*
+ * CWR on the next new segment (tcp_ecn_queue_cwr), or the peer goes on echoing: the kernel says so only where a recovery begins, and
+ * where packets are often late one may last.
+ */
+static __always_inline void answer_echo(struct tcp_sock *tp)
+{
+	if (!(tp->ecn_flags & TCP_ECN_MODE_ACCECN))
+		tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
+}
+
 static __always_inline struct event *event_at(struct verdict *v, __u32 i) { return &v->event[i & (EVENTS - 1)]; }
 
 /* Whether an event has no verdict yet. */

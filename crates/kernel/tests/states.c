@@ -98,12 +98,25 @@ static void a_pause_takes_the_window_back_where_the_kernel_does(void)
 	expect(after_two_seconds(1, 5), 100); /* the head is sent again, in an outage */
 }
 
+/* CWR, also in the middle of a recovery; with AccECN the flag means something else. */
+static void an_echo_is_answered(void)
+{
+	start();
+	tp.ecn_flags = 1;
+	answer_echo(&tp);
+	expect(tp.ecn_flags, 1 | TCP_ECN_QUEUE_CWR);
+	tp.ecn_flags = TCP_ECN_MODE_ACCECN;
+	answer_echo(&tp);
+	expect(tp.ecn_flags, TCP_ECN_MODE_ACCECN);
+}
+
 static const struct trace traces[] = {
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
 	TRACE(a_route_limits_the_window),
 	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
+	TRACE(an_echo_is_answered),
 };
 
 int main(void)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Whether a socket has the congestion control. */
+#pragma once
+#include "linux.h"
+
+static __always_inline bool is_unruffled(struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops = BPF_CORE_READ(tp, inet_conn.icsk_ca_ops);
+	char name[10] = {};
+
+	BPF_CORE_READ_INTO(&name, ops, name);
+	return !bpf_strncmp(name, sizeof name - 1, "unruffled");
+}
