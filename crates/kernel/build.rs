@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The programs, each an object of its own.
-const PROGRAMS: [&str; 4] = ["unruffled", "status", "cgroup", "timestamps"];
+const PROGRAMS: [&str; 5] = ["unruffled", "status", "cgroup", "timestamps", "listeners"];
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");

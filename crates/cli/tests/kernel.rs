@@ -56,7 +56,7 @@ mod loaded {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use rustix::net::sockopt::tcp_congestion;
+    use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
     use super::*;
 
@@ -321,6 +321,128 @@ mod loaded {
             stream.read_exact(&mut [0; 1]).expect("an octet back");
             tell("connects", &stream);
         }
+    }
+
+    /// What is set meanwhile, what is no longer there, and what nobody set.
+    #[test]
+    fn detach_puts_back_what_it_can() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "d=/proc/sys/net/ipv4/tcp_congestion_control
+            echo reno > $d
+            $U attach --default >&2
+            echo reno > $d
+            $U attach --default >&2
+            $U detach >&2
+            cat $d /proc/sys/net/ipv4/tcp_timestamps
+            $U attach --default >&2
+            sed -i s/reno/gone/ /run/unruffled/attached.json
+            # As a namespace has it that was made meanwhile.
+            unshare --net sh -c 'echo unruffled > '$d'; exec sleep 60' &
+            until nsenter --target $! --net grep -q unruffled $d; do :; done
+            $U detach >&2
+            nsenter --target $! --net cat $d
+            cat $d
+            kill $!",
+        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<_> = said.lines().collect();
+        assert_eq!(lines.len(), 4, "{output:?}");
+        assert_eq!(lines[..2], ["reno", "1"], "{output:?}");
+        // The first of these may be for the first namespace only.
+        assert!(lines[2..].iter().all(|line| ["cubic", "reno"].contains(line)), "{output:?}");
+        assert!(!is_registered());
+    }
+
+    #[test]
+    fn who_attaches_waits_for_the_others() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "tell() { nsenter --target $1 --net cat /proc/sys/net/ipv4/tcp_congestion_control; }
+            for n in 1 2 3 4 5 6 7 8; do
+                unshare --net sh -c 'echo reno > /proc/sys/net/ipv4/tcp_congestion_control
+                    $U attach --default >&2; exec sleep 60' &
+                pids=\"$pids $!\"
+            done
+            for pid in $pids; do until [ $(cat /proc/$pid/comm) = sleep ]; do :; done; tell $pid; done
+            $U detach >&2
+            for pid in $pids; do tell $pid; done
+            kill $pids",
+        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let expected: Vec<_> = ["unruffled"; 8].into_iter().chain(["reno"; 8]).collect();
+        assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{output:?}");
+        assert!(!is_registered());
+    }
+
+    /// A child's test, in namespaces of its own.
+    fn child(name: &str) -> Option<Output> {
+        let own = std::env::current_exe().expect("a test is a program");
+        let own = own.display();
+        let output = script(&format!("CHILD=1 {own} --exact loaded::{name} --ignored --nocapture"));
+        let said = text(&output);
+        assert!(output.status.success(), "{said}");
+        assert!(!is_registered());
+        Some(output)
+    }
+
+    fn command(arguments: &str) -> String {
+        let mut command = Command::new("unruffled");
+        let output = command.args(arguments.split(' ')).output().expect("it is in the path");
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    }
+
+    /// Both ends of a connection over loopback.
+    fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+        let address = listener.local_addr().expect("it listens");
+        let client = TcpStream::connect(address).expect("a connection");
+        (client, listener.accept().expect("the same").0)
+    }
+
+    #[test]
+    fn a_listener_hands_it_on_until_detach() {
+        let Some(_turn) = turn() else { return };
+        child("listens");
+    }
+
+    #[test]
+    #[ignore = "done by another test"]
+    fn listens() {
+        let Ok(_) = std::env::var("CHILD") else { return };
+        command("attach");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        set_tcp_congestion(&listener, "unruffled").expect("it is attached");
+        let first = connection(&listener);
+        assert_eq!(tcp_congestion(&first.1).expect("a socket"), "unruffled");
+        command("detach");
+        let second = connection(&listener);
+        assert_ne!(tcp_congestion(&second.1).expect("a socket"), "unruffled");
+        // What lives keeps it.
+        assert_eq!(tcp_congestion(&first.1).expect("a socket"), "unruffled");
+    }
+
+    #[test]
+    fn a_connection_may_leave_it_and_come_back() {
+        let Some(_turn) = turn() else { return };
+        child("leaves");
+    }
+
+    #[test]
+    #[ignore = "done by another test"]
+    fn leaves() {
+        let Ok(_) = std::env::var("CHILD") else { return };
+        command("attach");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let (mut client, _server) = connection(&listener);
+        let port = client.local_addr().expect("it is connected").port();
+        let is_told = || command("status --json").contains(&format!(":{port}\""));
+        for (control, told) in [("unruffled", true), ("reno", false), ("unruffled", true)] {
+            set_tcp_congestion(&client, control).expect("it is there");
+            client.write_all(b"x").expect("it is connected");
+            assert_eq!(is_told(), told, "{control}");
+        }
+        command("detach");
     }
 
     #[test]

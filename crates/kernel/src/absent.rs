@@ -63,6 +63,18 @@ pub(crate) fn remove_filters(_: &State) -> Result<(), Error> {
     missing()
 }
 
+pub(crate) struct Listeners(());
+
+impl Listeners {
+    pub(crate) fn new() -> Result<Self, Error> {
+        missing()
+    }
+
+    pub(crate) fn take_back(&self) -> Result<(), Error> {
+        missing()
+    }
+}
+
 pub(crate) fn records() -> Result<Vec<u8>, Error> {
     missing()
 }

@@ -1,8 +1,10 @@
 //! Into the kernel, and out of it again.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use crate::state::{Former, State};
+use crate::state::{Former, State, Turn};
 use crate::{Error, NAME, Registered, cgroup, namespace, object, pins, requirements};
 
 /// What is asked for besides the registration.
@@ -25,6 +27,10 @@ pub enum Attached {
 
 const DEFAULT: &str = "tcp_congestion_control";
 const TIMESTAMPS: &str = "tcp_timestamps";
+const OFF: &str = "0";
+
+/// In place of a default that is there no longer; the kernel always has the second.
+const USUAL: [&str; 2] = ["cubic", "reno"];
 
 /// Registers it, and does what is asked for. What was attached before stays.
 ///
@@ -33,6 +39,7 @@ const TIMESTAMPS: &str = "tcp_timestamps";
 /// [`detach`].
 pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     requirements::check()?;
+    let _turn = Turn::wait()?;
     let cgroup = attachment.cgroup.as_deref().map(cgroup::existing).transpose()?;
     let mut state = State::load()?;
     let attached = if pins::registration().exists() {
@@ -60,38 +67,78 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
 
 fn make_default(state: &mut State) -> Result<(), Error> {
     let namespace = namespace::own()?;
-    let (control, timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
+    let (control, mut timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
     if control != NAME {
+        // Somebody has set another default since: timestamps may be off as an earlier attach left them.
+        if let Some(earlier) = state.defaults.iter().find(|former| former.namespace == namespace)
+            && timestamps == OFF
+        {
+            timestamps.clone_from(&earlier.timestamps);
+        }
         state.defaults.retain(|former| former.namespace != namespace);
         state.defaults.push(Former { namespace, congestion_control: control, timestamps });
         state.store()?;
     }
     namespace::set_sysctl(DEFAULT, NAME)?;
-    namespace::set_sysctl(TIMESTAMPS, "0")
+    namespace::set_sysctl(TIMESTAMPS, OFF)
 }
 
-/// Undoes what every [`attach`] did. Connections that live keep it; new ones do not get it.
+/// Also where nobody attached: a new network namespace inherits the default of the first one.
+fn put_back_defaults(state: &State) -> Result<(), Error> {
+    let first = fs::metadata("/proc/1/ns/net").map(|metadata| metadata.ino()).unwrap_or_default();
+    let of = |inode: u64| state.defaults.iter().find(|former| former.namespace == inode);
+    for (inode, namespace) in &namespace::all() {
+        let former = of(*inode);
+        let inherited = former.or_else(|| of(first));
+        let control = inherited.map(|former| former.congestion_control.as_str());
+        let done = namespace::inside(namespace, || {
+            // What somebody has set since stays.
+            if is_set(DEFAULT, NAME) {
+                let set = |control: &&str| namespace::set_sysctl(DEFAULT, control).is_ok();
+                let _ = control.into_iter().chain(USUAL).find(set);
+            }
+            if let Some(former) = former
+                && is_set(TIMESTAMPS, OFF)
+            {
+                let _ = namespace::set_sysctl(TIMESTAMPS, &former.timestamps);
+            }
+        });
+        if former.is_some() {
+            done?;
+        }
+    }
+    Ok(())
+}
+
+fn is_set(key: &str, value: &str) -> bool {
+    namespace::sysctl(key).is_ok_and(|now| now == value)
+}
+
+/// What listens hands its congestion control on, even one that is registered no longer.
+fn take_back_listeners() -> Result<(), Error> {
+    let listeners = object::Listeners::new()?;
+    for namespace in namespace::all().values() {
+        let mut done = Ok(());
+        // Another's namespace may not be ours to enter.
+        let _ = namespace::inside(namespace, || done = listeners.take_back());
+        done?;
+    }
+    Ok(())
+}
+
+/// Undoes what every [`attach`] did. Connections that live keep it; new ones do not get it, and what
+/// listens gets the default of its network namespace.
 ///
 /// # Errors
 /// There was nothing, or a step was refused.
 pub fn detach() -> Result<(), Error> {
     requirements::check()?;
+    let _turn = Turn::wait()?;
     if !State::exists() && !pins::directory().exists() {
         return Err(Error::Nothing);
     }
     let state = State::load()?;
-    for former in &state.defaults {
-        namespace::within(former.namespace, || {
-            // What somebody has set since stays.
-            for (key, ours, before) in
-                [(DEFAULT, NAME, &former.congestion_control), (TIMESTAMPS, "0", &former.timestamps)]
-            {
-                if namespace::sysctl(key).is_ok_and(|value| value == ours) {
-                    let _ = namespace::set_sysctl(key, before);
-                }
-            }
-        })?;
-    }
+    put_back_defaults(&state)?;
     object::remove_filters(&state)?;
     for link in pins::links() {
         object::unpin(&link)?;
@@ -101,5 +148,5 @@ pub fn detach() -> Result<(), Error> {
     }
     pins::remove();
     State::remove();
-    Ok(())
+    take_back_listeners()
 }

@@ -1,9 +1,9 @@
 //! Network namespaces: which is ours, and work in another.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -18,12 +18,20 @@ pub(crate) fn own() -> Result<u64, Error> {
 }
 
 /// Does `work` in the namespace with this inode; nothing, if no process is in it any more.
+#[cfg(bpf)]
 pub(crate) fn within(inode: u64, work: impl FnOnce() + Send) -> Result<(), Error> {
     if own()? == inode {
         work();
         return Ok(());
     }
-    let Some(namespace) = find(inode) else { return Ok(()) };
+    match all().get(&inode) {
+        Some(namespace) => inside(namespace, work),
+        None => Ok(()),
+    }
+}
+
+/// Does `work` in this namespace.
+pub(crate) fn inside(namespace: &File, work: impl FnOnce() + Send) -> Result<(), Error> {
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let entered =
@@ -37,12 +45,22 @@ pub(crate) fn within(inode: u64, work: impl FnOnce() + Send) -> Result<(), Error
     })
 }
 
-/// The network namespace of that inode, by a process in it or by its name.
-fn find(inode: u64) -> Option<File> {
-    let processes = fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path().join("ns/net"));
-    let named = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|e| e.path());
-    let is = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.ino() == inode);
-    processes.chain(named).find(|path| is(path)).and_then(|path| File::open(path).ok())
+/// All network namespaces that have a process or a name, by their inodes.
+pub(crate) fn all() -> BTreeMap<u64, File> {
+    let entries = |path| fs::read_dir(path).into_iter().flatten().flatten();
+    let processes = entries("/proc").map(|entry| entry.path().join("ns/net"));
+    let mut all = BTreeMap::new();
+    for path in processes.chain(entries("/run/netns").map(|entry| entry.path())) {
+        // A process may have ended meanwhile, and what is open is not another's.
+        let Ok(inode) = fs::metadata(&path).map(|metadata| metadata.ino()) else { continue };
+        if !all.contains_key(&inode)
+            && let Ok(file) = File::open(&path)
+            && let Ok(metadata) = file.metadata()
+        {
+            all.insert(metadata.ino(), file);
+        }
+    }
+    all
 }
 
 /// A sysctl of this thread's namespace.

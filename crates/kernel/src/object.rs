@@ -29,6 +29,7 @@ macro_rules! object {
 const UNRUFFLED: &[u8] = object!("unruffled");
 const STATUS: &[u8] = object!("status");
 const CGROUP: &[u8] = object!("cgroup");
+const LISTENERS: &[u8] = object!("listeners");
 pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
 
 /// The name of the maps that keep connections.
@@ -212,6 +213,24 @@ pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
     Ok(Links(vec![("choose".to_owned(), link)]))
 }
 
+/// Gives listeners under it the default of their network namespace.
+pub(crate) struct Listeners(Object);
+
+impl Listeners {
+    pub(crate) fn new() -> Result<Self, Error> {
+        Ok(Self(load(open(LISTENERS)?)?))
+    }
+
+    /// Those of this thread's network namespace.
+    pub(crate) fn take_back(&self) -> Result<(), Error> {
+        let what = "the iterator over listeners";
+        let link = program(&self.0, "take_back")?.attach().map_err(refused(what))?;
+        let mut iterator = Iter::new(&link).map_err(refused(what))?;
+        iterator.read_to_end(&mut Vec::new()).map_err(Error::file(what))?;
+        Ok(())
+    }
+}
+
 /// What is told of each connection, as `status.bpf.c` writes it.
 pub(crate) fn records() -> Result<Vec<u8>, Error> {
     let mut records = Vec::new();
@@ -260,7 +279,7 @@ mod tests {
         }
         let kernel = Kernel::running().expect("it meets the requirements");
         let mut largest = 0;
-        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS] {
+        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS, LISTENERS] {
             let mut object = open(object).expect("it was compiled");
             for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
                 if !kernel.has_links {

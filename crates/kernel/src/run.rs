@@ -4,7 +4,7 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use crate::state::State;
+use crate::state::{State, Turn};
 use crate::{Error, cgroup, ensure_registered, object, requirements};
 
 /// How often the command is looked after.
@@ -17,12 +17,14 @@ const TICK: Duration = Duration::from_millis(50);
 /// The kernel cannot have it, or the command cannot be started.
 pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
     requirements::check()?;
+    let turn = Turn::wait()?;
     // Held as long as the command runs; connections that outlive it hold it themselves.
     let mut registered = Vec::from_iter(ensure_registered()?);
     let own = cgroup::Own::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
     let _chosen = object::choose_in_cgroup(own.path())?;
+    drop(turn);
     let name = command.get_program().to_os_string();
     let child = own.as_member(|| command.spawn())?;
     let mut child = child.map_err(Error::file(&name))?;

@@ -3,7 +3,7 @@
 //! It is written before anything is changed, so that a command that is killed leaves no change that
 //! the file does not name.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
+const DIRECTORY: &str = "/run";
 const FILE: &str = "/run/unruffled/attached.json";
 
 /// What `detach` has to put back.
@@ -38,6 +39,20 @@ pub(crate) struct Filters {
     pub(crate) interface: i32,
     /// It was not there before.
     pub(crate) own: bool,
+}
+
+/// Whoever attaches, detaches or runs waits for the others: each reads what is kept, and writes it anew.
+///
+/// The lock is on a directory that stays, so that there is nothing to remove, and it ends with the process.
+#[derive(Debug)]
+pub(crate) struct Turn(#[expect(dead_code, reason = "locked as long as it is open")] File);
+
+impl Turn {
+    pub(crate) fn wait() -> Result<Self, Error> {
+        let open = fs::create_dir_all(DIRECTORY).and_then(|()| File::open(DIRECTORY));
+        let locked = open.and_then(|file| file.lock().map(|()| file));
+        Ok(Self(locked.map_err(Error::file(DIRECTORY))?))
+    }
 }
 
 impl State {
