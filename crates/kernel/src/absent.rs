@@ -47,6 +47,8 @@ pub(crate) fn unregister(_: &Path) -> Result<(), Error> {
     missing()
 }
 
+pub(crate) fn unregister_left() {}
+
 pub(crate) fn unpin(_: &Path) -> Result<(), Error> {
     missing()
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use crate::state::{Former, State, Turn};
-use crate::{Error, NAME, Registered, cgroup, namespace, object, pins, requirements};
+use crate::{
+    Error, NAME, Registered, cgroup, is_registered, namespace, object, pins, requirements,
+};
 
 /// What is asked for besides the registration.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +137,9 @@ pub fn detach() -> Result<(), Error> {
     requirements::check()?;
     let _turn = Turn::wait()?;
     if !State::exists() && !pins::directory().exists() {
-        return Err(Error::Nothing);
+        let registered = is_registered();
+        object::unregister_left();
+        return if registered && !is_registered() { Ok(()) } else { Err(Error::Nothing) };
     }
     let state = State::load()?;
     put_back_defaults(&state)?;
@@ -146,6 +150,7 @@ pub fn detach() -> Result<(), Error> {
     if pins::registration().exists() {
         object::unregister(&pins::registration())?;
     }
+    object::unregister_left();
     pins::remove();
     State::remove();
     take_back_listeners()

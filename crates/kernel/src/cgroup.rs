@@ -85,9 +85,10 @@ fn enter(cgroup: &Path) -> Result<(), Error> {
     fs::write(&file, "0").map_err(Error::file(file))
 }
 
-/// Removes what killed commands left, where nobody is in it.
-pub(crate) fn sweep() -> Result<(), Error> {
-    fn within(directory: &Path) -> io::Result<()> {
+/// Removes what killed commands left, where nobody is in it; how many there are with somebody in it.
+pub(crate) fn sweep() -> Result<usize, Error> {
+    fn within(directory: &Path) -> io::Result<usize> {
+        let mut left = 0;
         for entry in fs::read_dir(directory)? {
             let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
             if !entry?.is_dir() {
@@ -96,12 +97,12 @@ pub(crate) fn sweep() -> Result<(), Error> {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with(PREFIX) {
                 // It is refused while somebody is in it.
-                let _ = fs::remove_dir(&path);
+                left += usize::from(fs::remove_dir(&path).is_err());
             } else {
-                let _ = within(&path);
+                left += within(&path).unwrap_or(0);
             }
         }
-        Ok(())
+        Ok(left)
     }
     let root = root()?;
     within(&root).map_err(Error::file(root))

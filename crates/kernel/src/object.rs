@@ -174,9 +174,24 @@ pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
     if kind.to_string_lossy().contains("bpf-map") {
         // Before 6.4 the pin is that of the map, and its only element is the registration.
         let map = MapHandle::from_pinned_path(pin).map_err(fail())?;
-        map.delete(&0_u32.to_ne_bytes()).map_err(fail())?;
+        let deleted = map.delete(&0_u32.to_ne_bytes());
+        // Somebody may have ended between the two steps.
+        if crate::is_registered() {
+            deleted.map_err(fail())?;
+        }
     }
     link.unpin().map_err(fail())
+}
+
+/// Before 6.4 a registration outlives whoever registered it and was killed. With links the kernel
+/// refuses: those are another's, who lives.
+pub(crate) fn unregister_left() {
+    for info in MapInfoIter::default() {
+        if info.ty == MapType::StructOps && info.name.to_string_lossy() == crate::NAME {
+            let map = MapHandle::from_map_id(info.id);
+            let _ = map.and_then(|map| map.delete(&0_u32.to_ne_bytes()));
+        }
+    }
 }
 
 /// Links that are gone with this value.

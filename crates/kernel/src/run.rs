@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::state::{State, Turn};
-use crate::{Error, cgroup, ensure_registered, object, requirements};
+use crate::{Error, cgroup, ensure_registered, object, pins, requirements};
 
 /// How often the command is looked after.
 const TICK: Duration = Duration::from_millis(50);
@@ -17,6 +17,12 @@ const TICK: Duration = Duration::from_millis(50);
 /// The kernel cannot have it, or the command cannot be started.
 pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
     requirements::check()?;
+    let status = under(command);
+    remove_filters()?;
+    status
+}
+
+fn under(command: &mut Command) -> Result<ExitStatus, Error> {
     let turn = Turn::wait()?;
     // Held as long as the command runs; connections that outlive it hold it themselves.
     let mut registered = Vec::from_iter(ensure_registered()?);
@@ -36,4 +42,21 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
         // Whoever had registered it may have ended.
         registered.extend(ensure_registered()?);
     }
+}
+
+/// Where the kernel has no links to interfaces, filters go with the last command that is run, unless
+/// a cgroup has them.
+fn remove_filters() -> Result<(), Error> {
+    let _turn = Turn::wait()?;
+    let mut state = State::load()?;
+    if state.filters.is_empty() || !pins::links().is_empty() || cgroup::sweep()? > 0 {
+        return Ok(());
+    }
+    object::remove_filters(&state)?;
+    state.filters.clear();
+    if state.defaults.is_empty() && !pins::registration().exists() {
+        State::remove();
+        return Ok(());
+    }
+    state.store()
 }
