@@ -5,6 +5,7 @@
  */
 #include "linux.h"
 #include "chosen.h"
+#include "options.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -44,11 +45,6 @@ enum {
 	SYN = 0x02,
 	ACK = 0x10,
 	TCP_HEADER = 20,
-	OPTION_END = 0,
-	OPTION_NOP = 1,
-	OPTION_TIMESTAMPS = 8,
-	TIMESTAMPS_LENGTH = 10, /* RFC 7323, section 3.2 */
-	OPTIONS_MAX = 40,
 };
 
 /* Offsets are from the network header. */
@@ -99,40 +95,6 @@ static __always_inline bool parse_syn(struct __sk_buff *skb, struct packet *p)
 	return true;
 }
 
-/* The options, while they are searched. */
-struct search {
-	__u8 octet[64];
-	__u32 length, at, found;
-};
-
-/* One option; a loop in place would be verified for each way through it. */
-static long next_option(__u32 index, struct search *s)
-{
-	__u32 at = s->at, kind, length;
-
-	if (at + 2 > s->length || at > OPTIONS_MAX)
-		return 1;
-	/* Linux 6.1 forgets a bound that was not made where it counts. */
-	at &= 63;
-	barrier_var(at);
-	if (at > OPTIONS_MAX)
-		return 1;
-	kind = s->octet[at];
-	length = s->octet[at + 1];
-	if (kind == OPTION_END)
-		return 1;
-	if (kind == OPTION_NOP) {
-		s->at = at + 1;
-		return 0;
-	}
-	if (kind == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH && at + length <= s->length) {
-		s->found = 1;
-		return 1;
-	}
-	s->at = at + length;
-	return length < 2;
-}
-
 /* Where the option begins; 0: there is none. */
 static __always_inline __u32 find(struct __sk_buff *skb, struct packet *p)
 {
@@ -143,7 +105,7 @@ static __always_inline __u32 find(struct __sk_buff *skb, struct packet *p)
 		return 0;
 	s.length = length;
 	bpf_loop(OPTIONS_MAX, next_option, &s, 0);
-	return s.found ? p->tcp + TCP_HEADER + s.at : 0;
+	return s.found && !s.authenticated ? p->tcp + TCP_HEADER + s.found - 1 : 0;
 }
 
 /* Overwrites the option by NOPs, and brings the checksum up to date (RFC 1624). */

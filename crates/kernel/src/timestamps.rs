@@ -32,7 +32,7 @@ pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
                 // link follows from the program.
                 let link = program(&object, program_name)?.attach_xdp(index);
                 let link = link.map_err(refused(format!("interface {name}")))?;
-                links.0.push((format!("{name}-{way}").replace('.', "_"), link));
+                links.0.push((format!("{index}-{way}"), link));
             }
         } else {
             filter(&object, state, namespace, &name, index)?;

@@ -1,5 +1,6 @@
 /* What becomes of what is kept of a connection where it begins, pauses, is long or ends: traces computed by hand. */
 #include "traces.h"
+#include "../bpf/options.h"
 
 static struct sock *sk = (struct sock *)&tp;
 
@@ -110,6 +111,28 @@ static void an_echo_is_answered(void)
 	expect(tp.ecn_flags, TCP_ECN_MODE_ACCECN);
 }
 
+/* Where timestamps begin among these, and 1; 0: they stay. */
+static __u32 found(const char *options, __u32 length)
+{
+	struct search s = { .length = length };
+
+	memcpy(s.octet, options, length);
+	bpf_loop(OPTIONS_MAX, next_option, &s, 0);
+	return s.authenticated ? 0 : s.found;
+}
+
+static void timestamps_are_found_unless_they_are_authenticated(void)
+{
+	expect(found("\2\4\5\264\4\2\10\12abcd\0\0\0\0\1\3\3\12", 20), 7); /* as Linux has them */
+	expect(found("\1\1\10\12abcd\0\0\0\0\0\0", 14), 3);
+	expect(found("\2\4\5\264\1\3\3\12\4\2\0\0", 12), 0);
+	expect(found("\0\0\10\12abcd\0\0\0\0\0\0", 14), 0); /* after the end */
+	expect(found("\2\0\10\12abcd\0\0\0\0", 12), 0);	    /* no length */
+	expect(found("\10\12abcd\0\0", 8), 0);		    /* cut off */
+	expect(found("\35\20\1\1abcdefghijkl\10\12abcd\0\0\0\0", 26), 0);
+	expect(found("\10\12abcd\0\0\0\0\35\20\1\1abcdefghijkl", 26), 0);
+}
+
 static const struct trace traces[] = {
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(a_cut_answers_for_its_losses_only),
@@ -117,6 +140,7 @@ static const struct trace traces[] = {
 	TRACE(a_route_limits_the_window),
 	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
 	TRACE(an_echo_is_answered),
+	TRACE(timestamps_are_found_unless_they_are_authenticated),
 };
 
 int main(void)
