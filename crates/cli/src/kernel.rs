@@ -7,10 +7,13 @@ use std::io::IsTerminal as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use unruffled_kernel::{Attached, Attachment, Connection, NAME};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use unruffled_kernel::{Attached, Attachment, Connection, NAME, Signal};
 
 #[derive(Args)]
 pub(crate) struct AttachArguments {
@@ -74,7 +77,21 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let Some((program, rest)) = arguments.command.split_first() else {
         return crate::refuse("run: expected a command");
     };
-    match unruffled_kernel::run(Command::new(program).args(rest)) {
+    let signalled = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGTERM, SIGHUP] {
+        // One that cannot be caught would end us alone.
+        let _ = signal_hook::flag::register_usize(signal, Arc::clone(&signalled), signal as usize);
+    }
+    // A terminal tells the command itself.
+    for signal in [SIGINT, SIGQUIT] {
+        let _ = signal_hook::flag::register_usize(signal, Arc::default(), 1);
+    }
+    let taken = || match signalled.swap(0, Ordering::Relaxed) as i32 {
+        SIGTERM => Some(Signal::TERM),
+        SIGHUP => Some(Signal::HUP),
+        _ => None,
+    };
+    match unruffled_kernel::run(Command::new(program).args(rest), taken) {
         Err(error) => crate::refuse(format!("run: {error}")),
         // As shells tell of signals.
         Ok(status) => {

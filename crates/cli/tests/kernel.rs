@@ -180,6 +180,27 @@ mod loaded {
         assert!(!is_registered());
     }
 
+    #[test]
+    fn what_is_run_is_told_to_end() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "cat > /run/command <<'END'
+            trap 'echo told; exit 3' TERM
+            trap : INT
+            : > /run/began
+            while :; do sleep 0.05; done
+END
+            $U run -- sh /run/command &
+            until [ -e /run/began ]; do sleep 0.05; done
+            kill -INT $!
+            sleep 0.3
+            kill -TERM $!
+            wait $!; echo $?",
+        );
+        assert_eq!(text(&output), "told\n3\n");
+        assert!(!is_registered());
+    }
+
     /// The registrations that the kernel keeps, by their ids; nothing without bpftool.
     fn registrations() -> Option<BTreeSet<u32>> {
         let list = Command::new("bpftool").args(["map", "list"]).output().ok()?;

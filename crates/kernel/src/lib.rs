@@ -34,7 +34,7 @@ mod object;
 pub use attach::{Attached, Attachment, attach, detach};
 pub use error::Error;
 pub use object::Registered;
-pub use run::run;
+pub use run::{Signal, run};
 pub use status::{Connection, status};
 
 /// The congestion control's name in the kernel.

@@ -4,6 +4,9 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
+pub use rustix::process::Signal;
+use rustix::process::{Pid, kill_process};
+
 use crate::state::{State, Turn};
 use crate::{Error, cgroup, ensure_registered, object, pins, requirements};
 
@@ -11,18 +14,24 @@ use crate::{Error, cgroup, ensure_registered, object, pins, requirements};
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `command`: its connections, and those of its children, get the congestion control, without
-/// timestamps. Nothing is left when it has ended.
+/// timestamps. Nothing is left when it has ended. What `signalled` tells, the command is sent.
 ///
 /// # Errors
 /// The kernel cannot have it, or the command cannot be started.
-pub fn run(command: &mut Command) -> Result<ExitStatus, Error> {
+pub fn run(
+    command: &mut Command,
+    signalled: impl Fn() -> Option<Signal>,
+) -> Result<ExitStatus, Error> {
     requirements::check()?;
-    let status = under(command);
+    let status = under(command, signalled);
     remove_filters()?;
     status
 }
 
-fn under(command: &mut Command) -> Result<ExitStatus, Error> {
+fn under(
+    command: &mut Command,
+    signalled: impl Fn() -> Option<Signal>,
+) -> Result<ExitStatus, Error> {
     let turn = Turn::wait()?;
     // Held as long as the command runs; connections that outlive it hold it themselves.
     let mut registered = Vec::from_iter(ensure_registered()?);
@@ -37,6 +46,11 @@ fn under(command: &mut Command) -> Result<ExitStatus, Error> {
     loop {
         if let Some(status) = child.try_wait().map_err(Error::file(&name))? {
             return Ok(status);
+        }
+        if let Some(signal) = signalled() {
+            let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            // It may have ended.
+            let _ = id.map(|id| kill_process(id, signal));
         }
         thread::sleep(TICK);
         // Whoever had registered it may have ended.
