@@ -41,6 +41,7 @@ struct canaries {
 	__u32 first, next;
 	__u32 made, reported, heard; /* heard: all DSACKs so far */
 	__u32 at; /* total_retrans when the last was made */
+	__u32 replicated; /* when a DSACK last was for what was never sent again; 0: never */
 };
 
 /* history.h: what the window was. */

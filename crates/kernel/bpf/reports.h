@@ -6,6 +6,8 @@
 #pragma once
 #include "connection.h"
 
+#define REPLICATES_FOR (16 * USEC_PER_SEC)
+
 static __always_inline __u32 made(struct tcp_sock *tp, struct connection *c) { return tp->total_retrans - c->canaries.made; }
 static __always_inline __u32 settled(struct tcp_sock *tp, struct connection *c)
 {
@@ -39,6 +41,16 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 	beyond = settled(tp, c) - made(tp, c);
 	if (beyond > 0)
 		c->verdict.needed -= beyond;
-	/* As the kernel has it (tcp_dsack_seen): more than were ever sent again are the network's. */
-	return (__s32)(tp->dsack_dups - tp->total_retrans) > 0 ? 0 : n;
+	/* More than were ever sent again are the network's (tcp_dsack_seen). */
+	if ((__s32)(tp->dsack_dups - tp->total_retrans) > 0) {
+		k->replicated = tp->tcp_mstamp;
+		return 0;
+	}
+	return n;
+}
+
+/* Whether the network duplicates packets: then a DSACK clears no retransmission (RFC 3708, section 3). */
+static __always_inline bool replicates(struct tcp_sock *tp, struct connection *c)
+{
+	return c->canaries.replicated && (__u32)tp->tcp_mstamp - c->canaries.replicated < REPLICATES_FOR;
 }

@@ -229,7 +229,7 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 		if (!pending(v) || !e->closed)
 			break;
 		all = (__s32)(e->last - e->first) > 0 && (__s32)(settled(tp, c) - e->last) >= 0;
-		if (all && !e->refuted) {
+		if (all && !e->refuted && !replicates(tp, c)) {
 			v->spurious += (1024 - v->spurious) >> 3;
 			c->counters.spurious++;
 			if (e->reduced)

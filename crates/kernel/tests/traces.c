@@ -333,10 +333,20 @@ static void what_the_network_duplicates_reports_no_retransmission(void)
 		hear_of_a_duplicate(10 * n);
 	expect(lateness(&c), 0);
 	resend(0, 1);
+	hear_of_a_duplicate(200);
 	wait_until(1000);
 	expect(c.cwnd, 70);
 	expect(c.counters.spurious, 0);
 	expect(c.verdict.needed + tp.dsack_dups, tp.total_retrans);
+	tp.total_retrans = 10;
+	wait_until(17000); /* nothing of the kind for 16 s */
+	tp.snd_una = 100;
+	tp.snd_nxt = 200;
+	resend(100, 1);
+	wait_until(17100);
+	acknowledge(110, 1);
+	expect(c.cwnd, 70);
+	expect(c.counters.spurious, 1);
 }
 
 static const struct trace traces[] = {
