@@ -47,7 +47,15 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     let attached = if pins::registration().exists() {
         Attached::Before
     } else {
-        let registered = Registered::new()?;
+        // Of a command that was killed, where it outlives one.
+        object::unregister_left();
+        let registered = Registered::new().map_err(|error| match is_registered() {
+            true => Error::Requirement {
+                found: "a command that goes on has registered it".to_owned(),
+                expected: "that `unruffled run` or `unruffled race` ends first",
+            },
+            false => error,
+        })?;
         pins::prepare()?;
         state.store()?;
         registered.pin(&pins::registration())?;
