@@ -181,6 +181,22 @@ mod loaded {
     }
 
     #[test]
+    fn attach_says_that_a_command_has_it() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "$U run -- sh -c ': > /run/began; sleep 1' &
+            until [ -e /run/began ]; do sleep 0.05; done
+            $U attach; echo $?
+            wait
+            $U attach && $U detach",
+        );
+        let said = text(&output);
+        assert!(said.contains("a command that goes on has registered it: expected"), "{said}");
+        assert!(said.contains("unruffled is detached"), "{said}");
+        assert!(!is_registered());
+    }
+
+    #[test]
     fn what_is_run_is_told_to_end() {
         let Some(_turn) = turn_with_cgroups() else { return };
         let output = script(
@@ -342,6 +358,63 @@ END
             stream.read_exact(&mut [0; 1]).expect("an octet back");
             tell("connects", &stream);
         }
+    }
+
+    /// A router whose listener has the same port as the one that is meant.
+    #[test]
+    fn forwarded_handshakes_keep_their_timestamps() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let own = std::env::current_exe().expect("a test is a program");
+        let own = own.display();
+        let child = |name: &str| format!("{own} --exact loaded::{name} --ignored --nocapture");
+        let output = script(&format!(
+            "end() {{ unshare --net sh -c 'ip link set dev lo up; exec sleep 60' & }}
+            link() {{
+                until ip link add dev $2 type veth peer name e netns $1 2>/dev/null; do :; done
+                ip address add 10.1.$3.1/24 dev $2; ip address add fd01:$3::1/64 dev $2 nodad; ip link set dev $2 up
+                nsenter --target $1 --net sh -c \"
+                    ip address add 10.1.$3.2/24 dev e; ip address add fd01:$3::2/64 dev e nodad; ip link set dev e up
+                    ip route add default via 10.1.$3.1; ip route add default via fd01:$3::1\"
+            }}
+            end; left=$!; end; right=$!
+            sleep 0.1; link $left l 1; link $right r 2
+            echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+            root=$(grep -m1 ' cgroup2 ' /proc/self/mounts | cut -d' ' -f2)
+            group=$root/unruffled-test-$$
+            mkdir $group; $U attach --cgroup $group
+            export UNRUFFLED_RIGHT=10.1.2.2 UNRUFFLED_RIGHT_V6=fd01:2::2
+            for place in forwarded local; do
+                if [ $place = forwarded ]; then
+                    CHILD=1 {listens} & listener=$!
+                    nsenter --target $right --net {serves} >/dev/null &
+                    sleep 1
+                else
+                    kill $listener
+                    export UNRUFFLED_RIGHT=10.1.1.1 UNRUFFLED_RIGHT_V6=fd01:1::1
+                    sh -c \"echo 0 > $group/cgroup.procs; exec {serves}\" >/dev/null &
+                    sleep 1
+                fi
+                echo $place; nsenter --target $left --net {connects} | grep control
+            done
+            $U detach; kill $left $right; rmdir $group",
+            listens = child("listens_for_long"),
+            serves = child("serves"),
+            connects = child("connects"),
+        ));
+        let said = text(&output);
+        let words: Vec<_> = said.lines().filter_map(|line| line.split(' ').next_back()).collect();
+        let told: Vec<_> = words.into_iter().filter(|w| ["true", "false"].contains(w)).collect();
+        assert_eq!(told, ["true", "true", "false", "false"], "{said}");
+        assert!(!is_registered());
+    }
+
+    #[test]
+    #[ignore = "a part of another test"]
+    fn listens_for_long() {
+        let Ok(_) = std::env::var("CHILD") else { return };
+        let listener = TcpListener::bind(("::", PORT)).expect("a port");
+        set_tcp_congestion(&listener, "unruffled").expect("it is attached");
+        thread::sleep(Duration::from_secs(60));
     }
 
     /// What is set meanwhile, what is no longer there, and what nobody set.

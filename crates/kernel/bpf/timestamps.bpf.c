@@ -35,6 +35,14 @@ struct __sk_buff {
 	struct bpf_sock *sk;
 };
 
+struct bpf_fib_lookup {
+	__u8 family, l4_protocol;
+	__be16 sport, dport, tot_len;
+	__u32 ifindex, flowinfo;
+	__be32 src[4], dst[4]; /* the first where IPv4 */
+	__u8 link[16];
+};
+
 enum {
 	TCX_NEXT = -1, /* TC_ACT_UNSPEC with clsact */
 	BPF_HDR_START_NET = 1,
@@ -42,6 +50,10 @@ enum {
 	ETH_P_IP = 0x0800,
 	ETH_P_IPV6 = 0x86dd,
 	IP_FRAGMENT = 0x3fff, /* more fragments, or an offset */
+	AF_INET = 2,
+	AF_INET6 = 10,
+	NOT_FORWARDED = 4, /* BPF_FIB_LKUP_RET_NOT_FWDED */
+	FORWARDS_NOTHING = 5, /* BPF_FIB_LKUP_RET_FWD_DISABLED */
 	SYN = 0x02,
 	ACK = 0x10,
 	TCP_HEADER = 20,
@@ -153,6 +165,23 @@ int outgoing_syn(struct __sk_buff *skb)
 	return TCX_NEXT;
 }
 
+/* Whether it goes no further: a listener for any address is found also for what is only forwarded. */
+static __always_inline bool is_for_us(struct __sk_buff *skb, struct packet *p)
+{
+	struct bpf_fib_lookup route = { .family = p->v6 ? AF_INET6 : AF_INET, .l4_protocol = IPPROTO_TCP, .ifindex = skb->ifindex };
+	long answer;
+
+	if (p->v6) {
+		__builtin_memcpy(route.src, p->tuple.ipv6.saddr, 16);
+		__builtin_memcpy(route.dst, p->tuple.ipv6.daddr, 16);
+	} else {
+		route.src[0] = p->tuple.ipv4.saddr;
+		route.dst[0] = p->tuple.ipv4.daddr;
+	}
+	answer = bpf_fib_lookup(skb, &route, sizeof route, 0);
+	return answer == NOT_FORWARDED || answer == FORWARDS_NOTHING;
+}
+
 SEC("tcx/ingress")
 int incoming_syn(struct __sk_buff *skb)
 {
@@ -173,7 +202,7 @@ int incoming_syn(struct __sk_buff *skb)
 	tp = bpf_skc_to_tcp_sock(sk);
 	listens = tp && is_unruffled(tp);
 	bpf_sk_release(sk);
-	if (listens)
+	if (listens && is_for_us(skb, &p))
 		remove_option(skb, &p, at);
 	return TCX_NEXT;
 }
