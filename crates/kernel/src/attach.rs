@@ -159,7 +159,9 @@ pub fn detach() -> Result<(), Error> {
         object::unregister(&pins::registration())?;
     }
     object::unregister_left();
+    // Said last, so that it keeps nothing else; done before it is forgotten that there is something to do.
+    let listeners = take_back_listeners();
     pins::remove();
     State::remove();
-    take_back_listeners()
+    listeners
 }
