@@ -4,7 +4,7 @@
 //! A new metric is a constant here, in the list of [`METRICS`] if JSON and CSV have it, and in
 //! [`summary`](crate::summary)'s lists if the table shows it.
 
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::record::RunRow;
 
@@ -264,10 +264,23 @@ pub const METRICS: [Metric; 17] = [
     DSACKS,
 ];
 
+impl Serialize for RunRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len())?;
+        row.serialize_field("scenario", &self.scenario)?;
+        row.serialize_field("variant", &self.variant)?;
+        row.serialize_field("seed", &self.seed)?;
+        for metric in &METRICS {
+            row.serialize_field(metric.name, &metric.of(self))?;
+        }
+        row.end()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fake;
+    use crate::record::fake;
 
     #[test]
     fn names_are_unique() {

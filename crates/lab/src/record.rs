@@ -1,13 +1,13 @@
 //! What a run leaves behind: one row of numbers, and what the plots draw.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+#[cfg(test)]
+pub(crate) mod fake;
+
 use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
 
-use crate::metric::METRICS;
-
 /// One run: one variant, one seed. JSON and CSV have the run and then
-/// [`METRICS`].
+/// [`METRICS`](crate::metric::METRICS).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// The scenario's name.
@@ -36,19 +36,6 @@ impl RunRow {
             out_of_order_rate: share(flow.path.out_of_order_segments, flow.path.arrived_segments),
             flow,
         }
-    }
-}
-
-impl Serialize for RunRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("RunRow", 3 + METRICS.len())?;
-        row.serialize_field("scenario", &self.scenario)?;
-        row.serialize_field("variant", &self.variant)?;
-        row.serialize_field("seed", &self.seed)?;
-        for metric in &METRICS {
-            row.serialize_field(metric.name, &metric.of(self))?;
-        }
-        row.end()
     }
 }
 

@@ -21,9 +21,6 @@ mod series;
 mod thin;
 mod thresholds;
 
-#[cfg(test)]
-pub(crate) mod fake;
-
 use minijinja::{Environment, Value, context};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
@@ -140,6 +137,7 @@ fn values(panels: Vec<Panel>) -> Vec<Value> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::record::fake;
 
     /// Every element that is opened closes, in order.
     pub(super) fn assert_nests(html: &str) {

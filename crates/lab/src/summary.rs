@@ -221,7 +221,7 @@ fn overlap(a: &Summary<'_>, b: &Summary<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fake;
+    use crate::record::fake;
 
     #[test]
     fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {

@@ -196,7 +196,7 @@ impl Serialize for Means<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fake;
+    use crate::record::fake;
 
     fn widest(text: &str) -> usize {
         text.lines().map(|line| line.chars().count()).max().unwrap()

@@ -74,11 +74,11 @@ fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::fake;
+    use crate::comparison_sweep::tests::fake;
 
     #[test]
     fn the_page_has_a_panel_for_each_variant_and_the_papers_numbers() {
-        let html = super::comparison_sweep(&fake::sweep());
+        let html = super::comparison_sweep(&fake());
         assert_eq!(html.matches("<figure").count(), 7);
         assert!(html.contains("<th scope=\"row\">the paper</th>"), "{html}");
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {

@@ -60,7 +60,7 @@ pub fn thresholds(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fake;
+    use crate::record::fake;
 
     #[test]
     fn each_threshold_has_a_panel() {

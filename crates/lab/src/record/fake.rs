@@ -2,8 +2,7 @@
 
 use unruffled_measure::{FlowRecord, SenderCounts, SenderMeans};
 
-use crate::comparison_sweep::{ComparisonAt, ComparisonSweep, Paper};
-use crate::record::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
+use super::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
 
 /// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
 pub(crate) fn comparison() -> Comparison {
@@ -29,23 +28,6 @@ pub(crate) fn comparison() -> Comparison {
         episodes: Vec::new(),
         undisturbed_bps: 9.5e6,
         variants: SHAPES.iter().enumerate().map(variant).collect(),
-    }
-}
-
-/// The same at two values of something, and a paper that has something else.
-pub(crate) fn sweep() -> ComparisonSweep {
-    let point = |value: f64| ComparisonAt { value, comparison: comparison() };
-    ComparisonSweep {
-        name: "fake-sweep".to_owned(),
-        title: "Ten per cent of the packets arrive late, and later".to_owned(),
-        source: "Nobody and Noone, table 3".to_owned(),
-        quantity: "lateness (ms)".to_owned(),
-        points: vec![point(0.0), point(1.0)],
-        paper: Some(Paper {
-            name: "the paper".to_owned(),
-            goodput_bps: vec![8e6, 6e6],
-            out_of_order_rate: vec![0.0, 0.1],
-        }),
     }
 }
 
