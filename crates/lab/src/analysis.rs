@@ -275,11 +275,10 @@ pub(crate) mod tests {
     use super::*;
     use crate::Scenario;
     use crate::capture::Capture;
-    use crate::report::DOTS;
     use crate::run::run;
 
-    /// A capture at a sender that late packets slow.
-    pub(crate) fn captured() -> Analysis {
+    /// A capture at a sender that late packets slow, with so many dots of each kind to draw.
+    pub(crate) fn captured(dots: usize) -> Analysis {
         let overrides = ["duration=20 s".to_owned(), "seeds=1".to_owned()];
         let scenario = Scenario::load("few-late", &overrides).unwrap();
         let mut octets = Vec::new();
@@ -287,14 +286,14 @@ pub(crate) mod tests {
         let sender = Variant::parse("rack+cubic").unwrap();
         run(&scenario, &sender, 1, capture).unwrap().1.finish().unwrap();
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).unwrap();
-        let mut analyzer = Analyzer::new(Limits { dots: DOTS, ..Limits::default() });
+        let mut analyzer = Analyzer::new(Limits { dots, ..Limits::default() });
         assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
         analyzer.finish()
     }
 
     #[test]
     fn what_reordering_cost_is_told_in_text_and_in_json() {
-        let analysis = captured();
+        let analysis = captured(100);
         let mut found = transfers(&analysis);
         assert_eq!(found[0].cost_in_words(), None);
         price("c", &mut found);

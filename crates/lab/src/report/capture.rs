@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
-        let analysis = captured();
+        let analysis = captured(DOTS);
         let transfers = analysis::transfers(&analysis);
         let html = capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>"));
         let markup = markup(&html);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_page_of_a_large_capture_is_of_bearable_size() {
-        let analysis = captured();
+        let analysis = captured(DOTS);
         let mut one = analysis.connections[0].clone();
         let dots = Thinned { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], came: 1 << 40 };
         for direction in &mut one.directions {
