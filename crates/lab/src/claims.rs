@@ -1,15 +1,15 @@
-//! What a paper says of its results, held against measured ones.
+//! The functions that say what a paper claims of its results.
 //!
 //! A claim is an expression over samples, the measured numbers by point and seed. Its value is a
 //! verdict. docs/experiments.md lists the functions.
 
-mod engine;
 mod functions;
 mod samples;
 pub(crate) mod tolerance;
 mod values;
 mod verdict;
 
-pub(crate) use engine::{Claims, Found, Judged};
-pub(crate) use functions::is_taken;
-pub(crate) use samples::short;
+pub(crate) use functions::{engine, is_taken};
+pub(crate) use samples::{Samples, short};
+pub(crate) use values::{kind, refused};
+pub(crate) use verdict::Verdict;

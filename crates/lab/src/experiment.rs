@@ -3,7 +3,6 @@
 //!
 //! docs/experiments.md describes the file format.
 
-pub(crate) mod expression;
 mod file;
 pub(crate) mod place;
 mod reader;

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod comparison_sweep;
 pub mod error;
 pub mod experiment;
+mod expression;
 pub mod fit;
 pub mod gallery;
 pub mod grid;

@@ -1,6 +1,7 @@
 //! The papers' evaluations: which runs they need, what those gave, and what became of the claims.
 
 mod curve;
+mod judge;
 mod measure;
 mod plan;
 mod results;

@@ -9,7 +9,7 @@ use super::samples::{Mismatch, Samples, short};
 use super::values::{kind, number, refused, samples, several};
 use super::verdict::{self, Verdict};
 use super::{tolerance, verdict as is};
-use crate::experiment::expression::{Evaluated, Function, OF_REALS};
+use crate::expression::{self, Evaluated, Function, OF_REALS};
 
 /// The names of functions, which no measure may take.
 const FUNCTIONS: [&str; 45] = [
@@ -65,8 +65,17 @@ pub(crate) fn is_taken(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
+/// An engine with all of them. What they leave in `missing` is the point that one asked for in vain.
+pub(crate) fn engine(missing: &Rc<RefCell<Option<String>>>) -> Engine {
+    let mut engine = expression::engine();
+    arithmetic(&mut engine);
+    selections(&mut engine, missing);
+    verdicts(&mut engine);
+    engine
+}
+
 /// Sums, differences, products, quotients, and functions of each value.
-pub(super) fn arithmetic(engine: &mut Engine) {
+fn arithmetic(engine: &mut Engine) {
     engine.register_type_with_name::<Samples>("measured values");
     engine.register_type_with_name::<Verdict>("verdict");
     type Operation = fn(f64, f64) -> f64;
@@ -124,7 +133,7 @@ pub(super) fn arithmetic(engine: &mut Engine) {
 }
 
 /// Some of the points, or one made of them.
-pub(super) fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
+fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
     let missing = Rc::clone(missing);
     let chosen = move |a: &Samples, what: String, keep: &dyn Fn(f64) -> bool| {
         let selected = a.select(format!("{}{what}", a.label), keep);
@@ -188,7 +197,7 @@ pub(super) fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String
 }
 
 /// Comparisons with each other and with numbers of the paper.
-pub(super) fn verdicts(engine: &mut Engine) {
+fn verdicts(engine: &mut Engine) {
     type Pair = fn(&Samples, &Samples) -> Result<Verdict, Mismatch>;
     let pairs: [(&'static str, Pair); 5] = [
         ("above", is::above),

@@ -4,15 +4,15 @@ use rhai::{Dynamic, EvalAltResult};
 
 use super::samples::Samples;
 use super::verdict::Verdict;
-use crate::experiment::expression::{self, Evaluated};
+use crate::expression::{self, Evaluated};
 
 /// An error of a function.
-pub(super) fn refused(message: impl ToString) -> Box<EvalAltResult> {
+pub(crate) fn refused(message: impl ToString) -> Box<EvalAltResult> {
     message.to_string().into()
 }
 
 /// What a value is, in words.
-pub(super) fn kind(value: &Dynamic) -> &'static str {
+pub(crate) fn kind(value: &Dynamic) -> &'static str {
     if value.is::<Samples>() {
         "measured values"
     } else if value.is::<Verdict>() {

@@ -11,9 +11,10 @@ use toml::Spanned;
 use super::place::FileText;
 use super::{
     Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Remarks, Scenarios, Setting,
-    Sweep, expression, file,
+    Sweep, file,
 };
 use crate::error::{Error, Place};
+use crate::expression;
 
 /// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
 const USUAL_SEEDS: u64 = 5;

@@ -3,10 +3,10 @@
 use rhai::Engine;
 use unruffled_tcp::Variant;
 
-use super::expression::ExpressionError;
-use super::{Base, Experiment, Formula, Line, Point, Setting, expression};
+use super::{Base, Experiment, Formula, Line, Point, Setting};
 use crate::Scenario;
 use crate::error::{Error, Place};
+use crate::expression::{self, ExpressionError};
 
 /// The sender of lines that name none: the scenario's traffic names its own.
 const USUAL_VARIANT: &str = "sack";

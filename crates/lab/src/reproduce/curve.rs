@@ -2,7 +2,7 @@
 
 use rhai::{Array, Dynamic, Engine};
 
-use crate::experiment::expression::{Evaluated, as_number};
+use crate::expression::{Evaluated, as_number};
 
 /// A quantity over time, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,7 +12,7 @@ use unruffled_measure::{Quantity, RunRecord};
 
 use super::curve::{self, TimeSeries};
 use crate::experiment::Point;
-use crate::experiment::expression::{self, Evaluated, ExpressionError};
+use crate::expression::{self, Evaluated, ExpressionError};
 
 /// A run's record as expressions see it.
 #[derive(Debug, Default)]

@@ -8,15 +8,15 @@ use std::time::Instant;
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
-use crate::claims::{Claims, Found, Judged};
+use crate::Scenario;
 use crate::error::Error;
-use crate::experiment::Experiment;
-use crate::experiment::expression::ExpressionError;
+use crate::experiment::{Experiment, Line};
+use crate::expression::{self, ExpressionError};
+use crate::reproduce::judge::{Claims, Found, Judged};
 use crate::reproduce::measure::Meter;
 use crate::reproduce::results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome};
 use crate::run::record;
 use crate::store::{self, Key, Run, Store};
-use crate::{Scenario, experiment};
 
 /// Is told how far the runs are.
 pub trait Progress: Sync {
@@ -193,8 +193,8 @@ pub(crate) fn cost(scenario: &Scenario) -> f64 {
 }
 
 fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
-    let engine = experiment::expression::engine();
-    let of = |line: &experiment::Line, point| -> Result<Option<Cell>, Error> {
+    let engine = expression::engine();
+    let of = |line: &Line, point| -> Result<Option<Cell>, Error> {
         if let Some(formula) = line.formula() {
             // What it cannot be computed of should be known before the runs.
             experiment.formula(&engine, formula, point)?;
@@ -269,7 +269,7 @@ impl<'a> Planned<'a> {
         &self,
         store: &Mutex<Store>,
         meter: &Meter,
-        line: &experiment::Line,
+        line: &Line,
         cells: &[Option<Cell>],
     ) -> Result<LineOutcome, Error> {
         let experiment = self.experiment;
@@ -279,7 +279,7 @@ impl<'a> Planned<'a> {
         for (p, (point, cell)) in points.iter().zip(cells).enumerate() {
             let Some(cell) = cell else {
                 let Some(formula) = line.formula() else { continue };
-                let engine = experiment::expression::engine();
+                let engine = expression::engine();
                 let value = experiment.formula(&engine, formula, point)?;
                 for (m, values) in values.iter_mut().enumerate() {
                     values[p] = vec![if m == formula.measure { value } else { f64::NAN }];

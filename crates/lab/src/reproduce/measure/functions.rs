@@ -9,7 +9,7 @@ use unruffled_measure::{Series, jain};
 
 use super::super::curve::TimeSeries;
 use super::Run;
-use crate::experiment::expression::{self, Evaluated};
+use crate::expression::{self, Evaluated};
 
 /// Makes the functions known to `engine`; they are about what `run` holds when they are called.
 pub(super) fn register(engine: &mut Engine, run: &Rc<RefCell<Run>>) {

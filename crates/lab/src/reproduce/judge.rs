@@ -1,17 +1,14 @@
-//! The evaluation of claims about what was measured.
+//! The judgement of claims about what was measured.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, Scope};
 
-use super::functions::{arithmetic, selections, verdicts};
-use super::samples::Samples;
-use super::values::{kind, refused};
-use super::verdict::Verdict;
+use crate::claims::{self, Samples, Verdict, kind, refused};
 use crate::error::Error;
-use crate::experiment::expression::{self, Evaluated};
 use crate::experiment::{Check, Claim, Experiment};
+use crate::expression::{self, Evaluated};
 
 /// What was measured: by line, measure, point and seed.
 #[derive(Clone, Debug, Default)]
@@ -38,11 +35,8 @@ pub(crate) struct Claims<'a> {
 impl<'a> Claims<'a> {
     /// For claims of `experiment` about what was `found`.
     pub(crate) fn new(experiment: &'a Experiment, found: Found) -> Self {
-        let mut engine = expression::engine();
         let missing = Rc::new(RefCell::new(None));
-        arithmetic(&mut engine);
-        selections(&mut engine, &missing);
-        verdicts(&mut engine);
+        let mut engine = claims::engine(&missing);
         measures(&mut engine, experiment, found);
         Self { experiment, engine, missing }
     }
