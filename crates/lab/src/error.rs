@@ -1,11 +1,14 @@
 //! What can be wrong with what a person gave: one line that says where, and what was expected.
 
+mod fit;
+mod store;
+
 use std::path::{Path, PathBuf};
 
 use unruffled_tcp::VariantError;
 
-use crate::fit::FitError;
-use crate::store::StoreError;
+pub use fit::FitError;
+pub use store::StoreError;
 
 /// A wrong scenario, variant or file. Prints as one line.
 #[derive(Debug, thiserror::Error)]

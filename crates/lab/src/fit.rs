@@ -1,7 +1,6 @@
 //! The path that a capture shows, as a scenario, and how well it fits.
 
 mod cost;
-mod error;
 mod path;
 
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
@@ -10,10 +9,10 @@ use unruffled_tcp::Variant;
 use unruffled_units::Duration;
 
 pub use cost::{Cost, cost};
-pub use error::FitError;
 use path::{Loss, Measured, measured, scenario};
 
 use crate::capture::Capture;
+pub use crate::error::FitError;
 use crate::run;
 use crate::scenario::Scenario;
 

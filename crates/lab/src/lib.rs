@@ -14,6 +14,7 @@ pub mod gallery;
 pub mod grid;
 mod groups;
 pub mod metric;
+mod rate;
 pub mod record;
 pub mod report;
 pub mod reproduce;

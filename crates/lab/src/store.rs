@@ -5,7 +5,6 @@
 //! in flight, and several processes may use a file at a time.
 
 mod csv;
-mod error;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +19,7 @@ use unruffled_tcp::Variant;
 
 use crate::Scenario;
 use crate::error::Error;
-pub use error::StoreError;
+pub use crate::error::StoreError;
 
 /// The version of the model: a hash of the sources that decide what a run does.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");

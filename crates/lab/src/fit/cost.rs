@@ -4,8 +4,8 @@ use serde::Serialize;
 use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
-use super::path::rate;
 use super::{Fit, FitError, fit, goodput_bps, same_time};
+use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
 const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
@@ -82,12 +82,12 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
         share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
         if near { "" } else { " or more" },
-        rate(fit.observed_bps),
-        rate(without_bps),
+        rate::in_words(fit.observed_bps),
+        rate::in_words(without_bps),
         if near { "probable" } else { "possible" },
-        rate(model_bps),
+        rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
-        rate(attached_bps)
+        rate::in_words(attached_bps)
     );
     Ok(Cost {
         now_bps: fit.observed_bps,

@@ -9,7 +9,7 @@ const SENDERS: [&str; 7] =
     ["unruffled", "linux-reordering+cubic", "rack", "rr-ta", "dcr-ack", "tcp-pr-sack", "sack"];
 
 /// Segments of a transfer that tell enough of a path.
-pub(super) const ENOUGH: u64 = 100;
+const ENOUGH: u64 = 100;
 
 /// Packets of a run over the fitted path.
 const PACKETS: f64 = 500_000.0;
@@ -70,7 +70,7 @@ impl Measured {
 
 pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     if direction.traffic.segments < ENOUGH {
-        return Err(FitError::TooShort { segments: direction.traffic.segments });
+        return Err(FitError::TooShort { segments: direction.traffic.segments, enough: ENOUGH });
     }
     let rtt_ms = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
     let rtt_ms = rtt_ms.ok_or(FitError::NoRoundTrip)?;
@@ -235,13 +235,4 @@ fn lateness(path: &Measured) -> String {
         "\n[link.measured.replay]\nlateness = [{}]\npackets = \"data\"\n",
         list(&mut lateness.into_iter())
     )
-}
-
-/// A bit rate, as people read it.
-pub(super) fn rate(bps: f64) -> String {
-    match bps {
-        bps if bps < 1e6 => format!("{:.0} kb/s", bps / 1e3),
-        bps if bps < 1e8 => format!("{:.2} Mb/s", bps / 1e6),
-        bps => format!("{:.0} Mb/s", bps / 1e6),
-    }
 }

@@ -3,8 +3,8 @@
 use pcap_file::PcapError;
 use unruffled_tcp::VariantError;
 
-use super::path::{ENOUGH, rate};
-use crate::error::Error;
+use super::Error;
+use crate::rate::in_words;
 
 /// Why no path can be fitted to a transfer. Prints as a part of a line; the capture stands before it,
 /// in [`Error::Unfit`].
@@ -19,10 +19,12 @@ pub enum FitError {
         found: usize,
     },
     /// It is too short to tell anything.
-    #[error("expected a transfer of at least {ENOUGH} segments, found {segments}")]
+    #[error("expected a transfer of at least {enough} segments, found {segments}")]
     TooShort {
         /// Its segments.
         segments: u64,
+        /// So many tell enough.
+        enough: u64,
     },
     /// No round trip can be told.
     #[error("no round trip in it: expected a handshake or timestamps")]
@@ -33,8 +35,8 @@ pub enum FitError {
     /// The fitted path carries something else.
     #[error(
         "the model delivers {} where {} were captured: it lacks something of this path",
-        rate(*model_bps),
-        rate(*captured_bps)
+        in_words(*model_bps),
+        in_words(*captured_bps)
     )]
     TooFar {
         /// Goodput over the fitted path.

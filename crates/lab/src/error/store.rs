@@ -3,7 +3,7 @@
 use rusqlite::ErrorCode;
 
 /// Why a store of runs cannot be used. Prints as what is wrong and what was expected; the file stands
-/// before it, in [`Error::Store`](crate::Error::Store).
+/// before it, in [`Error::Store`](super::Error::Store).
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No folder for caches, and no file was named.
