@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
-use super::plan::Plan;
-use crate::compare::variants;
+use super::plan::{Plan, senders};
 use crate::error::Error;
 use crate::run::record_until;
 use crate::scenario::Scenario;
@@ -114,22 +113,6 @@ impl Batch {
         same_model(&batch.model)?;
         Ok(batch)
     }
-}
-
-/// The senders with the parameters of a scenario: those of these names, then `own`.
-pub(super) fn senders(
-    scenario: &Scenario,
-    file: &str,
-    names: &[String],
-    own: &[Variant],
-) -> Result<Vec<Variant>, Error> {
-    let mut all = variants(scenario, names, &format!("{file}: variants"))?;
-    for own in own {
-        let mut own = own.clone();
-        scenario.parametrise(&mut own)?;
-        all.push(own);
-    }
-    Ok(all)
 }
 
 impl Made {

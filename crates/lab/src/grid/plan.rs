@@ -5,8 +5,8 @@ use serde::Serialize;
 use unruffled_tcp::Variant;
 use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
 
-use super::batch::senders;
 use super::file::Grid;
+use crate::compare::variants;
 use crate::error::Error;
 use crate::reproduce::cost;
 use crate::scenario::Scenario;
@@ -185,6 +185,22 @@ impl Plan {
     fn runs_of_point(&self) -> usize {
         self.seeds as usize * (self.variants.len() + self.own.len())
     }
+}
+
+/// The senders with the parameters of a scenario: those of these names, then `own`.
+pub(super) fn senders(
+    scenario: &Scenario,
+    file: &str,
+    names: &[String],
+    own: &[Variant],
+) -> Result<Vec<Variant>, Error> {
+    let mut all = variants(scenario, names, &format!("{file}: variants"))?;
+    for own in own {
+        let mut own = own.clone();
+        scenario.parametrise(&mut own)?;
+        all.push(own);
+    }
+    Ok(all)
 }
 
 /// A value of TOML as people write it.
