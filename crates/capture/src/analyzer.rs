@@ -9,6 +9,7 @@ use crate::datagrams::Datagrams;
 use crate::decode::decode;
 use crate::packet::{Packet, Transport};
 use crate::reader::Frame;
+use crate::speakers::Speakers;
 
 /// What an analysis may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +78,6 @@ struct Slot {
     speakers: Option<Speakers>,
     newer: Option<usize>,
     older: Option<usize>,
-}
-
-/// Two who speak to each other.
-#[derive(Clone, Debug)]
-pub(crate) enum Speakers {
-    Tcp(Box<Talk>),
-    Udp(Box<Datagrams>),
 }
 
 impl Analyzer {

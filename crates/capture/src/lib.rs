@@ -23,6 +23,7 @@ mod reader;
 mod reordering;
 mod series;
 mod source;
+mod speakers;
 mod turns;
 mod verdict;
 

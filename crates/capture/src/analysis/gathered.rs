@@ -7,12 +7,12 @@ use unruffled_units::{Duration, Instant};
 
 use super::direction::{direction, whole_path};
 use super::{Analysis, Connection, Quic, Totals};
-use crate::analyzer::Speakers;
 use crate::connection::Talk;
 use crate::datagrams::Datagrams;
 use crate::lateness::Spans;
 use crate::packet::{Packet, Unread};
 use crate::reader::Frame;
+use crate::speakers::Speakers;
 
 /// What has been gathered of a capture so far.
 #[derive(Debug)]
