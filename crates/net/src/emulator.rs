@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use unruffled_path::Direction;
 
+use crate::device::Device;
 use crate::lane::{Lane, LaneReport, Wiring};
-use crate::pair::Device;
 use crate::{Chain, Error, Lateness, SeededLink, Tap};
 
 /// Carries packets between two ends until it is stopped or dropped.

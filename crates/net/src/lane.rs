@@ -22,8 +22,8 @@ use rustix::thread::set_current_timer_slack;
 use unruffled_path::Direction;
 use unruffled_units::{Duration, Instant};
 
+use crate::device::Device;
 use crate::packet::is_carried;
-use crate::pair::Device;
 use crate::priority::real_time;
 use crate::spin::Budget;
 use crate::{Chain, Counts, Lateness, Passed, Place, Tap};

@@ -13,6 +13,7 @@
 
 mod application;
 mod chain;
+mod device;
 mod emulator;
 mod error;
 mod lane;

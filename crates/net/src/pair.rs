@@ -4,14 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
 
-use nix::errno::Errno;
-use tun_rs::{DeviceBuilder, SyncDevice};
-
+use crate::device::{DEVICE, Device};
 use crate::namespace::has_ipv6;
 use crate::{Emulator, Error, Namespace, SeededLink, Tap};
-
-/// The device in either namespace.
-const DEVICE: &str = "path0";
 
 /// Packets that a device keeps until the emulator reads them. Far more than come in any time that
 /// the emulator may be busy with others, since only the emulated queue is to drop any.
@@ -40,9 +35,6 @@ pub struct Pair {
     /// The end that acknowledges it.
     pub right: Side,
 }
-
-/// A TUN device that does not block.
-pub(crate) struct Device(SyncDevice);
 
 impl Pair {
     /// Makes both ends, with devices that take IP packets of up to `mtu` octets.
@@ -92,7 +84,7 @@ type Addresses = (Ipv4Addr, Option<Ipv6Addr>);
 impl Side {
     fn new(name: &str, own: Addresses, peer: Addresses, mtu: u16) -> Result<Self, Error> {
         let namespace = Namespace::new(name)?;
-        let device = namespace.run(|| Device::new().map_err(refused))?;
+        let device = namespace.run(Device::new)?;
         // No link-local address: nothing but what applications send is to cross the path.
         let mut batch = format!(
             "link set dev {DEVICE} addrgenmode none mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
@@ -114,37 +106,5 @@ impl Side {
     /// All its addresses.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         [Some(IpAddr::V4(self.v4)), self.v6.map(IpAddr::V6)].into_iter().flatten()
-    }
-}
-
-/// Why there is no device.
-fn refused(reason: std::io::Error) -> Error {
-    match reason.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOENT | Errno::ENODEV | Errno::ENXIO) => Error::NoTun(reason),
-        _ => Error::kernel("a TUN device", reason),
-    }
-}
-
-impl Device {
-    /// A device in the network namespace of this thread. Without offload: packets come with their
-    /// checksums, and none is longer than the MTU.
-    fn new() -> std::io::Result<Self> {
-        let builder = DeviceBuilder::new().name(DEVICE).enable(false);
-        let device = builder.build_sync()?;
-        device.set_nonblocking(true)?;
-        Ok(Self(device))
-    }
-}
-
-impl std::ops::Deref for Device {
-    type Target = SyncDevice;
-    fn deref(&self) -> &SyncDevice {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Device {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(DEVICE)
     }
 }
