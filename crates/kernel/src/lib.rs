@@ -23,6 +23,8 @@ mod state;
 mod status;
 
 #[cfg(bpf)]
+mod loading;
+#[cfg(bpf)]
 mod object;
 #[cfg(bpf)]
 mod timestamps;

@@ -1,86 +1,27 @@
-//! The BPF objects: opened, fitted to the running kernel, loaded, linked. All that touches libbpf is
-//! here and in `timestamps.rs`.
+//! What the BPF programs do for the rest: the congestion control, fitted to the running kernel and
+//! registered, its choice in a cgroup, and the records of connections. All that touches libbpf is
+//! here, in `loading.rs` and in `timestamps.rs`; `absent.rs` stands here where nothing was compiled.
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{
     Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
-    ObjectBuilder, OpenObject, PrintLevel, ProgramMut,
 };
 use rustix::time::{ClockId, clock_getres};
 
 use crate::Error;
+pub(crate) use crate::loading::unpin;
+use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
-
-/// An object, aligned as an ELF file has to be.
-macro_rules! object {
-    ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
-    };
-}
-
-const UNRUFFLED: &[u8] = object!("unruffled");
-const STATUS: &[u8] = object!("status");
-const CGROUP: &[u8] = object!("cgroup");
-const LISTENERS: &[u8] = object!("listeners");
-pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
 
 /// The name of the maps that keep connections.
 const CONNECTIONS: &str = "unruffled_conns";
-
-/// What libbpf complained of: its errors are numbers, its messages say why.
-static COMPLAINT: Mutex<String> = Mutex::new(String::new());
-
-fn listen(_: PrintLevel, text: String) {
-    let mut complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-    complaint.push_str(&text);
-}
-
-/// What failed, and what libbpf said of it.
-pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Error {
-    let what = what.into();
-    move |error| {
-        let complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = complaint.lines().next().unwrap_or_default().trim();
-        // The verifier's reason is the last line of its log but for its statistics.
-        let lines: Vec<_> = complaint.lines().collect();
-        let end = lines.iter().position(|line| line.starts_with("processed "));
-        let verifier = end.and_then(|end| lines[..end].last());
-        let reason = match (first, verifier) {
-            ("", _) => error.to_string(),
-            (first, None) => first.to_owned(),
-            (first, Some(why)) => format!("{first} ({why})"),
-        };
-        Error::Program { what, reason }
-    }
-}
-
-/// Opens an object.
-pub(crate) fn open(object: &[u8]) -> Result<OpenObject, Error> {
-    COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-    ObjectBuilder::default().open_memory(object).map_err(refused("the BPF object"))
-}
-
-pub(crate) fn load(object: OpenObject) -> Result<Object, Error> {
-    object.load().map_err(refused("this kernel does not take the BPF programs"))
-}
-
-/// Its program of that name.
-pub(crate) fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, Error> {
-    let mut programs = object.progs_mut();
-    programs.find(|program| program.name() == name).ok_or_else(|| Error::Program {
-        what: format!("program {name}"),
-        reason: "not in the object".to_owned(),
-    })
-}
 
 /// The congestion control is registered as long as this lives.
 #[derive(Debug)]
@@ -194,30 +135,6 @@ pub(crate) fn unregister_left() {
     }
 }
 
-/// Links that are gone with this value.
-#[derive(Debug, Default)]
-pub(crate) struct Links(pub(crate) Vec<(String, Link)>);
-
-impl Links {
-    /// Lets them outlive this process, in place of former ones of that name.
-    pub(crate) fn pin(self, directory: &Path, prefix: &str) -> Result<(), Error> {
-        for (name, mut link) in self.0 {
-            let path = directory.join(format!("{prefix}-{name}"));
-            if path.exists() {
-                unpin(&path)?;
-            }
-            link.pin(&path).map_err(refused(path.to_string_lossy()))?;
-            link.disconnect();
-        }
-        Ok(())
-    }
-}
-
-/// Removes what a pinned link holds.
-pub(crate) fn unpin(pin: &Path) -> Result<(), Error> {
-    fs::remove_file(pin).map_err(Error::file(pin))
-}
-
 /// Gives the congestion control to new connections of a cgroup.
 pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
     let object = load(open(CGROUP)?)?;
@@ -285,6 +202,7 @@ mod tests {
     use libbpf_rs::query::ProgInfoIter;
 
     use super::*;
+    use crate::loading::TIMESTAMPS;
 
     #[test]
     fn no_program_costs_the_verifier_much() {

@@ -9,7 +9,7 @@ use libbpf_rs::{Object, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
-use crate::object::{Links, TIMESTAMPS, load, open, program, refused};
+use crate::loading::{Links, TIMESTAMPS, load, open, program, refused};
 use crate::state::{Filters, State};
 use crate::{Error, namespace};
 
