@@ -1,13 +1,13 @@
 //! Which connection is between which ends. An entry has no ends, only a hash of them, so that a hundred
 //! thousand entries are two megabytes: what is found is compared with the connection itself.
 
+use std::collections::VecDeque;
 use std::hash::Hasher;
 use std::net::IpAddr;
 
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher13;
 
-use super::lookahead::Expected;
 use super::{ConnectionId, FourTuple};
 
 /// A hash of the ends, under a key that no peer knows: none can choose ports to fill a place.
@@ -26,6 +26,23 @@ pub(super) struct Directory {
     key: [u8; 16],
     /// What was found for the packets to come, as long as nothing changes.
     pub(super) expected: Expected,
+}
+
+/// The connections of the packets to come, in their order, by the hashes of their ends.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    pub(super) hashes: Vec<(EndsHash, FourTuple)>,
+    pub(super) found: VecDeque<(EndsHash, ConnectionId)>,
+    /// Whose the last packet was: the next one is often of the same.
+    pub(super) last: Option<ConnectionId>,
+}
+
+impl Expected {
+    /// The connections have changed: what was found may be so no more.
+    pub(super) fn forget(&mut self) {
+        self.found.clear();
+        self.last = None;
+    }
 }
 
 impl Directory {

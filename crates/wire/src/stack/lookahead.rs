@@ -4,31 +4,11 @@
 //! together, and touched together, the connections of a batch come while the processor asks for the
 //! next; and none is looked up twice.
 
-use std::collections::VecDeque;
-
-use super::directory::EndsHash;
 use super::{ConnectionId, FourTuple, Stack};
 use crate::codec::{Malformed, Packet};
 
 /// With fewer connections than this, those that matter are in the processor's cache.
 const FEW: usize = 64;
-
-/// The connections of the packets to come, in their order, by the hashes of their ends.
-#[derive(Debug, Default)]
-pub(super) struct Expected {
-    hashes: Vec<(EndsHash, FourTuple)>,
-    found: VecDeque<(EndsHash, ConnectionId)>,
-    /// Whose the last packet was: the next one is often of the same.
-    last: Option<ConnectionId>,
-}
-
-impl Expected {
-    /// The connections have changed: what was found may be so no more.
-    pub(super) fn forget(&mut self) {
-        self.found.clear();
-        self.last = None;
-    }
-}
 
 impl Stack {
     /// These packets go in next, in this order, one after another: some tens of them, so that all their
