@@ -12,8 +12,17 @@ use super::{
     rr_costs,
 };
 use crate::parameter::{Parameter, Unit, settings};
-use crate::parts::limited_transmit::windows::LIMITED_TRANSMIT;
 use crate::parts::{Kind, Variable, kind};
+
+/// k, by which limited transmit is bounded: the costs count with it as well.
+pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
+    name: "limited_transmit",
+    unit: Unit::Windows,
+    default: 1.0,
+    range: (0.0, 100.0),
+    about: "what may be sent beyond the window while a hole waits (k)",
+    source: "RR-TCP, table 2",
+};
 
 settings! {
     /// Table 2, but for the timer.

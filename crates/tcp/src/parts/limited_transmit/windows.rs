@@ -7,20 +7,11 @@ use std::borrow::Cow;
 use unruffled_units::Instant;
 
 use super::{AnyLimitedTransmit, LimitedTransmit, Wait};
-use crate::parameter::{Parameter, Unit, settings};
+use crate::parameter::settings;
 use crate::parts::control::Window;
 use crate::parts::detect::Idle;
+use crate::parts::detect::rr::LIMITED_TRANSMIT;
 use crate::parts::{Kind, kind};
-
-/// k, which RR-TCP's costs count with as well.
-pub(crate) const LIMITED_TRANSMIT: Parameter = Parameter {
-    name: "limited_transmit",
-    unit: Unit::Windows,
-    default: 1.0,
-    range: (0.0, 100.0),
-    about: "what may be sent beyond the window while a hole waits (k)",
-    source: "RR-TCP, table 2",
-};
 
 settings! {
     /// Tunable parameters.
