@@ -21,6 +21,7 @@
 //! to the link, or may be sent again; a redrawn delay by when its transmission begins; bursts and
 //! blackouts by when that ends.
 
+mod direction;
 mod discipline;
 mod distribution;
 mod error;
@@ -30,10 +31,10 @@ mod outcome;
 mod resend;
 mod transmitter;
 
+pub use direction::Direction;
 pub use discipline::Red;
 pub use distribution::{Distribution, Sampler};
 pub use error::ConfigError;
 pub use impairment::{Applies, Impairment, Times};
-pub use link::{Direction, Link, LinkConfig};
-pub use outcome::{DropCause, Outcome, Verdict};
-pub use resend::Ticket;
+pub use link::{Link, LinkConfig};
+pub use outcome::{DropCause, Outcome, Ticket, Verdict};

@@ -6,21 +6,9 @@ use unruffled_units::{Duration, Instant, Rate};
 
 use crate::discipline::{Discipline, Red};
 use crate::impairment::{Crossing, Fate, Stage};
-use crate::resend::{Packet, Resend, Ticket};
+use crate::resend::{Packet, Resend};
 use crate::transmitter::{Sent, Transmitter};
-use crate::{Applies, ConfigError, DropCause, Impairment, Outcome, Verdict};
-
-/// Which way a packet travels within its own flow. With flows both ways, a link carries packets of
-/// either direction.
-///
-/// It tells data from acknowledgements, which impairments may treat differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the end that sends data.
-    Forward,
-    /// To the end that sends data: acknowledgements.
-    Reverse,
-}
+use crate::{Applies, ConfigError, Direction, DropCause, Impairment, Outcome, Ticket, Verdict};
 
 /// What a link is made of. The default lets everything through at once.
 ///

@@ -2,8 +2,6 @@
 
 use unruffled_units::{Duration, Instant};
 
-use crate::Ticket;
-
 /// What becomes of a packet that was offered to a link, as [`Link::offer`](crate::Link::offer) and
 /// [`Link::resume`](crate::Link::resume) tell it. What carries packets needs the verdict and the
 /// duplicate; the rest is for measuring.
@@ -40,6 +38,13 @@ pub enum Verdict {
         ticket: Ticket,
     },
 }
+
+/// Stands for a packet that a link holds; no two that it holds have the same.
+///
+/// It comes with [`Verdict::Held`]; pass it to
+/// [`Link::resume`](crate::Link::resume) when the time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(pub(crate) u32);
 
 /// Where a packet was dropped. It tells congestion from losses on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use crate::impairment::{Crossing, Fate, Stage};
-use crate::{Direction, DropCause, Outcome, Verdict};
+use crate::{Direction, DropCause, Outcome, Ticket, Verdict};
 
 /// Damages packets, and keeps them until they are sent again.
 #[derive(Clone, Debug)]
@@ -29,13 +29,6 @@ pub(crate) struct Resend {
     /// The ticket of the packet held last.
     last: Ticket,
 }
-
-/// Stands for a packet that a link holds; no two that it holds have the same.
-///
-/// It comes with [`Verdict::Held`](crate::Verdict::Held); pass it to
-/// [`Link::resume`](crate::Link::resume) when the time has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket(u32);
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
