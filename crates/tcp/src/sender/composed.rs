@@ -1,11 +1,8 @@
 //! The machine composed of parts. It asks them what they make of what happens, and does what follows
 //! for all of them alike: fast retransmit and recovery, the reduction of the window and its return,
 //! tail loss probes.
-//!
-//! One acknowledgement passes through [`Composed::on_ack`] in this order: the stream turns it into a
-//! delivery; from that come round-trip times, reordering lengths and spurious retransmissions; the
-//! detector learns from them; then recovery starts, goes on or ends, and the window grows.
 
+mod acknowledgement;
 mod arrivals;
 mod counted_pipe;
 mod doubt;
@@ -36,15 +33,14 @@ use round_trips::RoundTrips;
 use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
-use super::Ack;
-use super::stream::{Reading, Renumbered, Stream};
+use super::stream::{Renumbered, Stream};
 use crate::Config;
-use crate::observer::{Cause, Event, Observer};
+use crate::observer::Cause;
 use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::detect::fixed::Fixed;
-use crate::parts::detect::{AckFacts, Detector, LossDetector, View};
-use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit, Progress, Wait};
+use crate::parts::detect::{Detector, LossDetector, View};
+use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
 use timers::{SenderTimer, SenderTimers};
 
 /// A sender's parts and where they stand.
@@ -152,188 +148,12 @@ impl Composed {
         self.control.variables(show);
     }
 
-    pub(super) fn on_ack(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        // Header prediction (V. Jacobson): a third of the instructions of a run in order.
-        match self.is_predicted(stream, ack) {
-            true => self.read_ack::<true>(stream, ack, now, observer),
-            false => self.read_any_ack(stream, ack, now, observer),
-        }
-    }
-
-    #[inline(never)]
-    fn read_any_ack(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        self.read_ack::<false>(stream, ack, now, observer);
-    }
-
-    /// Whether the acknowledgement is what most are: it covers segments that were sent once, no hole is
-    /// open, and nothing is being recovered from. It disproves no suspicion, for those are of segments
-    /// that were sent again, and none was acknowledged of which it could tell by which transmission.
-    #[inline]
-    fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
-        matches!(self.recovery.phase, Phase::Open)
-            && self.recovery.dupacks == 0
-            && self.responses.are_idle()
-            && ack.blocks.is_empty()
-            && ack.dsack.is_none()
-            && self.doubt.as_ref().is_none_or(|doubt| !doubt.arrivals.are_ambiguous())
-            && stream.is_in_order(ack.una)
-    }
-
-    /// Reads an acknowledgement; of a `PREDICTED` one only what can change anything.
-    #[inline(always)]
-    fn read_ack<const PREDICTED: bool>(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        let read = match &mut self.doubt {
-            None if PREDICTED => stream.acknowledge_in_order(ack.una, now, |_| {}),
-            Some(_) if PREDICTED => stream.acknowledge_in_order(ack.una, now, |sent| {
-                self.detector.on_arrival(sent, now);
-            }),
-            None => stream.acknowledge(ack, now, |_| None),
-            Some(doubt) => suspicion::acknowledge(doubt, &mut self.detector, stream, ack, now),
-        };
-        let Reading { delivery, advanced, flight_before, .. } = read;
-        let arrived = self.count_dupacks(stream, ack, &read);
-        self.count_run(&read);
-        self.measure_rtt(stream, ack, &read, now);
-        if !PREDICTED && let Some(sample) = stream.measure_reordering(ack, &read, now, observer) {
-            self.detector.on_reordering(sample, &self.view(stream, now));
-        }
-        // A view takes longer to make than a fixed detector needs for all it does.
-        if !matches!(self.detector, Detector::Fixed(_)) {
-            self.tell_detector(stream, ack, &read, now);
-        }
-        if !PREDICTED {
-            self.disprove_arrived(stream, now, observer);
-        }
-        if arrived > 0 && self.control.counts_deliveries() {
-            let flow = self.flow(stream, now);
-            self.control.on_delivered(arrived, &flow);
-        }
-        if !PREDICTED {
-            self.heed_dsack(stream, ack, &read, now, observer);
-        }
-        stream.retransmissions.expire(now, || self.dsack_horizon());
-
-        let phase_before = self.recovery.phase;
-        let mut reversed = false;
-        if !PREDICTED {
-            self.recovery.counted_pipe.on_ack(advanced);
-            reversed = self.detect_spurious(stream, ack, &read, now, observer);
-            if advanced {
-                self.on_progress(stream, now, observer);
-            }
-            self.end_round(stream, delivery.latest_sent, now, observer);
-        }
-        if PREDICTED || self.recovery.phase == Phase::Open {
-            let sack = !ack.blocks.is_empty();
-            let flight = stream.board.outstanding();
-            let progress = Progress { advanced, sack, flight_before, flight };
-            self.limited_transmit.on_progress(&progress, &mut self.window);
-        }
-        if self.policy.probes {
-            self.on_ack_of_probe(stream, ack, now);
-        }
-        let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
-        // Even of a predicted one the detector may have learnt that something was late.
-        if self.doubting() {
-            let open = phase_before == Phase::Open;
-            self.grow_by_delivery(stream, &delivery, pipe_before, open, now);
-        } else {
-            let may_grow = advanced && !reversed && self.grows_after(phase_before);
-            self.grow_and_wait(stream, ack, &read, may_grow, now);
-        }
-        if matches!(self.recovery.phase, Phase::Recovery { .. }) {
-            self.proportional_rate_reduction(stream, &delivery, advanced && !newly_lost);
-        }
-        self.rearm_after_ack(stream, advanced, delivery.segments > 0, now);
-        let Window { cwnd, ssthresh } = self.window;
-        let dupthresh = self.detector.dupthresh();
-        let (una, srtt, patience) = (stream.una(), self.srtt(), self.patience);
-        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
-        observer.on_event(now, &event);
-    }
-
     /// Whether, nothing being on its way, no recovery, probe or retransmission awaits its outcome.
     pub(super) fn settled(&self, stream: &Stream) -> bool {
         self.recovery.phase == Phase::Open
             && self.probe.is_over()
             && stream.retransmissions.is_empty()
             && self.timers.next().is_none()
-    }
-
-    /// The acknowledgement was read into the scoreboard.
-    #[inline(never)]
-    fn tell_detector(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading, now: Instant) {
-        let delivery = &read.delivery;
-        let facts = AckFacts {
-            delivered: delivery.segments,
-            sacked: delivery.sacked,
-            advanced: read.advanced,
-            dsack: ack.dsack.is_some(),
-            reordered: delivery.reordered,
-            latest_sent: delivery.latest_sent,
-            latest_sent_once: delivery.original_sent,
-        };
-        self.detector.on_ack(&facts, &self.view(stream, now));
-    }
-
-    /// The window grows on new acknowledgements outside fast recovery, and only while it is what
-    /// limits the sender (RFC 5681, section 3.1; RFC 7661); and as limited transmit has it while a
-    /// hole waits.
-    #[inline(always)]
-    fn grow_and_wait(
-        &mut self,
-        stream: &Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        may_grow: bool,
-        now: Instant,
-    ) {
-        let Reading { delivery, advanced, flight_before, .. } = read;
-        let full = *flight_before >= self.window.cwnd as u32;
-        let window_was_full = *self.recovery.window_was_full.get_or_insert(full);
-        if may_grow {
-            if window_was_full {
-                self.grow(stream, delivery.passed, now);
-            } else {
-                let flow = self.flow(stream, now);
-                self.control.on_limited(&flow);
-            }
-        }
-        let wait = Wait {
-            now,
-            open: self.recovery.phase == Phase::Open,
-            advanced: *advanced,
-            duplicate: delivery.sacked > 0 || ack.duplicate,
-            sacked: delivery.sacked,
-            duplicates: self.duplicates(stream),
-            window_was_full,
-        };
-        let segments = self.limited_transmit.grow_while_waiting(&wait, &self.window);
-        if segments > 0 {
-            self.grow(stream, segments, now);
-        }
-        if let Some(idle) = self.limited_transmit.idle(&wait, &self.window) {
-            self.detector.on_idle(idle, &self.view(stream, now));
-        }
     }
 
     /// The window was full, and `acked` segments were acknowledged.
