@@ -215,9 +215,9 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 	struct event *e = latest(v);
 	__u32 now = tp->tcp_mstamp;
 
-	/* Behind by half of all numbers it would be ahead. */
-	if (uncovered(tp, c))
-		c->covered = tp->snd_una;
+	/* Behind by half of all numbers it would be ahead; but a canary is judged when its packet has long been acknowledged. */
+	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
+		c->covered = tp->snd_una - (1 << 30);
 	settle(tp, c);
 	settle_canaries(tp, c);
 	if (pending(v) && !e->closed && now - e->opened > srtt_us(tp) / 2)

@@ -273,6 +273,20 @@ static void a_report_that_no_other_awaits_is_a_canarys(void)
 	expect(c.canaries.reported, 1);
 }
 
+/* What it says is known long after its packet was acknowledged. */
+static void a_canary_that_nobody_reports_is_a_loss(void)
+{
+	start();
+	c.canaries.made = c.canaries.next = tp.total_retrans = 1;
+	c.canaries.out[0] = (struct canary){ .sent = tp.tcp_mstamp, .seq = 20, .window = 100 };
+	at(100);
+	acknowledge(60, 0);
+	expect(c.counters.events, 0);
+	wait_until(1000);
+	expect(c.counters.events, 1);
+	expect(c.cwnd, 70);
+}
+
 static void late_is_what_was_overtaken(void)
 {
 	start();
@@ -367,6 +381,7 @@ static const struct trace traces[] = {
 	TRACE(a_report_within_a_round_trip_of_a_canary_is_anothers),
 	TRACE(a_report_that_may_be_a_canarys_is),
 	TRACE(a_report_that_no_other_awaits_is_a_canarys),
+	TRACE(a_canary_that_nobody_reports_is_a_loss),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_needless_retransmission_was_sent_too_early),
