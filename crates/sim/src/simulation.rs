@@ -2,7 +2,7 @@
 
 use unruffled_measure::{End, FlowId, LinkId, Monitor, Passage};
 use unruffled_path::{ConfigError, Direction, LinkConfig};
-use unruffled_tcp::{Connection, Event, Observer, Segment, State};
+use unruffled_tcp::{Connection, Event, Observer, Segment, State, reset_for};
 use unruffled_units::Instant;
 
 use crate::app::Want;
@@ -206,6 +206,8 @@ impl Simulation {
         flow.underway -= 1;
         monitor.segment(id, to, Passage::In, now, segment);
         let connection = &mut flow.ends[to.index()].connection;
+        // Else a peer whose last acknowledgement was lost would send its FIN for ever.
+        let reset = if connection.state() == State::Closed { reset_for(segment) } else { None };
         let mut relay = Relay { monitor: &mut *monitor, flow: id, end: to };
         connection.handle_segment(segment, now, &mut relay);
         self.world.network.release(packet);
@@ -217,6 +219,9 @@ impl Simulation {
         }
         let complete = to == End::Receiver && connection.received() >= flow.expects;
         let passing = flow.passing;
+        if let Some(reset) = &reset {
+            self.world.send(flow, (id, to), reset, monitor);
+        }
         self.world.pump(flow, (id, to), monitor);
         if complete {
             self.complete(id, monitor);
@@ -360,8 +365,7 @@ impl World {
     /// Sends all that the connection at one end of `flow` wants to send, and plans its next timer.
     #[inline]
     fn pump(&mut self, flow: &mut Flow, (id, end): (FlowId, End), monitor: &mut impl Monitor) {
-        let World { network, sources, queue, now } = self;
-        let (now, source) = (*now, &mut sources[flow.source as usize]);
+        let now = self.now;
         loop {
             let connection = &mut flow.ends[end.index()].connection;
             let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
@@ -369,17 +373,13 @@ impl World {
             // By reference: moved, it would be copied field by field.
             let Some(segment) = &polled else {
                 if flow.endless && end == End::Sender && connection.unsent() == 0 {
-                    flow.write(CHUNK * u64::from(source.config.sender.mss));
+                    let mss = self.sources[flow.source as usize].config.sender.mss;
+                    flow.write(CHUNK * u64::from(mss));
                     continue;
                 }
                 break;
             };
-            monitor.segment(id, end, Passage::Out, now, segment);
-            let size = segment.len + source.config.header;
-            let path = source.routes[end.index()].next();
-            let label = Label { flow: id, to: end.other(), size, path };
-            let progress = network.send(segment, label, now, queue, monitor);
-            flow.underway += progress.copies();
+            self.send(flow, (id, end), segment, monitor);
         }
         // A planned event that comes too early is planned anew when it comes; one that would come
         // too late is overtaken by a new one.
@@ -389,7 +389,25 @@ impl World {
         {
             let due = due.max(now);
             endpoint.armed = Some(due);
-            queue.plan(due, FutureEvent::Timer(id.0 * 2 + end.index() as u32));
+            self.queue.plan(due, FutureEvent::Timer(id.0 * 2 + end.index() as u32));
         }
+    }
+
+    /// Sends a segment of one end of `flow` to the other.
+    #[inline]
+    fn send(
+        &mut self,
+        flow: &mut Flow,
+        (id, end): (FlowId, End),
+        segment: &Segment,
+        monitor: &mut impl Monitor,
+    ) {
+        let World { network, sources, queue, now } = self;
+        let source = &mut sources[flow.source as usize];
+        monitor.segment(id, end, Passage::Out, *now, segment);
+        let size = segment.len + source.config.header;
+        let path = source.routes[end.index()].next();
+        let label = Label { flow: id, to: end.other(), size, path };
+        flow.underway += network.send(segment, label, *now, queue, monitor).copies();
     }
 }

@@ -163,6 +163,13 @@ fn applies() -> impl Strategy<Value = Applies> {
     prop::sample::select(vec![Applies::Data, Applies::Acks, Applies::Both])
 }
 
+/// What divides a minute would meet every retransmission of a sender that has backed off so far.
+fn between_blackouts() -> impl Strategy<Value = Duration> {
+    ms(3000..9000).prop_filter("divides the maximum RTO", |every| {
+        !Config::default().rto.max.as_nanos().is_multiple_of(every.as_nanos())
+    })
+}
+
 fn impairment() -> impl Strategy<Value = Impairment> {
     prop_oneof![
         3 => (0.0..1.0, distribution(), applies())
@@ -177,7 +184,7 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             .prop_map(|(every, delay, applies)| Impairment::Redrawn { every, delay, applies }),
         1 => (0.0..0.01, distribution(), applies())
             .prop_map(|(fraction, length, applies)| Impairment::Burst { fraction, length, applies }),
-        1 => (ms(3000..9000), ms(0..2000), applies()).prop_map(|(every, length, applies)| {
+        1 => (between_blackouts(), ms(0..2000), applies()).prop_map(|(every, length, applies)| {
             Impairment::Blackout { times: Times::Every(every), length, applies }
         }),
     ]
@@ -272,7 +279,29 @@ proptest! {
     }
 }
 
-/// The same for each sender by itself, on a path that does everything at once.
+/// The path is dead from the receiver's FIN on until the sender has left TIME-WAIT: an end that is
+/// gone answers with a reset, as any host does.
+#[test]
+fn a_fin_that_nobody_waits_for_any_more_is_reset() {
+    let blackout = Impairment::Blackout {
+        times: Times::At(vec![Instant::from_millis(75)]),
+        length: Duration::from_secs(300),
+        applies: Applies::Both,
+    };
+    // The SYN leaves at 0 ms, data and the FIN at 40, the receiver's FIN at 60.
+    let delay = Duration::from_millis(20);
+    let case = Case {
+        variant: "newreno".to_owned(),
+        sender: Config::default(),
+        receiver: Config::default(),
+        bytes: 1000,
+        link: LinkConfig { delay, impairments: vec![blackout], ..LinkConfig::default() },
+        seed: 1,
+    };
+    run(&case);
+}
+
+/// What holds for every transfer, for each sender by itself on a path that does everything at once.
 #[test]
 fn every_sender_survives_the_worst_path() {
     for row in ROWS {
