@@ -163,11 +163,15 @@ fn applies() -> impl Strategy<Value = Applies> {
     prop::sample::select(vec![Applies::Data, Applies::Acks, Applies::Both])
 }
 
-/// What divides a minute would meet every retransmission of a sender that has backed off so far.
+/// A sender that has backed off retransmits once in the maximum RTO; were that close to a multiple of
+/// this time, most of a transfer's retransmissions would meet the same blackout.
 fn between_blackouts() -> impl Strategy<Value = Duration> {
-    ms(3000..9000).prop_filter("divides the maximum RTO", |every| {
-        !Config::default().rto.max.as_nanos().is_multiple_of(every.as_nanos())
-    })
+    (3000..9000_u64)
+        .prop_filter("in step with the maximum RTO", |every| {
+            let past = 60_000 % every;
+            past.min(every - past) >= 100
+        })
+        .prop_map(Duration::from_millis)
 }
 
 fn impairment() -> impl Strategy<Value = Impairment> {
