@@ -151,7 +151,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
 
 /// The claims that should hold.
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
-    let text = std::fs::read_to_string(path)
+    let text = unruffled_lab::text::read(path)
         .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())

@@ -14,6 +14,7 @@ use std::path::Path;
 use rhai::{AST, Scope};
 
 use crate::error::Error;
+use crate::text;
 pub(crate) use file::Kind;
 use place::FileText;
 
@@ -234,7 +235,7 @@ impl Experiment {
         if let Some((_, text)) = BUILTIN.iter().find(|(id, _)| *id == name) {
             return Self::parse(name, text, quick);
         }
-        let text = std::fs::read_to_string(Path::new(name)).map_err(|reason| {
+        let text = text::read(Path::new(name)).map_err(|reason| {
             let name = name.to_owned();
             match reason.kind() {
                 std::io::ErrorKind::NotFound => Error::NoExperiment { name, reason },

@@ -25,6 +25,7 @@ pub mod statistics;
 pub mod store;
 pub mod summary;
 pub mod table;
+pub mod text;
 
 pub use error::Error;
 pub use scenario::Scenario;

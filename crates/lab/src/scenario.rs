@@ -16,6 +16,7 @@ use unruffled_tcp::{Config, Variant};
 use unruffled_units::Duration;
 
 use crate::error::{Error, Place};
+use crate::text;
 use keys::Keys;
 pub use network::{NetLink, Network};
 use tcp::Ends;
@@ -132,7 +133,7 @@ impl Scenario {
         if let Some((_, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
             return Ok((*text).to_owned());
         }
-        std::fs::read_to_string(Path::new(name)).map_err(|reason| match reason.kind() {
+        text::read(Path::new(name)).map_err(|reason| match reason.kind() {
             std::io::ErrorKind::NotFound => none_such(name, reason),
             _ => Error::Unreadable { name: name.to_owned(), reason },
         })

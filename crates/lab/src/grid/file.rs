@@ -10,6 +10,7 @@ use super::sample::{Hypercube, Sample};
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
 use crate::scenario::{self, BUILTIN};
+use crate::text;
 
 /// What is swept, as a file has it.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Grid {
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, Error> {
         let name = path.display().to_string();
         let unreadable = |reason| Error::Unreadable { name: name.clone(), reason };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = text::read(path).map_err(unreadable)?;
         Self::parse(&name, &text, None, overrides)
     }
 
@@ -196,7 +197,7 @@ fn found(file: &str, name: &str) -> Result<(String, String), Error> {
         return Ok(((*name).to_owned(), (*text).to_owned()));
     }
     let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
-    let read = std::fs::read_to_string(&beside);
+    let read = text::read(&beside);
     let text = read.map_err(|reason| match reason.kind() {
         std::io::ErrorKind::NotFound => scenario::none_such(name, reason),
         _ => Error::Unreadable { name: beside.display().to_string(), reason },
