@@ -145,6 +145,16 @@ impl Scenario {
         Self::parse(name, &text, overrides)
     }
 
+    /// The whole keys that the `overrides` of the scenario in `text` replace, in their order.
+    pub(crate) fn replaced(
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Vec<String>, Error> {
+        let mut keys = Keys::parse(file, text)?;
+        overrides.iter().map(|assignment| keys.set(assignment)).collect()
+    }
+
     /// Reads a scenario from `text`, which errors call `file`.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
         let mut keys = Keys::parse(file, text)?;

@@ -9,7 +9,7 @@ use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
-use crate::scenario::{self, BUILTIN};
+use crate::scenario::{self, BUILTIN, Scenario};
 use crate::text;
 
 /// What is swept, as a file has it.
@@ -133,6 +133,33 @@ impl Grid {
             drawn.iter().map(move |values| [&point[..], values].concat())
         };
         Ok(points.iter().flat_map(with).collect())
+    }
+
+    /// Refuses a key that is swept and also set, or swept twice, under whatever names: `overrides`,
+    /// those of a point, replace one by the other.
+    pub(super) fn check_once(&self, overrides: &[String]) -> Result<(), Error> {
+        let (file, text) = &self.scenario;
+        let whole = Scenario::replaced(file, text, overrides).map_err(|e| self.blame(e))?;
+        let (set, swept) = whole.split_at(self.set.len());
+        let section = |at: usize| if at < self.axes.len() { "grid" } else { "sample.keys" };
+        for (at, (whole, key)) in swept.iter().zip(self.keys()).enumerate() {
+            if swept[..at].contains(whole) {
+                return Err(self.wrong(&[section(at), key], "stands twice: expected each key once"));
+            }
+            let Some(by) = set.iter().rposition(|set| set == whole) else { continue };
+            let message = format!("expected a key that is not swept, as {}.{key} is", section(at));
+            let written = self.set[by].split('=').next().unwrap_or_default().trim();
+            return Err(if by >= self.own {
+                let (place, key) = (Place::CommandLine("--set"), written.to_owned());
+                let message = format!("{message} in {}", self.source.file);
+                Error::Key { place, key, message }
+            } else if BESIDE.contains(&written) {
+                self.wrong(&[written], message)
+            } else {
+                self.wrong(&["set", written], message)
+            });
+        }
+        Ok(())
     }
 
     /// The error with the place in the file that it is about, if it is about what the file sets.

@@ -68,6 +68,7 @@ impl Plan {
             runs: Vec::new(),
         };
         let first = plan.scenario(0)?;
+        plan.grid.check_once(&plan.overrides(0))?;
         plan.name.clone_from(&first.name);
         plan.seeds = first.seeds;
         plan.variants.clone_from(&first.variants);

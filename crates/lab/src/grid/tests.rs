@@ -162,6 +162,30 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
 }
 
 /// A sweep's rows after all of its runs.
+#[test]
+fn what_is_swept_cannot_be_set_as_well() {
+    let told = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
+        let grid = Grid::parse("grid.toml", text, None, &overrides);
+        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new()));
+        planned.map(drop).map_err(|refused| refused.to_string())
+    };
+    let swept = "expected a key that is not swept, as grid.delayed.fraction is";
+    for key in ["delayed.fraction", "link.bottleneck.delayed.fraction"] {
+        let message = told(GRID, &[&format!("{key}=3%")]);
+        assert_eq!(message, Err(format!("--set: {key}: {swept} in grid.toml")));
+    }
+    let both = format!("{GRID}[set]\nlink.bottleneck.delayed.fraction = '3 %'\n");
+    let place = "grid.toml:11: set.link.bottleneck.delayed.fraction";
+    assert_eq!(told(&both, &[]), Err(format!("{place}: {swept}")));
+    let twice = format!("{GRID}link.bottleneck.queue = [10]\n");
+    let message = "grid.toml:10: grid.link.bottleneck.queue: stands twice: expected each key once";
+    assert_eq!(told(&twice, &[]), Err(message.to_owned()));
+    // What is set from outside takes the place of what the file sets.
+    let set = format!("{GRID}[set]\ntcp.window = 30\n");
+    assert_eq!(told(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
+}
+
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
     let missing = sweep.missing().len();

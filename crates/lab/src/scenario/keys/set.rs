@@ -11,8 +11,9 @@ const TABLES: [&str; 8] =
     ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
 
 impl Keys {
-    /// Applies one `KEY=VALUE`. A key may leave out its beginning where that is unambiguous.
-    pub(crate) fn set(&mut self, assignment: &str) -> Result<(), Error> {
+    /// Applies one `KEY=VALUE`, and gives the whole key. A key may leave out its beginning where that
+    /// is unambiguous.
+    pub(crate) fn set(&mut self, assignment: &str) -> Result<String, Error> {
         let (key, text) =
             assignment.split_once('=').ok_or_else(|| Error::Set(assignment.to_owned()))?;
         let (key, text) = (key.trim(), text.trim());
@@ -33,9 +34,9 @@ impl Keys {
         let key = meant.pop().unwrap_or_else(|| key.to_owned());
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => (entry.value, entry.place) = (value, place),
-            None => self.entries.push(Entry { key, value, place, read: false }),
+            None => self.entries.push(Entry { key: key.clone(), value, place, read: false }),
         }
-        Ok(())
+        Ok(key)
     }
 
     /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
