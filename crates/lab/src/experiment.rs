@@ -268,6 +268,11 @@ impl Experiment {
         reader::read(source, file, quick)
     }
 
+    /// The experiment whose quick version this may be.
+    pub(crate) fn in_full(&self) -> Result<Self, Error> {
+        Self::parse(&self.source.file, &self.source.text, false)
+    }
+
     /// An error about this experiment's file.
     pub(crate) fn wrong(&self, span: &Range<usize>, message: impl Into<String>) -> Error {
         self.source.wrong(span, message)

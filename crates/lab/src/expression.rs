@@ -43,12 +43,25 @@ pub(crate) const OF_REALS: [(&str, Function); 3] =
 /// Steps that an expression may take: enough for any formula, and an end for a loop without one.
 const STEPS: u64 = 1_000_000;
 
+/// Values in a list, counting those of lists in it: many times the flows of any experiment.
+const LIST: usize = 20_000;
+
+/// Octets of a text, counting those in a list.
+const TEXT: usize = 1_000_000;
+
+/// Values by name in a table, and variables at a time.
+const NAMES: usize = 200;
+
 /// An engine with arithmetic alone.
 ///
 /// A text in single quotes is a string, so that an expression can stand in TOML's double quotes.
 pub(crate) fn engine() -> Engine {
     let mut engine = Engine::new();
     engine.set_max_operations(STEPS);
+    engine.set_max_array_size(LIST);
+    engine.set_max_string_size(TEXT);
+    engine.set_max_map_size(NAMES);
+    engine.set_max_variables(NAMES);
     engine.on_print(|_| {});
     engine.on_debug(|_, _, _| {});
     // 1 / 2 is a half, also where both are written without a point.
@@ -93,6 +106,12 @@ pub(crate) fn plain(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorRuntime(message, _) => message.to_string(),
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => plain(inner),
+        EvalAltResult::ErrorDataTooLarge(..) => {
+            format!("too large: expected at most {LIST} values in a list, {TEXT} octets in a text")
+        }
+        EvalAltResult::ErrorTooManyOperations(_) => {
+            format!("has no end: expected at most {STEPS} steps")
+        }
         other => other.to_string(),
     }
     .replace('\n', " ")
@@ -160,6 +179,23 @@ mod tests {
             Ok("2 2 0 3")
         );
         assert_eq!(text("plain", 3.0).as_deref(), Ok("plain"));
+    }
+
+    #[test]
+    fn what_grows_without_end_is_refused_before_memory_is_full() {
+        let most = "expected at most 20000 values in a list, 1000000 octets in a text";
+        for growing in [
+            "let a = [1]; loop { a += a; }",
+            "let s = 'x'; loop { s += s; }",
+            "let a = []; a.pad(1000000000, 1); 1",
+            "let s = 'x'; s.pad(1000000000, 'y'); 1",
+            "let a = []; let b = []; b.pad(10000, 1); a.pad(10000, b); 1",
+            "let b = blob(1000000000); 1",
+        ] {
+            let message = text(&format!("${{{growing}}}"), 1.0).expect_err(growing);
+            assert!(message.contains(most), "{growing}: {message}");
+        }
+        assert_eq!(text("${let a = []; a.pad(20000, 1); a.len()}", 1.0).as_deref(), Ok("20000"));
     }
 
     #[test]

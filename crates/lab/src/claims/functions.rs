@@ -209,6 +209,7 @@ fn verdicts(engine: &mut Engine) {
     for (name, f) in pairs {
         engine.register_fn(name, move |a: Dynamic, b: Dynamic| -> Evaluated<Verdict> {
             let (a, b) = (several(a)?, several(b)?);
+            at_most_parts(a.len() * b.len())?;
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
             let verdicts = pairs.map(|(a, b)| f(a, b)).collect::<Result<_, _>>();
             Ok(verdict::of_pairs(verdicts.map_err(refused)?, &a, &b))
@@ -252,8 +253,16 @@ fn verdicts(engine: &mut Engine) {
                 let message = format!("expected a list of verdicts, found {found}");
                 value.try_cast::<Verdict>().ok_or_else(|| refused(message))
             };
+            at_most_parts(list.len())?;
             let list: Vec<Verdict> = list.into_iter().map(verdict).collect::<Evaluated<_>>()?;
             Ok(is::joined(list, all))
         });
     }
+}
+
+/// Refuses more verdicts in one than anybody would read.
+fn at_most_parts(count: usize) -> Evaluated<()> {
+    let most = verdict::PARTS;
+    let message = || refused(format!("expected at most {most} comparisons in one, found {count}"));
+    if count > most { Err(message()) } else { Ok(()) }
 }

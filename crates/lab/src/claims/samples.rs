@@ -33,6 +33,23 @@ pub(crate) struct Samples {
     pub(crate) values: Vec<Vec<f64>>,
 }
 
+/// Octets of a label at most: a loop may double it at each step.
+const LABEL: usize = 2_000;
+
+/// The label, cut if nobody would read all of it.
+fn words(label: String) -> Rc<str> {
+    shortened(label, LABEL).into()
+}
+
+/// At most `most` octets of the text, with a sign of what is left out.
+pub(super) fn shortened(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+    text
+}
+
 impl Samples {
     pub(crate) fn new(label: &str, x: &[f64], values: Vec<Vec<f64>>) -> Self {
         Self { label: label.into(), x: x.iter().map(|&x| Some(x)).collect(), values }
@@ -44,14 +61,14 @@ impl Samples {
     }
 
     pub(crate) fn labelled(mut self, label: String) -> Self {
-        self.label = label.into();
+        self.label = words(label);
         self
     }
 
     /// Each value changed by `f`.
     pub(crate) fn map(&self, label: String, f: impl Fn(f64) -> f64) -> Self {
         let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| f(v)).collect());
-        Self { label: label.into(), x: self.x.clone(), values: values.collect() }
+        Self { label: words(label), x: self.x.clone(), values: values.collect() }
     }
 
     /// `f` of the two values of each point and seed.
@@ -89,7 +106,7 @@ impl Samples {
             let pick = |of: &[f64], seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
             values.push((0..seeds).map(|seed| f(pick(a, seed), pick(b, seed))).collect());
         }
-        Ok(Self { label: label.into(), x, values })
+        Ok(Self { label: words(label), x, values })
     }
 
     /// The points whose place is so.
@@ -97,7 +114,7 @@ impl Samples {
         let kept = |x: &Option<f64>| x.is_some_and(&keep);
         let both = self.x.iter().zip(&self.values).filter(|(x, _)| kept(x));
         let (x, values): (Vec<_>, Vec<_>) = both.map(|(x, v)| (*x, v.clone())).unzip();
-        (!x.is_empty()).then(|| Self { label: label.into(), x, values })
+        (!x.is_empty()).then(|| Self { label: words(label), x, values })
     }
 
     /// One point of all, each seed for itself.
@@ -105,7 +122,7 @@ impl Samples {
         let seeds = self.values.iter().map(Vec::len).max().unwrap_or(0);
         let pick = |of: &Vec<f64>, seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
         let over = |seed| f(&self.values.iter().map(|v| pick(v, seed)).collect::<Vec<_>>());
-        Self { label: label.into(), x: vec![None], values: vec![(0..seeds).map(over).collect()] }
+        Self { label: words(label), x: vec![None], values: vec![(0..seeds).map(over).collect()] }
     }
 
     /// The estimate at each point.

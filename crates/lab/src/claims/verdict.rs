@@ -3,7 +3,7 @@
 mod limits;
 mod ordering;
 
-use super::samples::{Samples, short};
+use super::samples::{Samples, short, shortened};
 use crate::statistics::Estimate;
 pub(super) use limits::{
     at_least, at_most, close_by, flat_by, near, near_by, within, within_everywhere,
@@ -18,6 +18,18 @@ pub(crate) struct Verdict {
     pub(crate) expected: String,
     /// What is.
     pub(crate) measured: String,
+}
+
+/// Octets of a verdict's texts at most: a loop may double them at each step.
+const TEXT: usize = 20_000;
+
+/// Verdicts that one may be made of at most.
+pub(super) const PARTS: usize = 1_000;
+
+impl Verdict {
+    fn new(holds: bool, expected: String, measured: String) -> Self {
+        Self { holds, expected: shortened(expected, TEXT), measured: shortened(measured, TEXT) }
+    }
 }
 
 /// `mean ± half-width`.
@@ -54,11 +66,12 @@ pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples])
     let pair = |v: &Verdict| v.expected.trim_end_matches(" at every point").to_owned();
     let told: Vec<String> =
         verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
-    Verdict { holds, expected, measured: told.join("; ") }
+    Verdict::new(holds, expected, told.join("; "))
 }
 
 pub(super) fn not(verdict: Verdict) -> Verdict {
-    Verdict { holds: !verdict.holds, expected: format!("not: {}", verdict.expected), ..verdict }
+    let expected = format!("not: {}", verdict.expected);
+    Verdict::new(!verdict.holds, expected, verdict.measured)
 }
 
 /// All of them, or at least one.
@@ -80,7 +93,7 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
         .collect();
     let mut measured = measured;
     measured.dedup();
-    Verdict { holds, expected, measured: measured.join("; ") }
+    Verdict::new(holds, expected, measured.join("; "))
 }
 
 #[cfg(test)]

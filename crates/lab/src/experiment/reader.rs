@@ -19,6 +19,9 @@ use crate::expression;
 /// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
 const USUAL_SEEDS: u64 = 5;
 
+/// Points of a sweep: many times what any figure shows, and what memory can hold with their runs.
+const MOST_POINTS: usize = 10_000;
+
 /// The experiment that `file` describes, whose text is `source`.
 pub(super) fn read(source: FileText, file: file::File, quick: bool) -> Result<Experiment, Error> {
     Reader { source, quick, engine: expression::engine() }.experiment(file)
@@ -99,6 +102,12 @@ impl Reader {
         })
     }
 
+    /// Refuses more points than [`MOST_POINTS`].
+    fn at_most_points(&self, points: usize, span: &Range<usize>) -> Result<(), Error> {
+        let message = || format!("expected at most {MOST_POINTS} points, found {points}");
+        if points > MOST_POINTS { Err(self.source.wrong(span, message())) } else { Ok(()) }
+    }
+
     fn sweep(&self, x: Option<&file::X>) -> Result<Sweep, Error> {
         let Some(x) = x else {
             let point = Point { x: 0.0, variables: Vec::new() };
@@ -107,6 +116,7 @@ impl Reader {
         let points = match (&x.values, &x.grid) {
             (Some(full), None) => {
                 let values = x.quick.as_ref().filter(|_| self.quick).unwrap_or(full);
+                self.at_most_points(values.get_ref().len(), &values.span())?;
                 let sorted = values.get_ref().is_sorted_by(|a, b| a < b);
                 if values.get_ref().is_empty() || !sorted {
                     let message = "expected numbers, each greater than the one before";
@@ -117,6 +127,8 @@ impl Reader {
             }
             (None, Some(full)) => {
                 let grid = x.quick_grid.as_ref().filter(|_| self.quick).unwrap_or(full);
+                let counts = grid.get_ref().values().map(Vec::len);
+                self.at_most_points(counts.fold(1, usize::saturating_mul), &grid.span())?;
                 let mut points = vec![Vec::new()];
                 for (name, values) in grid.get_ref() {
                     let with = |point: &Vec<_>, value: f64| {

@@ -57,6 +57,30 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
 }
 
 #[test]
+fn more_points_than_anybody_runs_are_refused() {
+    let axis = format!("{:?}", (0..300).collect::<Vec<_>>());
+    let grid = format!("grid = {{ p = {axis}, q = {axis}, r = {axis} }}");
+    let message = complaint("values = [5, 20]", &grid);
+    let wanted = ":16: x.grid: expected at most 10000 points, found 27000000";
+    assert!(message.ends_with(wanted), "{message}");
+    let values = format!("values = {:?}", (0..10_001).collect::<Vec<_>>());
+    let message = complaint("values = [5, 20]", &values);
+    assert!(message.ends_with(":16: x.values: expected at most 10000 points, found 10001"));
+}
+
+#[test]
+fn a_point_that_no_sweep_has_is_refused_in_a_quick_one_too() {
+    let planned = |at: &str| {
+        let text = tiny::TEXT.replacen("'SACK'), 20)", at, 1);
+        let experiment = Experiment::parse("my.toml", &text, true).expect("reads");
+        Plan::new(&[experiment]).map(drop).map_err(|refused| refused.to_string())
+    };
+    assert_eq!(planned("'SACK'), 20)"), Ok(()));
+    let message = planned("'SACK'), 77)").expect_err("no sweep has it");
+    assert!(message.contains(": claim 3.check: no point at 77: expected some of"), "{message}");
+}
+
+#[test]
 fn runs_need_a_scenario_and_formulae_do_not() {
     let text = "id = \"a\"\npaper = \"p\"\nfigure = \"f\"\ntitle = \"t\"\n\
                 [x]\nlabel = \"x\"\nvalues = [1, 2]\n[[line]]\nname = \"l\"\n\

@@ -94,9 +94,23 @@ fn what_makes_no_sense_is_refused() {
         ("all([1])", "expected a list of verdicts, found"),
         ("above(goodput_mbps('SACK'), [])", "expected a list that is not empty"),
         ("near(goodput_mbps('SACK'), paper('retransmits', 'SACK'))", "the line gives no retransm"),
-        ("loop {}", "my.toml"),
+        ("loop {}", ": claim 1.check: has no end: expected at most 1000000 steps"),
+        ("let a = [1]; loop { a += a; }", "too large: expected at most 20000 values in a list"),
+        (
+            "let a = []; a.pad(40, 1); above(a, a)",
+            "expected at most 1000 comparisons in one, found 1600",
+        ),
+        ("let v = above(2, 1); let a = []; a.pad(1001, v); all(a)", "expected at most 1000 comp"),
     ] {
         let message = judge(check, false).expect_err(check);
         assert!(message.contains(wanted), "{check}: {message}");
     }
+}
+
+#[test]
+fn words_that_a_loop_doubles_do_not_fill_memory() {
+    let v = verdict("let m = goodput_mbps('SACK'); for i in 0..64 { m = m + m; } above(m, 1)");
+    assert!(v.expected.len() < 10_000, "{}", v.expected.len());
+    let v = verdict("let v = above(2, 1); for i in 0..64 { v = all([v, v]); } v");
+    assert!(v.holds && v.expected.len() < 100_000, "{}", v.expected.len());
 }
