@@ -1,5 +1,7 @@
 //! One key of a sweep and its values.
 
+use std::collections::BTreeSet;
+
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -57,7 +59,12 @@ pub(super) fn read_all(
         if NOT_SWEPT.contains(&key.as_str()) {
             return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
         }
-        Axis::read(key.clone(), &value).map_err(wrong)
+        let axis = Axis::read(key.clone(), &value).map_err(wrong)?;
+        // A sample may draw a value more often than others; a grid would count its runs twice.
+        match repeated(&value).filter(|_| section == "grid") {
+            Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
+            None => Ok(axis),
+        }
     });
     axes.collect()
 }
@@ -200,6 +207,16 @@ fn literal(value: &Value) -> Result<String, String> {
         }
         value => Ok(value.to_string()),
     }
+}
+
+/// The first value of a list that is there already, however it is written.
+fn repeated(list: &Value) -> Option<&Value> {
+    let mut seen = BTreeSet::new();
+    let same = |value: &Value| match quantity(value) {
+        Some((number, unit)) => format!("{number} {unit}"),
+        None => value.to_string(),
+    };
+    list.as_array()?.iter().find(|value| !seen.insert(same(value)))
 }
 
 /// A number and its unit.

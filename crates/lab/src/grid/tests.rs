@@ -97,6 +97,10 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         ("scenario = 'rr-3'\nseeds = 0", "grid.toml:2: seeds: expected a whole number"),
         ("scenario = 'rr-3'\nvariants = ['nix']", "grid.toml:2: variants: nix: no such variant"),
         (
+            "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['1 %', '5 %', '1%']",
+            "grid.toml:3: grid.delayed.fraction: \"1%\" stands twice: expected each value once",
+        ),
+        (
             "scenario = 'rr-3'\n[set]\nwindow = 0",
             "grid.toml:3: set.window: expected a whole number from 1",
         ),
