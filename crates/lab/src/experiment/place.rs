@@ -39,7 +39,7 @@ impl FileText {
                 None => self.wrong(&span, error.message()),
             };
         }
-        Error::Syntax { place, message: error.message().replace('\n', " ") }
+        Error::Syntax { place, message: complaint(&self.text, error) }
     }
 
     /// The line and dotted key of the value below `path`, if it is there.
@@ -81,6 +81,16 @@ impl FileText {
             }
         });
         best.map(|(_, key)| key)
+    }
+}
+
+/// What the parser says of `text` in one line, with the key that is there twice.
+pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    let there = error.span().and_then(|span| text.get(span));
+    match there.filter(|_| message == "duplicate key").and_then(|key| key.lines().next()) {
+        Some(key) => format!("{message} {key}: expected each key once"),
+        None => message,
     }
 }
 

@@ -8,6 +8,7 @@ use toml::{Spanned, Value};
 use unruffled_units::{Duration, Rate};
 
 use crate::error::{Error, Place};
+use crate::experiment::place::complaint;
 
 /// Tables of which there may be several, written `[[traffic]]` with a name each.
 const GROUPS: [&str; 1] = ["traffic"];
@@ -34,7 +35,7 @@ impl Keys {
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let table = DeTable::parse(text).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
-            let message = e.message().replace('\n', " ");
+            let message = complaint(text, &e);
             Error::Syntax { place: Place::Line(file.to_owned(), line(at)), message }
         })?;
         let mut keys = Self { file: file.to_owned(), entries: Vec::new() };
@@ -288,8 +289,13 @@ impl Keys {
             .ok_or_else(|| self.wrong(key, format!("expected a list of {count} numbers")))
     }
 
-    /// A list of strings, or one string with commas.
+    /// A list of names, or one string with commas.
     pub(crate) fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, Error> {
+        self.list_of(key, "names")
+    }
+
+    /// A list of strings, or one string with commas: `what`, for messages.
+    pub(crate) fn list_of(&mut self, key: &str, what: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let strings = match value {
             Value::String(text) => text.split(',').map(|s| Some(s.trim().to_owned())).collect(),
@@ -299,7 +305,7 @@ impl Keys {
             _ => None,
         };
         let strings = strings.filter(|s| !s.is_empty() && s.iter().all(|s| !s.is_empty()));
-        strings.map(Some).ok_or_else(|| self.wrong(key, "expected a list of names"))
+        strings.map(Some).ok_or_else(|| self.wrong(key, format!("expected a list of {what}")))
     }
 
     /// The value, or a complaint that it is missing.
@@ -328,12 +334,29 @@ impl Keys {
 
     /// Refuses the first key that has not been read.
     pub(crate) fn finish(&self, known: &str) -> Result<(), Error> {
-        match self.entries.iter().find(|e| !e.read) {
-            Some(entry) => {
-                Err(self.wrong(&entry.key, format!("unknown key: expected one of {known}")))
-            }
-            None => Ok(()),
+        let Some(entry) = self.entries.iter().find(|e| !e.read) else { return Ok(()) };
+        let message = match self.no_link(&entry.key) {
+            Some(message) => message,
+            None => format!("unknown key: expected one of {known}"),
+        };
+        Err(self.wrong(&entry.key, message))
+    }
+
+    /// What to say of a key of a link that nothing goes over.
+    fn no_link(&self, key: &str) -> Option<String> {
+        fn name(key: &str) -> Option<&str> {
+            Some(key.strip_prefix("link.")?.split_once('.')?.0)
         }
+        let unused = name(key)?;
+        let mut used: Vec<&str> = Vec::new();
+        for link in self.entries.iter().filter(|e| e.read).filter_map(|e| name(&e.key)) {
+            if !used.contains(&link) {
+                used.push(link);
+            }
+        }
+        let known = used.join(", ");
+        let message = || format!("no link {unused} in the network: expected one of {known}");
+        (!used.is_empty() && !used.contains(&unused)).then(message)
     }
 }
 

@@ -179,7 +179,7 @@ fn loss(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
 fn blackout(k: &mut Keys, at: &str, applies: Applies) -> Result<Impairment, Error> {
     let length = required_time(k, at, "length", "\"2 s\"")?;
     let key = format!("{at}.at");
-    let begins = k.list(&key)?;
+    let begins = k.list_of(&key, "times such as [\"50 s\", \"75 s\"]")?;
     let every = k.duration(&format!("{at}.every"))?;
     let times = match (begins, every) {
         (Some(begins), None) => {
@@ -213,7 +213,7 @@ fn required_time(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<D
 /// A list of times.
 fn times(k: &mut Keys, at: &str, field: &str, such_as: &str) -> Result<Vec<Duration>, Error> {
     let key = format!("{at}.{field}");
-    let texts = k.list(&key)?;
+    let texts = k.list_of(&key, &format!("times such as {such_as}"))?;
     let texts = k.required(&key, texts, such_as)?;
     let time = |text: &String| {
         unruffled_units::parse_duration(text).map_err(|e| k.wrong(&key, e.to_string()))

@@ -47,7 +47,9 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let delayed_ack = match k.switch("tcp.delayed_ack") {
         Ok(Some(true)) => Some(Duration::from_millis(100)),
         Ok(_) => None,
-        Err(_) => k.duration("tcp.delayed_ack")?,
+        Err(_) => k.duration("tcp.delayed_ack").map_err(|_| {
+            k.wrong("tcp.delayed_ack", "expected true, false or a time such as \"100 ms\"")
+        })?,
     };
     let duplicates = [("rfc6675", Duplicates::Sacked), ("ns-2", Duplicates::Run)];
     let duplicates = k.choice("tcp.duplicates", &duplicates)?;

@@ -130,8 +130,9 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
             Some(name) if network.access(&name).is_some() => Ok(Some(name)),
             Some(name) => {
                 let known: Vec<&str> = network.access.iter().map(|hop| hop.name.as_str()).collect();
+                let or = if known.is_empty() { "" } else { " or one of " };
                 let known = known.join(", ");
-                let message = format!("no access link {name}: expected none or one of {known}");
+                let message = format!("no access link {name}: expected none{or}{known}");
                 Err(k.wrong(&key(field), message))
             }
             None => Ok(network.access(default).map(|hop| hop.name.clone())),
@@ -143,6 +144,12 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
     let count = k.count(&key("count"), 1, 1_000_000)?.unwrap_or(1) as u32;
     let arrivals = arrivals(k, &at)?;
     let stop = k.duration(&key("stop"))?.map(|stop| Instant::ZERO + stop);
+    let (Arrivals::At(first)
+    | Arrivals::Staggered { first, .. }
+    | Arrivals::Random { from: first, .. }) = arrivals;
+    if stop.is_some_and(|stop| stop <= first) {
+        return Err(k.wrong(&key("stop"), format!("expected a time after {first}, the start")));
+    }
     let app = app(k, &at)?;
     let sender = match k.string(&key("sender"))?.as_deref() {
         None | Some("$variant") => None,
@@ -179,7 +186,13 @@ fn ways(
     let spread =
         [("round-robin", Spread::RoundRobin), ("runs", Spread::Runs), ("random", Spread::Random)];
     let spread = k.choice(&key("spread"), &spread)?.unwrap_or(Spread::RoundRobin);
-    let Some(texts) = k.list(&key("ways"))? else { return Ok((Vec::new(), spread)) };
+    let Some(texts) = k.list(&key("ways"))? else {
+        // What says how packets are spread over ways says nothing without them.
+        return match ["weights", "epsilon"].map(&key).into_iter().find(|key| k.has(key)) {
+            Some(alone) => Err(k.wrong(&alone, format!("expected {} beside it", key("ways")))),
+            None => Ok((Vec::new(), spread)),
+        };
+    };
     let mut ways = Vec::new();
     for text in &texts {
         let nodes = text.split_whitespace().map(|name| {
