@@ -227,7 +227,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             "rr-99: no such experiment: expected an id (see unruffled rep",
         ),
         (&["reproduce", "wrong.toml"], "wrong.toml:14: scenario.link.l.rate: expected a rate such"),
-        (&["reproduce", "misspelt.toml", "--quick"], "misspelt.toml:30: measure 1.value: Function"),
+        (&["reproduce", "misspelt.toml", "--quick"], "misspelt.toml:30: measure 1.value: no func"),
         (
             &["reproduce", "mine.toml", "mine.toml"],
             "experiments: mine-1 stands twice: expected each",

@@ -84,7 +84,7 @@ pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ExpressionErro
     compiled.map_err(|e| ExpressionError::Syntax(e.to_string()))
 }
 
-/// The number that the expression gives.
+/// The number that the expression gives; none where it is infinite, which is beyond any other.
 pub(crate) fn number(
     engine: &Engine,
     scope: &mut Scope<'_>,
@@ -92,7 +92,8 @@ pub(crate) fn number(
 ) -> Result<f64, ExpressionError> {
     let value = engine.eval_ast_with_scope::<Dynamic>(scope, ast)?;
     let found = value.type_name();
-    as_number(&value).ok_or(ExpressionError::Kind { expected: "a number", found })
+    let number = as_number(&value).ok_or(ExpressionError::Kind { expected: "a number", found })?;
+    Ok(if number.is_finite() { number } else { f64::NAN })
 }
 
 /// A number of either kind.
@@ -106,6 +107,7 @@ pub(crate) fn plain(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorRuntime(message, _) => message.to_string(),
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => plain(inner),
+        EvalAltResult::ErrorFunctionNotFound(signature, _) => no_function(signature),
         EvalAltResult::ErrorDataTooLarge(..) => {
             format!("too large: expected at most {LIST} values in a list, {TEXT} octets in a text")
         }
@@ -115,6 +117,23 @@ pub(crate) fn plain(error: &EvalAltResult) -> String {
         other => other.to_string(),
     }
     .replace('\n', " ")
+}
+
+/// That there is no function of this signature, with its types as people call them.
+fn no_function(signature: &str) -> String {
+    let (name, of) = signature.split_once(" (").unwrap_or((signature, ""));
+    let kind = |of: &str| match of.trim() {
+        "i64" | "f64" => "a number".to_owned(),
+        "array" => "a list".to_owned(),
+        text if text.contains("String") || text == "string" => "a text".to_owned(),
+        other => other.to_owned(),
+    };
+    let of = of.trim_end_matches(')').split(',').filter(|of| !of.is_empty()).map(kind);
+    let of: Vec<String> = of.collect();
+    match of.as_slice() {
+        [] => format!("no function {name}()"),
+        of => format!("no function {name} of {}", of.join(" and ")),
+    }
 }
 
 /// Replaces each `${…}` in `text` by what the expression gives.

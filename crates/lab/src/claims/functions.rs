@@ -231,17 +231,26 @@ fn verdicts(engine: &mut Engine) {
         });
     }
     type Range = fn(&Samples, f64, f64) -> Verdict;
-    let ranges: [(&'static str, Range); 3] = [
-        ("within", is::within),
-        ("within_everywhere", is::within_everywhere),
-        ("near_by", is::near_by),
-    ];
+    let ranges: [(&'static str, Range); 2] =
+        [("within", is::within), ("within_everywhere", is::within_everywhere)];
     for (name, f) in ranges {
         let judge = move |a: Dynamic, low: Dynamic, high: Dynamic| -> Evaluated<Verdict> {
-            Ok(f(&samples(a)?, number(low)?, number(high)?))
+            let (low, high) = (number(low)?, number(high)?);
+            if low > high {
+                let (low, high) = (short(low), short(high));
+                let message = format!("expected the lower end first, found {low} to {high}");
+                return Err(refused(message));
+            }
+            Ok(f(&samples(a)?, low, high))
         };
         engine.register_fn(name, judge);
     }
+    engine.register_fn(
+        "near_by",
+        |a: Dynamic, to: Dynamic, share: Dynamic| -> Evaluated<Verdict> {
+            Ok(is::near_by(&samples(a)?, number(to)?, number(share)?))
+        },
+    );
     engine.register_fn("falls", |a: Samples| is::falls(&a).map_err(refused));
     engine.register_fn("rises", |a: Samples| is::rises(&a).map_err(refused));
     engine.register_fn("flat", |a: Samples| is::flat_by(&a, tolerance::CLOSE));
@@ -253,6 +262,9 @@ fn verdicts(engine: &mut Engine) {
                 let message = format!("expected a list of verdicts, found {found}");
                 value.try_cast::<Verdict>().ok_or_else(|| refused(message))
             };
+            if list.is_empty() {
+                return Err(refused("expected a list that is not empty"));
+            }
             at_most_parts(list.len())?;
             let list: Vec<Verdict> = list.into_iter().map(verdict).collect::<Evaluated<_>>()?;
             Ok(is::joined(list, all))

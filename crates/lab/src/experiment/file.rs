@@ -113,7 +113,7 @@ pub(super) struct Panel {
     pub(super) curves: BTreeMap<String, Spanned<String>>,
     pub(super) at: Option<Spanned<f64>>,
     pub(super) dots: Option<bool>,
-    pub(super) rule: Option<f64>,
+    pub(super) rule: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -248,6 +248,10 @@ impl Reader {
                 let message = "missing: expected a [scenario], as not all lines are formulae";
                 return Err(self.missing("scenario", message));
             }
+            if let (Some(variant), Some(_)) = (&line.variant, &formula) {
+                let message = "expected a variant or a formula, which has no runs, not both";
+                return Err(self.source.wrong(&variant.span(), message));
+            }
             if let (Some(measure), None) = (&line.measure, &formula) {
                 let message = "expected beside a formula only";
                 return Err(self.source.wrong(&measure.span(), message));

@@ -34,10 +34,17 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ("\"retransmits\"\n", "\"goodput_mbps\"\n", ": measure 2.name: goodput_mbps stands twice"),
         ("y-range = [0, 4]", "y-range = [4, 0]", ": panel 1.y-range: expected [lowest, highest]"),
         ("y-range = [0, 4]", "y = \"speed\"", ": panel 1.y: no measure \"speed\": expected one of"),
+        ("y-range = [0, 4]", "rule = inf", ": panel 1.rule: expected a height on the axis"),
+        ("formula =", "variant = \"sack\"\nformula =", "line 4.variant: expected a variant or a"),
+        ("full = 2", "full = 2\nfull = 3", ":12: not TOML: duplicate key full: expected each key"),
         ("y-range = [0, 4]", "lines = [\"A\"]", ": panel 1.lines: no line \"A\": expected some of"),
         ("at = 20", "at = 21", ": panel 2.at: expected one of the values of [x]"),
         ("('RR-TCP')", "('RR-TA')", ": claim 1.check: no line \"RR-TA\": expected one of without"),
-        ("above(goodput_mbps('RR", "over(goodput_mbps('RR", ": claim 1.check: Function not found"),
+        (
+            "above(goodput_mbps('RR",
+            "over(goodput_mbps('RR",
+            ": claim 1.check: no function over of measured values and measured values",
+        ),
         ("'SACK'), 20)", "'SACK'), 21)", ": claim 3.check: no point at 21: expected some of"),
         ("at_least(at(goodput_mbps('SACK'), 20), 0.1)", "1", "expected a verdict, such as above"),
         (

@@ -202,6 +202,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_infinite_is_no_number() {
+        for text in ["1 / 0", "-1 / 0", "ln(0)"] {
+            assert!(number(&meter(None), text).is_ok_and(f64::is_nan), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_not_there_is_an_error_that_says_what_is() {
         for (text, wanted) in [
             ("goodput('c')", "no flows of \"c\": expected one of a, b"),
@@ -211,7 +218,7 @@ mod tests {
             ("series('m', 'queue')", "no queue of \"m\": expected one of l"),
             ("series('l', 'depth')", "no quantity \"depth\": expected one of queue, "),
             ("'a'", "expected a number, found string"),
-            ("frobnicate()", "Function not found: frobnicate"),
+            ("frobnicate()", "no function frobnicate()"),
         ] {
             let message = number(&meter(None), text).expect_err(text);
             assert!(message.contains(wanted), "{text}: {message}");

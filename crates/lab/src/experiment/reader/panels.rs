@@ -86,7 +86,7 @@ impl Reader {
             curves,
             at,
             dots: panel.dots.or(usual.dots).unwrap_or(false),
-            rule: panel.rule.or(usual.rule),
+            rule: self.height(panel.rule.as_ref().or(usual.rule.as_ref()))?,
         })
     }
 
@@ -121,6 +121,14 @@ impl Reader {
             return Err(self.source.wrong(&at.span(), "expected one of the values of [x]"));
         }
         Ok(nearest)
+    }
+
+    fn height(&self, rule: Option<&Spanned<f64>>) -> Result<Option<f64>, Error> {
+        let Some(rule) = rule else { return Ok(None) };
+        if !rule.get_ref().is_finite() {
+            return Err(self.source.wrong(&rule.span(), "expected a height on the axis"));
+        }
+        Ok(Some(*rule.get_ref()))
     }
 
     fn range(&self, range: Option<&Spanned<[f64; 2]>>) -> Result<Option<[f64; 2]>, Error> {

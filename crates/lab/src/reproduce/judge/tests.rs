@@ -91,6 +91,8 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("goodput_mbps('SACK')", "expected a verdict, such as above(a, b), found measured values"),
         ("falls(at(goodput_mbps('SACK'), 5))", "has one point: expected several"),
+        ("all([])", "expected a list that is not empty"),
+        ("within(goodput_mbps('SACK'), 3, 1)", "expected the lower end first, found 3 to 1"),
         ("all([1])", "expected a list of verdicts, found"),
         ("above(goodput_mbps('SACK'), [])", "expected a list that is not empty"),
         ("near(goodput_mbps('SACK'), paper('retransmits', 'SACK'))", "the line gives no retransm"),
