@@ -42,12 +42,20 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
     // Of rr-3 as it ships a run would be over too soon to be timed.
     let usual = |usual: &str| (name == "rr-3").then(|| usual.to_owned());
-    let mut overrides = set.clone();
+    // First, so that --set can replace it.
+    let usually = usual("duration=10000 s").filter(|_| duration.is_none());
+    let mut overrides: Vec<String> = usually.into_iter().chain(set.clone()).collect();
     overrides
         .extend(delayed.iter().map(|share| format!("link.bottleneck.delayed.fraction={share}")));
-    let duration = duration.clone().or_else(|| usual("10000 s"));
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
-    let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
+    let flags = [
+        ("link.bottleneck.delayed.fraction", "--delayed", delayed.is_some()),
+        ("duration", "--duration", duration.is_some()),
+    ];
+    let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
+    let flags: Vec<(&str, &str)> = given.collect();
+    let once = crate::compare::once(set, &flags);
+    let prepared = once.and_then(|()| Scenario::load(name, &overrides)).and_then(|scenario| {
         let variants = match variant.clone().or_else(|| usual("sack")) {
             Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
             None => compare::variants(&scenario, &scenario.variants, "variants")?,
@@ -56,11 +64,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     });
     let (scenario, variants) = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => {
-            let flags =
-                [("link.bottleneck.delayed.fraction", "--delayed"), ("duration", "--duration")];
-            return crate::refuse(error.by_flag(&flags));
-        }
+        Err(error) => return crate::refuse(error.by_flag(&flags)),
     };
     let Some(variant) = variants.first() else { return ExitCode::from(2) };
     let start = Instant::now();

@@ -11,7 +11,7 @@ use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run};
 use unruffled_tcp::Variant;
 
-pub(crate) use arguments::Arguments;
+pub(crate) use arguments::{Arguments, once};
 
 use crate::output;
 
@@ -29,7 +29,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 /// What to print, and what became of the files.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
-    let (overrides, flags) = arguments.overrides();
+    let (overrides, flags) = arguments.overrides()?;
     let scenario =
         Scenario::load(&arguments.scenario, &overrides).map_err(|error| error.by_flag(&flags))?;
     let variants = match arguments.variants.as_slice() {

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use unruffled_lab::error::Place;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
 use unruffled_lab::{Error, report};
@@ -153,8 +154,17 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
     let text = unruffled_lab::text::read(path)
         .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
-    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
-    Ok(lines.map(str::to_owned).collect())
+    let lines = text.lines().map(str::trim).enumerate();
+    let claims = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let claim = |(at, line): (usize, &str)| match line.split_once(": ") {
+        Some(_) => Ok(line.to_owned()),
+        None => Err(Error::Key {
+            place: Place::Line(path.display().to_string(), at + 1),
+            key: line.chars().take(40).collect(),
+            message: "expected ID: CLAIM, as --write-check writes them".to_owned(),
+        }),
+    };
+    claims.map(claim).collect()
 }
 
 fn name(outcome: &FigureOutcome<'_>, claim: &str) -> String {

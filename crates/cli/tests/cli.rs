@@ -90,6 +90,8 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--set", "a\nb=3"], "--set: a b: unknown key: expected one of"),
         (&["--variants", "sack,bbr3"], "--variants: bbr3: no such variant: expected one of "),
         (&["--variants", "sack,rack,sack"], "--variants: sack stands twice: expected each once"),
+        (&["--set", "seeds=\"x\"", "--seeds", "2"], "--set: seeds: expected this or --seeds, not"),
+        (&["--set", "duration=[1]", "--duration", "1 s"], "--set: duration: expected this or --du"),
         (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1 to 10000, found \"0\""),
         (&["--seeds", "many"], "--seeds: seeds: expected a whole number from 1 to 10000, found"),
         (&["--duration", "0 s"], "--duration: duration: expected more than 0 s"),

@@ -221,6 +221,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
     write(&folder, "wrong.toml", EXPERIMENT.replace("8 Mbit/s", "8 parsecs"));
     write(&folder, "misspelt.toml", EXPERIMENT.replace("goodput()", "godput()"));
     write(&folder, "text.sqlite", "no store\n".repeat(200));
+    write(&folder, "claims.txt", "# held\nmine-1: It flies\ngarbage\n");
     for (arguments, wanted) in [
         (
             &["reproduce", "rr-99"][..],
@@ -241,6 +242,10 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
         (&["reproduce", "mine.toml", "--report", "nowhere/a.html"], "nowhere/a.html: cannot be wr"),
         (&["reproduce", "mine.toml", "--report", "mine.toml"], "mine.toml: would replace the "),
         (&["reproduce", "mine.toml", "--check", "nowhere.txt"], "nowhere.txt: cannot be read: "),
+        (
+            &["reproduce", "mine.toml", "--check", "claims.txt"],
+            "claims.txt:3: garbage: expected ID",
+        ),
         (&["store", "--store", "nowhere.sqlite"], "nowhere.sqlite: no such store: expected a file"),
         (
             &["store", "--store", "text.sqlite"],

@@ -4,8 +4,30 @@ use std::path::PathBuf;
 
 use clap::Args;
 use unruffled_lab::Error;
+use unruffled_lab::error::Place;
 
 use crate::output::Results;
+
+/// Keys of a scenario and the flags that replace them.
+pub(super) type Flags = Vec<(&'static str, &'static str)>;
+
+/// Refuses a key that `--set` replaces beside the flag that does: one of the two would go unheeded.
+pub(crate) fn once(set: &[String], flags: &[(&str, &str)]) -> Result<(), Error> {
+    let means = |key: &str, of: &str| {
+        of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let keys = set.iter().map(|set| set.split('=').next().unwrap_or_default().trim());
+    for key in keys {
+        if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
+            return Err(Error::Key {
+                place: Place::CommandLine("--set"),
+                key: key.to_owned(),
+                message: format!("expected this or {flag}, not both"),
+            });
+        }
+    }
+    Ok(())
+}
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -41,7 +63,10 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// The keys that flags replace, and which flag gave which key.
-    pub(super) fn overrides(&self) -> (Vec<String>, Vec<(&'static str, &'static str)>) {
+    ///
+    /// # Errors
+    /// A key that `--set` replaces as well.
+    pub(super) fn overrides(&self) -> Result<(Vec<String>, Flags), Error> {
         let mut overrides = self.set.clone();
         overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
         overrides.extend(self.duration.as_ref().map(|t| format!("duration={t}")));
@@ -50,7 +75,9 @@ impl Arguments {
             ("duration", "--duration", self.duration.is_some()),
         ];
         let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
-        (overrides, given.collect())
+        let given: Flags = given.collect();
+        once(&self.set, &given)?;
+        Ok((overrides, given))
     }
 
     /// The threads to run on.

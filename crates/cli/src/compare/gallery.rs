@@ -10,9 +10,10 @@ use crate::output;
 
 /// What to print, and what became of the report.
 pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
-    let (mut overrides, flags) = arguments.overrides();
+    let (mut overrides, flags) = arguments.overrides()?;
     if arguments.seeds.is_none() {
-        overrides.push("seeds=1".to_owned());
+        // First, so that --set can replace it.
+        overrides.insert(0, "seeds=1".to_owned());
     }
     let paths = &arguments.paths;
     let scenarios = match paths.random {
