@@ -49,7 +49,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         ("the scenario", arguments.scenario.as_deref()),
         ("the report", arguments.report.as_deref()),
     ];
-    output::check_beside(&arguments.capture, "the capture", &files)?;
+    output::check(&[("the capture", Some(&arguments.capture))], &files)?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let (found, damage) = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;

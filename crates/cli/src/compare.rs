@@ -42,7 +42,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     };
     let report_path = arguments.results.report_path(&scenario.name);
     output::check(
-        Path::new(&arguments.scenario),
+        &[("the scenario", Some(Path::new(&arguments.scenario)))],
         &[
             ("the report", report_path.as_deref()),
             ("the capture", arguments.pcap.as_deref()),

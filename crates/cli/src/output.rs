@@ -127,47 +127,43 @@ pub(crate) fn terminal() -> (usize, bool) {
     (width, std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
 }
 
-/// Whether all files can be written, none in place of another or of the scenario: what cannot be
-/// written should be known before the work, not after it.
-pub(crate) fn check(
-    scenario: &Path,
-    files: &[(&'static str, Option<&Path>)],
-) -> std::result::Result<(), Error> {
-    check_beside(scenario, "the scenario", files)
-}
+/// A file, and what it is called; none where the command names none.
+pub(crate) type Called<'a> = (&'static str, Option<&'a Path>);
 
-/// The same for what is read from `input`, which is `called` so.
-pub(crate) fn check_beside(
-    input: &Path,
-    called: &'static str,
-    files: &[(&'static str, Option<&Path>)],
-) -> std::result::Result<(), Error> {
-    let files: Vec<_> =
-        files.iter().filter_map(|&(what, path)| path.map(|path| (what, path))).collect();
+/// Whether all `files` can be written, none in place of another or of what the command reads or
+/// keeps: what cannot be written should be known before the work, not after it.
+pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> std::result::Result<(), Error> {
     for (i, &(_, path)) in files.iter().enumerate() {
-        if same(path, input) {
-            return Err(Error::Overwrites { path: path.to_owned(), what: called });
-        }
-        if let Some(&(what, _)) = files[..i].iter().find(|(_, other)| same(path, other)) {
-            return Err(Error::Overwrites { path: path.to_owned(), what });
-        }
+        let Some(path) = path else { continue };
+        free(path, kept.iter().chain(&files[..i]))?;
         probe(path).map_err(|e| Error::output(path, e))?;
     }
     Ok(())
 }
 
-/// Makes the folder, if need be, and says whether files can be written there. It is in the place of
-/// none of `files`.
+/// Makes the folder, if need be, and says whether files can be written there. Neither it nor the
+/// files of these `names` in it are in the place of any of `others`.
 pub(crate) fn check_folder(
     path: &Path,
-    files: &[(&'static str, Option<&Path>)],
+    names: &[String],
+    others: &[Called<'_>],
 ) -> std::result::Result<(), Error> {
-    let at_place = |file: &Option<&Path>| file.is_some_and(|file| same(file, path));
-    if let Some((what, _)) = files.iter().find(|(_, file)| at_place(file)) {
-        return Err(Error::Overwrites { path: path.to_owned(), what });
-    }
+    free(path, others)?;
+    names.iter().try_for_each(|name| free(&path.join(name), others))?;
     let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE)));
     probed.map_err(|e| Error::output(path, e))
+}
+
+/// Refuses a `path` that is one of `others`.
+fn free<'a>(
+    path: &Path,
+    others: impl IntoIterator<Item = &'a Called<'a>>,
+) -> std::result::Result<(), Error> {
+    let at_place = |other: &Option<&Path>| other.is_some_and(|other| same(path, other));
+    match others.into_iter().find(|(_, other)| at_place(other)) {
+        Some(&(what, _)) => Err(Error::Overwrites { path: path.to_owned(), what }),
+        None => Ok(()),
+    }
 }
 
 /// A file that nobody has.

@@ -91,7 +91,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
     let competitors = competitors(arguments, &scenario)?;
     let report = arguments.results.report_path(&format!("race-{}", scenario.name));
     output::check(
-        Path::new(&arguments.scenario),
+        &[("the scenario", Some(Path::new(&arguments.scenario)))],
         &[("the report", report.as_deref()), ("the recording", arguments.pcap.as_deref())],
     )?;
     let race = |recording: Option<&mut Recording<Output>>| {

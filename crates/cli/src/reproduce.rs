@@ -83,15 +83,18 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
         ("the Markdown", arguments.markdown.as_deref()),
         ("the list of claims", arguments.write_check.as_deref()),
     ];
-    let own = arguments.experiments.iter().map(Path::new);
-    // Nothing is called so where only those that ship with the program are asked for.
-    for own in own.chain([Path::new("")]) {
-        output::check(own, &files)?;
-    }
+    let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
+    let own = arguments.experiments.iter().map(|own| ("the experiment", Some(Path::new(own))));
+    let mut kept: Vec<output::Called<'_>> = own.collect();
+    kept.push(("the list to check", arguments.check.as_deref()));
+    kept.push(("the store", store.as_deref()));
+    output::check(&kept, &files)?;
+    kept.extend(files);
+    let pictures: Vec<String> = experiments.iter().map(picture).collect();
     for folder in
         arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))
     {
-        output::check_folder(&folder, &files)?;
+        output::check_folder(&folder, &pictures, &kept)?;
     }
     let plan = Plan::new(&experiments)?;
     let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);
@@ -195,6 +198,11 @@ fn lost(wanted: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) ->
     lost
 }
 
+/// The file of a figure in a folder of them.
+fn picture(experiment: &Experiment) -> String {
+    format!("{}.svg", experiment.id)
+}
+
 /// The folder of a Markdown file's pictures.
 fn beside(markdown: &Path) -> PathBuf {
     markdown.with_extension("")
@@ -211,7 +219,7 @@ fn write(
     let draw = |into: &Path| -> Result<(), Error> {
         for outcome in outcomes {
             if let Some(svg) = report::figure_file(outcome) {
-                text(&into.join(format!("{}.svg", outcome.experiment.id)), &svg)?;
+                text(&into.join(picture(outcome.experiment)), &svg)?;
             }
         }
         Ok(())

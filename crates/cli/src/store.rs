@@ -43,6 +43,12 @@ enum Action {
     },
 }
 
+/// The file of the store that [`chosen`] opens, if it is one.
+pub(crate) fn place(path: Option<&Path>, none: bool) -> Option<PathBuf> {
+    let usual = || path.map(Path::to_owned).or_else(unruffled_lab::store::usual);
+    (!none).then(usual).flatten()
+}
+
 /// The store that was asked for, the usual one, or one that goes with the process.
 pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     if none {
@@ -75,8 +81,9 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<String, Error> {
-    let path = arguments.store.clone().or_else(unruffled_lab::store::usual).ok_or_else(|| {
-        Error::Store { path: PathBuf::from("--store"), reason: StoreError::NoPlace }
+    let path = place(arguments.store.as_deref(), false).ok_or_else(|| Error::Store {
+        path: PathBuf::from("--store"),
+        reason: StoreError::NoPlace,
     })?;
     if !path.exists() {
         return Err(Error::Store { path, reason: StoreError::Missing });
@@ -119,7 +126,7 @@ fn show(store: &Store) -> Result<String, Error> {
 }
 
 fn export(store: &Store, file: &Path) -> Result<String, Error> {
-    output::check(store.path(), &[("the export", Some(file))])?;
+    output::check(&[("the store", Some(store.path()))], &[("the export", Some(file))])?;
     let mut refused = None;
     let written = output::write(file, |mut out| {
         refused = store.csv(|line| out.write_all(line)).err();

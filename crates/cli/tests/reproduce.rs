@@ -287,6 +287,46 @@ fn what_cannot_be_written_or_read_is_said_before_the_work() {
     assert_eq!(files(&folder), ["empty.toml", "file", "mine.toml"]);
 }
 
+#[test]
+fn no_file_that_is_written_takes_the_place_of_the_store_or_of_the_list() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("f")).expect("can be made");
+    quick(&folder, &["--write-check", "list", "--store", "f/mine-1.svg"]);
+    fs::copy(folder.path().join("f/mine-1.svg"), folder.path().join("s")).expect("is there");
+    let was = ["s", "list", "f/mine-1.svg"].map(|name| (name, fs::read(folder.path().join(name))));
+    let (store, list) = (["--store", "s"], ["--check", "list", "--no-store"]);
+    for (kept, outputs, wanted) in [
+        (&store[..], &["--report", "./s"][..], "./s: would replace the store: expected another f"),
+        (&store, &["--no-report", "--markdown", "s"], "s: would replace the store: "),
+        (&store, &["--no-report", "--write-check", "s"], "s: would replace the store: "),
+        (&store, &["--no-report", "--figures", "s"], "s: would replace the store: "),
+        (&store, &["--no-report", "--markdown", "s.md"], "s: would replace the store: "),
+        (
+            &["--store", "f/mine-1.svg"],
+            &["--no-report", "--figures", "f"],
+            "f/mine-1.svg: would replace the store: ",
+        ),
+        (&["--store", "new"], &["--report", "new"], "new: would replace the store: "),
+        (&[], &["--report", "cache/unruffled/runs.sqlite"], "cache/unruffled/runs.sqlite: would "),
+        (&list, &["--report", "list"], "list: would replace the list to check: expected another"),
+        (&list, &["--no-report", "--write-check", "list"], "list: would replace the list to che"),
+        (&list, &["--report", "mine.toml"], "mine.toml: would replace the experiment: expected"),
+    ] {
+        if kept.is_empty() {
+            quick(&folder, &[]);
+        }
+        let line = refusal(&folder, &[&QUICK[..3], kept, outputs].concat());
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+    for (name, was) in was {
+        let now = fs::read(folder.path().join(name)).expect("is there");
+        assert!(now == was.expect("was there"), "{name} is as it was");
+    }
+    let line = refusal(&folder, &["store", "export", "./s", "--store", "s"]);
+    assert!(line.starts_with("unruffled: ./s: would replace the store: "), "{line}");
+    assert_eq!(files(&folder), ["cache", "f", "list", "mine.toml", "s"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_usual_store_of_somebody_elses_is_not_needed() {

@@ -1,6 +1,6 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use unruffled_lab::Error;
 use unruffled_lab::gallery;
@@ -26,7 +26,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
         names => names.to_vec(),
     };
     let report: Option<PathBuf> = arguments.results.report_path("gallery");
-    output::check(Path::new("unruffled"), &[("the report", report.as_deref())])?;
+    output::check(&[], &[("the report", report.as_deref())])?;
     let runs = gallery::runs(&scenarios, senders.len());
     let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
