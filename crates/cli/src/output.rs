@@ -1,7 +1,9 @@
 //! Files that the command writes: checked before the work, put in place after it.
 //!
-//! A file is written under another name beside its place and moved there when it is whole, so that
-//! what stood there before is lost only to what replaces it.
+//! A file is written beside its place and moved there when it is whole, so that what stood there
+//! before is lost only to what replaces it.
+
+mod part;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Result, Write};
@@ -13,6 +15,8 @@ use unruffled_lab::comparison_sweep::ComparisonSweep;
 use unruffled_lab::gallery::Gallery;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, report, table};
+
+use part::Part;
 
 /// How results are given.
 #[derive(Args)]
@@ -196,24 +200,12 @@ pub(crate) fn write(path: &Path, fill: impl FnOnce(BufWriter<File>) -> Result<()
     if there.as_ref().is_ok_and(|there| !there.is_file()) || path.is_symlink() && there.is_err() {
         return fill(BufWriter::new(File::create(path)?));
     }
-    let mut name = place.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = place.with_file_name(name);
     // A folder may forbid new files where the old one may be written.
-    let Ok(file) = File::create(&part) else {
+    let Ok(part) = Part::beside(&place) else {
         return fill(BufWriter::new(File::create(path)?));
     };
-    let written = fill(BufWriter::new(file)).and_then(|()| {
-        if let Ok(there) = there {
-            fs::set_permissions(&part, there.permissions())?;
-        }
-        fs::rename(&part, &place)
-    });
-    if written.is_err() {
-        // The error that matters is the first.
-        let _ = fs::remove_file(&part);
-    }
-    written
+    fill(BufWriter::new(part.file()?))?;
+    part.take_place(there.ok().map(|there| there.permissions()))
 }
 
 /// Writes `text` to the file at `path`.

@@ -131,6 +131,28 @@ fn what_stood_in_a_files_place_stays_until_the_run_is_done() {
     assert!(line.contains("my.toml: would replace the scenario: expected another file"), "{line}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_stays_of_a_file_whose_writer_is_killed() {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let folder = folder();
+    let flags = OFlags::TMPFILE | OFlags::WRONLY;
+    if let Err(reason) = openat(CWD, folder.path(), flags, Mode::from_raw_mode(0o600)) {
+        println!("skipped: no files without a name: {reason}");
+        return;
+    }
+    let mut long = std::process::Command::new(assert_cmd::cargo::cargo_bin("unruffled"))
+        .current_dir(&folder)
+        .args(["compare", "--duration", "100000 s", "--no-report", "--pcap", "p.pcapng"])
+        .spawn()
+        .expect("starts");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(long.try_wait().expect("is ours").is_none(), "it is at work");
+    long.kill().expect("is there to kill");
+    long.wait().expect("ends");
+    assert_eq!(files(&folder), [""; 0]);
+}
+
 #[test]
 fn the_report_is_named_after_the_scenario_whatever_that_is_called() {
     let folder = folder();
