@@ -1,6 +1,6 @@
 //! `unruffled store`, and where the store is.
 
-use std::io::Write;
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ enum Action {
     Show,
     /// Write all runs as CSV, a line for each flow
     Export {
-        /// Where they go
+        /// Where they go; - is standard output
         file: PathBuf,
     },
     /// Remove runs: those of other versions of the model, unless more is said
@@ -88,17 +88,16 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     if !path.exists() {
         return Err(Error::Store { path, reason: StoreError::Missing });
     }
-    let store = Store::open(&path)?;
     match &arguments.action {
-        None | Some(Action::Show) => show(&store),
-        Some(Action::Export { file }) => export(&store, file),
+        None | Some(Action::Show) => show(&Store::look(&path)?),
+        Some(Action::Export { file }) => export(&Store::look(&path)?, file),
         Some(Action::Prune { older, all, .. }) => {
             let which = match (older, all) {
                 (Some(days), _) => Prune::Older(*days),
                 (None, true) => Prune::All,
                 (None, false) => Prune::OtherVersions,
             };
-            let removed = store.prune(which)?;
+            let removed = Store::open(&path)?.prune(which)?;
             Ok(format!("{}: {removed} runs removed\n", path.display()))
         }
     }
@@ -126,14 +125,34 @@ fn show(store: &Store) -> Result<String, Error> {
 }
 
 fn export(store: &Store, file: &Path) -> Result<String, Error> {
+    let named = |error| match error {
+        Error::Output { reason, .. } => Error::output(file, reason),
+        other => other,
+    };
+    if file == Path::new("-") {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let written = store.csv(|line| out.write_all(line)).map_err(named);
+        let written = written.and_then(|()| out.flush().map_err(|e| Error::output(file, e)));
+        return match written {
+            // A reader that has gone away is no error.
+            Err(Error::Output { reason, .. }) if reason.kind() == ErrorKind::BrokenPipe => {
+                Ok(String::new())
+            }
+            written => written.map(|()| String::new()),
+        };
+    }
     output::check(&[("the store", Some(store.path()))], &[("the export", Some(file))])?;
     let mut refused = None;
     let written = output::write(file, |mut out| {
         refused = store.csv(|line| out.write_all(line)).err();
-        out.flush()
+        match &refused {
+            // What is there is not the whole.
+            Some(_) => Err(ErrorKind::Other.into()),
+            None => out.flush(),
+        }
     });
     match refused {
-        Some(error) => Err(error),
+        Some(error) => Err(named(error)),
         None => written.map_err(|e| Error::output(file, e)).map(|()| String::new()),
     }
 }

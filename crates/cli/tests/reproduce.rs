@@ -198,6 +198,12 @@ fn the_store_is_shown_exported_and_pruned() {
     prints(&folder, &["store", "export", "runs.csv"]);
     let csv = fs::read_to_string(folder.path().join("runs.csv")).expect("was written");
     assert_eq!(csv.lines().count(), 1 + 4, "{csv}");
+    assert_eq!(prints(&folder, &["store", "export", "-"]), csv);
+    if cfg!(target_os = "linux") {
+        let line = refusal(&folder, &["store", "export", "/dev/full"]);
+        assert!(line.starts_with("unruffled: /dev/full: cannot be written: No space"), "{line}");
+    }
+    assert_eq!(files(&folder), ["cache", "mine.toml", "runs.csv"]);
     assert!(prints(&folder, &["store", "prune"]).ends_with(": 0 runs removed\n"));
     assert!(prints(&folder, &["store", "prune", "--older", "1"]).ends_with(": 0 runs removed\n"));
     assert!(prints(&folder, &["store", "prune", "--all"]).ends_with(": 4 runs removed\n"));
@@ -246,6 +252,12 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             &["reproduce", "mine.toml", "--check", "claims.txt"],
             "claims.txt:3: garbage: expected ID",
         ),
+        (&["reproduce", "mine.toml", "--store", "no/x"], "no/x: cannot be written: No such file"),
+        (
+            &["reproduce", "mine.toml", "--store", "/dev/null"],
+            "/dev/null: not a store of runs: exp",
+        ),
+        (&["store", "--store", "/dev/null"], "/dev/null: not a store of runs: expected another"),
         (&["store", "--store", "nowhere.sqlite"], "nowhere.sqlite: no such store: expected a file"),
         (
             &["store", "--store", "text.sqlite"],
@@ -256,6 +268,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
         let line = refusal(&folder, arguments);
         assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
     }
+    assert!(!folder.path().join("no").exists(), "no folder is made for a misspelt store");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! in flight, and several processes may use a file at a time.
 
 mod csv;
+mod look;
 #[cfg(test)]
 mod tests;
 
@@ -152,15 +153,29 @@ fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::R
     }
 }
 
+/// Refuses devices and pipes, with which SQLite has errors of its own.
+fn refuse_device(path: &Path) -> Result<(), Error> {
+    let file = |there: std::fs::Metadata| there.is_file() || there.is_dir();
+    match path.metadata().is_ok_and(|there| !file(there)) {
+        true => Err(Error::Store { path: path.to_owned(), reason: StoreError::Foreign }),
+        false => Ok(()),
+    }
+}
+
 impl Store {
-    /// Opens the file, or makes it, with its folder.
+    /// Opens the file, or makes it; of folders only that of the [`usual`] one is made.
     ///
     /// # Errors
     /// A file that cannot be opened, that is damaged, or that is something else.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(path, e))?;
-        }
+        let folder = path.parent().unwrap_or(path);
+        let there = if usual().as_deref() == Some(path) {
+            std::fs::create_dir_all(folder)
+        } else {
+            folder.join(".").metadata().map(drop)
+        };
+        there.map_err(|e| Error::output(path, e))?;
+        refuse_device(path)?;
         let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), reason: e.into() };
         let connection = Connection::open(path).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
@@ -181,7 +196,8 @@ impl Store {
         Ok(store)
     }
 
-    fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
+    /// Says whether the file is a store of this layout; one without any tables may become one.
+    fn recognize(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
         c.busy_timeout(PATIENCE)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
@@ -193,6 +209,14 @@ impl Store {
         if tables > 0 && layout != LAYOUT {
             return Ok(Err(self.wrong(StoreError::OtherLayout)));
         }
+        Ok(Ok(tables > 0))
+    }
+
+    fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
+        if let Err(wrong) = self.recognize()? {
+            return Ok(Err(wrong));
+        }
+        let c = &self.connection;
         // Readers do not wait for a writer; what is committed outlives the process at any moment.
         // SQLite itself does not wait where two processes change the mode at once.
         patiently(|| c.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())))?;

@@ -32,7 +32,7 @@ fn put(store: &Store, seed: u64, record: &RunRecord) {
 #[test]
 fn what_is_put_comes_back_bit_for_bit() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("deep/down/runs.sqlite");
+    let path = folder.path().join("runs.sqlite");
     let numbers = [1.0 / 3.0, f64::MIN_POSITIVE / 4.0, -0.0, f64::INFINITY, 1e300];
     let store = Store::open(&path).expect("opens");
     for (seed, number) in (1..).zip(numbers) {
@@ -166,6 +166,34 @@ fn damage_is_told_and_never_believed() {
     let found = Store::open(&path).and_then(|store| store.get(&key(1)).map(drop));
     let message = found.expect_err("is damaged").to_string();
     assert!(!message.contains('\n') && message.contains("damaged"), "{message}");
+}
+
+#[test]
+fn looking_changes_nothing_and_waits_for_no_writer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a b?#%41.sqlite");
+    let store = Store::open(&path).expect("opens");
+    put(&store, 1, &record(1.0));
+    drop(store);
+    let before = std::fs::read(&path).expect("is there");
+    let alone = || std::fs::read_dir(&folder).expect("is there").count() == 1;
+    assert_eq!(Store::look(&path).expect("opens").holdings().expect("reads")[0].runs, 1);
+    assert!(std::fs::read(&path).expect("is there") == before && alone());
+
+    let mut permissions = std::fs::metadata(&path).expect("is there").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("is ours");
+    assert_eq!(Store::look(&path).expect("opens").holdings().expect("reads")[0].runs, 1);
+    assert!(Store::look_with(&path, "mode=ro&immutable=1").is_ok() && alone());
+
+    let writer = Connection::open(&path).expect("opens");
+    if writer.execute_batch("BEGIN IMMEDIATE").is_ok() {
+        let began = Instant::now();
+        assert_eq!(Store::look(&path).expect("opens").holdings().expect("reads")[0].runs, 1);
+        assert!(began.elapsed() < PATIENCE / 2);
+    }
+    let none = folder.path().join("none.sqlite");
+    assert!(Store::look(&none).is_err() && !none.exists(), "none is made");
 }
 
 #[test]
