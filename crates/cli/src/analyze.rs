@@ -7,6 +7,7 @@ use clap::Args;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
 use unruffled_lab::analysis::Transfer;
 use unruffled_lab::{Error, analysis, fit, report};
+use unruffled_tcp::Variant;
 
 use crate::output;
 
@@ -25,6 +26,7 @@ pub(crate) struct Arguments {
     report: Option<PathBuf>,
     /// Which transfer that is: its number in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
+          allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     transfer: u32,
     /// The sender that was captured, as far as it is known: it is run over the fitted path
@@ -50,6 +52,9 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         ("the report", arguments.report.as_deref()),
     ];
     output::check(&[("the capture", Some(&arguments.capture))], &files)?;
+    // A capture may take long to read.
+    Variant::parse(&arguments.sender)
+        .map_err(|reason| Error::Variant { place: "--sender".to_owned(), reason })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let (found, damage) = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;

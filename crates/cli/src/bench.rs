@@ -21,13 +21,13 @@ enum What {
         #[arg(default_value = "rr-3")]
         scenario: String,
         /// Share of the packets delayed at the bottleneck, in place of the scenario's
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         delayed: Option<String>,
         /// The sender, in place of the scenario's first; sack for rr-3
         #[arg(long)]
         variant: Option<String>,
         /// Simulated time, in place of the scenario's; 10000 s for rr-3
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         duration: Option<String>,
         /// Replace any key of the scenario, as `compare` does
         #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -42,14 +42,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COMMAND")]
     right: Option<String>,
     /// The seed of all that is random on the path
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(value_parser = crate::seed)]
     seed: u64,
     /// End after this time, such as "20 s", even if the left command has not
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
+    #[arg(allow_hyphen_values = true)]
     duration: Option<unruffled_units::Duration>,
     /// The longest IP packet; IPv6 needs 1280
     #[arg(long, value_name = "OCTETS", default_value_t = 1500)]
-    #[arg(value_parser = clap::value_parser!(u16).range(68..))]
+    #[arg(value_parser = clap::value_parser!(u16).range(68..), allow_negative_numbers = true)]
     mtu: u16,
 }
 

@@ -71,6 +71,11 @@ fn refuse(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// The seed of what is random.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0, found {text:?}"))
+}
+
 /// So many threads, or one for each core.
 fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
@@ -96,14 +101,17 @@ fn main() -> ExitCode {
             let what = text.split("\n\n").next().unwrap_or_default();
             let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
             let what = what.trim_start_matches("error: ");
-            let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+            // Of what cannot go together its usage shows the one.
+            let usage = match error.kind() {
+                clap::error::ErrorKind::ArgumentConflict => Some("only one of them"),
+                _ => text.lines().find_map(|line| line.strip_prefix("Usage: ")),
+            };
             let usage = usage.map_or(String::new(), |usage| format!(": expected {usage}"));
             return refuse(format!("{what}{usage}"));
         }
         Err(error) => {
-            // Help or version; there is nothing to do if standard output is gone.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            // Help or version.
+            return printed(error.print()).unwrap_or_else(|status| status);
         }
     };
     match cli.command {
@@ -137,7 +145,12 @@ fn print(text: &str) -> ExitCode {
 /// The same where more is to come: an error is the status to end with, at once.
 fn print_on(text: &str) -> Result<ExitCode, ExitCode> {
     use std::io::Write;
-    match std::io::stdout().write_all(text.as_bytes()) {
+    printed(std::io::stdout().write_all(text.as_bytes()))
+}
+
+/// What became of writing to standard output.
+fn printed(written: std::io::Result<()>) -> Result<ExitCode, ExitCode> {
+    match written {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::SUCCESS),
         Err(error) => Err(refuse(format!("standard output: {error}"))),

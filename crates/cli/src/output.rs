@@ -21,7 +21,8 @@ use part::Part;
 /// How results are given.
 #[derive(Args)]
 pub(crate) struct Results {
-    /// Where the HTML report goes [default: unruffled-SCENARIO.html, or unruffled-race-SCENARIO.html]
+    /// Where the HTML report goes [default: unruffled-SCENARIO.html, of a race
+    /// unruffled-race-SCENARIO.html, of many paths unruffled-gallery.html]
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Write no report

@@ -34,14 +34,17 @@ pub(crate) struct Arguments {
     together: bool,
     /// How long each transfer lasts [default: 30 s]
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
+    #[arg(allow_hyphen_values = true)]
     duration: Option<unruffled_units::Duration>,
     /// Send so much in place of what goes in a time, such as 33MB
     #[arg(long, value_name = "OCTETS", value_parser = unruffled_units::parse_bytes)]
+    #[arg(allow_hyphen_values = true)]
     #[arg(conflicts_with = "duration")]
     bytes: Option<u64>,
     /// How many seeds to run
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(value_parser = clap::builder::RangedI64ValueParser::<u64>::new().range(1..=1000))]
     seeds: u64,
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]

@@ -57,6 +57,7 @@ pub(crate) struct Arguments {
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }
 
@@ -147,7 +148,11 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
         }
         experiments.retain(|experiment| experiment.paper == *paper);
         if experiments.is_empty() {
-            return Err(Error::NoPaper { paper: paper.clone(), known: papers });
+            let paper = paper.clone();
+            return Err(match arguments.experiments.as_slice() {
+                [] => Error::NoPaper { paper, known: papers },
+                _ => Error::OtherPaper { paper, known: papers },
+            });
         }
     }
     Ok(experiments)

@@ -32,7 +32,8 @@ enum Action {
     /// Remove runs: those of other versions of the model, unless more is said
     Prune {
         /// Those that were made more than so many days ago
-        #[arg(long, value_name = "DAYS")]
+        #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
+        #[arg(value_parser = clap::value_parser!(u32).range(0..))]
         older: Option<u32>,
         /// Those of other versions of the model
         #[arg(long, conflicts_with = "older")]
@@ -125,11 +126,13 @@ fn show(store: &Store) -> Result<String, Error> {
 }
 
 fn export(store: &Store, file: &Path) -> Result<String, Error> {
+    let out = file == Path::new("-");
+    let file = if out { Path::new("standard output") } else { file };
     let named = |error| match error {
         Error::Output { reason, .. } => Error::output(file, reason),
         other => other,
     };
-    if file == Path::new("-") {
+    if out {
         let mut out = BufWriter::new(std::io::stdout().lock());
         let written = store.csv(|line| out.write_all(line)).map_err(named);
         let written = written.and_then(|()| out.flush().map_err(|e| Error::output(file, e)));

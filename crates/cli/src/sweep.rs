@@ -36,6 +36,7 @@ pub(crate) struct Arguments {
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(allow_negative_numbers = true)]
     #[arg(conflicts_with = "dask")]
     jobs: Option<u16>,
 }

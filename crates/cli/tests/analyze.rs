@@ -66,6 +66,9 @@ fn what_cannot_be_read_is_refused_in_one_line() {
         assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
         assert!(output.stdout.is_empty());
     }
+    let sender = ["analyze", "nothing", "--scenario", "path.toml", "--sender", "bogus"];
+    let line = String::from_utf8(unruffled(&folder, &sender).stderr).unwrap();
+    assert!(line.starts_with("unruffled: --sender: bogus: no such variant: "), "{line}");
     let absent = unruffled(&folder, &["analyze", "absent.pcap"]);
     let line = String::from_utf8(absent.stderr).unwrap();
     assert_eq!((absent.status.code(), line.lines().count()), (Some(2), 1));

@@ -98,6 +98,12 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--duration", "99999999999 s"], "--duration: duration: expected a time such as"),
         (&["--jobs", "0"], "invalid value '0' for '--jobs <N>': 0 is not in 1..=1024"),
         (&["--frobnicate"], "unexpected argument '--frobnicate' found: expected unruffled compare"),
+        (
+            &["--seeds", "-1"],
+            "--seeds: seeds: expected a whole number from 1 to 10000, found \"-1\"",
+        ),
+        (&["--duration", "-1s"], "--duration: duration: expected a time such as"),
+        (&["--jobs", "-1"], "invalid value '-1' for '--jobs <N>': -1 is not in 1..=1024"),
         (&["--report", "a.html", "--pcap", "./a.html"], "./a.html: would replace the report: exp"),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--report", "."], ".: cannot be written: "),
@@ -111,7 +117,56 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         assert!(files(&folder).is_empty(), "{arguments:?} leaves {:?}", files(&folder));
     }
     let line = refusal(&folder(), &["compare", "--csv", "--json"]);
-    assert!(line.contains("'--csv' cannot be used with '--json': expected unruffled"), "{line}");
+    assert!(
+        line.contains("'--csv' cannot be used with '--json': expected only one of them\n"),
+        "{line}"
+    );
+}
+
+#[test]
+fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
+    for (arguments, wanted) in [
+        (&["bench", "sim", "--duration", "-1s"][..], "--duration: "),
+        (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
+        (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': -1 is not in 1"),
+        (
+            &["compare", "--random", "1", "--draw", "-1"],
+            "invalid value '-1' for '--draw <SEED>': expected a whole number from 0, found",
+        ),
+        (
+            &["store", "prune", "--older", "-1"],
+            "invalid value '-1' for '--older <DAYS>': -1 is not",
+        ),
+        (
+            &["analyze", "x", "--scenario", "y", "--transfer", "-1"],
+            "invalid value '-1' for '--tran",
+        ),
+    ] {
+        let line = refusal(&folder(), arguments);
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+    #[cfg(target_os = "linux")]
+    for (arguments, flag) in [
+        (["emulate", "in-order", "--seed", "-1"], "--seed <N>"),
+        (["emulate", "in-order", "--duration", "-1s"], "--duration <TIME>"),
+        (["emulate", "in-order", "--mtu", "-1"], "--mtu <OCTETS>"),
+        (["race", "in-order", "--seeds", "-1"], "--seeds <N>"),
+        (["race", "in-order", "--duration", "-1s"], "--duration <TIME>"),
+        (["race", "in-order", "--bytes", "-1MB"], "--bytes <OCTETS>"),
+    ] {
+        let line = refusal(&folder(), &arguments);
+        let wanted = format!("unruffled: invalid value '{}' for '{flag}': ", arguments[3]);
+        assert!(line.starts_with(&wanted), "{line}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_finds_no_room_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("is there");
+    let program = assert_cmd::cargo::cargo_bin("unruffled");
+    let status = std::process::Command::new(program).arg("--help").stdout(full).status();
+    assert_eq!(status.expect("runs").code(), Some(2));
 }
 
 #[test]
@@ -360,6 +415,10 @@ fn flags_that_would_do_nothing_or_say_nothing_are_refused_by_their_names() {
     for (arguments, wanted) in [
         (&["compare", "--duration", ""][..], "--duration: duration: expected a value"),
         (&["compare", "--all", "--pcap", "x"], "the argument '--all' cannot be used with '--pcap"),
+        (
+            &["compare", "--all", "rr-3"],
+            "the argument '--all' cannot be used with '[SCENARIO]': expected only one of them\n",
+        ),
         (&["compare", "--random", "2", "--thresholds", "x"], "the argument '--random <N>' cannot"),
     ] {
         let line = refusal(&folder, arguments);

@@ -240,6 +240,10 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             "experiments: mine-1 stands twice: expected each",
         ),
         (&["reproduce", "--paper", "mine"], "--paper: mine: no such paper: expected one of rr-tcp"),
+        (
+            &["reproduce", "rr-3", "--paper", "avg-dev"],
+            "--paper: avg-dev: not what these experiments are of: expected rr-tcp\n",
+        ),
         (&["reproduce", "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
         (&["reproduce", "--store", "a", "--no-store"], "the argument '--store <FILE>' cannot be"),
         (&["reproduce", "mine.toml", "--store", "text.sqlite"], "text.sqlite: not a store of runs"),

@@ -76,6 +76,14 @@ pub enum Error {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// None of the experiments that were asked for is of that paper.
+    #[error("--paper: {paper}: not what these experiments are of: expected {}", known.join(", "))]
+    OtherPaper {
+        /// What was asked for.
+        paper: String,
+        /// Those that they are of.
+        known: Vec<String>,
+    },
     /// A sender is named twice.
     #[error("{place}: {name} stands twice: expected each once")]
     Twice {

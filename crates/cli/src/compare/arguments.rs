@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(super) variants: Vec<String>,
     /// How many seeds to run, in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seeds: Option<String>,
     /// Simulated time, in place of the scenario's, such as "100 s"
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(super) duration: Option<String>,
     /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
     #[arg(long, value_name = "KEY=VALUE")]
@@ -58,6 +58,7 @@ pub(crate) struct Arguments {
     pub(super) thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }
 
@@ -89,15 +90,17 @@ impl Arguments {
 /// Which paths.
 #[derive(Args)]
 pub(super) struct Paths {
-    /// Run all senders over all built-in scenarios, each for 100 s at most
+    /// Run all senders but Westwood and those for simulation only over all built-in scenarios, each
+    /// for 100 s at most
     #[arg(long, conflicts_with_all = ["scenario", "random"])]
     pub(super) all: bool,
-    /// Run all senders over so many paths drawn at random
-    #[arg(long, value_name = "N", conflicts_with = "scenario",
+    /// Run the same senders over so many paths drawn at random
+    #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) random: Option<u32>,
     /// What the random paths are drawn from
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
+    #[arg(allow_negative_numbers = true, value_parser = crate::seed)]
     pub(super) draw: u64,
 }
 
