@@ -59,6 +59,10 @@ impl Keys {
                 _ => format!("{prefix}.{}", name.get_ref()),
             };
             let place = Place::Line(self.file.clone(), line(name.span().start));
+            // Names of links and groups are parts of keys.
+            if let Err(message) = printable(&key) {
+                return Err(Error::Key { place, key, message });
+            }
             match value.get_ref() {
                 // A link may have a table of which all is left to its defaults.
                 DeValue::Table(inner) if inner.is_empty() && prefix.starts_with("link.") => {
@@ -101,6 +105,9 @@ impl Keys {
             return Err(Error::Key { place, key, message: message.to_owned() });
         };
         let key = format!("{group}.{name}");
+        if let Err(message) = printable(name) {
+            return Err(Error::Key { place, key: format!("{group}.name"), message });
+        }
         if self.has(&key) {
             let message = format!("{name} stands twice: expected a name of its own");
             return Err(Error::Key { place, key: format!("{group}.name"), message });
@@ -211,7 +218,7 @@ impl Keys {
     }
 
     pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.read(key, |text| Ok::<_, String>(text.to_owned()))
+        self.read(key, printable)
     }
 
     /// One of a few words, as what it stands for.
@@ -357,6 +364,14 @@ impl Keys {
         let known = used.join(", ");
         let message = || format!("no link {unused} in the network: expected one of {known}");
         (!used.is_empty() && !used.contains(&unused)).then(message)
+    }
+}
+
+/// The text, unless it would do to a terminal what no name or title should.
+fn printable(text: &str) -> Result<String, String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(found) => Err(format!("expected no control characters, found {found:?}")),
+        None => Ok(text.to_owned()),
     }
 }
 

@@ -56,6 +56,21 @@ fn a_key_that_the_file_does_not_have_may_leave_out_the_beginning_of_its_table() 
 }
 
 #[test]
+fn control_characters_are_no_part_of_names() {
+    for key in ["name", "title", "source"] {
+        let line = error(&format!("{key} = \"a\\u001b[31mb\""), &[]);
+        let wanted = format!("my.toml:1: {key}: expected no control characters, found '\\u{{1b}}'");
+        assert_eq!(line, wanted);
+    }
+    for text in ["link.\"a\\u0007\".delay = \"1 ms\"", "[[traffic]]\nname = \"a\\u0007\""] {
+        let line = error(text, &[]);
+        assert!(line.ends_with("expected no control characters, found '\\u{7}'"), "{line}");
+    }
+    let line = rr_3(&["name=a\u{7}"]).expect_err("is wrong").to_string();
+    assert_eq!(line, "--set: name: expected no control characters, found '\\u{7}'");
+}
+
+#[test]
 fn a_list_of_numbers_may_be_texts() {
     let two_ways = r#"
         duration = "10 s"
