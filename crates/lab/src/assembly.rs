@@ -4,7 +4,7 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_measure::{LinkId, MeasuredSource, Measurement};
 use unruffled_path::{ConfigError, Direction};
-use unruffled_sim::{App, NodeId, Route, Simulation, SourceConfig, Topology};
+use unruffled_sim::{App, Route, Simulation, SourceConfig, Topology};
 use unruffled_tcp::{Config, Variant};
 use unruffled_units::Instant;
 
@@ -154,22 +154,9 @@ impl<'a> Builder<'a> {
 
     /// How a source's data gets there, and acknowledgements back.
     fn routes(&mut self, group: &Traffic, source: u64) -> Result<(Route, Route), ConfigError> {
-        let (from, to) = (NodeId(group.ends.0 as u32), NodeId(group.ends.1 as u32));
         let into = self.own_link(group.access.0.as_deref())?;
         let out_of = self.own_link(group.access.1.as_deref())?;
-        let topology = &self.topology;
-        let along = |nodes: &[NodeId]| topology.along(nodes).unwrap_or_default();
-        let mut ways: Vec<(Vec<LinkId>, Vec<LinkId>, f64)> = Vec::new();
-        for way in &group.ways {
-            let there: Vec<NodeId> = way.nodes.iter().map(|&node| NodeId(node as u32)).collect();
-            let back: Vec<NodeId> = there.iter().rev().copied().collect();
-            let back = topology.along(&back).or_else(|| topology.shortest(to, from));
-            ways.push((along(&there), back.unwrap_or_default(), way.weight));
-        }
-        if ways.is_empty() {
-            let shortest = |from, to| topology.shortest(from, to).unwrap_or_default();
-            ways.push((shortest(from, to), shortest(to, from), 1.0));
-        }
+        let ways = group.routes(&self.topology);
         let mut forward = Vec::with_capacity(ways.len());
         let mut reverse = Vec::with_capacity(ways.len());
         for (there, back, weight) in ways {

@@ -30,13 +30,18 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
     Ok(variants)
 }
 
-/// What `sack` delivers over the path without impairments, in bits per second.
+/// What `sack` delivers over the path without impairments, in bits per second; not a number where
+/// impairments are all that takes time on it.
 ///
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
     let Some(sack) = Variant::named("sack") else { return Ok(f64::NAN) };
-    run(&scenario.undisturbed(), &sack, 1, ()).map(|(row, ())| row.flow.goodput_bps)
+    let undisturbed = scenario.undisturbed();
+    if undisturbed.stands_still() {
+        return Ok(f64::NAN);
+    }
+    run(&undisturbed, &sack, 1, ()).map(|(row, ())| row.flow.goodput_bps)
 }
 
 /// How many runs [`compare`] makes.

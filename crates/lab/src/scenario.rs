@@ -3,6 +3,7 @@
 mod keys;
 mod links;
 mod network;
+mod standstill;
 mod tcp;
 mod traffic;
 mod words;
@@ -198,7 +199,7 @@ impl Scenario {
             traffic::KEYS,
         ))?;
 
-        Ok(Self {
+        let scenario = Self {
             name,
             title,
             source,
@@ -215,7 +216,9 @@ impl Scenario {
             recording,
             parameters,
             toml,
-        })
+        };
+        scenario.moves(k)?;
+        Ok(scenario)
     }
 
     /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.

@@ -121,6 +121,18 @@ impl Distribution {
         };
         Ok(Sampler(prepared))
     }
+
+    /// Whether every draw is zero.
+    pub fn is_zero(&self) -> bool {
+        let longest = match *self {
+            Self::Constant(span) | Self::Uniform { high: span, .. } => span,
+            Self::Normal { mean, deviation } => mean.max(deviation),
+            Self::Exponential { mean } => mean,
+            Self::Pareto { scale, .. } => scale,
+            Self::Empirical { ref quantiles } => quantiles.last().copied().unwrap_or_default(),
+        };
+        longest == Duration::ZERO
+    }
 }
 
 impl Sampler {
@@ -226,7 +238,10 @@ mod tests {
         ] {
             assert!(draws(&still).iter().all(|&x| x == 7.0), "{still:?}");
         }
-        assert!(draws(&Distribution::Exponential { mean: ms(0) }).iter().all(|&x| x == 0.0));
+        let zero = Distribution::Exponential { mean: ms(0) };
+        assert!(zero.is_zero() && draws(&zero).iter().all(|&x| x == 0.0));
+        assert!(!Distribution::Normal { mean: ms(0), deviation: ms(1) }.is_zero());
+        assert!(!Distribution::Uniform { low: ms(0), high: ms(1) }.is_zero());
     }
 
     #[test]

@@ -182,6 +182,27 @@ impl Impairment {
         Effect::of(self).map(drop)
     }
 
+    /// Whether it may delay or lose a packet that travels `way` within its flow, at any time up to
+    /// `end`. A blackout does not count, since it ends.
+    pub(crate) fn hinders(&self, way: Direction, end: Instant) -> bool {
+        let (from, until) = self.span();
+        from == Instant::ZERO && until >= end && self.applies().to(way) && self.may_hinder()
+    }
+
+    fn may_hinder(&self) -> bool {
+        match self {
+            Self::Delay { fraction, delay, .. } => *fraction > 0.0 && !delay.is_zero(),
+            Self::Redrawn { delay, .. } => !delay.is_zero(),
+            Self::Alternate { extra, .. } => *extra > Duration::ZERO,
+            Self::Replay { lateness, .. } => lateness.iter().any(|late| *late > Duration::ZERO),
+            Self::Loss { fraction, .. } | Self::Burst { fraction, .. } => *fraction > 0.0,
+            Self::Resend { errors, .. } => *errors > 0.0,
+            Self::Periodic { .. } => true,
+            Self::Duplicate { .. } | Self::Blackout { .. } => false,
+            Self::During { impairment, .. } => impairment.may_hinder(),
+        }
+    }
+
     /// After what time and how often a damaged packet is sent again, if that is what it is about.
     pub(crate) fn resends(&self) -> Option<(Duration, Option<u32>)> {
         match self {

@@ -41,6 +41,17 @@ pub struct LinkConfig {
     pub impairments: Vec<Impairment>,
 }
 
+impl LinkConfig {
+    /// Whether packets of `bytes` octets that travel `way` within their flow are certain to cross the
+    /// link in no time, at some time before `end`. Who sends round a loop of such links for ever never
+    /// comes to another instant.
+    pub fn takes_no_time(&self, bytes: u32, way: Direction, end: Instant) -> bool {
+        let service = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
+        let hinders = |impairment: &Impairment| impairment.hinders(way, end);
+        service + self.delay == Duration::ZERO && !self.impairments.iter().any(hinders)
+    }
+}
+
 /// A directed link at work.
 ///
 /// Offer it packets in the order of time, and it says at once what becomes of each; unless it damages

@@ -1,7 +1,7 @@
 //! The traffic of a scenario: who sends what to whom, from when to when.
 
 use unruffled_path::Distribution;
-use unruffled_sim::{App, Arrivals, NodeId, Size, Spread};
+use unruffled_sim::{App, Arrivals, LinkId, NodeId, Size, Spread, Topology};
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
 
@@ -78,7 +78,26 @@ pub(super) fn read(
     Ok(groups)
 }
 
+/// The links of a way there and of the one back, and its weight.
+pub(crate) type Links = (Vec<LinkId>, Vec<LinkId>, f64);
+
 impl Traffic {
+    /// The links of each way through the network, without access links.
+    pub(crate) fn routes(&self, topology: &Topology) -> Vec<Links> {
+        let (from, to) = (NodeId(self.ends.0 as u32), NodeId(self.ends.1 as u32));
+        let shortest = |from, to| topology.shortest(from, to).unwrap_or_default();
+        let links = |way: &Way| {
+            let there: Vec<NodeId> = way.nodes.iter().map(|&node| NodeId(node as u32)).collect();
+            let back: Vec<NodeId> = there.iter().rev().copied().collect();
+            let back = topology.along(&back).unwrap_or_else(|| shortest(to, from));
+            (topology.along(&there).unwrap_or_default(), back, way.weight)
+        };
+        match self.ways.is_empty() {
+            true => vec![(shortest(from, to), shortest(to, from), 1.0)],
+            false => self.ways.iter().map(links).collect(),
+        }
+    }
+
     /// The one transfer of a scenario that names no traffic.
     fn single(k: &Keys, network: &Network, bytes: Option<u64>) -> Result<Self, Error> {
         let last = network.nodes.len() - 1;
