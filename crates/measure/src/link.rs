@@ -25,6 +25,8 @@ impl LinkMeters {
             measured: plan.measured,
             counts: LinkRecord::default(),
             waited: Duration::ZERO,
+            busy: Duration::ZERO,
+            idle_from: Instant::ZERO,
         };
         Self { links: plan.links.iter().map(link).collect(), interval: plan.interval }
     }
@@ -59,6 +61,10 @@ struct LinkMeter {
     /// Time that packets waited within the measured time; over that time it is the mean number that
     /// wait (Little's law).
     waited: Duration,
+    /// Time that packets took to be sent within the measured time.
+    busy: Duration,
+    /// When the last packet that was offered has been sent.
+    idle_from: Instant,
     queue: Option<GrowingSeries>,
 }
 
@@ -66,34 +72,94 @@ impl LinkMeter {
     fn crossed(&mut self, crossing: &Crossing<'_>) {
         let (from, until) = self.measured;
         let &Crossing { at, outcome, size, .. } = crossing;
-        // A packet may begin to wait before the measured time and end after it.
-        let begun = (at + outcome.waited).min(until);
-        self.waited += begun.since(at.max(from));
-        if at < from || at >= until {
+        // A packet may begin to wait, or to be sent, before the measured time and end after it.
+        let begun = at + outcome.waited;
+        self.waited += begun.min(until).since(at.max(from));
+        let counts = &mut self.counts;
+        let measured = |at| (from..until).contains(&at);
+        counts.offered_packets += u64::from(measured(at));
+        if outcome.verdict == Verdict::Drop(DropCause::Queue) {
+            counts.dropped_packets += u64::from(measured(at));
             return;
         }
-        let counts = &mut self.counts;
-        counts.offered_packets += 1;
-        match outcome.verdict {
-            Verdict::Drop(DropCause::Queue) => counts.dropped_packets += 1,
-            Verdict::Drop(DropCause::Loss) => {
-                counts.lost_packets += 1;
-                counts.sent_bytes += u64::from(size);
-            }
-            _ => counts.sent_bytes += u64::from(size),
+        if outcome.verdict == Verdict::Drop(DropCause::Loss) {
+            counts.lost_packets += u64::from(measured(at));
         }
+        if measured(outcome.departed) {
+            counts.sent_bytes += u64::from(size);
+        }
+        self.busy += outcome.departed.min(until).since(begun.max(from));
+        self.idle_from = outcome.departed;
     }
 
     /// What was counted, once the run has ended at `end`.
     fn record(&self, end: Instant) -> LinkRecord {
-        let seconds = end.min(self.measured.1).since(self.measured.0).as_secs_f64();
-        let bits = self.counts.sent_bytes as f64 * 8.0;
+        let (from, until) = self.measured;
+        let end = end.min(until);
+        let seconds = end.since(from).as_secs_f64();
+        // What is left at the end would be sent without a gap.
+        let left = self.idle_from.min(until).since(end.max(from));
+        let busy = self.busy.saturating_sub(left).as_secs_f64();
         LinkRecord {
             name: self.name.clone(),
             drop_rate: share(self.counts.dropped_packets, self.counts.offered_packets),
-            utilisation: self.rate.map(|rate| bits / (rate.bps() * seconds)),
+            utilisation: self.rate.map(|_| busy / seconds),
             queue_mean: self.waited.as_secs_f64() / seconds,
             ..self.counts.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unruffled_path::{Direction, Link, LinkConfig};
+
+    use super::*;
+    use crate::FlowId;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// Offers 1000 octets at these milliseconds to a link that sends them in 2 ms, and measures it
+    /// from 5 to 25 ms, or to `end`.
+    fn record(arrivals: impl IntoIterator<Item = u64>, end: Instant) -> LinkRecord {
+        let rate = Rate::from_bps(4e6);
+        let config = LinkConfig { rate, queue: Some(20), ..LinkConfig::default() };
+        let mut link = Link::new(&config, Direction::Forward, 1).expect("a good link");
+        let mut meters = LinkMeters::new(&Measurement {
+            links: vec![("bottleneck".to_owned(), rate)],
+            measured: (at(5), at(25)),
+            ..Measurement::default()
+        });
+        for ms in arrivals {
+            let outcome = link.offer(1000, Direction::Forward, at(ms));
+            let (flow, at, backlog) = (FlowId(0), at(ms), link.backlog());
+            let crossing = Crossing { flow, at, size: 1000, backlog, outcome: &outcome };
+            meters.crossed(LinkId(0), &crossing);
+        }
+        meters.records(end).0.remove(0)
+    }
+
+    #[test]
+    fn what_waits_is_counted_when_it_is_sent() {
+        // 20 of 30 are admitted: those that leave from 6 to 24 ms, of which the first began before.
+        let before = record([0; 30], at(25));
+        assert_eq!((before.offered_packets, before.dropped_packets), (0, 0));
+        assert_eq!((before.sent_bytes, before.utilisation), (10_000, Some(1.0)));
+        // The fifth leaves at 25 ms, when it is too late to count.
+        let within = record([15; 20], at(25));
+        assert_eq!((within.offered_packets, within.dropped_packets), (20, 0));
+        assert_eq!((within.sent_bytes, within.utilisation), (4_000, Some(0.5)));
+        let apart = record([3, 4, 10, 20], at(25));
+        assert_eq!((apart.offered_packets, apart.sent_bytes), (2, 4_000));
+        assert_eq!(apart.utilisation, Some(0.3));
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_keeps_no_link_busy() {
+        assert_eq!(record([0; 20], at(15)).utilisation, Some(1.0));
+        assert_eq!(record([10; 20], at(15)).utilisation, Some(0.5));
+        assert_eq!(record([6, 8], at(15)).utilisation, Some(0.4));
     }
 }

@@ -124,11 +124,11 @@ pub struct LinkRecord {
     pub dropped_packets: u64,
     /// Those that were lost on it.
     pub lost_packets: u64,
-    /// Octets that it sent.
+    /// Octets that it sent, each packet's when its last bit left.
     pub sent_bytes: u64,
     /// Packets dropped by the queue, as a share of those offered.
     pub drop_rate: f64,
-    /// What it sent over what it could have sent; none if it is infinitely fast.
+    /// The share of the time in which it sent; none if it is infinitely fast.
     pub utilisation: Option<f64>,
     /// Mean over time of the packets that wait, without the one in service.
     pub queue_mean: f64,
