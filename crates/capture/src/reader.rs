@@ -52,11 +52,16 @@ pub fn read(source: Source, mut each: impl FnMut(&Frame<'_>)) -> Result<Option<E
                 Ok(()) => Step::Consume(offset),
                 Err(what) => return Ok(Some(damaged(state.packets, bytes, what))),
             },
-            Err(PcapError::Eof) => return Ok(None),
+            Err(PcapError::Eof) => {
+                let told = trouble.take().map(|what| damaged(state.packets, bytes, &what));
+                return Ok(told);
+            }
             Err(PcapError::Incomplete(_)) => Step::Refill,
             Err(PcapError::BufferTooSmall) => Step::Grow,
             Err(PcapError::UnexpectedEof) => {
-                return Ok(Some(Error::CutOff { packets: state.packets, bytes }));
+                let cut_off = Error::CutOff { packets: state.packets, bytes };
+                let told = trouble.take().map(|what| damaged(state.packets, bytes, &what));
+                return Ok(Some(told.unwrap_or(cut_off)));
             }
             Err(_) => return Ok(Some(damaged(state.packets, bytes, "no block begins here"))),
         };

@@ -107,24 +107,20 @@ fn headed(
         match input.read(&mut head[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
-            // What came before may be enough; the trouble is told when the rest is asked for.
-            Err(_) if filled > 0 => break,
-            Err(error) => {
-                let message = trouble.take().unwrap_or_else(|| error.to_string());
-                return Err(Error::Unreadable(message));
-            }
+            Err(error) => return Err(Error::Unreadable(error.to_string())),
         }
     }
     head.truncate(filled);
     let start = match head[..] {
-        [] => return Err(Error::Empty),
+        [] => return Err(trouble.take().map_or(Error::Empty, Error::Unreadable)),
         [a, b, ..] => [a, b],
         [a] => [a, 0],
     };
     Ok((start, Box::new(Cursor::new(head).chain(input))))
 }
 
-/// Counts what is read, and keeps the first error, which parsers do not pass on.
+/// Counts what is read, and ends at an error, of which the first is kept: parsers do not pass it on,
+/// and may drop what they have read before.
 struct Watched {
     input: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
@@ -144,7 +140,7 @@ impl Read for Watched {
                     if let Ok(mut trouble) = self.trouble.0.lock() {
                         trouble.get_or_insert_with(|| error.to_string());
                     }
-                    return Err(error);
+                    return Ok(0);
                 }
             }
         }

@@ -130,6 +130,20 @@ fn a_capture_that_is_cut_off_gives_what_is_there() {
 }
 
 #[test]
+fn a_compressed_capture_that_is_cut_off_early_gives_what_is_there() {
+    let little = Endianness::Little;
+    for whole in [pcap(TsResolution::MicroSecond, little), pcapng(little)] {
+        let compressed = gzip(&whole);
+        let (analysis, damage) = analysed(&compressed[..compressed.len() / 2]).unwrap();
+        assert!((1..PACKETS).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
+        let text = damage.unwrap().to_string();
+        assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
+    }
+    let header = gzip(&pcapng(little))[..12].to_vec();
+    assert!(matches!(analysed(&header), Err(Error::Unreadable(_))));
+}
+
+#[test]
 fn a_damaged_capture_gives_what_stands_before_the_damage() {
     let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
     octets[24 + 76 * 20 + 8..][..4].copy_from_slice(&[0xff; 4]);
