@@ -205,10 +205,11 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     let goodput_bps = direction.traffic.goodput_bps;
     (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
-            "Loss: {} of the segments were lost, in {} events; with so much, a window that is halved \
+            "Loss: {} of the segments were lost, in {} event{}; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.",
             percent(losses.ratio),
             recoveries,
+            if recoveries == 1 { "" } else { "s" },
             rate(bound_bps),
             ms(rtt)
         );

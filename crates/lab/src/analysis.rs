@@ -279,16 +279,30 @@ pub(crate) mod tests {
 
     /// A capture at a sender that late packets slow, with so many dots of each kind to draw.
     pub(crate) fn captured(dots: usize) -> Analysis {
+        captured_on("few-late", "rack+cubic", dots)
+    }
+
+    fn captured_on(scenario: &str, sender: &str, dots: usize) -> Analysis {
         let overrides = ["duration=20 s".to_owned(), "seeds=1".to_owned()];
-        let scenario = Scenario::load("few-late", &overrides).unwrap();
+        let scenario = Scenario::load(scenario, &overrides).unwrap();
         let mut octets = Vec::new();
         let capture = Capture::at(End::Sender, &mut octets).unwrap();
-        let sender = Variant::parse("rack+cubic").unwrap();
+        let sender = Variant::parse(sender).unwrap();
         run(&scenario, &sender, 1, capture).unwrap().1.finish().unwrap();
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).unwrap();
         let mut analyzer = Analyzer::new(Limits { dots, ..Limits::default() });
         assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
         analyzer.finish()
+    }
+
+    #[test]
+    fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
+        let analysis = captured_on("half-late", "rack", 100);
+        let mut found = transfers(&analysis);
+        price("h", &mut found);
+        let text = found[0].cost_in_words().expect("reordering slowed it");
+        let wanted = "What it cost cannot be told: it never filled its path, whose rate";
+        assert!(text.starts_with(wanted), "{text}");
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub enum FitError {
     /// No round trip can be told.
     #[error("no round trip in it: expected a handshake or timestamps")]
     NoRoundTrip,
+    /// The transfer never had packets queue.
+    #[error(
+        "it never filled its path, whose rate it thus does not tell (write the path with --scenario \
+         and compare it with --set link.measured.rate=RATE)"
+    )]
+    NoRate,
     /// Reordering has no cost where it is not the cause.
     #[error("reordering is not what slowed it")]
     NotReordered,

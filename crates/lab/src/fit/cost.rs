@@ -4,7 +4,7 @@ use serde::Serialize;
 use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
-use super::{Fit, FitError, fit, goodput_bps, same_time};
+use super::{Fit, FitError, fit, goodput_bps, measured, same_time};
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
@@ -52,6 +52,9 @@ pub struct Cost {
 pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, FitError> {
     if cause != Cause::Reordering {
         return Err(FitError::NotReordered);
+    }
+    if !measured(direction)?.filled {
+        return Err(FitError::NoRate);
     }
     let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
     let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;

@@ -24,6 +24,8 @@ const STEP: usize = 20;
 #[derive(Clone)]
 pub(super) struct Measured {
     pub(super) rate_bps: f64,
+    /// Packets followed each other as fast as the rate lets them; if not, it is a lower bound.
+    pub(super) filled: bool,
     /// One way, without queues.
     delay_ms: f64,
     /// Packets.
@@ -78,6 +80,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     // What follows in a queue is as far apart as the path takes for one packet.
     let spacing_ms = direction.spacing_ms.unwrap_or(0.0).max(bits / 1e11 * 1000.0);
     let least = bits / (direction.traffic.goodput_bps.max(1.0) * 1.05) * 1000.0;
+    let filled = spacing_ms < least;
     let spacing_ms = spacing_ms.min(least);
     let rate_bps = bits / spacing_ms * 1000.0;
     let samples = direction.rtt.samples.as_ref();
@@ -104,6 +107,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let sending_ms = if of_data { spacing_ms } else { 0.0 };
     Ok(Measured {
         rate_bps,
+        filled,
         delay_ms: ((rtt_ms - sending_ms) / 2.0).max(0.001),
         queue,
         window: window.clamp(2, 1_000_000),
