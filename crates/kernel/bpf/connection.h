@@ -33,7 +33,9 @@ struct hold {
 
 /* A retransmission made ahead of time on purpose (hold.h, reports.h). */
 struct canary {
-	__u32 seq, sent, window;
+	__u32 seq, next; /* its number, and SND.NXT: what a cut for it would have answered for */
+	__u32 sent, window;
+	__u8 answered;	/* a cut for another loss of this round trip answers for it */
 };
 
 struct canaries {
@@ -66,11 +68,13 @@ struct event {
 	__u32 first, last;	/* its retransmissions: (first, last] */
 	__u32 opened;		/* when */
 	__u32 window, ssthresh, last_max;
+	__u32 from;		/* its first loss */
 	__u32 covered;		/* losses below this number are the same event */
 	__u8 overflow;		/* of a queue: so are all until the cut */
 	__u8 closed;		/* retransmissions no longer join it */
 	__u8 reduced;		/* the window was cut for it */
 	__u8 refuted;		/* one of its retransmissions was needed */
+	__u8 answered;		/* a canary's cut answers for it */
 };
 
 struct verdict {

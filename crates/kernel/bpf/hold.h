@@ -99,6 +99,20 @@ static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connecti
 	return clamp(8 * kept / max(window, tp->reordering + 1), 2, 64);
 }
 
+/* When the first packet that the kernel deems lost was sent, after the timer expired. */
+static __always_inline __u32 head_sent(struct sock *sk, struct connection *c)
+{
+	struct walk *w = &c->hold.walk;
+	struct step s = { w };
+
+	w->now = tcp_sk(sk)->tcp_mstamp;
+	w->found = w->overdue = 0;
+	w->node = (__u64)BPF_CORE_READ(sk, tcp_rtx_queue.rb_node);
+	w->direction = DOWN;
+	bpf_loop(STEPS_OF_WALK, step, &s, 0);
+	return w->found ? w->sent : w->now - c->lateness.on_time;
+}
+
 /* Segments that are late enough to be sent again; all that the kernel deems lost where nothing is held. */
 static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 {
@@ -171,6 +185,8 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 			canary = &k->out[k->next++ & 3];
 			canary->sent = tp->tcp_mstamp;
 			canary->seq = tp->snd_una;
+			canary->next = tp->snd_nxt;
+			canary->answered = before(tp->snd_una, c->covered);
 			canary->window = c->cwnd;
 		}
 	}

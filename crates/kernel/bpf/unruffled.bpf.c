@@ -69,8 +69,9 @@ void BPF_PROG(unruffled_release, struct sock *sk)
 }
 
 /* The retransmission timer expired. */
-static __always_inline void timeout(struct tcp_sock *tp, struct connection *c)
+static __always_inline void timeout(struct sock *sk, struct connection *c)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct hold *h = &c->hold;
 	__u32 window = tp->snd_cwnd;
 	bool acked = (__u32)tp->tcp_mstamp - c->last_ack < (tp->srtt_us >> 3) + 10000;
@@ -81,7 +82,7 @@ static __always_inline void timeout(struct tcp_sock *tp, struct connection *c)
 	h->held = h->silent = 0;
 	if (c->gentle) {
 		/* ACKs still come: one packet is later than the timer, and the path has not collapsed. */
-		suspect_now(tp, c);
+		suspect(tp, c, tp->snd_una, head_sent(sk, c), 0);
 		tp->snd_cwnd = max(window, 1);
 		return;
 	}
@@ -107,7 +108,7 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 	if (!c)
 		return;
 	if (state == TCP_CA_Loss) {
-		timeout(tp, c);
+		timeout(sk, c);
 		return;
 	}
 	c->rto_cwnd = c->gentle = 0;
@@ -134,6 +135,8 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 		c->cwnd = max(c->cwnd, c->rto_cwnd);
 		c->ssthresh = max(c->ssthresh, c->rto_ssthresh);
 		c->rto_cwnd = 0;
+		/* Nothing of this window is answered for. */
+		c->covered = tp->snd_una;
 		c->counters.restored++;
 	} else if (reduced(v) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {

@@ -26,9 +26,27 @@ static __always_inline __u32 long_patience(struct tcp_sock *tp, struct connectio
 	return max(patience(tp, c), rto_us(tp));
 }
 
-/* Cuts the window, from what it was when the loss happened. */
-static __always_inline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 covered)
+/* Whether losses from `first` on and before `covered` are of one round trip with those of another cut. */
+static __always_inline bool overlap(__u32 first, __u32 covered, __u32 others, __u32 others_covered)
 {
+	return before(first, others_covered) && before(others, covered);
+}
+
+/* A cut for these losses was made, or undone: it does, or does not, answer for the canaries of its round trip. */
+static __always_inline void answer_canaries(struct connection *c, __u32 first, __u32 covered, __u8 answered)
+{
+	for (__u32 i = 0; i < 4; i++) {
+		struct canary *canary = &c->canaries.out[i];
+
+		if (overlap(first, covered, canary->seq, canary->next))
+			canary->answered = answered;
+	}
+}
+
+/* Cuts the window, from what it was when the losses happened that this answers for: those from `first` on and before `covered`. */
+static __always_inline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 first, __u32 covered)
+{
+	answer_canaries(c, first, covered, 1);
 	c->ssthresh = cubic_ssthresh(c, from);
 	c->cwnd = min(c->cwnd, c->ssthresh);
 	c->covered = before(covered, c->covered) ? c->covered : covered;
@@ -44,7 +62,7 @@ static __always_inline bool uncovered(struct tcp_sock *tp, struct connection *c)
 static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connection *c)
 {
 	c->counters.events++;
-	reduce(tp, c, c->cwnd, tp->snd_nxt);
+	reduce(tp, c, c->cwnd, tp->snd_una, tp->snd_nxt);
 }
 
 /*
@@ -103,14 +121,16 @@ static __always_inline void suspect(struct tcp_sock *tp, struct connection *c, _
 	if (before(seq, c->covered) || (same && !many))
 		return;
 	then = moment_of_loss(tp, c, sent);
-	if (!same)
+	if (!same) {
 		e = open_event(tp, c);
+		e->from = seq;
+	}
 	e->closed = 0;
 	e->opened = tp->tcp_mstamp;
 	e->covered = then.next;
 	e->overflow = then.queue > 0;
 	if (many || v->spurious <= OFTEN) {
-		reduce(tp, c, then.window, then.next);
+		reduce(tp, c, then.window, e->from, then.next);
 		e->reduced = 1;
 	}
 }
@@ -129,6 +149,7 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 	__u32 window = e->window, ssthresh = e->ssthresh, last_max = e->last_max, since = e->opened;
 	bool standing = false;
 
+	answer_canaries(c, e->from, e->covered, 0);
 	for (__u32 n = 1; n < EVENTS; n++) {
 		if ((__s32)(v->next - i - n) <= 0)
 			break;
@@ -140,6 +161,7 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 		e->last_max = last_max;
 		last_max = window;
 		ssthresh = window = window * BETA / 1024;
+		answer_canaries(c, e->from, e->covered, 1);
 		standing = true;
 	}
 	c->counters.restored++;
@@ -181,6 +203,21 @@ static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 	}
 }
 
+/* The cut of a canary answers for the events of its round trip that wait for their verdict. */
+static __always_inline void answer_events(struct connection *c, __u32 first, __u32 covered)
+{
+	struct verdict *v = &c->verdict;
+
+	for (__u32 n = 0; n < EVENTS; n++) {
+		struct event *e = event_at(v, v->oldest + n);
+
+		if ((__s32)(v->next - v->oldest - n) <= 0)
+			break;
+		if (overlap(first, covered, e->from, e->covered))
+			e->answered = 1;
+	}
+}
+
 /* A canary that nobody reported was needed: a packet was lost. */
 static __always_inline void settle_canaries(struct tcp_sock *tp, struct connection *c)
 {
@@ -190,11 +227,16 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 	if (k->first == k->next || (__u32)tp->tcp_mstamp - canary->sent <= patience(tp, c))
 		return;
 	k->first++;
-	if (!before(canary->seq, c->covered)) {
+	if (!canary->answered) {
 		struct moment then = moment_of_loss(tp, c, canary->sent - c->lateness.on_time);
+		__u32 covered = canary->next;
 
+		barrier_var(covered);
+		if (then.queue)
+			covered = then.next;
 		c->counters.events++;
-		reduce(tp, c, min(canary->window, c->cwnd), then.next);
+		reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
+		answer_events(c, canary->seq, covered);
 	}
 }
 
@@ -236,8 +278,8 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 				restore(tp, c, v->oldest);
 		} else if (e->refuted || now - e->opened > (e->reduced ? long_patience(tp, c) : patience(tp, c)) + srtt_us(tp) / 2) {
 			v->spurious -= v->spurious >> 3;
-			if (!e->reduced && e->last != e->first)
-				reduce(tp, c, min(e->window, c->cwnd), answered(tp, e));
+			if (!e->reduced && !e->answered && e->last != e->first)
+				reduce(tp, c, min(e->window, c->cwnd), e->from, answered(tp, e));
 		} else {
 			break;
 		}

@@ -287,6 +287,85 @@ static void a_canary_that_nobody_reports_is_a_loss(void)
 	expect(c.cwnd, 70);
 }
 
+/* A canary at 0 ms for the first of segments 0 to 99. */
+static void lose_the_head(void)
+{
+	start();
+	tp.lost_out = 1;
+	send_canary(&tp, &c);
+	tp.lost_out = 0;
+	tp.total_retrans++;
+}
+
+static void a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts(void)
+{
+	lose_the_head();
+	at(350);
+	tp.snd_una = 150;
+	tp.snd_nxt = 250;
+	resend(150, 1);
+	expect(c.cwnd, 70);
+	wait_until(1000);
+	expect(c.counters.events, 2);
+	expect(c.cwnd, 49);
+}
+
+static void a_canary_and_a_loss_of_its_round_trip_are_one_cut(void)
+{
+	lose_the_head();
+	at(350);
+	resend(50, 1);
+	expect(c.cwnd, 70);
+	wait_until(1000);
+	expect(c.counters.events, 1);
+	expect(c.cwnd, 70);
+}
+
+/* The same where cuts wait for their verdict: the canary's comes first. */
+static void a_canarys_cut_answers_for_what_waits(void)
+{
+	lose_the_head();
+	c.verdict.spurious = 1024;
+	at(300);
+	resend(50, 1);
+	expect(c.cwnd, 100);
+	wait_until(1500);
+	expect(c.counters.events, 2);
+	expect(c.cwnd, 70);
+}
+
+static void a_cut_that_was_undone_answers_for_no_canary(void)
+{
+	lose_the_head();
+	at(20);
+	resend(50, 1);
+	expect(c.cwnd, 70);
+	hear_of_a_duplicate(90);
+	expect(c.cwnd, 100);
+	wait_until(1000);
+	expect(c.cwnd, 70);
+}
+
+/* The retransmission timer expires ahead of the wait, at 410 ms, for what was sent at 0 ms. */
+static void a_timer_that_comes_first_answers_for_one_round_trip(void)
+{
+	start();
+	for (__u32 ms = 0; ms <= 390; ms += 30) {
+		at(ms);
+		tp.snd_nxt = 100 + ms;
+		remember(&tp, &c);
+	}
+	at(410);
+	tp.snd_nxt = 510;
+	suspect(&tp, &c, 0, 1000000, 0);
+	expect(c.covered, 190);
+	at(420);
+	tp.snd_una = 300;
+	resend(300, 1);
+	expect(c.counters.events, 2);
+	expect(c.cwnd, 49);
+}
+
 static void late_is_what_was_overtaken(void)
 {
 	start();
@@ -382,6 +461,11 @@ static const struct trace traces[] = {
 	TRACE(a_report_that_may_be_a_canarys_is),
 	TRACE(a_report_that_no_other_awaits_is_a_canarys),
 	TRACE(a_canary_that_nobody_reports_is_a_loss),
+	TRACE(a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts),
+	TRACE(a_canary_and_a_loss_of_its_round_trip_are_one_cut),
+	TRACE(a_canarys_cut_answers_for_what_waits),
+	TRACE(a_cut_that_was_undone_answers_for_no_canary),
+	TRACE(a_timer_that_comes_first_answers_for_one_round_trip),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_needless_retransmission_was_sent_too_early),
