@@ -103,6 +103,7 @@ struct counters {
 struct connection {
 	__u32 cwnd, ssthresh;
 	__u32 covered;		/* losses below this number are answered for */
+	__u32 rest;		/* SND.NXT at the last cut that came late: until it is acknowledged the window does not grow */
 	__u32 last_ack;		/* when */
 	__u32 rto_cwnd, rto_ssthresh; /* from before a timeout */
 	__u8 gentle;		/* state Loss, though ACKs arrive: one packet is later than the timer, no more */
@@ -131,7 +132,7 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 {
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
-	c->covered = tp->snd_una;
+	c->covered = c->rest = tp->snd_una;
 	c->canaries.heard = tp->dsack_dups;
 	c->lateness.period = tp->tcp_mstamp;
 }

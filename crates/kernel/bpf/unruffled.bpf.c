@@ -190,7 +190,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	/* No growth in the round trip of a cut, and in slow start none while much is missing, unless a timeout has said all. */
 	answering = !uncovered(tp, c) && (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
 	settling = in_slow_start(c) && missing(tp) > c->cwnd / 4 && (state != TCP_CA_Loss || c->gentle);
-	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !answering && !settling)
+	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !answering && !resting(tp, c) && !settling)
 		grow(tp, c, acked);
 	remember(tp, c);
 

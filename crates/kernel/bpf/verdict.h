@@ -58,6 +58,18 @@ static __always_inline bool uncovered(struct tcp_sock *tp, struct connection *c)
 	return !before(tp->snd_una, c->covered);
 }
 
+/* A cut for a loss that was believed when its round trip was over: it rests for one all the same. */
+static __always_inline void rest(struct tcp_sock *tp, struct connection *c)
+{
+	c->rest = tp->snd_nxt;
+}
+
+/* After a timeout the window grows at once. */
+static __always_inline bool resting(struct tcp_sock *tp, struct connection *c)
+{
+	return ca_state(tp) != TCP_CA_Loss && before(tp->snd_una, c->rest);
+}
+
 /* A loss whose evidence cannot be a packet that is late. */
 static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connection *c)
 {
@@ -237,6 +249,7 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 		c->counters.events++;
 		reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
 		answer_events(c, canary->seq, covered);
+		rest(tp, c);
 	}
 }
 
@@ -260,6 +273,8 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 	/* Behind by half of all numbers it would be ahead; but a canary is judged when its packet has long been acknowledged. */
 	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
 		c->covered = tp->snd_una - (1 << 30);
+	if (before(c->rest, tp->snd_una))
+		c->rest = tp->snd_una;
 	settle(tp, c);
 	settle_canaries(tp, c);
 	if (pending(v) && !e->closed && now - e->opened > srtt_us(tp) / 2)
@@ -278,8 +293,10 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 				restore(tp, c, v->oldest);
 		} else if (e->refuted || now - e->opened > (e->reduced ? long_patience(tp, c) : patience(tp, c)) + srtt_us(tp) / 2) {
 			v->spurious -= v->spurious >> 3;
-			if (!e->reduced && !e->answered && e->last != e->first)
+			if (!e->reduced && !e->answered && e->last != e->first) {
 				reduce(tp, c, min(e->window, c->cwnd), e->from, answered(tp, e));
+				rest(tp, c);
+			}
 		} else {
 			break;
 		}

@@ -346,6 +346,22 @@ static void a_cut_that_was_undone_answers_for_no_canary(void)
 	expect(c.cwnd, 70);
 }
 
+/* The window does not grow in the round trip of a cut, though it comes when its segment has long been passed. */
+static void a_cut_that_comes_late_rests_for_a_round_trip(void)
+{
+	lose_the_head();
+	at(400);
+	tp.snd_nxt = 300;
+	acknowledge(200, 0);
+	wait_until(600);
+	expect(c.cwnd, 70);
+	expect(resting(&tp, &c), true);
+	acknowledge(299, 0);
+	expect(resting(&tp, &c), true);
+	acknowledge(300, 0);
+	expect(resting(&tp, &c), false);
+}
+
 /* The retransmission timer expires ahead of the wait, at 410 ms, for what was sent at 0 ms. */
 static void a_timer_that_comes_first_answers_for_one_round_trip(void)
 {
@@ -465,6 +481,7 @@ static const struct trace traces[] = {
 	TRACE(a_canary_and_a_loss_of_its_round_trip_are_one_cut),
 	TRACE(a_canarys_cut_answers_for_what_waits),
 	TRACE(a_cut_that_was_undone_answers_for_no_canary),
+	TRACE(a_cut_that_comes_late_rests_for_a_round_trip),
 	TRACE(a_timer_that_comes_first_answers_for_one_round_trip),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
