@@ -140,7 +140,8 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 /* Who chooses before the handshake is done, as a cgroup's program does, has neither numbers nor a window yet. */
 static __always_inline struct connection *connection(struct sock *sk)
 {
-	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
+	/* For want of memory there may have been none at first. */
+	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!c || sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return 0;

@@ -60,11 +60,11 @@ __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(unruffled_release, struct sock *sk)
 {
-	struct connection *c = connection(sk);
+	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
 
 	/* What is held back is no longer; the window is. */
-	if (c)
-		tcp_sk(sk)->snd_cwnd = max(c->cwnd, 1);
+	if (c && c->cwnd)
+		tcp_sk(sk)->snd_cwnd = c->cwnd;
 	bpf_sk_storage_delete(&unruffled_conns, sk);
 }
 

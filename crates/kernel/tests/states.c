@@ -24,6 +24,19 @@ static void a_connection_begins_with_the_numbers_of_its_handshake(void)
 	expect(c.counters.events, 1);
 }
 
+/* There was no memory when it chose this congestion control. */
+static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void)
+{
+	start();
+	memset(&c, 0, sizeof c);
+	kept = unused = 0;
+	tp.snd_cwnd = 10;
+	expect(connection(sk) == 0, true);
+	unused = &c;
+	expect(connection(sk) == &c, true);
+	expect(c.cwnd, 10);
+}
+
 /* A cut, then more than half of all numbers without one. */
 static void a_cut_answers_for_its_losses_only(void)
 {
@@ -134,6 +147,7 @@ static void timestamps_are_found_unless_they_are_authenticated(void)
 }
 
 static const struct trace traces[] = {
+	TRACE(a_connection_that_nothing_was_kept_of_begins_when_there_is_room),
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),

@@ -13,10 +13,15 @@ static unsigned long long ticks;
 
 static unsigned long long bpf_jiffies64(void) { return ticks; }
 
-/* What is kept of the one connection; traces set it. */
-static void *kept;
+/* What is kept of the one connection, and the memory for it where it is not yet; traces set them. */
+static void *kept, *unused;
 
-static void *bpf_sk_storage_get(void *map, void *sk, void *value, unsigned long long flags) { return kept; }
+static void *bpf_sk_storage_get(void *map, void *sk, void *value, unsigned long long flags)
+{
+	if (!kept && flags)
+		kept = unused;
+	return kept;
+}
 
 static long bpf_probe_read_kernel(void *to, unsigned length, const void *from)
 {
