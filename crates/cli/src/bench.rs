@@ -52,10 +52,11 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         ("link.bottleneck.delayed.fraction", "--delayed", delayed.is_some()),
         ("duration", "--duration", duration.is_some()),
     ];
-    let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
-    let flags: Vec<(&str, &str)> = given.collect();
-    let once = crate::compare::once(set, &flags);
-    let prepared = once.and_then(|()| Scenario::load(name, &overrides)).and_then(|scenario| {
+    let flags = match crate::compare::given(set, flags) {
+        Ok(flags) => flags,
+        Err(error) => return crate::refuse(error),
+    };
+    let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
         let variants = match variant.clone().or_else(|| usual("sack")) {
             Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
             None => compare::variants(&scenario, &scenario.variants, "variants")?,

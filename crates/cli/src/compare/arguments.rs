@@ -9,10 +9,16 @@ use unruffled_lab::error::Place;
 use crate::output::Results;
 
 /// Keys of a scenario and the flags that replace them.
-pub(super) type Flags = Vec<(&'static str, &'static str)>;
+pub(crate) type Flags = Vec<(&'static str, &'static str)>;
 
-/// Refuses a key that `--set` replaces beside the flag that does: one of the two would go unheeded.
-pub(crate) fn once(set: &[String], flags: &[(&str, &str)]) -> Result<(), Error> {
+/// Those of a command's flags that are given. Refuses a key that `--set` replaces beside the flag that
+/// does: one of the two would go unheeded.
+pub(crate) fn given<const N: usize>(
+    set: &[String],
+    flags: [(&'static str, &'static str, bool); N],
+) -> Result<Flags, Error> {
+    let flags: Flags =
+        flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag))).collect();
     let means = |key: &str, of: &str| {
         of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     };
@@ -26,7 +32,7 @@ pub(crate) fn once(set: &[String], flags: &[(&str, &str)]) -> Result<(), Error> 
             });
         }
     }
-    Ok(())
+    Ok(flags)
 }
 
 #[derive(Args)]
@@ -75,10 +81,7 @@ impl Arguments {
             ("seeds", "--seeds", self.seeds.is_some()),
             ("duration", "--duration", self.duration.is_some()),
         ];
-        let given = flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag)));
-        let given: Flags = given.collect();
-        once(&self.set, &given)?;
-        Ok((overrides, given))
+        Ok((overrides, given(&self.set, flags)?))
     }
 
     /// The threads to run on.
