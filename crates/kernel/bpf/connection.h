@@ -153,3 +153,9 @@ static __always_inline struct connection *connection(struct sock *sk)
 static __always_inline __u32 jiffies(void) { return (__u32)bpf_jiffies64(); }
 static __always_inline __u32 rto_us(struct tcp_sock *tp) { return tp->inet_conn.icsk_rto * (USEC_PER_SEC / hz); }
 static __always_inline __u32 srtt_us(struct tcp_sock *tp) { return max(tp->srtt_us >> 3, 1000); }
+
+/* Whether what is lost at the head is not answered for yet. */
+static __always_inline bool uncovered(struct tcp_sock *tp, struct connection *c)
+{
+	return !before(tp->snd_una, c->covered);
+}

@@ -186,7 +186,7 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 			canary->sent = tp->tcp_mstamp;
 			canary->seq = tp->snd_una;
 			canary->next = tp->snd_nxt;
-			canary->answered = before(tp->snd_una, c->covered);
+			canary->answered = !uncovered(tp, c);
 			canary->window = c->cwnd;
 		}
 	}

@@ -53,11 +53,6 @@ static __always_inline void reduce(struct tcp_sock *tp, struct connection *c, __
 	tp->snd_ssthresh = c->ssthresh;
 }
 
-static __always_inline bool uncovered(struct tcp_sock *tp, struct connection *c)
-{
-	return !before(tp->snd_una, c->covered);
-}
-
 /* A cut for a loss that was believed when its round trip was over: it rests for one all the same. */
 static __always_inline void rest(struct tcp_sock *tp, struct connection *c)
 {
