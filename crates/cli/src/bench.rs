@@ -69,8 +69,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     };
     let Some(variant) = variants.first() else { return ExitCode::from(2) };
     let start = Instant::now();
-    let row = match run::run(&scenario, variant, 1, ()) {
-        Ok((row, ())) => row,
+    let row = match run::run(&scenario, variant, 1, None) {
+        Ok(row) => row,
         Err(error) => return crate::refuse(error),
     };
     let wall_s = start.elapsed().as_secs_f64();

@@ -76,9 +76,9 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
 
 fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
     let written = output::write(path, |file| {
-        let capture = Capture::new(file).map_err(reason)?;
-        let run = run::run(scenario, variant, 1, capture).map_err(std::io::Error::other)?;
-        run.1.finish().map_err(reason)
+        let mut capture = Capture::new(file).map_err(reason)?;
+        run::run(scenario, variant, 1, Some(&mut capture)).map_err(std::io::Error::other)?;
+        capture.finish().map_err(reason)
     });
     written.map_err(|e| Error::output(path, e))?;
     crate::tell(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));

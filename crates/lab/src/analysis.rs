@@ -286,9 +286,10 @@ pub(crate) mod tests {
         let overrides = ["duration=20 s".to_owned(), "seeds=1".to_owned()];
         let scenario = Scenario::load(scenario, &overrides).unwrap();
         let mut octets = Vec::new();
-        let capture = Capture::at(End::Sender, &mut octets).unwrap();
+        let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
         let sender = Variant::parse(sender).unwrap();
-        run(&scenario, &sender, 1, capture).unwrap().1.finish().unwrap();
+        run(&scenario, &sender, 1, Some(&mut capture)).unwrap();
+        capture.finish().unwrap();
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).unwrap();
         let mut analyzer = Analyzer::new(Limits { dots, ..Limits::default() });
         assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));

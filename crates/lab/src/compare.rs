@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use unruffled_measure::{Recorder, RunRecord};
+use unruffled_measure::{Monitor, Recorder, RunRecord};
 use unruffled_path::ConfigError;
 use unruffled_tcp::{Variant, VariantError};
 
@@ -41,7 +41,7 @@ pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
     if undisturbed.stands_still() {
         return Ok(f64::NAN);
     }
-    run(&undisturbed, &sack, 1, ()).map(|(row, ())| row.flow.goodput_bps)
+    run(&undisturbed, &sack, 1, None).map(|row| row.flow.goodput_bps)
 }
 
 /// How many runs [`compare`] makes.
@@ -124,24 +124,19 @@ impl Ran {
         variant: &Variant,
         seed: u64,
     ) -> Result<Option<Self>, ConfigError> {
-        let recorder = (seed == 1).then(|| {
+        let mut recorder = (seed == 1).then(|| {
             let Scenario { duration, warmup, sender, .. } = scenario;
             Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
         });
+        let monitor = recorder.as_mut().map(|recorder| recorder as &mut dyn Monitor);
         let ran = if scenario.sources() > 1 {
-            let ran = record_until(stop, scenario, variant, seed, recorder)?;
-            ran.map(|(record, recorder)| {
-                (row(scenario, variant, seed, &record), Some(record), recorder)
-            })
+            let ran = record_until(stop, scenario, variant, seed, monitor)?;
+            ran.map(|record| (row(scenario, variant, seed, &record), Some(record)))
         } else {
-            let ran = run_until(stop, scenario, variant, seed, recorder)?;
-            ran.map(|(row, recorder)| (row, None, recorder))
+            run_until(stop, scenario, variant, seed, monitor)?.map(|row| (row, None))
         };
-        Ok(ran.map(|(row, record, recorder)| Self {
-            row,
-            record,
-            trace: recorder.map(Recorder::into_trace),
-        }))
+        let trace = recorder.map(Recorder::into_trace);
+        Ok(ran.map(|(row, record)| Self { row, record, trace }))
     }
 }
 

@@ -161,7 +161,7 @@ fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
 /// What the sender delivers over a path, the mean of some seeds.
 fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, FitError> {
     let goodput = |seed| {
-        let (row, ()) = run::run(scenario, variant, seed, ())?;
+        let row = run::run(scenario, variant, seed, None)?;
         Ok::<f64, FitError>(row.flow.goodput_bps)
     };
     let all: Vec<f64> = (1..=SEEDS).map(goodput).collect::<Result<_, _>>()?;
@@ -175,8 +175,8 @@ fn late_times(direction: &Direction) -> Option<&Lateness> {
 /// What the analysis says of a run over the fitted path, captured at the sender.
 fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, FitError> {
     let mut octets = Vec::new();
-    let capture = Capture::at(End::Sender, &mut octets)?;
-    let (_, capture) = run::run(scenario, variant, 1, capture)?;
+    let mut capture = Capture::at(End::Sender, &mut octets)?;
+    run::run(scenario, variant, 1, Some(&mut capture))?;
     capture.finish()?;
     let source = Source::new(Box::new(std::io::Cursor::new(octets)), None);
     let mut analyzer = Analyzer::new(Limits::default());

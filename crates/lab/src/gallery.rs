@@ -122,7 +122,7 @@ pub fn gallery(
     let results: Result<Vec<(usize, usize, f64)>, ConfigError> = tasks
         .into_par_iter()
         .map(|(path, sender, variant, seed)| {
-            let (row, ()) = run(&scenarios[path], &variant, seed, ())?;
+            let row = run(&scenarios[path], &variant, seed, None)?;
             done();
             Ok((path, sender, row.flow.goodput_bps))
         })

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord, Series};
+use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord};
 use unruffled_path::ConfigError;
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
@@ -17,19 +17,16 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// How much virtual time passes between looks at whether to stop.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// What is left of a run: none if it was stopped.
-type Left<T> = Result<Option<T>, ConfigError>;
-
 /// Runs `variant` over the scenario with `seed`; `monitor` is told of everything besides.
 ///
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
-pub fn run<M: Monitor>(
+pub fn run(
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
-    monitor: M,
-) -> Result<(RunRow, M), ConfigError> {
+    monitor: Option<&mut dyn Monitor>,
+) -> Result<RunRow, ConfigError> {
     run_until(&NEVER, scenario, variant, seed, monitor).map(|ran| ran.expect("nobody stops it"))
 }
 
@@ -37,30 +34,28 @@ pub fn run<M: Monitor>(
 ///
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
-pub fn run_until<M: Monitor>(
+pub fn run_until(
     stop: &AtomicBool,
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
-    monitor: M,
-) -> Left<(RunRow, M)> {
+    monitor: Option<&mut dyn Monitor>,
+) -> Result<Option<RunRow>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
-    Ok(finish(stop, scenario, built, monitor).map(|(flows, _, monitor)| {
-        let record = RunRecord { flows, ..RunRecord::default() };
-        (row(scenario, variant, seed, &record), monitor)
-    }))
+    let record = finish(stop, scenario, built, None, monitor);
+    Ok(record.map(|record| row(scenario, variant, seed, &record)))
 }
 
 /// The same as [`run`], with all that was counted of flows and links.
 ///
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
-pub fn record<M: Monitor>(
+pub fn record(
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
-    monitor: M,
-) -> Result<(RunRecord, M), ConfigError> {
+    monitor: Option<&mut dyn Monitor>,
+) -> Result<RunRecord, ConfigError> {
     record_until(&NEVER, scenario, variant, seed, monitor).map(|ran| ran.expect("nobody stops it"))
 }
 
@@ -68,54 +63,52 @@ pub fn record<M: Monitor>(
 ///
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
-pub fn record_until<M: Monitor>(
+pub fn record_until(
     stop: &AtomicBool,
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
-    monitor: M,
-) -> Left<(RunRecord, M)> {
+    monitor: Option<&mut dyn Monitor>,
+) -> Result<Option<RunRecord>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
-    let meters = LinkMeters::new(&built.plan);
-    let finished = finish(stop, scenario, built, (meters, monitor));
-    Ok(finished.map(|(flows, mut series, (meters, monitor))| {
-        let (links, queues) = meters.records(Instant::ZERO + scenario.duration);
-        series.extend(queues);
-        (RunRecord { flows, links, series }, monitor)
-    }))
+    let links = LinkMeters::new(&built.plan);
+    Ok(finish(stop, scenario, built, Some(links), monitor))
 }
 
-/// Runs what was built to its end, or until it is stopped.
-fn finish<M: Monitor>(
+/// Runs what was built to its end, or until it is stopped: then none.
+fn finish(
     stop: &AtomicBool,
     scenario: &Scenario,
     built: Built,
-    monitor: M,
-) -> Option<(Vec<FlowRecord>, Vec<Series>, M)> {
+    links: Option<LinkMeters>,
+    mut monitor: Option<&mut dyn Monitor>,
+) -> Option<RunRecord> {
     let Built { mut simulation, plan } = built;
-    let mut monitors = (Meter::new(plan), monitor);
-    let end = Instant::ZERO + scenario.duration;
+    let mut meters = (Meter::new(plan), links);
+    let over = Instant::ZERO + scenario.duration;
     let mut until = Instant::ZERO;
-    while until < end {
-        until = (until + SLICE).min(end);
-        simulation.run(until, &mut monitors);
+    while until < over {
+        until = (until + SLICE).min(over);
+        simulation.measure(until, &mut meters, monitor.as_deref_mut());
         if stop.load(Ordering::Relaxed) {
             return None;
         }
     }
-    let (meter, monitor) = monitors;
+    let (meter, links) = meters;
     // A transfer that is complete is measured up to its last octet.
     let complete = scenario.bytes().is_some_and(|bytes| {
         let receiver = simulation.connection(FlowId(0), End::Receiver);
         receiver.is_some_and(|receiver| receiver.received() >= bytes)
     });
-    let end = if complete { meter.finished(0) } else { end };
-    let (mut flows, series) = meter.records(end);
+    let end = if complete { meter.finished(0) } else { over };
+    let (mut flows, mut series) = meter.records(end);
     for (flow, number) in flows.iter_mut().zip(0..) {
         let sender = simulation.connection(FlowId(number), End::Sender);
         flow.means.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
     }
-    Some((flows, series, monitor))
+    let (links, queues) = links.map(|links| links.records(over)).unwrap_or_default();
+    series.extend(queues);
+    Some(RunRecord { flows, links, series })
 }
 
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends

@@ -26,7 +26,7 @@ const SENDERS: [&str; 5] = ["sack", "linux-reordering+cubic", "rack+cubic", "rr-
 fn goodputs(scenario: &Scenario) -> [f64; 5] {
     SENDERS.map(|name| {
         let variant = Variant::parse(name).expect("is a sender");
-        let run = |seed| run::run(scenario, &variant, seed, ()).expect("runs").0.flow.goodput_bps;
+        let run = |seed| run::run(scenario, &variant, seed, None).expect("runs").flow.goodput_bps;
         (1..=SEEDS).map(run).sum::<f64>() / SEEDS as f64
     })
 }
@@ -37,9 +37,9 @@ fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itsel
     for case in &CASES {
         let variant = Variant::parse(case.sender).unwrap();
         let mut octets = Vec::new();
-        let capture = Capture::at(End::Sender, &mut octets).unwrap();
+        let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
         let path = scenario(case, false);
-        let (_, capture) = run::run(&path, &variant, 1, capture).unwrap();
+        run::run(&path, &variant, 1, Some(&mut capture)).unwrap();
         capture.finish().unwrap();
         let fit = fit::fit("case.pcapng", &analysed(octets), case.sender).unwrap();
         let fitted = Scenario::parse("fitted", &fit.toml, &[]).unwrap();
@@ -61,8 +61,8 @@ fn over_a_fitted_path_a_sender_delivers_what_was_captured() {
     for case in &CASES {
         let variant = Variant::parse(case.sender).unwrap();
         let mut octets = Vec::new();
-        let capture = Capture::at(End::Sender, &mut octets).unwrap();
-        let (_, capture) = run::run(&scenario(case, false), &variant, 1, capture).unwrap();
+        let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
+        run::run(&scenario(case, false), &variant, 1, Some(&mut capture)).unwrap();
         capture.finish().unwrap();
         let found = analysed(octets);
         let fit = fit::fit("case.pcapng", &found, case.sender).unwrap();

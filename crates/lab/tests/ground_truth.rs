@@ -96,12 +96,12 @@ fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
         let scenario = scenario(case, timestamps);
         let variant = Variant::parse(case.sender).unwrap();
         let (mut near, mut far) = (Vec::new(), Vec::new());
-        let captures = (
+        let mut captures = (
             Capture::at(End::Sender, &mut near).unwrap(),
             Capture::at(End::Receiver, &mut far).unwrap(),
         );
-        let monitors = (Truth::default(), captures);
-        let (_, (truth, captures)) = run::run(&scenario, &variant, 1, monitors).unwrap();
+        let mut truth = Truth::default();
+        run::run(&scenario, &variant, 1, Some(&mut (&mut truth, &mut captures))).unwrap();
         captures.0.finish().unwrap();
         captures.1.finish().unwrap();
         let expected = truth.expected();

@@ -49,7 +49,7 @@ fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &st
 /// What is recorded of this sender, without its name.
 fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
     let variant = Variant::named(name).expect("is in the table");
-    let mut record = record(scenario, &variant, 1, ()).expect("runs").0;
+    let mut record = record(scenario, &variant, 1, None).expect("runs");
     for flow in record.flows.iter_mut().filter(|flow| flow.sender == name) {
         flow.sender.clear();
     }

@@ -9,7 +9,7 @@ fn run(text: &str, overrides: &[&str]) -> RunRecord {
     let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::parse("test", text, &overrides).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
-    record(&scenario, &sack, 1, ()).expect("a loaded scenario runs").0
+    record(&scenario, &sack, 1, None).expect("a loaded scenario runs")
 }
 
 const DUMBBELL: &str = r#"
@@ -177,7 +177,7 @@ weights = [3, 1]
 fn the_same_seed_gives_the_same_record_and_another_a_different_one() {
     let scenario = Scenario::parse("test", DUMBBELL, &[]).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
-    let with = |seed| record(&scenario, &sack, seed, ()).expect("runs").0;
+    let with = |seed| record(&scenario, &sack, seed, None).expect("runs");
     assert_eq!(with(1), with(1));
     assert_ne!(with(1), with(2), "starts are drawn");
 }

@@ -87,7 +87,7 @@ impl Point {
         let scenario = self.scenario();
         let variant = Variant::named(self.variant()).expect("is in the table");
         let rate = |seed| {
-            let (row, ()) = run(&scenario, &variant, seed, ()).expect("a loaded scenario runs");
+            let row = run(&scenario, &variant, seed, None).expect("a loaded scenario runs");
             row.flow.delivered_segments as f64 / row.flow.duration_s
         };
         // Without random numbers the seed changes nothing.
@@ -190,7 +190,7 @@ fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
     ];
     let scenario = Scenario::load(scenario, &overrides).expect("a scenario");
     let variant = Variant::named("sack").expect("is in the table");
-    let (row, ()) = run(&scenario, &variant, 1, ()).expect("a loaded scenario runs");
+    let row = run(&scenario, &variant, 1, None).expect("a loaded scenario runs");
     let delivered = row.flow.delivered_segments as f64;
     (delivered / row.flow.duration_s, row.flow.sending.fast_retransmits as f64)
 }

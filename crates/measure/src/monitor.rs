@@ -129,6 +129,45 @@ impl Monitor for () {
     }
 }
 
+impl<M: Monitor + ?Sized> Monitor for &mut M {
+    fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
+        (**self).opened(flow, source, now);
+    }
+
+    #[inline(always)]
+    fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+        (**self).event(flow, end, now, event);
+    }
+
+    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        (**self).segment(flow, end, way, now, segment);
+    }
+
+    fn watches_links(&self) -> bool {
+        (**self).watches_links()
+    }
+
+    fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
+        (**self).crossed(link, crossing);
+    }
+
+    fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
+        (**self).dropped(flow, now, cause, segment);
+    }
+
+    fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, octets: u32) {
+        (**self).datagram(flow, passage, now, octets);
+    }
+
+    fn transferred(&mut self, flow: FlowId) {
+        (**self).transferred(flow);
+    }
+
+    fn closed(&mut self, flow: FlowId, now: Instant) {
+        (**self).closed(flow, now);
+    }
+}
+
 impl<M: Monitor> Monitor for Option<M> {
     fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
         if let Some(monitor) = self {

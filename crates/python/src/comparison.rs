@@ -241,11 +241,12 @@ pub(crate) fn record(
         let failed = |why| Error::output(&path, why);
         let file = std::fs::File::create(&path).map_err(failed)?;
         let capture = Capture::new(std::io::BufWriter::new(file));
-        let capture = capture.map_err(|e| failed(reason(e)))?;
+        let mut capture = capture.map_err(|e| failed(reason(e)))?;
         let Some(sender) = job.variants.first() else { return Ok(()) };
-        let ran = run_until(&told.stop, &job.scenario, sender, seed, capture)?;
-        let finished = ran.map(|(_, capture)| capture.finish()).transpose();
-        finished.map(drop).map_err(|e| failed(reason(e)))
+        match run_until(&told.stop, &job.scenario, sender, seed, Some(&mut capture))? {
+            Some(_) => capture.finish().map_err(|e| failed(reason(e))),
+            None => Ok(()),
+        }
     })?;
     written.map_err(|error: Error| refused(error))
 }

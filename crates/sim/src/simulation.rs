@@ -1,6 +1,6 @@
 //! Sources of traffic over links, in virtual time.
 
-use unruffled_measure::{End, FlowId, LinkId, Monitor, Passage};
+use unruffled_measure::{End, FlowId, LinkId, LinkMeters, Meter, Monitor, Passage};
 use unruffled_path::{ConfigError, Direction, LinkConfig};
 use unruffled_tcp::{Connection, Event, Observer, Segment, State, reset_for};
 use unruffled_units::Instant;
@@ -165,6 +165,20 @@ impl Simulation {
             }
         }
         !self.world.queue.is_empty()
+    }
+
+    /// [`run`](Self::run) with these meters, and `monitor` after them: one function for all who
+    /// measure, so that the loop is compiled here, as well as this crate is.
+    pub fn measure(
+        &mut self,
+        until: Instant,
+        meters: &mut (Meter, Option<LinkMeters>),
+        monitor: Option<&mut (dyn Monitor + '_)>,
+    ) -> bool {
+        match monitor {
+            Some(monitor) => self.run(until, &mut (meters, monitor)),
+            None => self.run(until, meters),
+        }
     }
 
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {

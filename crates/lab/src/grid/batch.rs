@@ -90,7 +90,7 @@ impl Batch {
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
                 let Some(sender) = senders.get(sender) else { return Err(lacking()) };
-                let Some((record, ())) = record_until(stop, &scenario, sender, seed, ())? else {
+                let Some(record) = record_until(stop, &scenario, sender, seed, None)? else {
                     return Ok(None);
                 };
                 done(Made { run, record, took_s: began.elapsed().as_secs_f64() });

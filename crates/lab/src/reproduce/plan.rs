@@ -47,7 +47,7 @@ impl Cell {
     }
 
     fn run(&self, index: usize) -> Result<RunRecord, Error> {
-        Ok(record(&self.scenario, &self.variant, Self::seed(index), ())?.0)
+        Ok(record(&self.scenario, &self.variant, Self::seed(index), None)?)
     }
 }
 
