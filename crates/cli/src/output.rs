@@ -132,6 +132,12 @@ pub(crate) fn terminal() -> (usize, bool) {
     (width, std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
 }
 
+/// The columns of standard output's terminal; none where it is a file or another program, which wants
+/// whole lines.
+pub(crate) fn columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| terminal().0)
+}
+
 /// A file, and what it is called; none where the command names none.
 pub(crate) type Called<'a> = (&'static str, Option<&'a Path>);
 

@@ -74,7 +74,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     let experiments = experiments(arguments)?;
     if arguments.list {
-        return Ok(crate::print(&reproduce::list(&experiments)));
+        return Ok(crate::print(&reproduce::list(&experiments, output::columns())));
     }
     let wanted = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
 
 use crate::fit::{self, Cost, FitError};
-use crate::table::{lines, plain};
+use crate::table::{lines, plain_within};
 
 /// Transfers that are listed; the others are in the JSON.
 const LISTED: usize = 12;
@@ -150,8 +150,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         text += "no TCP connection carried data\n";
         return text + udp(analysis).as_str();
     }
-    let mut table = plain();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let mut table = plain_within(width);
     table.set_header(heads().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         table.add_row(row(i + 1, transfer.direction));

@@ -26,8 +26,7 @@ const STYLE: TableStyle = TableStyle::new()
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
     let winner = best(&summaries).map(|s| s.variant);
-    let mut table = plain();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let mut table = plain_within(width);
     if colour {
         table.enforce_styling();
     }
@@ -51,15 +50,15 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
     let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
     let notes: String = comparison.notes.iter().map(|note| format!("{note}\n")).collect();
-    let groups = groups(comparison);
+    let groups = groups(comparison, width);
     format!("{above}\n\n{}\n{below}\n{notes}{groups}", lines(table))
 }
 
 /// The groups of traffic and the links, where there are several flows.
-fn groups(comparison: &Comparison) -> String {
+fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];
     let tables = tables.into_iter().flatten().map(|TextTable { heads, lines: rows }| {
-        let mut table = plain();
+        let mut table = plain_within(width);
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
         table.add_rows(rows);
         format!("\n{}", lines(table))
@@ -71,6 +70,13 @@ fn groups(comparison: &Comparison) -> String {
 pub(crate) fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    table
+}
+
+/// The same for a terminal of `width` columns: what is too long for them is broken.
+pub(crate) fn plain_within(width: usize) -> Table {
+    let mut table = plain();
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table
 }
 
@@ -221,6 +227,9 @@ mod tests {
         comparison.undisturbed_bps = 40e9;
         for variant in &mut comparison.variants {
             variant.name = format!("{}-with-a-long-flavour", variant.name);
+            let group = "a-group-of-flows-with-a-long-name".to_owned();
+            let flows = vec![FlowRecord { group, ..FlowRecord::default() }];
+            variant.records = vec![RunRecord { flows, ..RunRecord::default() }];
             for row in &mut variant.rows {
                 row.flow.goodput_bps *= 3000.0;
                 row.flow.sending.fast_retransmits *= 1000;
@@ -229,6 +238,7 @@ mod tests {
         }
         let table = render(&comparison, 80, false);
         assert!(widest(&table) <= 80, "{table}");
+        assert!(table.contains("a-group-of"), "{table}");
     }
 
     #[test]

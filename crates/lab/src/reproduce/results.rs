@@ -193,9 +193,9 @@ pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
     text.expect("the document has string keys only") + "\n"
 }
 
-/// The experiments, a line each.
-pub fn list(experiments: &[Experiment]) -> String {
-    let mut table = table::plain();
+/// The experiments, a line each; titles are broken where a terminal has so many columns.
+pub fn list(experiments: &[Experiment], width: Option<usize>) -> String {
+    let mut table = width.map_or_else(table::plain, table::plain_within);
     table.set_header(["id", "paper", "figure", "claims", "shows"]);
     for e in experiments {
         let claims = e.claims.len().to_string();
@@ -209,8 +209,7 @@ pub fn list(experiments: &[Experiment]) -> String {
 
 /// The results for a terminal: a line for each experiment, then what does not hold.
 pub fn table(outcomes: &[FigureOutcome<'_>], width: usize, colour: bool) -> String {
-    let mut table = table::plain();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let mut table = table::plain_within(width);
     if colour {
         table.enforce_styling();
     }
