@@ -195,11 +195,11 @@ reproduce-quick: build
 	"$(TARGET)"/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
 	    --report "$(TARGET)"/reproduction-quick.html
 
-# HOSTILE=--short is a tenth of it; the profile dev is what tests are built with.
+# HOSTILE=--short is a tenth of it; the profile dev is what tests are built with, of the whole workspace.
 HOSTILE ?=
 HOSTILE_PROFILE ?= quick
 hostile:
-	$(CARGO) bench --profile $(HOSTILE_PROFILE) --locked -p unruffled-wire --bench hostile -- $(HOSTILE)
+	$(CARGO) bench --profile $(HOSTILE_PROFILE) --locked --workspace $(FEATURES) --bench hostile -- $(HOSTILE)
 
 claims:
 	$(CARGO) test --release --locked $(if $(FEATURES),--features unruffled-kernel/bpf) -p unruffled-race --test claims -- --ignored --nocapture
