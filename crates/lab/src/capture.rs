@@ -123,13 +123,16 @@ impl<W: Write> Capture<W> {
         let builder = builder
             .options(&options)
             .map_err(|_| PcapError::InvalidField("TCP options longer than 40 octets"))?;
-        self.payload.resize(segment.len as usize, 0);
+        let len = segment.len as usize;
+        if self.payload.len() < len {
+            self.payload.resize(len, 0);
+        }
         self.packet.clear();
         builder
-            .write(&mut self.packet, &self.payload)
+            .write(&mut self.packet, &self.payload[..len])
             .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
         let original_len = self.packet.len() as u32;
-        let captured = self.packet.len() - segment.len as usize;
+        let captured = self.packet.len() - len;
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: std::time::Duration::from_nanos(now.as_nanos()),
