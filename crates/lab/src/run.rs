@@ -42,7 +42,7 @@ pub fn run_until(
     monitor: Option<&mut dyn Monitor>,
 ) -> Result<Option<RunRow>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
-    let record = finish(stop, scenario, built, None, monitor);
+    let record = finish(stop, scenario, built, LinkMeters::default(), monitor);
     Ok(record.map(|record| row(scenario, variant, seed, &record)))
 }
 
@@ -72,7 +72,7 @@ pub fn record_until(
 ) -> Result<Option<RunRecord>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
     let links = LinkMeters::new(&built.plan);
-    Ok(finish(stop, scenario, built, Some(links), monitor))
+    Ok(finish(stop, scenario, built, links, monitor))
 }
 
 /// Runs what was built to its end, or until it is stopped: then none.
@@ -80,7 +80,7 @@ fn finish(
     stop: &AtomicBool,
     scenario: &Scenario,
     built: Built,
-    links: Option<LinkMeters>,
+    links: LinkMeters,
     mut monitor: Option<&mut dyn Monitor>,
 ) -> Option<RunRecord> {
     let Built { mut simulation, plan } = built;
@@ -106,7 +106,7 @@ fn finish(
         let sender = simulation.connection(FlowId(number), End::Sender);
         flow.means.fa_ratio = sender.and_then(|sender| sender.variable("fa_ratio", end));
     }
-    let (links, queues) = links.map(|links| links.records(over)).unwrap_or_default();
+    let (links, queues) = links.records(over);
     series.extend(queues);
     Some(RunRecord { flows, links, series })
 }

@@ -7,8 +7,8 @@ use crate::curves::GrowingSeries;
 use crate::{Crossing, LinkId, LinkRecord, Measurement, Monitor, Quantity, Series, share};
 
 /// Counts each direction of each link that the plan names: a monitor to put beside a
-/// [`Meter`](crate::Meter), as a pair.
-#[derive(Clone, Debug)]
+/// [`Meter`](crate::Meter), as a pair. By default there are none.
+#[derive(Clone, Debug, Default)]
 pub struct LinkMeters {
     links: Vec<LinkMeter>,
     interval: Duration,
@@ -40,6 +40,10 @@ impl LinkMeters {
 }
 
 impl Monitor for LinkMeters {
+    fn watches_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
     #[inline]
     fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
         let interval = self.interval;

@@ -168,60 +168,6 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
     }
 }
 
-impl<M: Monitor> Monitor for Option<M> {
-    fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
-        if let Some(monitor) = self {
-            monitor.opened(flow, source, now);
-        }
-    }
-
-    fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
-        if let Some(monitor) = self {
-            monitor.event(flow, end, now, event);
-        }
-    }
-
-    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        if let Some(monitor) = self {
-            monitor.segment(flow, end, way, now, segment);
-        }
-    }
-
-    fn watches_links(&self) -> bool {
-        self.as_ref().is_some_and(M::watches_links)
-    }
-
-    fn crossed(&mut self, link: LinkId, crossing: &Crossing<'_>) {
-        if let Some(monitor) = self {
-            monitor.crossed(link, crossing);
-        }
-    }
-
-    fn dropped(&mut self, flow: FlowId, now: Instant, cause: DropCause, segment: &Segment) {
-        if let Some(monitor) = self {
-            monitor.dropped(flow, now, cause, segment);
-        }
-    }
-
-    fn datagram(&mut self, flow: FlowId, passage: Passage, now: Instant, octets: u32) {
-        if let Some(monitor) = self {
-            monitor.datagram(flow, passage, now, octets);
-        }
-    }
-
-    fn transferred(&mut self, flow: FlowId) {
-        if let Some(monitor) = self {
-            monitor.transferred(flow);
-        }
-    }
-
-    fn closed(&mut self, flow: FlowId, now: Instant) {
-        if let Some(monitor) = self {
-            monitor.closed(flow, now);
-        }
-    }
-}
-
 impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
         self.0.opened(flow, source, now);

@@ -172,7 +172,7 @@ impl Simulation {
     pub fn measure(
         &mut self,
         until: Instant,
-        meters: &mut (Meter, Option<LinkMeters>),
+        meters: &mut (Meter, LinkMeters),
         monitor: Option<&mut (dyn Monitor + '_)>,
     ) -> bool {
         match monitor {
