@@ -110,10 +110,11 @@ struct rate_sample {
 };
 
 struct tcp_congestion_ops {
+	/* First, for the loader to find: it takes it out where cong_control has the flags. */
+	void (*in_ack_event)(struct sock *sk, __u32 flags);
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, __u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
-	void (*in_ack_event)(struct sock *sk, __u32 flags);
 	__u32 (*min_tso_segs)(struct sock *sk);
 	/* Two arguments before Linux 6.10, four since; the loader asks the running kernel. */
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);

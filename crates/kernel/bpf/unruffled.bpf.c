@@ -25,15 +25,12 @@ void BPF_PROG(unruffled_init, struct sock *sk)
 	connection(sk);
 }
 
-/* Called before cong_control; the only way to hear of ECE before Linux 6.10. */
+/* Called before cong_control; the only way to hear of ECE before Linux 6.10. The loader takes it out where there is another. */
 SEC("struct_ops")
 void BPF_PROG(unruffled_in_ack, struct sock *sk, __u32 flags)
 {
-	struct connection *c;
+	struct connection *c = connection(sk);
 
-	if (cong_control_arguments != 2)
-		return;
-	c = connection(sk);
 	if (c)
 		c->ece = !!(flags & CA_ACK_ECE);
 }

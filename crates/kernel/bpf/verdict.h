@@ -3,7 +3,8 @@
  * What counts as a loss event, and the verdict on each. A segment that is sent again although its number is not answered for yet
  * opens an event: the window is cut as by CUBIC. If DSACKs then report all its retransmissions as duplicates, the event was spurious
  * and its cut is undone; if one of them is not reported in time, it was needed. Where events are often spurious, the cut waits for
- * the verdict, unless many segments are missing at once; it answers for the losses of one round trip all the same.
+ * the verdict, unless many segments are missing at once; it answers for the losses of one round trip all the same. What few ACKs
+ * need is not inlined: the others then have half the code to load.
  */
 #pragma once
 #include "connection.h"
@@ -44,7 +45,7 @@ static __always_inline void answer_canaries(struct connection *c, __u32 first, _
 }
 
 /* Cuts the window, from what it was when the losses happened that this answers for: those from `first` on and before `covered`. */
-static __always_inline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 first, __u32 covered)
+static __noinline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 first, __u32 covered)
 {
 	answer_canaries(c, first, covered, 1);
 	c->ssthresh = cubic_ssthresh(c, from);
@@ -116,7 +117,7 @@ static __always_inline struct event *open_event(struct tcp_sock *tp, struct conn
 }
 
 /* `n` segments are about to be sent again, the first of them `seq`, which was sent at `sent`. */
-static __always_inline void suspect(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent, __u32 n)
+static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent, __u32 n)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = latest(v);
@@ -149,7 +150,7 @@ static __always_inline void suspect_now(struct tcp_sock *tp, struct connection *
 }
 
 /* Undoes the cut of event `i`: the window is what those that stand would have made of the one before it. */
-static __always_inline void restore(struct tcp_sock *tp, struct connection *c, __u32 i)
+static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 i)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = event_at(v, i);
@@ -184,6 +185,20 @@ static __always_inline void restore(struct tcp_sock *tp, struct connection *c, _
 		c->covered = tp->snd_una;
 }
 
+/* The `n` retransmissions from the one of that number on were needed: those of the events that they are of. */
+static __noinline void refute(struct verdict *v, __u32 from, __u32 n)
+{
+	v->needed += n;
+	for (__u32 i = 0; i < EVENTS; i++) {
+		struct event *e = event_at(v, v->oldest + i);
+
+		if ((__s32)(v->next - v->oldest - i) <= 0 || (__s32)(from + n - e->first) <= 0)
+			break;
+		if (!e->closed || (__s32)(e->last - from) > 0)
+			e->refuted = 1;
+	}
+}
+
 /* Retransmissions that nobody reported in time were needed. */
 static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 {
@@ -197,17 +212,8 @@ static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 	v->stepped = now;
 	v->made[++v->step & (STEPS - 1)] = made(tp, c);
 	late = v->made[(v->step + 1) & (STEPS - 1)] - from;
-	if (late <= 0)
-		return;
-	v->needed += late;
-	for (__u32 n = 0; n < EVENTS; n++) {
-		struct event *e = event_at(v, v->oldest + n);
-
-		if ((__s32)(v->next - v->oldest - n) <= 0 || (__s32)(from + late - e->first) <= 0)
-			break;
-		if (!e->closed || (__s32)(e->last - from) > 0)
-			e->refuted = 1;
-	}
+	if (late > 0)
+		refute(v, from, late);
 }
 
 /* The cut of a canary answers for the events of its round trip that wait for their verdict. */
@@ -226,26 +232,31 @@ static __always_inline void answer_events(struct connection *c, __u32 first, __u
 }
 
 /* A canary that nobody reported was needed: a packet was lost. */
+static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
+{
+	struct canaries *k = &c->canaries;
+	struct canary *canary = &k->out[k->first++ & 3];
+	struct moment then;
+	__u32 covered = canary->next;
+
+	barrier_var(covered);
+	if (canary->answered)
+		return;
+	then = moment_of_loss(tp, c, canary->sent - c->lateness.on_time);
+	if (then.queue)
+		covered = then.next;
+	c->counters.events++;
+	reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
+	answer_events(c, canary->seq, covered);
+	rest(tp, c);
+}
+
 static __always_inline void settle_canaries(struct tcp_sock *tp, struct connection *c)
 {
 	struct canaries *k = &c->canaries;
-	struct canary *canary = &k->out[k->first & 3];
 
-	if (k->first == k->next || (__u32)tp->tcp_mstamp - canary->sent <= patience(tp, c))
-		return;
-	k->first++;
-	if (!canary->answered) {
-		struct moment then = moment_of_loss(tp, c, canary->sent - c->lateness.on_time);
-		__u32 covered = canary->next;
-
-		barrier_var(covered);
-		if (then.queue)
-			covered = then.next;
-		c->counters.events++;
-		reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
-		answer_events(c, canary->seq, covered);
-		rest(tp, c);
-	}
+	if (k->first != k->next && (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent > patience(tp, c))
+		settle_canary(tp, c);
 }
 
 /* The losses that a cut answers for that was not made at once. */
@@ -259,20 +270,14 @@ static __always_inline __u32 answered(struct tcp_sock *tp, struct event *e)
 	return e->overflow ? next : covered;
 }
 
-static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
+/* The verdicts that can be given, the oldest event's first. */
+static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = latest(v);
 	__u32 now = tp->tcp_mstamp;
 
-	/* Behind by half of all numbers it would be ahead; but a canary is judged when its packet has long been acknowledged. */
-	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
-		c->covered = tp->snd_una - (1 << 30);
-	if (before(c->rest, tp->snd_una))
-		c->rest = tp->snd_una;
-	settle(tp, c);
-	settle_canaries(tp, c);
-	if (pending(v) && !e->closed && now - e->opened > srtt_us(tp) / 2)
+	if (!e->closed && now - e->opened > srtt_us(tp) / 2)
 		close_event(tp, c, e);
 	for (__u32 n = 0; n < EVENTS; n++) {
 		bool all;
@@ -297,4 +302,17 @@ static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 		}
 		v->oldest++;
 	}
+}
+
+static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
+{
+	/* Behind by half of all numbers it would be ahead; but a canary is judged when its packet has long been acknowledged. */
+	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
+		c->covered = tp->snd_una - (1 << 30);
+	if (before(c->rest, tp->snd_una))
+		c->rest = tp->snd_una;
+	settle(tp, c);
+	settle_canaries(tp, c);
+	if (pending(&c->verdict))
+		judge_events(tp, c);
 }

@@ -41,8 +41,14 @@ impl Registered {
         let kernel = Kernel::running()?;
         let mut object = open(UNRUFFLED)?;
         for mut map in object.maps_mut() {
-            if map.map_type() == MapType::StructOps && !kernel.has_links {
-                map.set_map_flags(0).map_err(refused("a registration without link"))?;
+            if map.map_type() == MapType::StructOps {
+                if !kernel.has_links {
+                    map.set_map_flags(0).map_err(refused("a registration without link"))?;
+                }
+                // The first member, in_ack_event, is only for kernels that tell flags nowhere else.
+                if let (4, Some(value)) = (kernel.cong_control_arguments, map.initial_value_mut()) {
+                    value[..size_of::<usize>()].fill(0);
+                }
             }
             let constants = map.name().to_string_lossy().ends_with(".rodata");
             if let (true, Some(value)) = (constants, map.initial_value_mut()) {
