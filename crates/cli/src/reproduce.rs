@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use unruffled_lab::error::Place;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
+use unruffled_lab::summary::count;
 use unruffled_lab::{Error, report};
 
 use crate::output;
@@ -277,7 +278,7 @@ impl Progress for Bar {
     fn begin(&self, runs: usize, cost: f64, there: usize) {
         self.0.set_length((cost / UNIT) as u64);
         let kept = if there > 0 { format!(", {there} from the store") } else { String::new() };
-        self.0.set_message(format!("{runs} runs{kept}"));
+        self.0.set_message(format!("{}{kept}", count(runs, "run")));
     }
 
     fn done(&self, cost: f64) {

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use unruffled_lab::Error;
 use unruffled_lab::store::StoreError::{self, CannotOpen, ReadOnly};
 use unruffled_lab::store::{MODEL, Prune, Store};
+use unruffled_lab::summary::count;
 
 use crate::output;
 
@@ -99,7 +100,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
                 (None, false) => Prune::OtherVersions,
             };
             let removed = Store::open(&path)?.prune(which)?;
-            Ok(format!("{}: {removed} runs removed\n", path.display()))
+            Ok(format!("{}: {} removed\n", path.display(), count(removed, "run")))
         }
     }
 }
@@ -121,7 +122,7 @@ fn show(store: &Store) -> Result<String, Error> {
         );
     }
     let runs: u64 = holdings.iter().map(|h| h.runs).sum();
-    text += &format!("\n{runs} runs\n");
+    text += &format!("\n{}\n", count(runs, "run"));
     Ok(text)
 }
 

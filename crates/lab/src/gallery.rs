@@ -13,6 +13,7 @@ use unruffled_units::Duration;
 use crate::error::Error;
 use crate::run::run;
 use crate::scenario::{BUILTIN, Scenario};
+use crate::summary::count;
 use crate::table::lines;
 use random::random_path;
 
@@ -216,9 +217,9 @@ impl Gallery {
             paths.add_row([path.name.as_str(), &mbps, best, &percent(path.share(0))]);
         }
         format!(
-            "{} paths, {} senders; shares of the best sender's goodput on each path\n\n{}\n{}",
-            self.paths.len(),
-            self.senders.len(),
+            "{}, {}; shares of the best sender's goodput on each path\n\n{}\n{}",
+            count(self.paths.len(), "path"),
+            count(self.senders.len(), "sender"),
             lines(table),
             lines(paths),
         )

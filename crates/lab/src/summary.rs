@@ -167,16 +167,21 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { NONE.to_owned() }
 }
 
+/// So many of a thing: `1 run`, `2 runs`.
+pub fn count(of: impl TryInto<u64>, thing: &str) -> String {
+    let of = of.try_into().unwrap_or(u64::MAX);
+    let s = if of == 1 { "" } else { "s" };
+    format!("{of} {thing}{s}")
+}
+
 /// How the runs were made: `5 seeds, 1000 s each`.
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
     let mut rows = comparison.variants.iter().flat_map(|v| &v.rows);
     let seconds = rows.next().map_or(0.0, |row| row.flow.duration_s);
     let seconds = number(seconds, usize::from(seconds.fract() != 0.0));
-    match runs {
-        1 => format!("1 seed, {seconds} s"),
-        _ => format!("{runs} seeds, {seconds} s each"),
-    }
+    let each = if runs == 1 { "" } else { " each" };
+    format!("{}, {seconds} s{each}", count(runs, "seed"))
 }
 
 /// One sentence: who delivers most, how much of the undisturbed path that is, and what `sack` makes of it.
@@ -222,6 +227,11 @@ fn overlap(a: &Summary<'_>, b: &Summary<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::record::fake;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|n: usize| count(n, "run")), ["0 runs", "1 run", "2 runs"]);
+    }
 
     #[test]
     fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {

@@ -9,7 +9,7 @@ use super::plan::Value;
 use super::sweep::Sweep;
 use crate::metric::METRICS;
 use crate::record::RunRow;
-use crate::summary::number;
+use crate::summary::{count, number};
 use crate::table::{lines, plain};
 
 /// How a sender stands in a sweep.
@@ -32,7 +32,6 @@ pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> 
         0 => String::new(),
         kept => format!(", {kept} of them kept from before"),
     };
-    let ends = if workers == 1 { "" } else { "s" };
     let time = seconds / workers.max(1) as f64;
     let time = match time {
         time if time < 1.0 => "less than a second".to_owned(),
@@ -41,10 +40,11 @@ pub fn announcement(sweep: &Sweep, seconds: f64, workers: usize, what: &str) -> 
         time => format!("about {:.1} hours", time / 3600.0),
     };
     format!(
-        "{}: {} points, {} runs{kept}: {time} on {workers} {what}{ends}",
+        "{}: {}, {}{kept}: {time} on {}",
         plan.name(),
-        plan.points(),
-        plan.runs()
+        count(plan.points(), "point"),
+        count(plan.runs(), "run"),
+        count(workers, what)
     )
 }
 
@@ -130,11 +130,11 @@ impl Sweep {
             ]);
         }
         format!(
-            "{}: {} points, {} runs\n\n{}\nshare: mean goodput over the best sender’s at the same \
+            "{}: {}, {}\n\n{}\nshare: mean goodput over the best sender’s at the same \
              point\n",
             plan.name(),
-            plan.points(),
-            plan.runs(),
+            count(plan.points(), "point"),
+            count(plan.runs(), "run"),
             lines(table)
         )
     }

@@ -5,6 +5,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::{Scenario, links};
 use crate::record::Episode;
+use crate::summary::count;
 
 impl Scenario {
     /// The times in which impairments are at work, where they are so for a time only.
@@ -61,7 +62,7 @@ impl Scenario {
             Duration::ZERO => self.duration.to_string(),
             warmup => format!("{}, the first {warmup} not measured", self.duration),
         };
-        facts.push(("simulated time".to_owned(), format!("{time}; {} seeds", self.seeds)));
+        facts.push(("simulated time".to_owned(), format!("{time}; {}", count(self.seeds, "seed"))));
         facts
     }
 }
