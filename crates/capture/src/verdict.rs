@@ -1,6 +1,7 @@
 //! What slowed a transfer, from what was seen of it.
 
 use serde::Serialize;
+use unruffled_units::count;
 
 use crate::analysis::{Direction, Place};
 
@@ -58,7 +59,8 @@ pub struct Verdict {
 /// Judges one direction.
 pub fn judge(direction: &Direction) -> Verdict {
     if direction.traffic.segments < FEW {
-        let text = format!("{}: too little to judge.", segments(direction.traffic.segments));
+        let text =
+            format!("{}: too little to judge.", count(direction.traffic.segments, "segment"));
         return verdict(Cause::Unknown, Sureness::Certain, text);
     }
     let late = direction.reordering();
@@ -77,7 +79,7 @@ pub fn judge(direction: &Direction) -> Verdict {
         let share = percent(limits.timeout + limits.recovery);
         let text = format!(
             "Losses: {share} of the time went by in recovery or waiting for a timeout, after {} lost.",
-            segments(direction.losses.lost)
+            count(direction.losses.lost, "segment")
         );
         return verdict(Cause::Loss, Sureness::Probable, text);
     }
@@ -205,11 +207,10 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     let goodput_bps = direction.traffic.goodput_bps;
     (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
-            "Loss: {} of the segments were lost, in {} event{}; with so much, a window that is halved \
+            "Loss: {} of the segments were lost, in {}; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.",
             percent(losses.ratio),
-            recoveries,
-            if recoveries == 1 { "" } else { "s" },
+            count(recoveries, "event"),
             rate(bound_bps),
             ms(rtt)
         );
@@ -262,13 +263,6 @@ fn near_receiver(direction: &Direction) -> Verdict {
 
 fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
     Verdict { cause, sureness, text, advice: Vec::new() }
-}
-
-fn segments(count: u64) -> String {
-    match count {
-        1 => "1 segment".to_owned(),
-        _ => format!("{count} segments"),
-    }
 }
 
 /// To two digits, as people read it.

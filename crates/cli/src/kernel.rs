@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use unruffled_kernel::{Attached, Attachment, Connection, NAME, Signal};
+use unruffled_units::count;
 
 #[derive(Args)]
 pub(crate) struct AttachArguments {
@@ -168,8 +169,7 @@ fn table(connections: &[Connection]) -> String {
             c.retransmissions,
         );
     }
-    let plural = if connections.len() == 1 { "" } else { "s" };
-    let _ = write!(text, "{} connection{plural}", connections.len());
+    text += &count(connections.len(), "connection");
     text += if unruffled_kernel::is_registered() { "\n" } else { "; not registered\n" };
     text
 }

@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use unruffled_lab::error::Place;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
-use unruffled_lab::summary::count;
 use unruffled_lab::{Error, report};
+use unruffled_units::count;
 
 use crate::output;
 

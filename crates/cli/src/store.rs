@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use unruffled_lab::Error;
 use unruffled_lab::store::StoreError::{self, CannotOpen, ReadOnly};
 use unruffled_lab::store::{MODEL, Prune, Store};
-use unruffled_lab::summary::count;
+use unruffled_units::count;
 
 use crate::output;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
+use unruffled_units::count;
 
 use crate::fit::{self, Cost, FitError};
 use crate::table::{lines, plain_within};
@@ -120,15 +121,13 @@ pub fn json(
 
 /// How much a capture holds.
 pub(crate) fn size(analysis: &Analysis) -> String {
-    let of =
-        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let totals = &analysis.totals;
     format!(
         "{} in {:.1} s, {}, {} over UDP",
-        of(totals.frames, "packet"),
+        count(totals.frames, "packet"),
         totals.duration_s,
-        of(totals.tcp_connections, "TCP connection"),
-        of(totals.udp_pairs, "pair")
+        count(totals.tcp_connections, "TCP connection"),
+        count(totals.udp_pairs, "pair")
     )
 }
 

@@ -8,12 +8,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 use unruffled_path::ConfigError;
 use unruffled_tcp::{ROWS, Variant};
-use unruffled_units::Duration;
+use unruffled_units::{Duration, count};
 
 use crate::error::Error;
 use crate::run::run;
 use crate::scenario::{BUILTIN, Scenario};
-use crate::summary::count;
 use crate::table::lines;
 use random::random_path;
 

@@ -1,5 +1,7 @@
 //! What the seeds of one variant say together: the numbers that the table and the report share.
 
+use unruffled_units::count;
+
 use crate::metric::{self, Metric, Unit};
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
@@ -167,13 +169,6 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { NONE.to_owned() }
 }
 
-/// So many of a thing: `1 run`, `2 runs`.
-pub fn count(of: impl TryInto<u64>, thing: &str) -> String {
-    let of = of.try_into().unwrap_or(u64::MAX);
-    let s = if of == 1 { "" } else { "s" };
-    format!("{of} {thing}{s}")
-}
-
 /// How the runs were made: `5 seeds, 1000 s each`.
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
@@ -227,11 +222,6 @@ fn overlap(a: &Summary<'_>, b: &Summary<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::record::fake;
-
-    #[test]
-    fn one_is_no_plural() {
-        assert_eq!([0, 1, 2].map(|n: usize| count(n, "run")), ["0 runs", "1 run", "2 runs"]);
-    }
 
     #[test]
     fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {

@@ -10,7 +10,7 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
 use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
-use unruffled_units as units;
+use unruffled_units::{self as units, count};
 
 use crate::competitor::release;
 use crate::entrant::{Entrant, Task};
@@ -192,10 +192,7 @@ impl Course<'_> {
             Length::Bytes(octets) => format!("{octets} B"),
         };
         let how = if self.together { "all at once" } else { "one after another" };
-        let seeds = match self.seeds {
-            1 => "1 seed".to_owned(),
-            several => format!("{several} seeds"),
-        };
+        let seeds = count(self.seeds, "seed");
         facts.push(fact("transfer", format!("{what}, {how}; {seeds}")));
         facts
     }
@@ -203,8 +200,8 @@ impl Course<'_> {
     fn summary(&self, runs: &[VariantRuns]) -> String {
         let transfers: usize = runs.iter().map(|v| v.rows.len()).sum();
         let receiver = if self.reverse { "our stack" } else { "the kernel" };
-        let plural = if transfers == 1 { "" } else { "s" };
-        format!("{transfers} transfer{plural} to {receiver}, the same hash at both ends of each")
+        let transfers = count(transfers, "transfer");
+        format!("{transfers} to {receiver}, the same hash at both ends of each")
     }
 }
 

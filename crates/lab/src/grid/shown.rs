@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use unruffled_units::count;
 
 use super::plan::Value;
 use super::sweep::Sweep;
 use crate::metric::METRICS;
 use crate::record::RunRow;
-use crate::summary::{count, number};
+use crate::summary::number;
 use crate::table::{lines, plain};
 
 /// How a sender stands in a sweep.

@@ -85,14 +85,13 @@ pub(super) fn effort(outcomes: &[FigureOutcome<'_>]) -> String {
 
 /// The seeds and points of one figure.
 pub(super) fn size(outcome: &FigureOutcome<'_>) -> String {
-    let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let experiment = outcome.experiment;
     let mut parts = Vec::new();
     if experiment.lines.iter().any(|line| line.formula().is_none()) {
-        parts.push(of(experiment.seeds as usize, "seed"));
+        parts.push(unruffled_units::count(experiment.seeds, "seed"));
     }
     if experiment.is_swept() {
-        parts.push(of(experiment.sweep.points.len(), "point"));
+        parts.push(unruffled_units::count(experiment.sweep.points.len(), "point"));
     }
     parts.join(", ")
 }

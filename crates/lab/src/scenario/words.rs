@@ -1,11 +1,10 @@
 //! A scenario as people read it: its path and ends in words, and when the path is at its worst.
 
 use unruffled_path::{Impairment, Times};
-use unruffled_units::{Duration, Instant};
+use unruffled_units::{Duration, Instant, count};
 
 use super::{Scenario, links};
 use crate::record::Episode;
-use crate::summary::count;
 
 impl Scenario {
     /// The times in which impairments are at work, where they are so for a time only.
