@@ -11,7 +11,7 @@
 # make bench       how fast this machine simulates, beside ns-2 where it is installed, and what senders cost
 # make release-pgo the same as release, compiled by what runs show to be frequent: target/pgo/unruffled
 # make claims      what races must show against this machine's kernel: root, an hour and a quarter
-# make validation  goodput of the simulator beside that of real packets: root, some minutes
+# make validation  goodput of the simulator beside that of real packets: root, twenty minutes
 
 CARGO ?= cargo
 # Wherever the user's settings of cargo have it: exported, it holds for all that is run here. Paths may
