@@ -58,6 +58,8 @@ impl Connection {
         }
     }
 
+    /// Kept out of the arrival, where it takes 4 % more instructions for each acknowledgement.
+    #[inline(never)]
     pub(super) fn on_ack(
         &mut self,
         segment: &Segment,
