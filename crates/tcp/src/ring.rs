@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// Up to this many, rings double: a small window that grows must not allocate time and again.
-const SMALL: usize = 256;
+/// The least room there is.
+const LEAST: usize = 8;
 
-/// Appends `value`. A large ring that is full grows by a sixteenth, where `push_back` would double it: so
-/// a segment takes little more than its own octets.
+/// Appends `value`. A ring that is full grows by an eighth, where `push_back` would double it: so a segment
+/// takes little more than its own octets.
 #[inline]
 pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
     if ring.len() == ring.capacity() {
@@ -19,5 +19,5 @@ pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
 #[inline(never)]
 fn grow<T>(ring: &mut VecDeque<T>) {
     let len = ring.len();
-    ring.reserve_exact(if len < SMALL { len.max(4) } else { len / 16 });
+    ring.reserve_exact(if len < LEAST { LEAST - len } else { (len / 8).max(2) });
 }

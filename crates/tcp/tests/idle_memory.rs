@@ -29,8 +29,8 @@ fn connect(variant: &Variant, segments: u32) -> (Connection, usize) {
 fn an_idle_connection_fits_into_two_kibibytes_and_a_segment_into_64_octets() {
     for row in ROWS {
         let variant = Variant::named(row.name).expect("is in the table");
-        // One more than a ring that doubles would have room for, and others.
-        for window in [257, 1000, 1025, 8193, 16_384] {
+        // As many as the least ring has room for, one more than one that doubles would have, and others.
+        for window in [8, 9, 10, 17, 33, 65, 100, 129, 257, 1000, 1025, 8193, 16_384] {
             let (mut connection, idle) = connect(&variant, window);
             assert!(idle <= 2048, "{}: {idle} octets when idle", row.name);
             connection.write(1 << 30);

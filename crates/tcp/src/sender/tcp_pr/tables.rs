@@ -144,8 +144,8 @@ impl Tables {
     /// was sent first, if what was sent after `soon` cannot have been acknowledged yet.
     pub(crate) fn on_covered(&mut self, n: SegNo, original: Option<Instant>, soon: Instant) {
         if let Some(packet) = self.lists.packet(n) {
-            let sent = original.filter(|_| packet.time > soon).unwrap_or(packet.time);
-            self.answered.get_or_insert(sent);
+            let last = packet.time;
+            self.answered.get_or_insert(original.filter(|_| last > soon).unwrap_or(last));
             self.covered += 1;
         }
         // Lines 16 and 17.

@@ -3,24 +3,38 @@
 //! To-be-sent is not here: that are the scoreboard's lost packets, then new data.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use unruffled_units::Instant;
 
 use crate::ring;
 use crate::sender::stream::{Renumbered, SegNo};
 
-/// One packet that was sent and lies above the cumulative point: 24 octets, as much as a segment of 64
-/// has left beside its place on the scoreboard and in [`Lists::transmissions`].
+/// One packet that was sent and lies above the cumulative point. In 20 octets, so that with its place on
+/// the scoreboard, that in [`Lists::transmissions`] and the room for more a segment has no more than 64.
 #[derive(Clone, Copy, Debug)]
+#[repr(packed(4))]
 pub(super) struct Packet {
     /// time(n) and cwnd(n): when it was last sent, and the window then.
     pub(super) time: Instant,
     pub(super) cwnd: f64,
-    /// Which transmission that was, counted over all packets: the low bits, since no two that are
-    /// compared are half their range apart.
-    serial: u32,
-    /// It is in to-be-ack.
-    waiting: bool,
+    /// Which transmission that was, while the packet is in to-be-ack.
+    waiting: Option<Serial>,
+}
+
+/// Which transmission, counted over all packets: the low 31 bits, since no two that are compared are
+/// half that range apart, above one that is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Serial(NonZeroU32);
+
+impl Serial {
+    fn of(count: u32) -> Self {
+        Self(NonZeroU32::MIN | count << 1)
+    }
+
+    fn is_before(self, other: Self) -> bool {
+        (self.0.get().wrapping_sub(other.0.get()) as i32) < 0
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -31,11 +45,11 @@ pub(super) struct Lists {
     /// Transmissions by the low bits of their packet's number, in the order of time; those that are not
     /// their packet's last, or whose packet waits no more, are passed over when they come to the front.
     transmissions: VecDeque<u32>,
-    /// Serial number of the first of them.
-    first_serial: u32,
+    /// How many there were before them.
+    passed: u32,
     /// |to-be-ack|.
     to_be_ack: u32,
-    /// Serial number of the first transmission after memorize was filled, and |memorize|.
+    /// How many transmissions there had been when memorize was filled, and |memorize|.
     snapshot: u32,
     memorized: u32,
 }
@@ -58,16 +72,16 @@ impl Lists {
 
     /// Fills memorize with to-be-ack (line 8).
     pub(super) fn memorize(&mut self) {
-        self.snapshot = self.next_serial();
+        self.snapshot = self.count();
         self.memorized = self.to_be_ack;
     }
 
     /// Packet `n` left with this window (lines 26 and 27).
     pub(super) fn on_sent(&mut self, n: SegNo, time: Instant, cwnd: f64) {
-        let packet = Packet { time, cwnd, serial: self.next_serial(), waiting: true };
+        let packet = Packet { time, cwnd, waiting: Some(Serial::of(self.count())) };
         match self.packets.get_mut((n - self.base) as usize) {
             Some(old) => {
-                debug_assert!(!old.waiting, "sent again without having been dropped");
+                debug_assert_eq!({ old.waiting }, None, "sent again without having been dropped");
                 *old = packet;
             }
             None => ring::push(&mut self.packets, packet),
@@ -117,13 +131,12 @@ impl Lists {
         while let Some(&low) = self.transmissions.front() {
             let n = whole(low, self.base);
             if let Some(packet) = self.packet(n)
-                && packet.waiting
-                && packet.serial == self.first_serial
+                && packet.waiting == Some(Serial::of(self.passed))
             {
                 return Some((n, packet));
             }
             self.transmissions.pop_front();
-            self.first_serial = self.first_serial.wrapping_add(1);
+            self.passed = self.passed.wrapping_add(1);
         }
         None
     }
@@ -132,18 +145,18 @@ impl Lists {
         self.packets.get(n.checked_sub(self.base)? as usize).copied()
     }
 
-    fn next_serial(&self) -> u32 {
-        self.first_serial.wrapping_add(self.transmissions.len() as u32)
+    /// Transmissions so far.
+    fn count(&self) -> u32 {
+        self.passed.wrapping_add(self.transmissions.len() as u32)
     }
 
     /// Takes packet `n` out of to-be-ack and memorize; says whether it was in memorize.
     pub(super) fn remove(&mut self, n: SegNo) -> bool {
         let Some(packet) = self.packets.get_mut((n - self.base) as usize) else { return false };
-        if !std::mem::take(&mut packet.waiting) {
-            return false;
-        }
+        let Some(serial) = packet.waiting else { return false };
+        packet.waiting = None;
         self.to_be_ack -= 1;
-        let before = (packet.serial.wrapping_sub(self.snapshot) as i32) < 0;
+        let before = serial.is_before(Serial::of(self.snapshot));
         // Where memorize is empty, the snapshot may be any number of transmissions ago.
         let memorized = self.memorized > 0 && before;
         self.memorized -= u32::from(memorized);
