@@ -13,7 +13,7 @@ use crate::sender::stream::{Renumbered, SegNo};
 /// One packet that was sent and lies above the cumulative point. In 20 octets, so that with its place on
 /// the scoreboard, that in [`Lists::transmissions`] and the room for more a segment has no more than 64.
 #[derive(Clone, Copy, Debug)]
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub(super) struct Packet {
     /// time(n) and cwnd(n): when it was last sent, and the window then.
     pub(super) time: Instant,
