@@ -79,6 +79,7 @@ impl Eifel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unruffled_units::Duration;
 
     const BEFORE: Before =
         Before { episode: 0, timeout: true, pipe_prev: 20.0, rtt: None, point: 9000 };
@@ -96,12 +97,16 @@ mod tests {
         Acceptable { echo: tick(echo_ms), dsack: false, all: false, advanced: true }
     }
 
-    /// A recovery that resent its first segment at 100 ms.
-    fn resent_at_100() -> Eifel {
+    /// A recovery that resent its first segment `at` that time.
+    fn resent(at: Instant) -> Eifel {
         let mut eifel = Eifel::new();
         eifel.begin(BEFORE);
-        eifel.on_retransmit(at(100));
+        eifel.on_retransmit(at);
         eifel
+    }
+
+    fn resent_at_100() -> Eifel {
+        resent(at(100))
     }
 
     #[test]
@@ -113,6 +118,8 @@ mod tests {
     fn an_echo_of_the_same_tick_or_later_does_not() {
         assert_eq!(resent_at_100().on_ack(&ack(100)), None);
         assert_eq!(resent_at_100().on_ack(&ack(140)), None);
+        let last_of_tick_100 = at(101) - Duration::from_nanos(1);
+        assert_eq!(resent(last_of_tick_100).on_ack(&ack(100)), None);
     }
 
     #[test]
