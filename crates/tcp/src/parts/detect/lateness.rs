@@ -291,6 +291,7 @@ mod tests {
             assert_eq!(bin(Duration::from_nanos(end(at).as_nanos() - 1)), at);
         }
         assert_eq!((bin(Duration::ZERO), bin(Duration::MAX)), (1, BINS - 1));
+        assert_eq!(end(BINS - 1), Duration::from_nanos(1 << 34), "22 octaves from 2^12 ns on");
     }
 
     #[test]
@@ -342,13 +343,43 @@ mod tests {
         (0..9).for_each(|_| l.in_order());
         l.refresh(Instant::from_millis(5000));
         assert!(l.seen(), "the generation is the earlier one now");
+        assert!(l.quantile() >= MS(20));
         (0..2000).for_each(|_| l.in_order());
         l.refresh(Instant::from_millis(7999));
         assert!(l.seen(), "the next one is not 3 s old");
         l.refresh(Instant::from_millis(8000));
         assert!(!l.seen());
         assert_eq!((l.longest(), l.safe()), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(l.quantile(), Duration::ZERO, "at once, not some samples later");
         assert_eq!(l.mean(), Duration::ZERO);
+    }
+
+    #[test]
+    fn two_generations_count_as_one() {
+        // Each has 1000 samples, of which ten are late by 10 ms, and two losses.
+        let mut l = of(&[(0, 990), (10, 10)]);
+        (0..2).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(3000));
+        (0..990).for_each(|_| l.in_order());
+        (0..10).for_each(|_| l.late(MS(10)));
+        (0..2).for_each(|_| l.lost());
+        assert!(l.seen());
+        assert_eq!(l.mean(), Duration::from_micros(100));
+        // 22 lost may exceed the quantile, but no more than 1 % of 2000.
+        (0..18).for_each(|_| l.lost());
+        l.refresh(Instant::from_millis(3001));
+        assert_eq!(l.quantile(), Duration::ZERO);
+        // Those found are taken from both, so that three are left: three more are late by 40 ms.
+        (0..19).for_each(|_| l.found());
+        (0..3).for_each(|_| l.late(MS(40)));
+        l.refresh(Instant::from_millis(3002));
+        assert_eq!(l.quantile(), Duration::from_nanos(5 << 21));
+        // The first generation goes, with its two losses less what was found of them.
+        (0..2).for_each(|_| l.found());
+        (0..1000).for_each(|_| l.in_order());
+        l.refresh(Instant::from_millis(6002));
+        assert_eq!((l.current.lost, l.earlier.lost), (0, 0));
+        assert_eq!(l.quantile(), Duration::from_nanos(5 << 23));
     }
 
     #[test]
