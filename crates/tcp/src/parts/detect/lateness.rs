@@ -374,8 +374,10 @@ mod tests {
         (0..3).for_each(|_| l.late(MS(40)));
         l.refresh(Instant::from_millis(3002));
         assert_eq!(l.quantile(), Duration::from_nanos(5 << 21));
-        // The first generation goes, with its two losses less what was found of them.
+        assert_eq!((l.current.lost, l.earlier.lost), (1, 2));
         (0..2).for_each(|_| l.found());
+        assert_eq!((l.current.lost, l.earlier.lost), (0, 1));
+        // The first generation goes, with what is left of its losses.
         (0..1000).for_each(|_| l.in_order());
         l.refresh(Instant::from_millis(6002));
         assert_eq!((l.current.lost, l.earlier.lost), (0, 0));

@@ -258,6 +258,8 @@ mod tests {
         draws: Draws::Own,
     };
 
+    const FORGETS_LATE: Settings = Settings { forget: Forget::AfterDraw, ..PLAIN };
+
     /// A timer whose average window is `awnd` and stays there.
     fn timer(scale: Scale, awnd: f64, seed: u64) -> WbRto {
         WbRto::new(scale, PLAIN, 2.0 * awnd, seed)
@@ -329,7 +331,7 @@ mod tests {
     fn forgotten_after_the_draw_the_largest_window_spares_the_retransmission() {
         // awnd 40, max_cwnd 40: the timer of the retransmission, with cwnd 1, has c = 1: below 2 s.
         // Then 1 is the largest itself, c = 2: below 4 s. 200 timeouts, each after a window of 40.
-        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM_SCALE, 40.0, 1) };
+        let mut timer = WbRto::new(MEDIUM_SCALE, FORGETS_LATE, 80.0, 1);
         let mut second = Vec::new();
         for _ in 0..200 {
             draw(&mut timer, ms(100), 40.0);
@@ -344,7 +346,7 @@ mod tests {
     #[test]
     fn a_second_timeout_compares_with_the_window_since_the_first() {
         // "Since the last timeout expiration": 1 is the largest since then, so c = 2.
-        let mut timer = WbRto { forget_late: true, ..timer(MEDIUM_SCALE, 40.0, 1) };
+        let mut timer = WbRto::new(MEDIUM_SCALE, FORGETS_LATE, 80.0, 1);
         let mut again = || {
             draw(&mut timer, ms(100), 40.0);
             timer.on_timeout();
