@@ -30,6 +30,18 @@ fn at_an_open_window_an_empty_segment_must_lie_within() {
     t.gets(". 10001 a1").says(". 1 a1").ignores(Ignored::OutsideWindow);
 }
 
+/// The peer has filled the window and sent its FIN behind it, and some of that was lost.
+#[test]
+fn an_acknowledgement_from_behind_a_full_window_counts() {
+    let mut t = End::established(Config { receive_buffer: 2000, ..config() });
+    t.writes(10).says("P. 1:11 a1");
+    t.gets("P. 1001:2001 a1").says(". 11 a1 sack1001-2001");
+    t.gets(". 2003 a11").says(". 11 a1").ignores(Ignored::OutsideWindow);
+    assert_eq!(t.connection.in_flight(), 10, "nobody's number");
+    t.gets(". 2002 a11").says(". 11 a1").ignores(Ignored::OutsideWindow);
+    assert_eq!(t.connection.in_flight(), 0);
+}
+
 /// Nothing is taken; "special allowance should be made to accept valid ACKs, URGs, and RSTs".
 #[test]
 fn at_a_closed_window_no_text_is_taken() {

@@ -3,7 +3,7 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Error, Event, KeepAlive};
+use unruffled_tcp::{Config, Error, Event, Ignored, KeepAlive};
 use wire::{End, config, ms};
 
 /// A client whose server has room for `window` octets, in segments of 1000.
@@ -108,6 +108,17 @@ fn a_lost_window_update_is_made_up_for() {
     assert_eq!(t.connection.unacknowledged_from(), 1001);
     t.gets(". 1 a3001").no_timer();
     assert_eq!(t.connection.unacknowledged_from(), 3000);
+}
+
+/// Two probes cross, and each end takes the other's octet. The peer does not know that yet, so its
+/// acknowledgement comes from one number before; so would ours, and both would be refused for ever.
+#[test]
+fn probes_that_cross_are_acknowledged() {
+    let mut t = with_window(1000);
+    t.writes(3000).says(". 1:1001 a1").gets(". 1 a1001 w0").says("");
+    t.timer().says(". 1001:1002 a1").gets(". 1:2 a1001 w0").says(". 1001 a2");
+    t.gets(". 1 a1002 w5000").ignores(Ignored::OutsideWindow);
+    t.says(". 1002:2002 a2, P. 2002:3001 a2");
 }
 
 /// Section 3.8.6: a window may shrink; what is beyond it then is neither sent nor lost.

@@ -13,6 +13,9 @@ use unruffled_units::{Duration, Instant};
 
 const LIMIT: Instant = Instant::from_millis(10_000_000_000);
 
+/// More packets than any of these transfers takes, so that one that goes on for ever is a failure.
+const ENOUGH: u64 = 1_000_000;
+
 /// The octet at `offset` of a stream; each end writes another stream.
 fn octet(end: usize, offset: u64) -> u8 {
     (offset.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 53) as u8 ^ end as u8
@@ -225,7 +228,9 @@ fn network() -> impl Strategy<Value = Network> {
 fn config() -> impl Strategy<Value = Config> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let isn = prop_oneof![any::<u32>(), (0..20_000_u32).prop_map(|n| u32::MAX - n)];
-    (switches, isn, 1000..100_000_u64, 600..1461_u32).prop_map(
+    // Small ones are full, and closed, most of the time.
+    let receive_buffer = prop_oneof![1000..6000_u64, 1000..100_000_u64];
+    (switches, isn, receive_buffer, 600..1461_u32).prop_map(
         |((timestamps, nagle, paws), isn, receive_buffer, mss)| {
             Config::wire(IpVersion::V4).with(|c| {
                 c.mss = mss;
@@ -296,6 +301,7 @@ fn live(
         if !world.step(LIMIT) {
             break;
         }
+        assert!(world.sent < ENOUGH, "goes on for ever");
     }
     assert!(world.wire.is_empty(), "has not ended");
     let failed = world.ends.iter().any(|end| end.connection.error().is_some());

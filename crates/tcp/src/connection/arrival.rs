@@ -2,7 +2,7 @@
 
 use unruffled_units::Instant;
 
-use super::acceptance::acceptable;
+use super::acceptance::{acceptable, nearly_acceptable};
 use super::{Connection, Error, State, ignore};
 use crate::observer::{Ignored, Observer};
 use crate::segment::{Flags, Segment, Timestamps};
@@ -107,12 +107,36 @@ impl Connection {
         // off by the receiver.
         let allowed =
             |offset: u64| acceptable(offset, len, next, window) || (window == 0 && offset == next);
-        offset.filter(|&offset| allowed(offset)).ok_or_else(|| {
-            if !segment.flags.rst {
-                self.answer_unacceptable(segment, offset, now, observer);
-            }
-            Ignored::OutsideWindow
-        })
+        offset
+            .filter(|&offset| allowed(offset))
+            .ok_or_else(|| self.refuse(segment, offset, now, observer))
+    }
+
+    /// The segment's number is not acceptable: it is answered, and its acknowledgement may count all
+    /// the same.
+    #[cold]
+    fn refuse(
+        &mut self,
+        segment: &Segment,
+        offset: Option<u64>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Ignored {
+        if !segment.flags.rst {
+            self.answer_unacceptable(segment, offset, now, observer);
+        }
+        let Flags { ack, syn, fin, rst, .. } = segment.flags;
+        let bare = ack && !syn && !fin && !rst && segment.len == 0;
+        let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
+        if let Some(offset) = offset
+            && bare
+            && self.state.is_synchronised()
+            && nearly_acceptable(offset, next, edge)
+        {
+            // What it says of itself, if it is not believed, is told by the answer.
+            let _ = self.on_ack(segment, offset, now, observer);
+        }
+        Ignored::OutsideWindow
     }
 
     /// What is left of an acceptable segment once its acknowledgement is read: text, and a FIN.
