@@ -106,6 +106,9 @@ struct connection {
 	__u32 rest;		/* SND.NXT at the last cut that came late: until it is acknowledged the window does not grow */
 	__u32 last_ack;		/* when */
 	__u32 rto_cwnd, rto_ssthresh; /* from before a timeout */
+	__u32 rto_most;		/* ms; from before it was bounded (backoff.h); 0: it is not */
+	__u8 rto_cut;		/* the timeout cut the window: nothing had before */
+	__u8 returns;		/* the timeout was undone: what was sent before it is not all acknowledged */
 	__u8 gentle;		/* state Loss, though ACKs arrive: one packet is later than the timer, no more */
 	__u8 ece;		/* the ACK being processed carries ECE */
 	struct lateness lateness;

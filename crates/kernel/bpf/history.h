@@ -34,8 +34,11 @@ static __always_inline void amend(struct connection *c, __u32 since, __u32 windo
 	}
 }
 
-/* When a packet sent at `sent` would have been deemed lost in order. */
-static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c, __u32 sent)
+/*
+ * When the packet `seq`, sent at `sent`, would have been deemed lost in order. Moments are of ACKs: where none came, as in an outage,
+ * the last one may be of before it was sent, and it is the next that counts, lest a cut not even answer for its own packet.
+ */
+static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent)
 {
 	struct history *h = &c->history;
 	struct moment then = { .at = tp->tcp_mstamp, .next = tp->snd_nxt, .window = c->cwnd, .queue = queueing(c) };
@@ -44,7 +47,7 @@ static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct 
 	for (__u32 i = 0; i < MOMENTS && before(due, then.at); i++) {
 		struct moment *m = &h->moment[(h->latest - i) & (MOMENTS - 1)];
 
-		if (!m->at)
+		if (!m->at || !before(seq, m->next))
 			break;
 		then = *m;
 	}

@@ -53,6 +53,7 @@ struct tcp_congestion_ops;
 struct netns_ipv4 {
 	const struct tcp_congestion_ops *tcp_congestion_control; /* the default */
 	__u8 sysctl_tcp_slow_start_after_idle;
+	__u8 sysctl_tcp_retries2;
 };
 
 struct net {
@@ -98,7 +99,7 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,
 };
 
-enum { TCP_SYN_SENT = 2, TCP_LISTEN = 10 };
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
 
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
@@ -135,6 +136,7 @@ struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
+	__u8 icsk_backoff;
 };
 
 struct tcp_options_received {
@@ -204,6 +206,8 @@ enum {
 	TCP_INIT_CWND = 10,
 	IPPROTO_TCP = 6,
 	TCP_CONGESTION = 13,
+	TCP_RTO_MAX_MS = 44,
+	TCP_RTO_MIN_US = 200000,
 };
 
 #define USEC_PER_SEC 1000000U

@@ -10,6 +10,7 @@
 #include "history.h"
 #include "hold.h"
 #include "verdict.h"
+#include "backoff.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -83,13 +84,16 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 		tp->snd_cwnd = max(window, 1);
 		return;
 	}
+	bound_rto(sk, c);
 	if (!again) {
 		c->rto_cwnd = c->cwnd;
 		c->rto_ssthresh = c->ssthresh;
+		c->rto_cut = uncovered(tp, c);
 	}
-	/* One cut answers for all that was sent before, however often the timer expires. */
+	/* One cut answers for all that was sent before, however often the timer expires, and be it one that was made before. */
 	if (uncovered(tp, c))
 		reduce_at_once(tp, c);
+	c->covered = tp->snd_nxt;
 	c->verdict.oldest = c->verdict.next;
 	cubic_reset(c);
 	c->cwnd = min(window, c->cwnd);
@@ -109,6 +113,8 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 		return;
 	}
 	c->rto_cwnd = c->gentle = 0;
+	if (c->rto_most)
+		unbound_rto(sk, c);
 	if (state == TCP_CA_CWR && uncovered(tp, c))
 		reduce_at_once(tp, c);
 	if (state == TCP_CA_Recovery && !c->lateness.hold)
@@ -129,11 +135,15 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 		return window;
 	v = &c->verdict;
 	if (ca_state(tp) == TCP_CA_Loss && c->rto_cwnd) {
-		c->cwnd = max(c->cwnd, c->rto_cwnd);
-		c->ssthresh = max(c->ssthresh, c->rto_ssthresh);
+		/* By slow start, and no burst, for nothing may have come for long (RFC 4015, section 3.3). */
+		c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
+		c->cwnd = max(c->cwnd, min(c->rto_cwnd, in_flight(tp) + TCP_INIT_CWND));
+		c->cubic.left = 1;
+		c->returns = 1;
 		c->rto_cwnd = 0;
 		/* Nothing of this window is answered for. */
-		c->covered = tp->snd_una;
+		if (c->rto_cut)
+			c->covered = tp->snd_una;
 		c->counters.restored++;
 	} else if (reduced(v) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {
@@ -165,7 +175,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u8 state;
 	__u32 acked;
-	bool answering, settling;
+	bool answering, settling, conserving;
 
 	if (!c || !rs)
 		return 0;
@@ -191,8 +201,13 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 		grow(tp, c, acked);
 	remember(tp, c);
 
-	/* After a cut, a segment leaves for one that arrived (RFC 6937, section 3, SSRB). */
-	c->hold.ceiling = answering && state >= TCP_CA_Recovery && !in_slow_start(c) ? in_flight(tp) + acked + 1 : 0;
+	/* After a cut, and while the window of before a timeout comes back, a segment leaves for one that arrived (RFC 6937, section 3,
+	 * SSRB): not for all that the first ACK after an outage tells of at once. */
+	c->returns = c->returns && !uncovered(tp, c);
+	if (c->returns)
+		acked = min(acked, TCP_INIT_CWND);
+	conserving = c->returns || (answering && state >= TCP_CA_Recovery && !in_slow_start(c));
+	c->hold.ceiling = conserving ? in_flight(tp) + acked + 1 : 0;
 	tp->snd_ssthresh = c->ssthresh;
 	show_window(tp, c);
 	pace(sk, c);
@@ -233,6 +248,9 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 
 	if (!c)
 		return 2;
+	/* The application has closed it. */
+	if (c->rto_most && !may_bound(sk))
+		unbound_rto(sk, c);
 	state = ca_state(tp);
 	recovering = state == TCP_CA_Recovery || (state == TCP_CA_Loss && c->gentle);
 	/*

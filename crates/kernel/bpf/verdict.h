@@ -128,7 +128,7 @@ static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 
 
 	if (before(seq, c->covered) || (same && !many))
 		return;
-	then = moment_of_loss(tp, c, sent);
+	then = moment_of_loss(tp, c, seq, sent);
 	if (!same) {
 		e = open_event(tp, c);
 		e->from = seq;
@@ -242,7 +242,7 @@ static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 	barrier_var(covered);
 	if (canary->answered)
 		return;
-	then = moment_of_loss(tp, c, canary->sent - c->lateness.on_time);
+	then = moment_of_loss(tp, c, canary->seq, canary->sent - c->lateness.on_time);
 	if (then.queue)
 		covered = then.next;
 	c->counters.events++;

@@ -1,6 +1,7 @@
 /* What becomes of what is kept of a connection where it begins, pauses, is long or ends: traces computed by hand. */
 #include "traces.h"
 #include "../bpf/options.h"
+#include "../bpf/backoff.h"
 
 static struct sock *sk = (struct sock *)&tp;
 
@@ -112,6 +113,69 @@ static void a_pause_takes_the_window_back_where_the_kernel_does(void)
 	expect(after_two_seconds(1, 5), 100); /* the head is sent again, in an outage */
 }
 
+/* The timer expires for the `tries`th time, in an outage. */
+static int bounded_at(__u32 tries)
+{
+	tp.inet_conn.icsk_backoff = tries - 1;
+	bound_rto(sk, &c);
+	return rto_most;
+}
+
+static void an_established_connection_bounds_its_timer(void)
+{
+	static struct net net;
+
+	start();
+	sk->__sk_common.skc_state = TCP_ESTABLISHED;
+	sk->__sk_common.skc_net.net = &net;
+	net.ipv4.sysctl_tcp_retries2 = 15;
+	rto_most = 120000;
+}
+
+/* Packets on time take 100 ms: RTO is 300 ms in order. */
+static void the_timer_doubles_from_what_it_would_be_in_order(void)
+{
+	an_established_connection_bounds_its_timer();
+	expect(bounded_at(1), 1000); /* the kernel takes no less */
+	expect(bounded_at(2), 1200);
+	expect(bounded_at(6), 19200);
+	expect(bounded_at(7), 120000);
+	expect(c.rto_most, 0);
+	expect(bounded_at(1), 1000);
+	unbound_rto(sk, &c);
+	expect(rto_most, 120000);
+}
+
+static void the_timer_may_be_no_longer_than_its_user_says(void)
+{
+	an_established_connection_bounds_its_timer();
+	rto_most = 2000;
+	expect(bounded_at(1), 1000);
+	expect(bounded_at(5), 2000);
+	unbound_rto(sk, &c);
+	expect(rto_most, 2000);
+}
+
+/* In order, closed by the application, impatient, or before Linux 6.15. */
+static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
+{
+	an_established_connection_bounds_its_timer();
+	c.lateness.hold = 0;
+	expect(bounded_at(1), 120000);
+	an_established_connection_bounds_its_timer();
+	expect(bounded_at(1), 1000);
+	sk->__sk_common.skc_state = 4; /* FIN-WAIT-1 */
+	expect(may_bound(sk), false);
+	expect(bounded_at(2), 120000);
+	an_established_connection_bounds_its_timer();
+	((struct net *)sk->__sk_common.skc_net.net)->ipv4.sysctl_tcp_retries2 = 5;
+	expect(bounded_at(1), 120000);
+	an_established_connection_bounds_its_timer();
+	rto_most = 0;
+	expect(bounded_at(1), 0);
+	expect(c.rto_most, 0);
+}
+
 /* CWR, also in the middle of a recovery; with AccECN the flag means something else. */
 static void an_echo_is_answered(void)
 {
@@ -153,6 +217,9 @@ static const struct trace traces[] = {
 	TRACE(a_pause_makes_no_packet_overdue),
 	TRACE(a_route_limits_the_window),
 	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
+	TRACE(the_timer_doubles_from_what_it_would_be_in_order),
+	TRACE(the_timer_may_be_no_longer_than_its_user_says),
+	TRACE(the_timer_is_left_alone_where_bounding_it_does_harm),
 	TRACE(an_echo_is_answered),
 	TRACE(timestamps_are_found_unless_they_are_authenticated),
 };

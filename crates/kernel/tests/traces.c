@@ -382,6 +382,23 @@ static void a_timer_that_comes_first_answers_for_one_round_trip(void)
 	expect(c.cwnd, 49);
 }
 
+/* What the last ACK before an outage of five seconds let go is lost, and found to be by the first one after it. */
+static void what_an_outage_took_is_cut_once(void)
+{
+	start();
+	remember(&tp, &c);
+	tp.snd_nxt = 150;
+	at(5000);
+	remember(&tp, &c);
+	tp.snd_una = 100;
+	suspect(&tp, &c, 100, 1000000, 1);
+	expect(c.cwnd, 70);
+	expect(c.covered, 150);
+	suspect(&tp, &c, 101, 1002000, 1);
+	expect(c.cwnd, 70);
+	expect(c.counters.events, 1);
+}
+
 static void late_is_what_was_overtaken(void)
 {
 	start();
@@ -483,6 +500,7 @@ static const struct trace traces[] = {
 	TRACE(a_cut_that_was_undone_answers_for_no_canary),
 	TRACE(a_cut_that_comes_late_rests_for_a_round_trip),
 	TRACE(a_timer_that_comes_first_answers_for_one_round_trip),
+	TRACE(what_an_outage_took_is_cut_once),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_needless_retransmission_was_sent_too_early),

@@ -134,6 +134,20 @@ fn the_kernel_unruffled_keeps_its_speed_on_faster_paths() {
     }
 }
 
+/// Nothing passes for five seconds. The timers of both double from what they are in order, so both are back at
+/// the same time, but for a cut of the larger window that late packets need.
+#[test]
+#[ignore = "six minutes of real time"]
+fn the_kernel_unruffled_is_back_as_soon_as_cubic_after_an_outage() {
+    let outage = ["link.bottleneck.blackout.at=10s", "link.bottleneck.blackout.length=5s"];
+    let (cubic, unruffled) = kernels("in-order", &outage);
+    assert!(unruffled >= 0.98 * cubic, "in order {unruffled:.2}, CUBIC {cubic:.2}");
+    for (scenario, share) in [("few-late", 0.94), ("half-late", 0.82)] {
+        let (_, unruffled) = kernels(scenario, &outage);
+        assert!(unruffled >= share * cubic, "{scenario} {unruffled:.2}, CUBIC in order {cubic:.2}");
+    }
+}
+
 /// The first one's share of an in-order path, per cent: 60 s, five seeds. The second sends from a network
 /// behind the first's, and has less of it even where both are CUBIC; so each is first once.
 fn shared(one: &str, other: &str) -> [f64; 2] {

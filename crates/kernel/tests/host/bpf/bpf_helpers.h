@@ -38,3 +38,18 @@ static long bpf_loop(unsigned times, void *step, void *context, unsigned long lo
 		;
 	return n;
 }
+
+/* TCP_RTO_MAX_MS of the one connection; 0: the kernel has no such option. */
+static int rto_most;
+
+static long bpf_getsockopt(void *sk, int level, int name, void *value, int length)
+{
+	__builtin_memcpy(value, &rto_most, length);
+	return rto_most ? 0 : -1;
+}
+
+static long bpf_setsockopt(void *sk, int level, int name, void *value, int length)
+{
+	__builtin_memcpy(&rto_most, value, length);
+	return 0;
+}

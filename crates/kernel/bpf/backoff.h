@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * How the retransmission timer backs off. Late packets make RTO longer, since RTTs vary with them (RFC 6298, section 2): each try
+ * after an outage comes later than in order, by up to twice as much as the first. A congestion control cannot set RTO, but from
+ * Linux 6.15 on the most that it may be. So it doubles with each try, as it must, from what it would be in order.
+ */
+#pragma once
+#include "connection.h"
+
+#define TRIES 6		/* then a minute has passed in order, and it doubles from where it is */
+#define LEAST_BOUND 1000	/* ms; the kernel takes none below */
+
+/*
+ * A connection that its application has closed is given up once RTO is the most that it may be (tcp_write_timeout), and an impatient
+ * one (sysctl) the sooner the less that is: RFC 1122, section 4.2.3.5, has eight tries at least.
+ */
+static __always_inline bool may_bound(struct sock *sk)
+{
+	__u8 state = sk->__sk_common.skc_state;
+
+	return (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT) &&
+	       BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_retries2) >= 8;
+}
+
+/* The most that RTO may be is what it was before. */
+static __noinline void unbound_rto(struct sock *sk, struct connection *c)
+{
+	int most = c->rto_most;
+
+	c->rto_most = 0;
+	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &most, sizeof most);
+}
+
+/* The timer has expired, and the kernel is about to double RTO. */
+static __noinline void bound_rto(struct sock *sk, struct connection *c)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 tries = tp->inet_conn.icsk_backoff + 1;
+	int most = 0, bound;
+
+	if (!c->lateness.hold || !may_bound(sk) || tries > TRIES) {
+		if (c->rto_most)
+			unbound_rto(sk, c);
+		return;
+	}
+	if (!c->rto_most) {
+		if (bpf_getsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &most, sizeof most) || most <= 0)
+			return;
+		c->rto_most = most;
+	}
+	most = c->rto_most;
+	bound = max((((__u64)c->lateness.on_time + TCP_RTO_MIN_US) << tries) / 1000, LEAST_BOUND);
+	bound = min(bound, most);
+	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &bound, sizeof bound);
+}
