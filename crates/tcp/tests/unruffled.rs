@@ -269,3 +269,22 @@ fn without_lateness_it_is_rack() {
         t.at(101).ack("C0 S2-4 S6-8").sends("R5").pipe(5);
     }
 }
+
+/// Section 5: after a timeout all is missing, far more than is usually late, and the window grows all
+/// the same, by a segment for each that is delivered.
+#[test]
+fn after_a_timeout_the_window_doubles_in_a_round_trip() {
+    let mut t = late_by_40(true);
+    t.at(300).writes(9).sends("4-12");
+    // All of it is lost: the last one asks in vain, twice it is believed to be, then the timer expires.
+    for (sees, sends) in [("probe", "P12"), ("fast-retransmit", ""), ("", ""), ("timeout", "T4")] {
+        let due = t.connection().poll_timeout().expect("a timer");
+        t.wait_until(due);
+        t.timer().sees(sees).sends(sends);
+    }
+    // What is resent now was sent so long ago that it is proved at once.
+    t.timer().sees("").cwnd(1.0);
+    t.at(1800).ack("C4").cwnd(2.0).sends("T5 T6").timer();
+    t.at(1900).ack("C5").cwnd(3.0).sends("T7 T8").timer();
+    t.at(1901).ack("C5 S7").cwnd(4.0).sends("T9 T10").timer();
+}

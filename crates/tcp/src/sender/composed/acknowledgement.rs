@@ -82,8 +82,7 @@ impl Composed {
         let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
         // Even of a predicted one the detector may have learnt that something was late.
         if self.doubting() {
-            let open = phase_before == Phase::Open;
-            self.grow_by_delivery(stream, &delivery, pipe_before, open, now);
+            self.grow_by_delivery(stream, &delivery, pipe_before, phase_before, now);
         } else {
             let may_grow = advanced && !reversed && self.grows_after(phase_before);
             self.grow_and_wait(stream, ack, &read, may_grow, now);

@@ -288,23 +288,29 @@ impl Composed {
     }
 
     /// The window grows by what is delivered, in whatever order, if the pipe was full: the cumulative
-    /// point says little of the rate where something is always late.
+    /// point says little of the rate where something is always late. After a timeout it is full while
+    /// there is anything to resend, and holes say nothing: all that was sent before is missing.
     pub(super) fn grow_by_delivery(
         &mut self,
         stream: &Stream,
         delivery: &Delivery,
         pipe_before: u32,
-        open_before: bool,
+        phase_before: Phase,
         now: Instant,
     ) {
-        if delivery.segments == 0 || !open_before || self.recovery.phase != Phase::Open {
+        if delivery.segments == 0 {
             return;
         }
-        if pipe_before < self.room() {
-            let flow = self.flow(stream, now);
-            self.control.on_limited(&flow);
-        } else if !self.overflows(stream) {
-            self.grow(stream, delivery.segments, now);
+        match (phase_before, self.recovery.phase) {
+            (Phase::Loss { .. }, Phase::Loss { .. }) => self.grow(stream, delivery.segments, now),
+            (Phase::Open, Phase::Open) if pipe_before < self.room() => {
+                let flow = self.flow(stream, now);
+                self.control.on_limited(&flow);
+            }
+            (Phase::Open, Phase::Open) if !self.overflows(stream) => {
+                self.grow(stream, delivery.segments, now);
+            }
+            _ => {}
         }
     }
 

@@ -145,11 +145,16 @@ impl Watch {
         });
         let accepted = matches!(ignored, None | Some(Ignored::BeyondEnd));
         let at = place(segment.seq, self.peer.initial.add(1), self.received);
-        if accepted && flags.ack && !flags.rst && state != State::Closed {
+        // One number off, an acknowledgement alone counts, though it is refused.
+        let bare = segment.len == 0 && !flags.syn && !flags.fin;
+        let counts = accepted || bare && ignored == Some(Ignored::OutsideWindow);
+        if counts && flags.ack && !flags.rst && state != State::Closed {
             let ack = place(segment.ack, OURS.add(1), self.acknowledged).max(0) as u64;
             let scale = if flags.syn { 0 } else { self.peer.scale.unwrap_or(0).min(14) };
             self.peer.offered = self.peer.offered.max(ack + (u64::from(segment.window) << scale));
-            self.peer.highest = self.peer.highest.max(at);
+            if accepted {
+                self.peer.highest = self.peer.highest.max(at);
+            }
         }
         let within = |offset: u64, len: u32| {
             let (from, to) = (offset as i64, offset as i64 + i64::from(len));
