@@ -22,7 +22,8 @@ static __always_inline bool may_bound(struct sock *sk)
 	       BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_retries2) >= 8;
 }
 
-/* The most that RTO may be is what it was before. */
+/* The most that RTO may be is what it was before. Nothing does this where a program changes its congestion control in an outage,
+ * for release() may set no options. */
 static __noinline void unbound_rto(struct sock *sk, struct connection *c)
 {
 	int most = c->rto_most;
