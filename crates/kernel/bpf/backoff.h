@@ -7,7 +7,7 @@
 #pragma once
 #include "connection.h"
 
-#define TRIES 6		/* then a minute has passed in order, and it doubles from where it is */
+#define TRIES 6		/* then half a minute has passed, and it doubles from where it is */
 #define LEAST_BOUND 1000	/* ms; the kernel takes none below */
 
 /*
