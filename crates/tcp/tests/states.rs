@@ -245,6 +245,29 @@ fn aborting_resets_where_the_peer_would_wait() {
     t.failed(Error::Aborted);
 }
 
+/// One that has read the peer's FIN and closed, with 4000 octets that the window does not let out: by
+/// RFC 9293, section 3.10.4, it is in CLOSE-WAIT until they have left.
+fn closed_with_text_to_send() -> End {
+    let mut t = End::connected(config(), "S. 0 a1 w1000 mss1000");
+    t.gets("F. 1 a1 w1000").says(". 1 a2").writes(5000).says(". 1:1001 a2");
+    t.finishes().says("").gets(". 2 a1001 w0").says("");
+    t
+}
+
+#[test]
+fn aborting_resets_while_there_is_text_to_send() {
+    closed_with_text_to_send().aborts().says("R 1001").failed(Error::Aborted);
+}
+
+#[test]
+fn a_reset_is_a_failure_while_text_is_not_acknowledged() {
+    closed_with_text_to_send().gets("R 2").says("").failed(Error::Reset);
+    // All of it has left.
+    let mut t = End::established(config());
+    t.gets("F. 1 a1").says(". 1 a2").writes(500).says("P. 1:501 a2").finishes().says("F. 501 a2");
+    t.gets("R 2").failed(Error::Reset);
+}
+
 #[test]
 fn a_reset_ends_it_in_every_state() {
     let mut t = End::established(config());

@@ -201,7 +201,10 @@ impl Connection {
         match self.state {
             State::SynReceived if self.handshake.passive() => self.back_to_listen(),
             State::SynReceived => self.fail(Error::Refused),
-            State::Closing | State::LastAck | State::TimeWait => self.close(),
+            State::TimeWait => self.close(),
+            State::Closing | State::LastAck if self.sender.stream.text_acknowledged() => {
+                self.close()
+            }
             _ => self.fail(Error::Reset),
         }
         Ok(())

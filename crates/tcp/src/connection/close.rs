@@ -27,7 +27,9 @@ impl Connection {
         match self.state {
             State::Closed => return,
             State::Listen | State::SynSent => {}
-            State::Closing | State::LastAck | State::TimeWait => {}
+            State::TimeWait => {}
+            // The application is done, the peer may still wait for text (RFC 9293 has CLOSE-WAIT then).
+            State::Closing | State::LastAck if self.sender.stream.fin_sent() => {}
             _ => self.reset = Some(Box::new(self.reset_segment())),
         }
         self.fail(Error::Aborted);

@@ -117,6 +117,16 @@ impl Stream {
         self.nxt
     }
 
+    /// The FIN has left, and so has all that was written.
+    pub(crate) fn fin_sent(&self) -> bool {
+        self.nxt > self.written
+    }
+
+    /// All that was written has been acknowledged.
+    pub(crate) fn text_acknowledged(&self) -> bool {
+        self.una >= self.written
+    }
+
     /// All that was written has been acknowledged, and the FIN if there is one.
     pub(crate) fn done(&self) -> bool {
         self.una == self.written + u64::from(self.finished)
