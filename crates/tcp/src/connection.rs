@@ -187,6 +187,12 @@ impl Connection {
         self.receiver.next()
     }
 
+    /// Whether octets of the peer's stream are missing below others that have arrived: a segment that
+    /// fills in some of them is to be acknowledged before anything else is read (RFC 5681, section 4.2).
+    pub fn has_hole(&self) -> bool {
+        self.receiver.has_hole()
+    }
+
     /// Smoothed round-trip time.
     pub fn srtt(&self) -> Option<Duration> {
         self.sender.srtt()

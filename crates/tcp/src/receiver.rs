@@ -75,6 +75,11 @@ impl Receiver {
         u64::from(self.ack_due) ^ self.window.edge() ^ self.next()
     }
 
+    /// Whether something is missing below the furthest that has arrived.
+    pub(crate) fn has_hole(&self) -> bool {
+        self.arrived.has_hole()
+    }
+
     /// RCV.NXT, with the FIN counted once it has been reached.
     pub(crate) fn next(&self) -> u64 {
         self.arrived.next() + u64::from(self.at_end())

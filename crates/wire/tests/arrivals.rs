@@ -64,12 +64,21 @@ impl Server {
     /// A packet arrives; gives what is acknowledged at once, in octets of the peer's stream, and the
     /// first SACK block.
     fn hears(&mut self, segment: Segment, payload: &[u8]) -> Vec<(u32, Option<(u32, u32)>)> {
+        self.takes(segment, payload);
+        self.says()
+    }
+
+    /// A packet arrives; says whether its answer must leave before the next one goes in.
+    fn takes(&mut self, segment: Segment, payload: &[u8]) -> bool {
         self.now += Duration::from_millis(1);
         let len = payload.len() as u32;
         let segment = Segment { ack: self.ack.at(u64::from(segment.ack.0)), len, ..segment };
         let mut packet = Vec::new();
         encode(self.peer, self.local, &segment, (payload, &[]), &mut packet).expect("it fits");
-        self.stack.receive(&packet, Checksums::Verify, self.now);
+        self.stack.receive(&packet, Checksums::Verify, self.now)
+    }
+
+    fn says(&mut self) -> Vec<(u32, Option<(u32, u32)>)> {
         let (mut out, mut said) = (Vec::new(), Vec::new());
         while self.stack.poll_transmit(self.now, &mut out).is_some() {
             let Ok(Packet::Tcp(answer)) = decode(&out, Checksums::Verify) else {
@@ -110,6 +119,22 @@ fn a_duplicate_does_not_change_what_was_acknowledged() {
     server.gets(segment(1, 100), b"abcdefghij").gets(segment(1, 100), b"ABCDEFGHIJ");
     server.gets(segment(4, 100), b"DEF");
     assert_eq!(server.reads(100), "abcdefghij");
+}
+
+/// RFC 5681, section 4.2: "a TCP receiver SHOULD send an immediate ACK when it receives a data segment
+/// that fills in all or part of a gap".
+#[test]
+fn what_fills_part_of_a_hole_is_answered_before_the_next_is_read() {
+    let mut server = Server::meets(Segment { sack_permitted: true, ..segment(0, 100) });
+    assert!(!server.takes(segment(1, 100), &[1; 10]));
+    assert_eq!(server.says(), []);
+    assert!(server.takes(segment(41, 100), &[5; 10]));
+    assert_eq!(server.says(), [(10, Some((40, 50)))]);
+    assert!(server.takes(segment(11, 100), &[2; 10]));
+    assert_eq!(server.says(), [(20, Some((40, 50)))]);
+    assert!(server.takes(segment(21, 100), &[3; 20]));
+    assert_eq!(server.says(), [(50, None)]);
+    assert!(!server.takes(segment(51, 100), &[6; 10]));
 }
 
 #[test]

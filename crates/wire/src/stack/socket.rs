@@ -116,7 +116,8 @@ impl Socket {
     }
 
     /// A segment arrived. Says whether its answer must leave before anything else is read, because
-    /// a later one would hide it: it was out of order, or said more than "next in line".
+    /// a later one would hide it: it was out of order, filled part of a hole, or said more than "next in
+    /// line".
     pub(super) fn handle(
         &mut self,
         mut segment: Segment,
@@ -130,6 +131,7 @@ impl Socket {
         }
         let offset = self.connection.receive_offset(segment.seq);
         let before = self.connection.received();
+        let had_hole = self.connection.has_hole();
         let awaits_ack = self.connection.in_flight() > 0;
         let half = segment.len / 2;
         if half > 0 && segment.len > self.connection.max_arriving_payload() {
@@ -166,7 +168,7 @@ impl Socket {
         }
         let advance = self.connection.received().wrapping_sub(before);
         let Segment { flags, len, .. } = segment;
-        flags.syn || flags.fin || flags.rst || advance != u64::from(len)
+        flags.syn || flags.fin || flags.rst || had_hole || advance != u64::from(len)
     }
 
     /// Whether there is memory for what `segment` carries: within this connection's share, or
