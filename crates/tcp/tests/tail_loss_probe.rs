@@ -71,10 +71,28 @@ fn without_new_data_the_last_segment_is_the_one_probe() {
     t.sends("1-3");
     t.at(200).timer().sees("probe").sends("P3").timer_at(1200);
     // New data schedules a probe, two round trips on; but one is in flight. Then "the sender MUST
-    // skip sending a loss probe and MUST proceed to re-arm the RTO timer".
+    // skip sending a loss probe and MUST proceed to re-arm the RTO timer": for when it was due.
     t.at(210).writes(1).sends("4").timer_at(410);
-    t.at(410).timer().sees("").sends("").timer_at(1410);
-    t.at(1410).timer().sees("timeout").sends("T1");
+    t.at(410).timer().sees("").sends("").timer_at(1200);
+    t.at(1200).timer().sees("timeout").sends("T1");
+}
+
+/// Section 7.3: "This ensures RTO recovery remains the last resort if TLP fails." The path is dead, and
+/// the application writes a segment every 250 ms.
+#[test]
+fn new_data_does_not_put_the_timeout_off() {
+    let mut t = Trace::of("rack").window(100).writes(1).start();
+    t.sends("1").timer_at(400);
+    t.at(250).writes(1).sends("2").timer_at(450);
+    t.at(450).timer().sees("probe").sends("P2").timer_at(1450);
+    for n in 2..6 {
+        t.at(250 * n).writes(1).sends(&(n + 1).to_string()).timer_at(250 * n + 200);
+        t.at(250 * n + 200).timer();
+        if n < 5 {
+            t.sees("").sends("");
+        }
+    }
+    t.sees("timeout").sends("T1").rto(2000.0);
 }
 
 /// Section 7.3: nor is there a second probe with a new round-trip time, while one is in flight.
@@ -100,11 +118,11 @@ fn there_is_no_second_probe_without_a_new_round_trip_time() {
     // Ambiguous, so no round-trip time; the DSACK ends the probe (section 7.4.2, case 1).
     t.at(450).ack("C1 D1").no_timer();
     t.at(500).writes(1).sends("2").timer_at(900);
-    t.at(900).timer().sees("").sends("").timer_at(1900);
-    // With one (of 1000 ms), there is. SRTT = 100 + (1000 − 100)/8 = 212.5.
-    t.at(1500).ack("C2").srtt(212.5).no_timer();
-    t.at(1600).writes(2).sends("3 4").timer_at(2025);
-    t.at(2025).timer().sees("probe").sends("P4");
+    t.at(900).timer().sees("").sends("").timer_at(1500);
+    // With one (of 900 ms), there is. SRTT = 100 + (900 − 100)/8 = 200.
+    t.at(1400).ack("C2").srtt(200.0).no_timer();
+    t.at(1600).writes(2).sends("3 4").timer_at(2000);
+    t.at(2000).timer().sees("probe").sends("P4");
 }
 
 /// Section 7.4.2, case 1: a DSACK of the probe says that there was no loss.
@@ -143,9 +161,23 @@ fn a_loss_that_the_probe_repaired_halves_the_window() {
     t.at(500).timer().sends("P3");
     t.at(600).ack("C3").cwnd(10.0);
     t.at(601).writes(11).sends("4-13");
-    // No sign of the original until what came after the probe is acknowledged: it was lost. 10 were
-    // in flight, of which 9 are left: ssthresh = 9/2. This acknowledgement already grows the window.
-    t.at(701).ack("C4").sees("").ssthresh(4.5).cwnd(4.5 + 1.0 / 4.5).sends("");
+    // No sign of the original until what came after the probe is acknowledged: it was lost. This
+    // acknowledgement already grows the window.
+    t.at(701).ack("C4").sees("").ssthresh(5.0).cwnd(5.0 + 1.0 / 5.0).sends("");
+}
+
+/// The same where nothing is in flight any more when it is found out.
+#[test]
+fn a_loss_that_the_probe_repaired_halves_the_window_of_one_who_pauses() {
+    for name in ["rack", "unruffled"] {
+        let mut t = Trace::of(name).fixed_window(10).writes(10).start();
+        t.sends("1-10");
+        t.at(100).ack("C9").sends("").timer_at(500);
+        t.at(500).timer().sends("P10");
+        t.at(600).ack("C10").cwnd(10.0);
+        t.at(1000).writes(1).sends("11");
+        t.at(1100).ack("C11").sees("").ssthresh(5.0).cwnd(5.0);
+    }
 }
 
 /// Section 7.1: recovery ends the probe's episode; the loss is reacted to once.

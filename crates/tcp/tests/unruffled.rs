@@ -83,6 +83,74 @@ fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
         .sends("");
 }
 
+/// Section 4: it is halved, though nothing is in flight any more when the proof is complete. 2 is 1 s
+/// late, so that τ_rtx is 1 s and τ_cc 1.25 s.
+#[test]
+fn a_window_is_halved_from_what_was_in_flight_when_the_loss_was_suspected() {
+    let mut t = Trace::of("unruffled").window(20).timestamps().writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(20).writes(1).sends("3");
+    t.at(100).echoing(0).ack("C1").sends("");
+    t.at(120).ack("C1 S3").sends("").at(135).timer().sends("R2");
+    t.at(1110).echoing(10).ack("C3").cwnd(20.0).sends("");
+    // 4 is lost.
+    t.at(2000).writes(20).sends("4-23");
+    t.at(2100).echoing(2000).ack("C3 S5-23").sends("");
+    let due = t.connection().poll_timeout().expect("a timer");
+    t.wait_until(due);
+    t.timer().sees("probe").sends("P4");
+    let sent = due.since(Instant::from_millis(100_000)).as_nanos() / 1_000_000;
+    t.wait_until(due + Duration::from_millis(100));
+    t.echoing(sent).ack("C23").sees("").cwnd(20.0).sends("").no_timer();
+    // Due at 2000 + 100 + 1250, and asked for when the next acknowledgement comes.
+    t.at(3400).writes(1).sends("24");
+    t.at(3500).echoing(3400).ack("C24").sees("fast-retransmit").ssthresh(10.0);
+}
+
+/// Section 4: what was suspected waits as long as it would have when reordering is forgotten meanwhile.
+#[test]
+fn what_is_pending_waits_as_long_as_before_when_reordering_is_forgotten() {
+    let t = Trace::of("unruffled").set("memory", "100ms").set("margin", "20");
+    let mut t = t.window(3000).writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(20).writes(1).sends("3");
+    t.at(100).ack("C1").sends("").at(120).ack("C1 S3").sends("");
+    // 2 was 20 ms late: proof waits for 400 ms, bounded by a round trip of 100 ms for each ten segments.
+    t.at(130).ack("C3").sees("reordered 1").sends("");
+    t.at(200).writes(1010).and_so_on().at(300).ack("C1013").and_so_on();
+    t.at(310).writes(1).sends("1014").at(320).writes(500).and_so_on();
+    t.at(420).ack("C1013 S1015-1514").sends("");
+    let due = t.connection().poll_timeout().expect("a timer");
+    t.wait_until(due);
+    t.timer().sees("").sends("R1014");
+    // Forgotten when the first of these comes. R1014 is lost as well, as RACK finds out: at 435 + 100 + 25.
+    t.writes(1000).and_so_on();
+    t.at(535).ack("C1013 S1015-2100").sees("").sends("");
+    t.at(536).ack("C1013 S1015-2101").sees("").sends("");
+    let due = t.connection().poll_timeout().expect("a timer");
+    let quiet = t.wait_until(due);
+    assert!((Duration::from_millis(24)..Duration::from_millis(26)).contains(&quiet), "{quiet:?}");
+    t.timer().sees("fast-retransmit").sends("R1014");
+}
+
+/// Section 4: what was resent because it was too big for the path was not lost.
+#[test]
+fn what_was_too_big_is_no_loss() {
+    let mut t = late_by_40_in(Trace::of("unruffled").window(20).min_mss(100), true);
+    t.at(200).writes(10).sends("4-13");
+    t.at(220).too_big(540, 4).cwnd(1.0).ssthresh(f64::INFINITY).and_so_on();
+    t.at(320).echoing(220).ack("C4").and_so_on();
+    while let Some(due) =
+        t.connection().poll_timeout().filter(|due| *due < Instant::from_millis(100_400))
+    {
+        t.wait_until(due);
+        t.timer().and_so_on();
+    }
+    t.ssthresh(f64::INFINITY);
+}
+
 /// Section 2: with timestamps, the echo tells the copies apart, however late the original is.
 #[test]
 fn a_timestamp_that_is_older_than_the_retransmission_disproves() {
@@ -92,6 +160,44 @@ fn a_timestamp_that_is_older_than_the_retransmission_disproves() {
         let mut t = missing_4(true);
         t.at(350).timer().sees("fast-retransmit").sends("");
         t.at(460).echoing(echo).ack("C5").sees(seen).cwnd(cwnd).sends("");
+    }
+}
+
+/// RFC 7323, section 4.3: the echo is of the first segment that an acknowledgement covers. Of those
+/// behind it, which were resent as well, it says nothing: nothing was late here.
+#[test]
+fn an_echo_tells_only_of_the_first_segment() {
+    for together in [false, true] {
+        let mut t = Trace::of("unruffled").fixed_window(20).timestamps().writes(1).start();
+        t.sends("1");
+        for n in 1..12 {
+            t.at(n).writes(1).and_so_on();
+        }
+        t.at(100).echoing(0).ack("C1").sends("").at(101).echoing(1).ack("C2").sends("");
+        for n in 5..=12_u64 {
+            let resent = [(7, "R3"), (9, "R4")].iter().find(|(at, _)| *at == n).map_or("", |r| r.1);
+            t.at(99 + n).ack(&format!("C2 S5-{n}")).sends(resent);
+        }
+        // R3 and R4 left at 106 and 108; the receiver answers each, or both together.
+        if !together {
+            t.at(206).echoing(106).ack("C3");
+        }
+        t.at(208).echoing(if together { 106 } else { 108 }).ack("C12").sees("recovered").sends("");
+        assert_eq!(t.connection().variable("tau_cc", Instant::from_millis(100_208)), None);
+    }
+}
+
+/// The same of a probe that repairs a loss while the acknowledgement of what is before it is delayed.
+#[test]
+fn a_delayed_acknowledgement_does_not_disprove_what_a_probe_repaired() {
+    for echo in [300, 505] {
+        let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(20), true);
+        t.at(300).writes(2).sends("4 5");
+        let due = t.connection().poll_timeout().expect("a timer");
+        t.wait_until(due);
+        t.timer().sees("probe").sends("P5").timer().sees("fast-retransmit").sends("");
+        t.wait_until(due + Duration::from_millis(100));
+        t.echoing(echo).ack("C5").sees("recovered").cwnd(2.0).sends("");
     }
 }
 
@@ -183,6 +289,23 @@ fn what_is_acknowledged_in_order_grows_the_window_only_if_the_room_is_full() {
         let mut t = late_by_40_in(Trace::of("unruffled").fixed_window(1000).window(20), false);
         t.at(200).writes(written).sends(&format!("4-{}", written + 3));
         t.at(300).ack("C4").cwnd(cwnd).sends("");
+    }
+}
+
+/// docs/architecture.md: of acknowledgements that are read together all count, if the window was full
+/// before the first.
+#[test]
+fn acknowledgements_that_are_read_together_all_grow_the_window() {
+    for batch in [1, 4, 8] {
+        let mut t = late_by_40_in(Trace::of("unruffled").window(20), true);
+        t.at(200).writes(1000).and_so_on().at(300).echoing(200);
+        for n in 0..16_u64 {
+            t.hears(&format!("C{}", 4 + n));
+            if (n + 1) % batch == 0 {
+                t.polled().and_so_on();
+            }
+        }
+        t.cwnd(36.0);
     }
 }
 

@@ -216,7 +216,7 @@ impl Composed {
         stream.retransmissions.begin(Cause::Timeout, self.window, now);
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
-        self.enter_loss(stream);
+        self.enter_loss(stream, true);
         self.responses.stop();
         self.timers.stop(SenderTimer::Detect);
         self.restart_retransmission_timer(now);

@@ -129,7 +129,7 @@ impl TcpPr {
         report_spurious(stream, ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;
         stream.retransmissions.expire(now, || horizon);
-        if let Phase::Recovery { point, .. } | Phase::Loss { point } = self.phase
+        if let Phase::Recovery { point, .. } | Phase::Loss { point, .. } = self.phase
             && stream.una() >= point
         {
             self.phase = Phase::Open;
@@ -169,7 +169,7 @@ impl TcpPr {
                 Dropped::Extreme => {
                     observer.on_event(now, &Event::Timeout);
                     stream.retransmissions.begin(Cause::Timeout, before, now);
-                    self.phase = Phase::Loss { point: stream.nxt() };
+                    self.phase = Phase::Loss { point: stream.nxt(), too_big: false };
                 }
                 Dropped::Burst => {}
             }
@@ -240,7 +240,7 @@ impl TcpPr {
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(stream, numbers);
         self.tables.restart();
-        self.phase = Phase::Loss { point: stream.nxt() };
+        self.phase = Phase::Loss { point: stream.nxt(), too_big: true };
         self.look = Some(now);
     }
 

@@ -170,6 +170,23 @@ impl Trace {
         self
     }
 
+    /// An ICMP message says that this segment is too big for a path of `mtu` octets.
+    #[track_caller]
+    pub(crate) fn too_big(&mut self, mtu: u32, segment: u64) -> &mut Self {
+        self.settled();
+        let (seen, seq) = (&mut self.seen, SeqNr(ISN).add(1).at((segment - 1) * SEGMENT));
+        let mut observer = |_: Instant, e: &Event| note(seen, e);
+        self.connection.handle_packet_too_big(mtu, seq, self.now, &mut observer);
+        self.pump();
+        self
+    }
+
+    /// Acknowledgements have been heard: the sender is asked what it sends.
+    pub(crate) fn polled(&mut self) -> &mut Self {
+        self.pump();
+        self
+    }
+
     /// The application writes this many segments more.
     #[track_caller]
     pub(crate) fn writes(&mut self, segments: u64) -> &mut Self {

@@ -54,6 +54,12 @@ impl Setup {
         self
     }
 
+    /// The smallest maximum segment size that a path may ask for.
+    pub(crate) fn min_mss(mut self, octets: u32) -> Self {
+        self.config.segments.min_mss = octets;
+        self
+    }
+
     /// The application has this much to send at first, in segments; without this, no end of it.
     pub(crate) fn writes(mut self, segments: u64) -> Self {
         self.segments = segments;

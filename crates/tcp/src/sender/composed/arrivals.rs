@@ -21,20 +21,22 @@ struct Arrived {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     list: Vec<Arrived>,
-    /// So many are certain.
-    certain: usize,
+    /// So many are certain, which come first.
+    certain: u32,
+    /// So many are certain, or were there before the acknowledgement that is being read.
+    old: u32,
 }
 
 impl Arrivals {
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
     /// Whether what comes next tells of some of them.
     #[inline]
     pub(super) fn are_ambiguous(&self) -> bool {
-        self.list.len() > self.certain
+        self.list.len() > self.certain as usize
+    }
+
+    /// An acknowledgement is about to be read: it tells of those that are there already.
+    pub(super) fn begin(&mut self) {
+        self.old = self.list.len() as u32;
     }
 
     /// Segment `segment`, resent at `resent`, is acknowledged for the first time.
@@ -44,38 +46,40 @@ impl Arrivals {
 
     /// It arrived by the suspected transmission.
     pub(super) fn certain(&mut self, segment: SegNo, resent: Instant) {
+        let last = self.list.len();
         self.list.push(Arrived { segment, resent });
-        let last = self.list.len() - 1;
-        self.list.swap(self.certain, last);
+        self.list.swap(self.old as usize, last);
+        self.list.swap(self.certain as usize, self.old as usize);
         self.certain += 1;
+        self.old += 1;
     }
 
-    /// What was sent once, at `sent` and later, is acknowledged after the first `before` of them: those
-    /// resent later than that arrived by the suspected transmission, and nothing is known of the others.
-    pub(super) fn judge(&mut self, mut before: usize, sent: Instant) {
+    /// What was sent once, at `sent` and later, is acknowledged: of those that were there before, what
+    /// was resent later than that arrived by the suspected transmission, and nothing is known of the rest.
+    pub(super) fn judge(&mut self, sent: Instant) {
         let mut at = self.certain;
-        while at < before {
-            if sent < self.list[at].resent {
-                self.list.swap(at, self.certain);
+        while at < self.old {
+            if sent < self.list[at as usize].resent {
+                self.list.swap(at as usize, self.certain as usize);
                 self.certain += 1;
                 at += 1;
             } else {
-                before -= 1;
-                self.list.swap(at, before);
-                self.list.swap_remove(before);
+                self.old -= 1;
+                self.list.swap(at as usize, self.old as usize);
+                self.list.swap_remove(self.old as usize);
             }
         }
     }
 
     /// The segments that certainly did.
     pub(super) fn all_certain(&self) -> impl Iterator<Item = SegNo> {
-        self.list[..self.certain].iter().map(|arrived| arrived.segment)
+        self.list[..self.certain as usize].iter().map(|arrived| arrived.segment)
     }
 
     /// Takes one of these out.
     pub(super) fn next_certain(&mut self) -> Option<SegNo> {
         self.certain = self.certain.checked_sub(1)?;
-        Some(self.list.swap_remove(self.certain).segment)
+        Some(self.list.swap_remove(self.certain as usize).segment)
     }
 
     /// Segments were split: they have other numbers.
@@ -106,14 +110,16 @@ mod tests {
         for (segment, resent) in [(1, 100), (2, 120), (3, 90), (4, 130)] {
             arrivals.ambiguous(segment, at(resent));
         }
+        arrivals.begin();
         // Told of by the same acknowledgement.
         arrivals.ambiguous(5, at(140));
         assert_eq!(taken(&mut arrivals), []);
-        arrivals.judge(4, at(100));
+        arrivals.judge(at(100));
         assert_eq!(arrivals.all_certain().count(), 2);
         assert_eq!(taken(&mut arrivals), [2, 4]);
-        assert_eq!(arrivals.len(), 1);
-        arrivals.judge(1, at(139));
+        assert_eq!(arrivals.list.len(), 1);
+        arrivals.begin();
+        arrivals.judge(at(139));
         assert_eq!(taken(&mut arrivals), [5]);
         assert!(!arrivals.are_ambiguous());
     }
@@ -127,7 +133,25 @@ mod tests {
         arrivals.certain(4, at(100));
         assert!(arrivals.are_ambiguous());
         assert_eq!(taken(&mut arrivals), [2, 4]);
-        arrivals.judge(2, at(99));
+        arrivals.begin();
+        arrivals.judge(at(99));
         assert_eq!(taken(&mut arrivals), [1, 3]);
+    }
+
+    #[test]
+    fn what_is_certain_leaves_what_was_there_before_to_be_judged() {
+        let mut arrivals = Arrivals::default();
+        arrivals.ambiguous(1, at(100));
+        arrivals.ambiguous(2, at(100));
+        arrivals.begin();
+        arrivals.ambiguous(3, at(100));
+        arrivals.certain(4, at(110));
+        arrivals.certain(5, at(110));
+        arrivals.ambiguous(6, at(100));
+        arrivals.judge(at(90));
+        assert_eq!(taken(&mut arrivals), [1, 2, 4, 5]);
+        arrivals.begin();
+        arrivals.judge(at(90));
+        assert_eq!(taken(&mut arrivals), [3, 6]);
     }
 }

@@ -35,9 +35,17 @@ struct Suspicion {
     /// When it was sent, and when it was resent.
     sent: Instant,
     resent: Instant,
-    /// The window at the latter time: what would have been reduced if suspicion were proof.
-    cwnd: f64,
+    /// At the latter time: what would have been reduced if suspicion were proof.
+    load: Load,
     state: State,
+}
+
+/// How much a sender had on its way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) cwnd: f64,
+    /// FlightSize.
+    pub(super) flight: u32,
 }
 
 /// A reduction of the window.
@@ -85,8 +93,10 @@ pub(super) struct Doubt {
     by_segment: VecDeque<(SegNo, u64)>,
     cuts: VecDeque<Cut>,
     next_cut: u32,
-    /// Suspicion is not proof at present: how long after its transmission it is.
-    pub(super) proof: Option<Duration>,
+    /// Suspicion is not proof at present.
+    waits: bool,
+    /// How long after its transmission it is, or was when it last was not at once.
+    wait: Duration,
     /// Segments that arrived by a suspected transmission.
     pub(super) arrivals: Arrivals,
 }
@@ -101,9 +111,28 @@ impl Doubt {
             by_segment: VecDeque::new(),
             cuts: VecDeque::new(),
             next_cut: 0,
-            proof: None,
+            waits: false,
+            wait: Duration::ZERO,
             arrivals: Arrivals::default(),
         }
+    }
+
+    /// How long after its transmission a suspicion is proof, if not at once.
+    #[inline]
+    pub(super) fn proof(&self) -> Option<Duration> {
+        self.waits.then_some(self.wait)
+    }
+
+    /// The same for what is pending: when reordering is forgotten it waits as long as it would have.
+    pub(super) fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// From now on a suspicion is proof that long after its transmission, or at once.
+    #[inline]
+    pub(super) fn set_proof(&mut self, proof: Option<Duration>) {
+        self.waits = proof.is_some();
+        self.wait = proof.unwrap_or(self.wait);
     }
 
     /// No suspicion is remembered.
@@ -112,17 +141,17 @@ impl Doubt {
         self.suspicions.is_empty()
     }
 
-    /// Segment `segment`, sent last at `sent`, is resent at `now` with this window. Where suspicion
-    /// is proof, it proves the last reduction.
-    pub(super) fn suspect(&mut self, segment: SegNo, sent: Instant, cwnd: f64, now: Instant) {
+    /// Segment `segment`, sent last at `sent`, is resent at `now` with so much on its way. Where
+    /// suspicion is proof, it proves the last reduction.
+    pub(super) fn suspect(&mut self, segment: SegNo, sent: Instant, load: Load, now: Instant) {
         let number = self.first + self.suspicions.len() as u64;
-        let state = if self.proof.is_some() {
+        let state = if self.waits {
             self.fresh += u32::from(self.is_fresh(sent));
             State::Pending
         } else {
             self.proved()
         };
-        self.suspicions.push_back(Suspicion { segment, sent, resent: now, cwnd, state });
+        self.suspicions.push_back(Suspicion { segment, sent, resent: now, load, state });
         let at = self.by_segment.partition_point(|&entry| entry < (segment, number));
         self.by_segment.insert(at, (segment, number));
     }
@@ -169,7 +198,7 @@ impl Doubt {
         // What was suspected under the reduced window would have found this one.
         let from = (self.pending - self.first) as usize;
         for pending in self.suspicions.range_mut(from..) {
-            pending.cwnd = pending.cwnd.max(cut.saved.cwnd);
+            pending.load.cwnd = pending.load.cwnd.max(cut.saved.cwnd);
         }
         Some(cut.saved)
     }
@@ -213,12 +242,12 @@ impl Doubt {
         self.cuts.back().map(|cut| cut.began)
     }
 
-    /// The first pending suspicion: when it was sent, and with what window it was resent.
-    pub(super) fn first_pending(&mut self) -> Option<(Instant, f64)> {
+    /// The first pending suspicion: when it was sent, and how much was on its way when it was resent.
+    pub(super) fn first_pending(&mut self) -> Option<(Instant, Load)> {
         loop {
             let first = self.suspicions.get((self.pending - self.first) as usize)?;
             if first.state == State::Pending {
-                return Some((first.sent, first.cwnd));
+                return Some((first.sent, first.load));
             }
             self.pending += 1;
         }

@@ -23,8 +23,8 @@ pub(crate) enum Phase {
     Open,
     /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
     Recovery { point: u64, partial: bool },
-    /// After a retransmission timeout.
-    Loss { point: u64 },
+    /// After a retransmission timeout; or nothing was lost, but segments were too big for the path.
+    Loss { point: u64, too_big: bool },
 }
 
 /// How far recovery is.
@@ -57,9 +57,9 @@ impl Recovery {
     }
 
     /// What was sent before `nxt` is recovered from as after a timeout.
-    pub(super) fn enter_loss(&mut self, nxt: u64) {
+    pub(super) fn enter_loss(&mut self, nxt: u64, too_big: bool) {
         self.stop();
-        self.phase = Phase::Loss { point: nxt };
+        self.phase = Phase::Loss { point: nxt, too_big };
     }
 
     fn end(&mut self) {
@@ -110,7 +110,7 @@ impl Composed {
         let (point, fast) = match self.recovery.phase {
             Phase::Open => return,
             Phase::Recovery { point, .. } => (point, true),
-            Phase::Loss { point } => (point, false),
+            Phase::Loss { point, .. } => (point, false),
         };
         if stream.una() >= point || (fast && self.policy.acks == Acks::Reno) {
             self.end_recovery(stream, now, observer);

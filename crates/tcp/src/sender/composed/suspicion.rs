@@ -3,7 +3,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::doubt::Doubt;
+use super::doubt::{Doubt, Load};
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
@@ -26,8 +26,9 @@ pub(super) fn acknowledge(
     ack: &Ack<'_>,
     now: Instant,
 ) -> Reading {
-    let (before, seen) = (doubt.arrivals.len(), doubt.proof.is_some());
+    let seen = doubt.proof().is_some();
     let arrivals = &mut doubt.arrivals;
+    arrivals.begin();
     let mut earliest: Option<Instant> = None;
     let read = stream.acknowledge(ack, now, |arrival| {
         let sent = arrival.original?;
@@ -43,7 +44,7 @@ pub(super) fn acknowledge(
         None
     });
     if let Some(earliest) = earliest {
-        arrivals.judge(before, earliest);
+        arrivals.judge(earliest);
         for number in arrivals.all_certain() {
             if let Some(lateness) = stream.retransmissions.take_lateness(number) {
                 detector.on_late(lateness);
@@ -57,7 +58,7 @@ impl Composed {
     /// Suspicion is not proof at present.
     #[inline]
     pub(super) fn doubting(&self) -> bool {
-        self.doubt.as_ref().is_some_and(|doubt| doubt.proof.is_some())
+        self.doubt.as_ref().is_some_and(|doubt| doubt.proof().is_some())
     }
 
     /// Segment `number` is about to be resent because of `cause`: says what that means.
@@ -72,11 +73,14 @@ impl Composed {
         let Some(doubt) = &mut self.doubt else {
             return Resent { alone: probe, suspected: false };
         };
-        let suspected = fast || doubt.proof.is_some();
+        let entry = stream.board.entry(number);
+        let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
+        let suspected = fast || doubt.proof().is_some() && !(too_big && !entry.retransmitted);
         if suspected {
-            let sent = stream.board.entry(number).sent;
-            doubt.suspect(number, sent, self.window.cwnd, now);
-            match doubt.proof {
+            let sent = entry.sent;
+            let load = Load { cwnd: self.window.cwnd, flight: stream.board.outstanding() };
+            doubt.suspect(number, sent, load, now);
+            match doubt.proof() {
                 None => self.detector.on_proof(),
                 Some(wait) => {
                     let due = (sent + wait).max(now);
@@ -98,23 +102,21 @@ impl Composed {
         observer: &mut impl Observer,
     ) -> Option<Instant> {
         let doubt = self.doubt.as_mut()?;
+        doubt.set_proof(proof);
         if doubt.is_empty() {
-            doubt.proof = proof;
             return None;
         }
         let horizon = self.dsack_horizon();
         let doubt = self.doubt.as_mut()?;
-        // What is pending when reordering is forgotten waits as long as it would have.
-        let wait = proof.or(doubt.proof).unwrap_or_default();
-        doubt.proof = proof;
+        let wait = doubt.wait();
         doubt.expire(horizon, now);
-        while let Some((sent, cwnd)) = self.doubt.as_mut()?.first_pending() {
+        while let Some((sent, then)) = self.doubt.as_mut()?.first_pending() {
             if sent + wait > now {
-                return self.believe_many(stream, cwnd, now, observer).or(Some(sent + wait));
+                return self.believe_many(stream, then, now, observer).or(Some(sent + wait));
             }
             let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
             if self.doubt.as_ref()?.is_fresh(sent) && !recovering {
-                self.cut(stream, cwnd, now, observer);
+                self.cut(stream, then, now, observer);
             }
             self.prove_first();
             if matches!(self.recovery.phase, Phase::Loss { .. }) {
@@ -125,12 +127,12 @@ impl Composed {
         None
     }
 
-    /// Believes in all that is pending if it is too much, the first of it suspected at a window of
-    /// `cwnd`. Gives when to look again, if it was: there is nothing left to wait for.
+    /// Believes in all that is pending if it is too much, the first of it suspected with so much on its
+    /// way. Gives when to look again, if it was: there is nothing left to wait for.
     fn believe_many(
         &mut self,
         stream: &Stream,
-        cwnd: f64,
+        then: Load,
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Instant> {
@@ -140,7 +142,7 @@ impl Composed {
         if self.recovery.phase != Phase::Open || !doubt.is_too_much(cwnd_now * many, usual) {
             return None;
         }
-        self.cut(stream, cwnd, now, observer);
+        self.cut(stream, then, now, observer);
         while self.doubt.as_mut()?.first_pending().is_some() {
             self.prove_first();
         }
@@ -156,7 +158,7 @@ impl Composed {
 
     /// Reduces the window, once for all that was sent before, to a part of what it was when the loss
     /// was suspected.
-    fn cut(&mut self, stream: &Stream, then: f64, now: Instant, observer: &mut impl Observer) {
+    fn cut(&mut self, stream: &Stream, then: Load, now: Instant, observer: &mut impl Observer) {
         observer.on_event(now, &Event::FastRetransmit);
         self.detector.on_recovery(&self.view(stream, now));
         if let Some(doubt) = &mut self.doubt {
@@ -164,10 +166,12 @@ impl Composed {
         }
         // What slow start added since then was built on the loss; what came after it by one segment
         // in a round trip would have come after a reduction as well.
-        let cwnd = if then < self.window.ssthresh { then } else { self.window.cwnd };
+        let cwnd = if then.cwnd < self.window.ssthresh { then.cwnd } else { self.window.cwnd };
         let cwnd = cwnd.min(self.window.cwnd);
         let flow = self.flow(stream, now);
-        let flow = Flow { flight: flow.flight.min(cwnd), ..flow };
+        // All of it may have been acknowledged meanwhile.
+        let flight = flow.flight.max(f64::from(then.flight)).min(cwnd);
+        let flow = Flow { flight, ..flow };
         let window = Window { cwnd, ..self.window };
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
         let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
@@ -303,12 +307,14 @@ impl Composed {
         }
         match (phase_before, self.recovery.phase) {
             (Phase::Loss { .. }, Phase::Loss { .. }) => self.grow(stream, delivery.segments, now),
-            (Phase::Open, Phase::Open) if pipe_before < self.room() => {
-                let flow = self.flow(stream, now);
-                self.control.on_limited(&flow);
-            }
-            (Phase::Open, Phase::Open) if !self.overflows(stream) => {
-                self.grow(stream, delivery.segments, now);
+            (Phase::Open, Phase::Open) => {
+                let full = pipe_before >= self.room();
+                if !*self.recovery.window_was_full.get_or_insert(full) {
+                    let flow = self.flow(stream, now);
+                    self.control.on_limited(&flow);
+                } else if !self.overflows(stream) {
+                    self.grow(stream, delivery.segments, now);
+                }
             }
             _ => {}
         }
@@ -335,7 +341,7 @@ impl Composed {
         let rto = self.round_trips.rto.base();
         match &self.doubt {
             None => rto * 2,
-            Some(doubt) => HORIZON.max(rto * 8).max(doubt.proof.unwrap_or_default() * 2),
+            Some(doubt) => HORIZON.max(rto * 8).max(doubt.proof().unwrap_or_default() * 2),
         }
     }
 }

@@ -5,6 +5,7 @@ use unruffled_units::{Duration, Instant};
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
+use crate::parts::control::{CongestionControl, Flow};
 use crate::sender::Ack;
 use crate::sender::stream::{Stream, Transmission};
 
@@ -66,7 +67,8 @@ impl Composed {
         self.timers.set(SenderTimer::Probe, due.min(rto));
     }
 
-    /// TLP_send_probe's conditions (section 7.3); the probe itself goes out with the next poll.
+    /// TLP_send_probe's conditions (section 7.3); the probe itself goes out with the next poll. Where
+    /// none may, the timeout stays due when it was, as in Linux: new data would put it off for ever.
     pub(super) fn on_probe_timer(
         &mut self,
         stream: &Stream,
@@ -80,8 +82,8 @@ impl Composed {
         if self.probe.end.is_none() && self.probe.rtt_since {
             self.probe.due = true;
             observer.on_event(now, &Event::LossProbe);
+            self.restart_retransmission_timer(now);
         }
-        self.restart_retransmission_timer(now);
     }
 
     /// The probe that is due: new data if there is any and the peer has room, else the last
@@ -117,9 +119,11 @@ impl Composed {
         if !self.probe.retransmission || dsack_of_probe {
             self.probe.end = None;
         } else if ack.una > end {
-            // The probe repaired a loss: react as to any other.
+            // The probe repaired a loss: react as to any other. What was in flight with it has arrived, so
+            // it is the window that counts, as in Linux.
             self.probe.end = None;
-            self.reduce(stream, false, now);
+            let flow = Flow { flight: self.window.cwnd, ..self.flow(stream, now) };
+            self.window.ssthresh = self.control.on_loss(&self.window, false, &flow);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         } else if ack.repeated && ack.blocks.is_empty() {
             self.probe.end = None;

@@ -89,7 +89,7 @@ impl Composed {
         if first || self.halves_as_ns2() {
             self.reduce(stream, true, now);
         }
-        self.enter_loss(stream);
+        self.enter_loss(stream, false);
         self.recovery.recover = Some(stream.nxt());
         if stream.board.reneged()
             && let Some(numbers) = stream.forget_sacks()
@@ -111,8 +111,8 @@ impl Composed {
     }
 
     /// What was sent before now is recovered from as after a timeout.
-    pub(super) fn enter_loss(&mut self, stream: &Stream) {
-        self.recovery.enter_loss(stream.nxt());
+    pub(super) fn enter_loss(&mut self, stream: &Stream, too_big: bool) {
+        self.recovery.enter_loss(stream.nxt(), too_big);
         self.limited_transmit.on_recovery();
         self.end_probe();
     }

@@ -76,9 +76,9 @@ impl Stream {
         let advanced = ack.una > self.una;
         let flight_before = self.board.outstanding();
         let highest_before = self.board.highest_delivered();
-        let selective = now - self.min_rtt.get().unwrap_or_default();
-        let cumulative = ack.echo.map_or(selective, |echo| echo.min(selective));
-        let spurious_after = SpuriousAfter { cumulative, selective };
+        let others = now - self.min_rtt.get().unwrap_or_default();
+        let first = ack.echo.map_or(others, |echo| echo.min(others));
+        let spurious_after = SpuriousAfter { first, others };
         let blocks = if self.selective { ack.blocks } else { &[] };
         let retransmissions = &mut self.retransmissions;
         let delivery = self.board.acknowledge(ack.una, blocks, spurious_after, |covered| {
@@ -89,7 +89,7 @@ impl Stream {
             };
             // Of several copies it may be any but the last.
             let resent = original.and(covered.spurious.then_some(covered.sent));
-            let told = covered.cumulative && ack.echo.is_some_and(|echo| covered.sent > echo);
+            let told = covered.first && ack.echo.is_some_and(|echo| covered.sent > echo);
             if let Some(lateness) = on_covered(Arrival { number, original, resent, told }) {
                 retransmissions.set_lateness(number, lateness);
             }

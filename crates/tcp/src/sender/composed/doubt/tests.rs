@@ -1,5 +1,9 @@
 use super::*;
 
+const fn load(cwnd: f64) -> Load {
+    Load { cwnd, flight: 10 }
+}
+
 const fn window(cwnd: f64) -> Window {
     Window { cwnd, ssthresh: 20.0 }
 }
@@ -9,13 +13,15 @@ fn at(ms: u64) -> Instant {
 }
 
 fn doubt() -> Doubt {
-    Doubt { proof: Some(Duration::from_millis(200)), ..Doubt::new() }
+    let mut d = Doubt::new();
+    d.set_proof(Some(Duration::from_millis(200)));
+    d
 }
 
 /// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
 fn suspecting(segments: u64) -> Doubt {
     let mut d = doubt();
-    (0..segments).for_each(|n| d.suspect(n, at(n), 50.0, at(100 + n)));
+    (0..segments).for_each(|n| d.suspect(n, at(n), load(50.0), at(100 + n)));
     d
 }
 
@@ -31,10 +37,10 @@ fn what_is_disproved_in_time_costs_nothing() {
     assert_eq!(d.disprove(1), NOTHING);
     assert_eq!(d.disprove(1), None, "it is known already");
     assert_eq!(d.disprove(7), None, "it was never suspected");
-    assert_eq!(d.first_pending(), Some((at(0), 50.0)));
+    assert_eq!(d.first_pending(), Some((at(0), load(50.0))));
     d.begin_cut(window(50.0), false, at(200));
     d.prove_first();
-    assert_eq!(d.first_pending(), Some((at(2), 50.0)), "the second one is decided");
+    assert_eq!(d.first_pending(), Some((at(2), load(50.0))), "the second one is decided");
 }
 
 #[test]
@@ -50,10 +56,10 @@ fn a_reduction_without_a_proof_left_is_taken_back() {
 
 #[test]
 fn where_suspicion_is_proof_it_proves_the_reduction_at_once() {
-    let mut d = Doubt { proof: None, ..doubt() };
+    let mut d = Doubt::new();
     d.begin_cut(window(50.0), false, at(100));
-    d.suspect(0, at(0), 50.0, at(100));
-    d.suspect(0, at(100), 50.0, at(200));
+    d.suspect(0, at(0), load(50.0), at(100));
+    d.suspect(0, at(100), load(50.0), at(200));
     assert_eq!(d.first_pending(), None);
     // Resent twice, and both copies arrived after the first.
     assert_eq!(d.disprove(0), disproof(true, false, None));
@@ -65,7 +71,7 @@ fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
     let mut d = suspecting(1);
     d.begin_cut(window(50.0), false, at(200));
     d.prove_first();
-    d.suspect(9, at(210), 25.0, at(310));
+    d.suspect(9, at(210), load(25.0), at(310));
     d.begin_cut(window(25.0), false, at(400));
     d.prove_first();
     assert_eq!(d.disprove(0), disproof(true, true, None));
@@ -76,7 +82,7 @@ fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
 fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
     let mut d = suspecting(1);
     let first = d.first_pending();
-    d.suspect(0, at(100), 40.0, at(200));
+    d.suspect(0, at(100), load(40.0), at(200));
     assert_eq!(d.disprove(0), NOTHING);
     assert_eq!(d.first_pending(), first);
     assert_eq!(d.disprove(0), NOTHING);
@@ -95,7 +101,7 @@ fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     d.begin_cut(window(50.0), false, at(200));
     for n in 10..13 {
         assert!(!d.is_too_much(0.1, || 0.0));
-        d.suspect(n, at(200 + n), 25.0, at(300 + n));
+        d.suspect(n, at(200 + n), load(25.0), at(300 + n));
     }
     assert!(d.is_too_much(0.1, || 0.0));
 }
@@ -142,8 +148,8 @@ fn what_is_pending_when_a_window_comes_back_was_suspected_under_that_window() {
     let mut d = suspecting(1);
     d.begin_cut(window(50.0), false, at(50));
     d.prove_first();
-    d.suspect(5, at(60), 25.0, at(100));
-    assert_eq!(d.first_pending(), Some((at(60), 25.0)));
+    d.suspect(5, at(60), load(25.0), at(100));
+    assert_eq!(d.first_pending(), Some((at(60), load(25.0))));
     assert!(d.disprove(0).expect("it was suspected").restored.is_some());
-    assert_eq!(d.first_pending(), Some((at(60), 50.0)));
+    assert_eq!(d.first_pending(), Some((at(60), load(50.0))));
 }

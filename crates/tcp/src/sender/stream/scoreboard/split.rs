@@ -88,8 +88,7 @@ mod tests {
     use crate::parts::detect::Rule;
     use unruffled_units::Instant;
 
-    const NO_DOUBT: SpuriousAfter =
-        SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX };
+    const NO_DOUBT: SpuriousAfter = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
 
     fn board() -> Scoreboard {
         let mut board = Scoreboard::new();

@@ -40,7 +40,7 @@ fn runs_are_stepped_over_both_ways() {
     board.acknowledge(
         0,
         &[whole],
-        SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX },
+        SpuriousAfter { first: Instant::MAX, others: Instant::MAX },
         |_| (),
     );
     assert!(board.is_sacked(whole.0, whole.1) && !board.is_sacked(0, whole.1));
@@ -66,7 +66,7 @@ fn a_hole_that_was_resent_is_passed_over() {
     for n in 0..5 {
         board.push(n * SEGMENT, SEGMENT as u32, Instant::ZERO);
     }
-    let never = SpuriousAfter { cumulative: Instant::MAX, selective: Instant::MAX };
+    let never = SpuriousAfter { first: Instant::MAX, others: Instant::MAX };
     let blocks = [(SEGMENT, 2 * SEGMENT), (3 * SEGMENT, 4 * SEGMENT)];
     board.acknowledge(0, &blocks, never, |_| ());
     assert_eq!(board.hole_from(0), Some(0));

@@ -8,11 +8,11 @@ use super::{Links, Scoreboard, SegNo, Timed as _, ring};
 /// these cannot be what the acknowledgement covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpuriousAfter {
-    /// By the timestamp's echo, or min_RTT before now.
-    pub(crate) cumulative: Instant,
-    /// min_RTT before now: a SACK echoes what came before the hole (RFC 7323, section 4.3, step 2),
-    /// so here the RFC's first condition would always hold. Linux never asks it.
-    pub(crate) selective: Instant,
+    /// By the timestamp's echo, or min_RTT before now: of the first segment alone, since it is what the
+    /// echo is of (RFC 7323, section 4.3, step 2).
+    pub(crate) first: Instant,
+    /// min_RTT before now.
+    pub(crate) others: Instant,
 }
 
 /// One segment that an acknowledgement covers and none did before.
@@ -25,8 +25,8 @@ pub(crate) struct Covered {
     pub(crate) sent: Instant,
     /// That is too late to be what arrived: it was an earlier transmission.
     pub(crate) spurious: bool,
-    /// The cumulative point covers it, and not a SACK block.
-    pub(crate) cumulative: bool,
+    /// It was the first one outstanding.
+    pub(crate) first: bool,
 }
 
 /// What one acknowledgement newly delivered, cumulatively or selectively.
@@ -64,7 +64,7 @@ impl Scoreboard {
         mut on_delivered: impl FnMut(Covered),
     ) -> Delivery {
         let mut d = Delivery::default();
-        let highest_before = self.highest;
+        let (first, highest_before) = (self.base, self.highest);
         while let Some(front) = self.entries.front_mut() {
             if front.end() > una {
                 if front.start < una {
@@ -78,7 +78,10 @@ impl Scoreboard {
                 self.sacked -= 1;
                 self.sacked_from_edge -= u32::from(self.base >= self.edge);
             } else {
-                let guard = (spurious_after.cumulative, true);
+                let guard = match self.base == first {
+                    true => (spurious_after.first, true),
+                    false => (spurious_after.others, false),
+                };
                 self.deliver(self.base, highest_before, guard, &mut d, &mut on_delivered);
             }
             self.entries.pop_front();
@@ -92,7 +95,7 @@ impl Scoreboard {
                 if number >= self.end() || self.entry(number).end() > right {
                     break;
                 }
-                let guard = (spurious_after.selective, false);
+                let guard = (spurious_after.others, false);
                 self.deliver(number, highest_before, guard, &mut d, &mut on_delivered);
                 d.sacked += 1;
                 self.sacked += 1;
@@ -158,7 +161,7 @@ impl Scoreboard {
         &mut self,
         number: SegNo,
         highest_before: Option<SegNo>,
-        (spurious_after, cumulative): (Instant, bool),
+        (spurious_after, first): (Instant, bool),
         d: &mut Delivery,
         on_delivered: &mut impl FnMut(Covered),
     ) {
@@ -173,7 +176,7 @@ impl Scoreboard {
         self.resent -= u32::from(std::mem::take(&mut entry.resent));
         let suspect = entry.retransmitted && sent > spurious_after;
         let resent = entry.retransmitted;
-        on_delivered(Covered { number, resent, sent, spurious: suspect, cumulative });
+        on_delivered(Covered { number, resent, sent, spurious: suspect, first });
         d.any_retransmitted |= entry.retransmitted;
         if !entry.retransmitted {
             d.original_sent = d.original_sent.max(Some(sent));

@@ -76,7 +76,8 @@ impl Naive {
                 d.original_sent = d.original_sent.max(Some(s.sent));
                 d.reordered |= highest_before.is_some_and(|h| number < h);
             }
-            let guard = if below { spurious_after.cumulative } else { spurious_after.selective };
+            let first = below && i == 0;
+            let guard = if first { spurious_after.first } else { spurious_after.others };
             if !s.retransmitted || s.sent <= guard {
                 d.latest_sent = d.latest_sent.max(Some(s.sent));
                 self.latest = self.latest.max(Some((s.sent, s.end())));
@@ -268,7 +269,7 @@ proptest! {
                         .collect();
                     let ago = |ms| now - Duration::from_millis(ms);
                     let guard =
-                        SpuriousAfter { cumulative: ago(guards.0), selective: ago(guards.1) };
+                        SpuriousAfter { first: ago(guards.0), others: ago(guards.1) };
                     let d = board.acknowledge(una, &blocks, guard, |_| {});
                     let expected = model.acknowledge(una, &blocks, guard);
                     // With several segments it does not matter which comes last.

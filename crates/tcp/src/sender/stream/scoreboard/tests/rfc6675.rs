@@ -116,7 +116,7 @@ proptest! {
                     model.high_rxt = model.high_rxt.max(una);
                     let octets: Vec<(u64, u64)> =
                         blocks.iter().map(|&(l, r)| (l * SEGMENT, r * SEGMENT)).collect();
-                    let no_doubt = SpuriousAfter { cumulative: now, selective: now };
+                    let no_doubt = SpuriousAfter { first: now, others: now };
                     board.acknowledge(una * SEGMENT, &octets, no_doubt, |_| {});
                     board.apply(&Rule::dupthresh(dup_thresh), now);
                 }
