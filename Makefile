@@ -226,6 +226,8 @@ fuzz:
 	fi; \
 	set -e; \
 	host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	$(CARGO) clippy --all-targets --locked --manifest-path $(FUZZ)/Cargo.toml --target-dir "$(FUZZ_OUT)" \
+	    -- -D warnings; \
 	$(CARGO) test --locked --manifest-path $(FUZZ)/Cargo.toml --target-dir "$(FUZZ_OUT)"; \
 	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked --target "$$host" \
 	    --manifest-path $(FUZZ)/Cargo.toml --target-dir "$(FUZZ_OUT)"; \

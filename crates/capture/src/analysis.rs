@@ -263,6 +263,7 @@ pub struct Windows {
     /// Recoveries: from a retransmission until all sent before it was acknowledged.
     pub recoveries: u64,
     /// Those whose retransmissions all proved spurious.
+    // Stable names, which readers of the JSON know.
     #[serde(rename = "needless_recoveries")]
     pub spurious_recoveries: u64,
     /// Recoveries after which less was in flight.

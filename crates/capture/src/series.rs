@@ -88,7 +88,7 @@ pub struct Bin {
     pub to_s: f64,
     /// How many values there are.
     pub count: u64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
     /// Their mean.
     pub mean: f64,

@@ -67,7 +67,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Ok(prepared) => prepared,
         Err(error) => return crate::refuse(error.by_flag(&flags)),
     };
-    let Some(variant) = variants.first() else { return ExitCode::from(2) };
+    let variant = variants.first().expect("one at least, or an error");
     let start = Instant::now();
     let row = match run::run(&scenario, variant, 1, None) {
         Ok(row) => row,

@@ -68,7 +68,7 @@ impl State {
     /// Keeps it, at once or not at all.
     pub(crate) fn store(&self) -> Result<(), Error> {
         let new = format!("{FILE}.new");
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let text = serde_json::to_string_pretty(self).expect("plain data");
         Path::new(FILE)
             .parent()
             .map_or(Ok(()), fs::create_dir_all)

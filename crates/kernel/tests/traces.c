@@ -431,7 +431,7 @@ static void lateness_is_forgotten_after_two_periods(void)
 	expect(c.lateness.hold, 0);
 }
 
-static void a_needless_retransmission_was_sent_too_early(void)
+static void a_spurious_retransmission_was_sent_too_early(void)
 {
 	start();
 	c.lateness.greatest[0] = c.lateness.hold = 0;
@@ -503,7 +503,7 @@ static const struct trace traces[] = {
 	TRACE(what_an_outage_took_is_cut_once),
 	TRACE(late_is_what_was_overtaken),
 	TRACE(lateness_is_forgotten_after_two_periods),
-	TRACE(a_needless_retransmission_was_sent_too_early),
+	TRACE(a_spurious_retransmission_was_sent_too_early),
 	TRACE(what_the_network_duplicates_reports_no_retransmission),
 };
 

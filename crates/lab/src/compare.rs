@@ -9,7 +9,7 @@ use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
 use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
-use crate::run::{record_until, row, run, run_until};
+use crate::run::{record_until, row, run_until};
 use crate::scenario::Scenario;
 
 /// The senders of the given names, in their order, with the scenario's parameters.
@@ -36,12 +36,19 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
 /// # Errors
 /// A link's configuration that makes no sense; loaded scenarios have none.
 pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
-    let Some(sack) = Variant::named("sack") else { return Ok(f64::NAN) };
+    let never = AtomicBool::new(false);
+    undisturbed_until(&never, scenario).map(|found| found.expect("nobody stops it"))
+}
+
+/// The same, unless `stop` is set before it is known: then none.
+fn undisturbed_until(stop: &AtomicBool, scenario: &Scenario) -> Result<Option<f64>, ConfigError> {
+    let Some(sack) = Variant::named("sack") else { return Ok(Some(f64::NAN)) };
     let undisturbed = scenario.undisturbed();
     if undisturbed.stands_still() {
-        return Ok(f64::NAN);
+        return Ok(Some(f64::NAN));
     }
-    run(&undisturbed, &sack, 1, None).map(|row| row.flow.goodput_bps)
+    let ran = run_until(stop, &undisturbed, &sack, 1, None)?;
+    Ok(ran.map(|row| row.flow.goodput_bps))
 }
 
 /// How many runs [`compare`] makes.
@@ -73,7 +80,7 @@ pub fn compare_until(
     variants: &[Variant],
     done: impl Fn() + Sync,
 ) -> Result<Option<Comparison>, ConfigError> {
-    let undisturbed_bps = undisturbed_bps(scenario)?;
+    let Some(undisturbed_bps) = undisturbed_until(stop, scenario)? else { return Ok(None) };
     done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();

@@ -141,6 +141,9 @@ impl Scenario {
     }
 
     /// Loads a built-in scenario by name, or a file, and applies `overrides` (`KEY=VALUE`).
+    ///
+    /// # Errors
+    /// A file that cannot be read, and what [`Self::parse`] refuses.
     pub fn load(name: &str, overrides: &[String]) -> Result<Self, Error> {
         let text = Self::text(name)?;
         Self::parse(name, &text, overrides)
@@ -157,6 +160,9 @@ impl Scenario {
     }
 
     /// Reads a scenario from `text`, which errors call `file`.
+    ///
+    /// # Errors
+    /// What is no TOML, and a key that is unknown, missing or wrong: file, key, and what was expected.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
         let mut keys = Keys::parse(file, text)?;
         for assignment in overrides {

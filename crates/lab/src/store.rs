@@ -197,7 +197,7 @@ impl Store {
     }
 
     /// Says whether the file is a store of this layout; one without any tables may become one.
-    fn recognize(&self) -> rusqlite::Result<Result<bool, Error>> {
+    fn recognise(&self) -> rusqlite::Result<Result<bool, Error>> {
         let c = &self.connection;
         c.busy_timeout(PATIENCE)?;
         let number = |pragma: &str| c.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
@@ -213,7 +213,7 @@ impl Store {
     }
 
     fn prepare(&self) -> rusqlite::Result<Result<(), Error>> {
-        if let Err(wrong) = self.recognize()? {
+        if let Err(wrong) = self.recognise()? {
             return Ok(Err(wrong));
         }
         let c = &self.connection;

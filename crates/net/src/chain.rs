@@ -50,7 +50,7 @@ pub struct Counts {
 /// Packets of type `P` on one direction of a path.
 #[derive(Debug)]
 pub struct Chain<P> {
-    hops: Vec<ChainedLink>,
+    hops: Vec<Link>,
     direction: Direction,
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Orders packets that are due at the same instant.
@@ -61,13 +61,6 @@ pub struct Chain<P> {
     /// The hop before which packets are shown, and those that came there.
     shown_before: Option<usize>,
     shown: Vec<(Instant, P)>,
-}
-
-#[derive(Debug)]
-struct ChainedLink {
-    link: Link,
-    /// Packets may leave it in another order than they came.
-    shuffles: bool,
 }
 
 #[derive(Debug)]
@@ -102,10 +95,7 @@ impl<P: Clone> Chain<P> {
     /// # Errors
     /// A link's configuration that makes no sense.
     pub fn new(hops: &[SeededLink], direction: Direction) -> Result<Self, ConfigError> {
-        let link = |hop: &SeededLink| {
-            let shuffles = !hop.link.impairments.is_empty();
-            Link::new(&hop.link, direction, hop.seed).map(|link| ChainedLink { link, shuffles })
-        };
+        let link = |hop: &SeededLink| Link::new(&hop.link, direction, hop.seed);
         let mut hops = hops.iter().map(link).collect::<Result<Vec<_>, _>>()?;
         if direction == Direction::Reverse {
             hops.reverse();
@@ -159,7 +149,7 @@ impl<P: Clone> Chain<P> {
             let Reverse(first) = self.waiting.pop()?;
             let next = match first.next {
                 Next::Again(hop, ticket) => {
-                    if let Some(outcome) = self.hops[hop].link.resume(ticket) {
+                    if let Some(outcome) = self.hops[hop].resume(ticket) {
                         self.travel(first.packet, hop, outcome);
                     }
                     continue;
@@ -188,9 +178,9 @@ impl<P: Clone> Chain<P> {
     /// The packet comes to hop `next` at `at`.
     fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
-            let outcome = hop.link.offer(packet.bytes, self.direction, at);
+            let outcome = hop.offer(packet.bytes, self.direction, at);
             match outcome.verdict {
-                Verdict::Deliver(arrival) if !hop.shuffles => at = arrival,
+                Verdict::Deliver(arrival) if hop.keeps_order() => at = arrival,
                 _ => return self.travel(packet, next, outcome),
             }
             next += 1;
@@ -354,13 +344,15 @@ mod tests {
 
     #[test]
     fn packets_are_shown_between_the_links_when_they_pass_there() {
-        for (direction, passed) in [(Direction::Forward, 11), (Direction::Reverse, 11)] {
-            let mut chain = Chain::new(&[hop(vec![]), hop(vec![])], direction).unwrap();
+        // 11 ms each; from the right, the place is behind two of them.
+        for (direction, passed) in [(Direction::Forward, 11), (Direction::Reverse, 22)] {
+            let hops = [hop(vec![]), hop(vec![]), hop(vec![])];
+            let mut chain = Chain::new(&hops, direction).unwrap();
             chain.show_between();
             chain.offer(7, 1000, at(0));
             assert_eq!(chain.take(at(10)), None);
             assert_eq!(chain.shown().count(), 0);
-            assert_eq!(chain.take(at(30)), Some((at(22), 7)));
+            assert_eq!(chain.take(at(40)), Some((at(33), 7)));
             assert_eq!(chain.shown().collect::<Vec<_>>(), [(at(passed), 7)]);
         }
     }

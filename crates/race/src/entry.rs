@@ -21,7 +21,7 @@ pub struct Entry<'a> {
 }
 
 /// Linux sends no smaller segments (TCP_MIN_MSS).
-const LEAST_MSS: u32 = 88;
+const MIN_MSS: u32 = 88;
 
 impl Entry<'_> {
     /// The competitors.
@@ -30,8 +30,8 @@ impl Entry<'_> {
     /// What cannot race, and what was expected.
     pub fn competitors(&self, scenario: &Scenario) -> Result<Vec<Competitor>, Error> {
         let mss = scenario.sender.mss;
-        if mss < LEAST_MSS {
-            return Err(Refusal::Mss { least: LEAST_MSS, mss }.into());
+        if mss < MIN_MSS {
+            return Err(Refusal::Mss { least: MIN_MSS, mss }.into());
         }
         let none = |names: &[String]| names.len() == 1 && names[0] == "none";
         let mut competitors = match self.kernels {

@@ -93,6 +93,9 @@ impl Simulation {
     ///
     /// # Errors
     /// A configuration that makes no sense; the error names the field.
+    ///
+    /// # Panics
+    /// If the simulation has run.
     pub fn add_link(
         &mut self,
         config: &LinkConfig,
@@ -108,7 +111,8 @@ impl Simulation {
     /// An application whose distribution makes no sense.
     ///
     /// # Panics
-    /// If the simulation has run: who feeds a link must be known before anything is sent.
+    /// If the simulation has run: who feeds a link must be known before anything is sent. If a route has
+    /// a path without links, or none whose weight is above zero and finite.
     pub fn add_source(&mut self, config: SourceConfig) -> Result<FlowId, ConfigError> {
         assert!(!self.sealed, "sources are added before the simulation runs");
         let World { network, sources, queue, .. } = &mut self.world;
@@ -120,11 +124,12 @@ impl Simulation {
         };
         let routes =
             [chooser(&config.forward, End::Receiver), chooser(&config.reverse, End::Sender)];
-        queue.plan(config.start, FutureEvent::Application(number));
-        if let Some(stop) = config.stop {
+        let (start, stop) = (config.start, config.stop);
+        sources.push(TrafficSource::new(config, routes)?);
+        queue.plan(start, FutureEvent::Application(number));
+        if let Some(stop) = stop {
             queue.plan(stop, FutureEvent::Stop(number));
         }
-        sources.push(TrafficSource::new(config, routes)?);
         self.flows.push(None);
         Ok(FlowId(number))
     }

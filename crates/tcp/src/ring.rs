@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// The least room there is.
-const LEAST: usize = 8;
+/// The smallest capacity that is allocated.
+const MIN_CAPACITY: usize = 8;
 
 /// Appends `value`. A ring that is full grows by an eighth, where `push_back` would double it: so a segment
 /// takes little more than its own octets.
@@ -19,5 +19,5 @@ pub(crate) fn push<T>(ring: &mut VecDeque<T>, value: T) {
 #[inline(never)]
 fn grow<T>(ring: &mut VecDeque<T>) {
     let len = ring.len();
-    ring.reserve_exact(if len < LEAST { LEAST - len } else { (len / 8).max(2) });
+    ring.reserve_exact(if len < MIN_CAPACITY { MIN_CAPACITY - len } else { (len / 8).max(2) });
 }

@@ -173,3 +173,16 @@ fn a_spurious_timeout_forbids_no_fast_retransmit() {
     t.at(1004).ack("C2").and_so_on();
     t.at(1005).ack("C2").sees("fast-retransmit").sends("R3");
 }
+
+/// ns-2's halving is Reno's: another congestion control answers a loss as it does anywhere.
+#[test]
+fn only_reno_halves_as_ns2_does() {
+    for (name, ssthresh) in [("reno", 5.0), ("reno+cubic", 7.0)] {
+        let mut t = Trace::of(name).fast_recovery_of_ns2().fixed_window(10).start();
+        t.sends("1-10").at(100);
+        for _ in 0..3 {
+            t.ack("C0").and_so_on();
+        }
+        t.sees("fast-retransmit").ssthresh(ssthresh);
+    }
+}

@@ -5,7 +5,7 @@
 //! connections cost nothing, and a connection at full speed allocates nothing.
 
 /// Storage of the smallest ring that holds anything: two segments, which are acknowledged at once.
-pub(crate) const LEAST: usize = 4 << 10;
+pub(crate) const MIN_STORAGE: usize = 4 << 10;
 
 /// A ring of octets, of which those in `start..start + storage` have a place.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Ring {
 
     /// Storage in which `octets` have room; they are within the capacity.
     fn storage_for(&self, octets: usize) -> usize {
-        octets.next_power_of_two().clamp(LEAST.min(self.capacity), self.capacity)
+        octets.next_power_of_two().clamp(MIN_STORAGE.min(self.capacity), self.capacity)
     }
 
     /// Makes room for all octets before `end`; `end` is within the capacity.
@@ -157,7 +157,7 @@ impl SendBuffer {
     pub fn room_within(&self, most: usize) -> usize {
         // The smallest ring, or a power of two.
         let most = most.checked_ilog2().map_or(0, |log| 1 << log);
-        let most = if most < LEAST.min(self.ring.capacity) { 0 } else { most };
+        let most = if most < MIN_STORAGE.min(self.ring.capacity) { 0 } else { most };
         self.storage().max(most).min(self.most)
     }
 
@@ -310,7 +310,7 @@ mod tests {
         let mut buffer = ReceiveBuffer::new(4 << 20);
         assert_eq!(buffer.ring.storage.capacity(), 0);
         buffer.write(100, &stream(100, 100));
-        assert_eq!(buffer.ring.storage.len(), LEAST);
+        assert_eq!(buffer.ring.storage.len(), MIN_STORAGE);
         buffer.write(1 << 20, &stream(1 << 20, 100));
         assert_eq!(buffer.ring.storage.len(), 2 << 20);
         buffer.write(0, &stream(0, 100));
@@ -328,7 +328,7 @@ mod tests {
         buffer.write(100_500, &stream(100_500, 10));
         assert_eq!(buffer.storage(), 128 << 10);
         buffer.shrink();
-        assert_eq!(buffer.storage(), LEAST, "twice 1510 octets");
+        assert_eq!(buffer.storage(), MIN_STORAGE, "twice 1510 octets");
         buffer.write(100_000, &stream(100_000, 500));
         assert_eq!(buffer.read(100_510, &mut out), 1510);
         assert_eq!(out[..1510], stream(99_000, 1510));
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(buffer.write_within(&[1], 5000), 0, "a power of two");
         buffer.release(4096);
         buffer.shrink();
-        assert_eq!((buffer.storage(), buffer.write_within(&[1], LEAST - 1)), (0, 0));
+        assert_eq!((buffer.storage(), buffer.write_within(&[1], MIN_STORAGE - 1)), (0, 0));
     }
 
     #[test]

@@ -20,7 +20,6 @@ macro_rules! socket_options {
         /// Settings. A listener's are what its connections begin with; a connection's hold at once.
         /// Each fails only when there is no such connection or listener any more, because the stack
         /// has failed.
-        #[allow(clippy::missing_errors_doc)] // All alike, and said above.
         impl $socket {
             /// Whether small segments leave at once (`TCP_NODELAY`).
             pub fn nodelay(&self) -> std::io::Result<bool> {

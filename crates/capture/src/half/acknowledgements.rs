@@ -217,7 +217,7 @@ impl Half {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.transmissions == 1 && entry.original {
             let rtt = now.since(entry.first.at);
-            self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
+            self.learn_beyond(rtt);
             self.trips.samples.record(rtt);
             self.shown.rtt.record(now, rtt.as_millis_f64());
         }

@@ -82,7 +82,7 @@ impl Half {
         if since < soon { Order::Before } else { Order::After }
     }
 
-    /// The least time in which the sender can answer what passes here: to the receiver, back to the
+    /// The minimum time in which the sender can answer what passes here: to the receiver, back to the
     /// sender, and here again; without the first part of it where that is not known.
     fn reaction(&self) -> Option<Duration> {
         self.round_trip().or(self.trips.behind)

@@ -8,7 +8,7 @@ use super::order::Order;
 use crate::outstanding::{Delivered, Entry, Mark};
 
 /// The minimum retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
-const LEAST_TIMEOUT: Duration = Duration::from_millis(180);
+const MIN_TIMEOUT: Duration = Duration::from_millis(180);
 
 impl Half {
     /// A stretch up to `start` is overtaken by `by` before it came here.
@@ -137,7 +137,7 @@ impl Half {
             self.draw(start, |sketch, at| sketch.resent(mark.at, at));
         }
         let quiet = self.here.last.map_or(Duration::ZERO, |last| mark.at.since(last));
-        let patient = self.round_trip().map_or(LEAST_TIMEOUT, |rtt| LEAST_TIMEOUT.max(rtt));
+        let patient = self.round_trip().map_or(MIN_TIMEOUT, |rtt| MIN_TIMEOUT.max(rtt));
         if at == self.outstanding.head() && quiet >= patient {
             self.counts.timeouts += 1;
             // What was taken for flow or recovery was waiting.

@@ -102,7 +102,7 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let lateness_ms = times.map_or(Vec::new(), |times| {
         times.percentiles_ms.iter().step_by(2).map(|ms| ms + overtaken_ms).collect()
     });
-    // The least round trip may be that of a handshake, whose packets are small.
+    // The minimum round trip may be that of a handshake, whose packets are small.
     let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
     let sending_ms = if of_data { spacing_ms } else { 0.0 };
     Ok(Measured {

@@ -154,10 +154,11 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             let lateness = times(k, at, "lateness", "[\"0\", \"0\", \"25 ms\"]")?.into();
             Impairment::Replay { lateness, applies }
         }
-        _ => {
+        "delayed" => {
             let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
             Impairment::Delay { fraction, delay: distribution(k, at)?, applies }
         }
+        other => unreachable!("{other} is in KINDS"),
     })
 }
 

@@ -37,7 +37,7 @@ impl Store {
         if how == "mode=rw" && store.connection.is_readonly("main").map_err(refused)? {
             return Err(store.wrong(StoreError::ReadOnly));
         }
-        match store.recognize().map_err(refused)?? {
+        match store.recognise().map_err(refused)?? {
             true => Ok(store),
             false => Err(store.wrong(StoreError::Foreign)),
         }

@@ -201,15 +201,8 @@ impl TcpPr {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            return Some((
-                number,
-                stream.retransmit(
-                    number,
-                    cause,
-                    Resent { alone: cause == Cause::Probe, suspected: false },
-                    now,
-                ),
-            ));
+            let why = Resent { alone: false, suspected: false };
+            return Some((number, stream.retransmit(number, cause, why, now)));
         }
         let number = stream.board.end();
         let len = stream.next_new()?;
@@ -220,12 +213,17 @@ impl TcpPr {
     /// flush did not send too.
     pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
         let transmission = stream.push_new(len, now);
-        self.on_probe_taken(stream, now);
+        self.time_last(stream, now);
         transmission
     }
 
-    /// The last segment was sent at `sent`, and not by a flush.
+    /// The peer has taken a window probe's octet, which was sent at `sent`.
     pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
+        self.time_last(stream, sent);
+    }
+
+    /// The last segment was sent at `sent`, and not by a flush.
+    fn time_last(&mut self, stream: &Stream, sent: Instant) {
         self.tables.on_sent(stream.board.end() - 1, sent);
         self.look = Some(sent);
     }

@@ -11,7 +11,7 @@
 
 use unruffled_units::Duration;
 
-use crate::buffer::LEAST;
+use crate::buffer::MIN_STORAGE;
 
 /// A buffer may grow to this share of what is free, the reserve not counted: with 448 MiB, to 7 MiB.
 const SHARE: usize = 64;
@@ -158,7 +158,7 @@ impl Budget {
     }
 
     pub(super) fn allowance(&self) -> Allowance {
-        let least = if self.free() >= LEAST { LEAST } else { 0 };
+        let least = if self.free() >= MIN_STORAGE { MIN_STORAGE } else { 0 };
         Allowance {
             share: (self.free_but_reserve() / SHARE).max(least),
             share_of_reserve: self.free() / SHARE_OF_RESERVE,
@@ -183,7 +183,7 @@ mod tests {
             budget.charge(share);
         }
         let allowance = budget.allowance();
-        assert_eq!((allowance.to_receive(0), allowance.promised), (LEAST, 0));
+        assert_eq!((allowance.to_receive(0), allowance.promised), (MIN_STORAGE, 0));
         assert!(allowance.to_receive(1 << 20) > 256 << 10);
         assert!(budget.has_room_for_connection(0));
         // And many more.

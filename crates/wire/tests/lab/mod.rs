@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
+use siphasher::sip::SipHasher24;
 use unruffled_tcp::Variant;
 use unruffled_wire::device::{Link, Tun};
 use unruffled_wire::driver::{Driver, Handle};
@@ -194,9 +195,8 @@ pub(crate) fn octets(from: u64, len: usize) -> Vec<u8> {
     (from..from + len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
 
-#[allow(deprecated)]
-fn hasher() -> std::hash::SipHasher {
-    std::hash::SipHasher::new_with_keys(1, 2)
+fn hasher() -> SipHasher24 {
+    SipHasher24::new_with_keys(1, 2)
 }
 
 /// Writes `total` octets and gives their hash.

@@ -3,7 +3,7 @@
 //!
 //! The first wait says when a segment is sent again, which costs a packet if it was only late; the
 //! second when the window is reduced, which costs half a window in every round trip until it has
-//! grown back. What stands between the two is in `sender/doubt.rs`. As long as nothing came late,
+//! grown back. What stands between the two is in `sender/composed/doubt.rs`. As long as nothing came late,
 //! RACK decides.
 
 use std::borrow::Cow;

@@ -71,8 +71,7 @@ impl Halving {
 impl Composed {
     /// Whether the window falls as in ns-2.
     pub(super) fn halves_as_ns2(&self) -> bool {
-        let reno = self.policy.acks == Acks::Reno || matches!(self.control, AnyControl::Reno(_));
-        reno && self.policy.halving != Halving::Flight
+        matches!(self.control, AnyControl::Reno(_)) && self.policy.halving != Halving::Flight
     }
 
     /// A fast retransmit lets the window fall as in ns-2.
