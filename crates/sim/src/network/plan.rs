@@ -1,0 +1,94 @@
+//! How the network is put together: links and paths, before anything is sent.
+
+use unruffled_measure::{End, LinkId};
+use unruffled_path::{Applies, ConfigError, Direction, Link, LinkConfig};
+
+use super::{LinkState, NONE, Network, PathId, Step};
+
+/// A link as it was added; its random streams depend on what it is found to carry.
+#[derive(Debug)]
+pub(super) struct Blueprint {
+    config: LinkConfig,
+    direction: Direction,
+    seed: u64,
+    /// Packets of which ways cross it.
+    carries: Option<Applies>,
+}
+
+/// From where packets come to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Feeder {
+    Unknown,
+    Endpoint,
+    Only(LinkId),
+    Several,
+}
+
+impl Network {
+    pub(crate) fn add_link(
+        &mut self,
+        config: &LinkConfig,
+        direction: Direction,
+        seed: u64,
+    ) -> Result<LinkId, ConfigError> {
+        assert!(self.hops.is_empty(), "links are added before anything is sent");
+        let id = LinkId(self.blueprints.len() as u32);
+        Link::carrying(config, direction, Applies::Both, seed)?;
+        let config = config.clone();
+        self.blueprints.push(Blueprint { config, direction, seed, carries: None });
+        self.feeders.push(Feeder::Unknown);
+        Ok(id)
+    }
+
+    /// Packets for that end will take this path.
+    pub(crate) fn add_path(&mut self, links: &[LinkId], to: End) -> PathId {
+        assert!(self.hops.is_empty(), "paths are added before anything is sent");
+        assert!(!links.is_empty(), "a path has at least one link");
+        let way = if to == End::Receiver { Applies::Data } else { Applies::Acks };
+        let mut from = Feeder::Endpoint;
+        for &id in links {
+            let carries = &mut self.blueprints[id.0 as usize].carries;
+            *carries = match *carries {
+                None => Some(way),
+                Some(known) if known == way => Some(way),
+                Some(_) => Some(Applies::Both),
+            };
+            let feeder = &mut self.feeders[id.0 as usize];
+            *feeder = match *feeder {
+                Feeder::Unknown => from,
+                known if known == from => known,
+                _ => Feeder::Several,
+            };
+            from = Feeder::Only(id);
+        }
+        let path = PathId(self.steps.len() as u32);
+        let last = links.len() - 1;
+        let steps = links.iter().enumerate();
+        let step = |(i, &link)| Step { link, runs_on: false, last: i == last, plain: false };
+        self.steps.extend(steps.map(step));
+        path
+    }
+
+    /// From now on packets may be sent, and nothing be added. `watched`: a monitor is told of
+    /// crossings.
+    pub(crate) fn seal(&mut self, watched: bool) {
+        self.watched = watched;
+        for blueprint in &self.blueprints {
+            let Blueprint { config, direction, seed, carries } = blueprint;
+            let carries = carries.unwrap_or_default();
+            let link = Link::carrying(config, *direction, carries, *seed)
+                .expect("links are checked when they are added");
+            let link = if watched { link } else { link.unwatched() };
+            self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
+        }
+        for step in &mut self.steps {
+            step.plain = !watched && self.hops[step.link.0 as usize].link.is_plain();
+        }
+        for i in 1..self.steps.len() {
+            let (previous, next) = (self.steps[i - 1].link, self.steps[i].link);
+            self.steps[i - 1].runs_on = !self.steps[i - 1].last
+                && self.feeders[next.0 as usize] == Feeder::Only(previous)
+                && self.hops[previous.0 as usize].link.keeps_order();
+        }
+    }
+}
