@@ -1,8 +1,6 @@
 //! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
 //! the best sender delivers there.
 
-mod random;
-
 use comfy_table::Table;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,9 +10,9 @@ use unruffled_units::{Duration, count};
 
 use crate::error::Error;
 use crate::run::run;
+use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
 use crate::table::lines;
-use random::random_path;
 
 /// How long a built-in scenario runs at most.
 const LONGEST: Duration = Duration::from_secs(100);

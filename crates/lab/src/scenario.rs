@@ -3,6 +3,7 @@
 mod keys;
 mod links;
 mod network;
+pub(crate) mod random;
 mod standstill;
 mod tcp;
 mod traffic;
@@ -126,7 +127,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The text of a built-in scenario or of a file.
+    /// The text of a built-in scenario, of a file, or of path `SEED-NUMBER` of those that are drawn at
+    /// random.
     ///
     /// # Errors
     /// No such scenario.
@@ -134,9 +136,11 @@ impl Scenario {
         if let Some((_, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
             return Ok((*text).to_owned());
         }
-        text::read(Path::new(name)).map_err(|reason| match reason.kind() {
-            std::io::ErrorKind::NotFound => none_such(name, reason),
-            _ => Error::Unreadable { name: name.to_owned(), reason },
+        text::read(Path::new(name)).or_else(|reason| match reason.kind() {
+            std::io::ErrorKind::NotFound => {
+                random::named(name).ok_or_else(|| none_such(name, reason))
+            }
+            _ => Err(Error::Unreadable { name: name.to_owned(), reason }),
         })
     }
 

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The highest number that a path is named by; each takes longer to draw than the one before.
+const MOST: u32 = 10_000;
 /// Octets of a packet on the wire.
 const PACKET: f64 = 1500.0;
 
@@ -28,8 +30,16 @@ const FLOWS: (f64, f64) = (2.0, 20.99);
 /// Simulated time: a hundred round trips within these limits.
 const DURATION_S: (f64, f64) = (5.0, 30.0);
 
+/// The path that is called so, `SEED-NUMBER`, if that is one.
+pub(super) fn named(name: &str) -> Option<String> {
+    let (seed, number) = name.split_once('-')?;
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let number = number.parse().ok().filter(|n| (1..=MOST).contains(n) && digits(number))?;
+    Some(random_path(seed.parse().ok().filter(|_| digits(seed))?, number))
+}
+
 /// Path number `number` of those drawn from `seed`, as a scenario file.
-pub(super) fn random_path(seed: u64, number: u32) -> String {
+pub(crate) fn random_path(seed: u64, number: u32) -> String {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..number).for_each(|_| random.jump());
     let mut draw = |(low, high): (f64, f64)| -> f64 {
@@ -127,8 +137,8 @@ fn waiting_acknowledgements(wait: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scenario;
     use super::*;
-    use crate::scenario::Scenario;
 
     #[test]
     fn every_path_is_a_scenario_and_always_the_same() {
@@ -145,6 +155,14 @@ mod tests {
         assert!(flows.iter().all(|n| (1..=20).contains(n)));
         assert_ne!(random_path(1, 1), random_path(2, 1));
         assert_ne!(random_path(1, 1), random_path(1, 2));
+    }
+
+    #[test]
+    fn a_path_is_named_by_seed_and_number() {
+        assert_eq!(named("1-1"), Some(random_path(1, 1)));
+        let others =
+            ["1", "1-0", "1-", "-1", "+1-1", "1-+1", "a-1", "1-10001", "1-1-1", "1-1.toml"];
+        assert_eq!(others.map(named), others.map(|_| None));
     }
 
     /// Results on held-out paths depend on each digit of them.
