@@ -22,6 +22,16 @@ static __always_inline bool may_bound(struct sock *sk)
 	       BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_retries2) >= 8;
 }
 
+/* How long the kernel has been resending what it resends, in ms, as it reckons itself (retransmits_timed_out). */
+static __always_inline __u32 resending_for(struct tcp_sock *tp)
+{
+	if (!tp->retrans_stamp)
+		return 0;
+	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+		return ((__u32)tp->tcp_mstamp - tp->retrans_stamp) / 1000;
+	return (__u32)(tp->tcp_mstamp / 1000) - tp->retrans_stamp;
+}
+
 /* The most that RTO may be is what it was before. Nothing does this where a program changes its congestion control in an outage,
  * for release() may set no options. */
 static __noinline void unbound_rto(struct sock *sk, struct connection *c)
@@ -37,9 +47,15 @@ static __noinline void bound_rto(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 tries = tp->inet_conn.icsk_backoff + 1;
-	int most = 0, bound;
+	__u32 in_order = (((__u64)c->lateness.on_time + TCP_RTO_MIN_US) << min(tries, TRIES)) / 1000;
+	int most = 0, bound = max(in_order, LEAST_BOUND);
 
-	if (!c->lateness.hold || !may_bound(sk) || tries > TRIES) {
+	/*
+	 * When the timer next expires, the kernel gives the connection up if it has been resending for as long as its tries would have
+	 * taken with the most that RTO may be: with eight tries, three or four times as much. In one outage it has been for no more than
+	 * the sum of the tries before, but where a second begins in the recovery from the first it counts from that one.
+	 */
+	if (!c->lateness.hold || !may_bound(sk) || tries > TRIES || resending_for(tp) > 2 * (__u32)bound) {
 		if (c->rto_most)
 			unbound_rto(sk, c);
 		return;
@@ -50,7 +66,6 @@ static __noinline void bound_rto(struct sock *sk, struct connection *c)
 		c->rto_most = most;
 	}
 	most = c->rto_most;
-	bound = max((((__u64)c->lateness.on_time + TCP_RTO_MIN_US) << tries) / 1000, LEAST_BOUND);
 	bound = min(bound, most);
 	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &bound, sizeof bound);
 }

@@ -102,13 +102,15 @@ struct counters {
 
 struct connection {
 	__u32 cwnd, ssthresh;
+	__u32 mss;		/* octets of a segment, of which these windows are */
 	__u32 covered;		/* losses below this number are answered for */
 	__u32 rest;		/* SND.NXT at the last cut that came late: until it is acknowledged the window does not grow */
 	__u32 last_ack;		/* when */
 	__u32 rto_cwnd, rto_ssthresh; /* from before a timeout */
+	__u32 rto_next;		/* SND.NXT at the last one */
 	__u32 rto_most;		/* ms; from before it was bounded (backoff.h); 0: it is not */
 	__u8 rto_cut;		/* the timeout cut the window: nothing had before */
-	__u8 returns;		/* the timeout was undone: what was sent before it is not all acknowledged */
+	__u8 returns;		/* the timeout was undone: what was sent before it is not all acknowledged, and no other came since */
 	__u8 gentle;		/* state Loss, though ACKs arrive: one packet is later than the timer, no more */
 	__u8 ece;		/* the ACK being processed carries ECE */
 	struct lateness lateness;
@@ -135,6 +137,7 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 {
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
+	c->mss = tp->mss_cache;
 	c->covered = c->rest = tp->snd_una;
 	c->canaries.heard = tp->dsack_dups;
 	c->lateness.period = tp->tcp_mstamp;

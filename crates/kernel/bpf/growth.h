@@ -204,6 +204,41 @@ static __always_inline void restart_after_idle(struct tcp_sock *tp, struct conne
 	c->cwnd = idle > 16 ? floor : max(c->cwnd >> idle, floor);
 }
 
+static __always_inline __u32 rescaled(__u32 window, __u32 from, __u32 to)
+{
+	return window < 1 << 30 ? (__u64)window * from / to : window;
+}
+
+/*
+ * Segments have another size. Where a probe found that the path takes larger ones, the windows stay as they are in octets
+ * (tcp_mtup_probe_success); where it takes only smaller ones they stay in segments, as the kernel has it.
+ */
+static __noinline void follow_segments(struct tcp_sock *tp, struct connection *c)
+{
+	__u32 from = c->mss, to = tp->mss_cache;
+
+	c->mss = to;
+	if (!from || to <= from)
+		return;
+	c->cwnd = max(rescaled(c->cwnd, from, to), 2);
+	c->ssthresh = max(rescaled(c->ssthresh, from, to), 2);
+	c->rto_cwnd = rescaled(c->rto_cwnd, from, to);
+	c->rto_ssthresh = rescaled(c->rto_ssthresh, from, to);
+	c->cubic.last_max = rescaled(c->cubic.last_max, from, to);
+	c->cubic.epoch = 0;
+	for (__u32 i = 0; i < MOMENTS; i++)
+		c->history.moment[i].window = rescaled(c->history.moment[i].window, from, to);
+	for (__u32 i = 0; i < EVENTS; i++) {
+		struct event *e = &c->verdict.event[i];
+
+		e->window = rescaled(e->window, from, to);
+		e->ssthresh = rescaled(e->ssthresh, from, to);
+		e->last_max = rescaled(e->last_max, from, to);
+	}
+	for (__u32 i = 0; i < 4; i++)
+		c->canaries.out[i].window = rescaled(c->canaries.out[i].window, from, to);
+}
+
 /* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */
 static __always_inline void pace(struct sock *sk, struct connection *c)
 {

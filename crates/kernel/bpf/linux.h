@@ -171,11 +171,13 @@ struct tcp_sock {
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
 	__u32 max_packets_out, reordering;
 	__u8 is_cwnd_limited : 1;
+	__u8 tcp_usec_ts : 1; /* Linux 6.7: retrans_stamp is in microseconds, else in milliseconds */
 	__u8 ecn_flags;
 	__u32 srtt_us; /* eight times */
 	__u32 mss_cache;
 	__u32 lsndtime; /* jiffies */
 	__u32 total_retrans, dsack_dups, retrans_stamp;
+	__u32 prior_ssthresh, undo_marker;
 	int undo_retrans;
 	__u32 rate_delivered, rate_interval_us;
 	__u64 bytes_acked;

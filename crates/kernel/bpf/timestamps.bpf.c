@@ -52,6 +52,7 @@ enum {
 	IP_FRAGMENT = 0x3fff, /* more fragments, or an offset */
 	AF_INET = 2,
 	AF_INET6 = 10,
+	PACKET_HOST = 0,
 	NOT_FORWARDED = 4, /* BPF_FIB_LKUP_RET_NOT_FWDED */
 	FORWARDS_NOTHING = 5, /* BPF_FIB_LKUP_RET_FWD_DISABLED */
 	SYN = 0x02,
@@ -191,7 +192,8 @@ int incoming_syn(struct __sk_buff *skb)
 	bool listens;
 	__u32 at;
 
-	if (!parse_syn(skb, &p))
+	/* A bridge's interfaces see what is for others. */
+	if (skb->pkt_type != PACKET_HOST || !parse_syn(skb, &p))
 		return TCX_NEXT;
 	at = find(skb, &p);
 	if (!at)

@@ -10,7 +10,7 @@
 #include "history.h"
 #include "hold.h"
 #include "verdict.h"
-#include "backoff.h"
+#include "timeout.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -66,40 +66,6 @@ void BPF_PROG(unruffled_release, struct sock *sk)
 	bpf_sk_storage_delete(&unruffled_conns, sk);
 }
 
-/* The retransmission timer expired. */
-static __always_inline void timeout(struct sock *sk, struct connection *c)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct hold *h = &c->hold;
-	__u32 window = tp->snd_cwnd;
-	bool acked = (__u32)tp->tcp_mstamp - c->last_ack < (tp->srtt_us >> 3) + 10000;
-	bool again = ca_state(tp) == TCP_CA_Loss && !c->gentle;
-
-	c->counters.timeouts++;
-	c->gentle = c->lateness.hold && tp->sacked_out && (h->silent || acked);
-	h->held = h->silent = 0;
-	if (c->gentle) {
-		/* ACKs still come: one packet is later than the timer, and the path has not collapsed. */
-		suspect(tp, c, tp->snd_una, head_sent(sk, c), 0);
-		tp->snd_cwnd = max(window, 1);
-		return;
-	}
-	bound_rto(sk, c);
-	if (!again) {
-		c->rto_cwnd = c->cwnd;
-		c->rto_ssthresh = c->ssthresh;
-		c->rto_cut = uncovered(tp, c);
-	}
-	/* One cut answers for all that was sent before, however often the timer expires, and be it one that was made before. */
-	if (uncovered(tp, c))
-		reduce_at_once(tp, c);
-	c->covered = tp->snd_nxt;
-	c->verdict.oldest = c->verdict.next;
-	cubic_reset(c);
-	c->cwnd = min(window, c->cwnd);
-	tp->snd_cwnd = max(c->cwnd, 1);
-}
-
 SEC("struct_ops")
 void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 {
@@ -109,7 +75,10 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 	if (!c)
 		return;
 	if (state == TCP_CA_Loss) {
-		timeout(sk, c);
+		if (were_too_big(tp))
+			c->gentle = c->hold.held = c->hold.silent = 0;
+		else
+			timeout(sk, c);
 		return;
 	}
 	c->rto_cwnd = c->gentle = 0;
@@ -135,16 +104,7 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 		return window;
 	v = &c->verdict;
 	if (ca_state(tp) == TCP_CA_Loss && c->rto_cwnd) {
-		/* By slow start, and no burst, for nothing may have come for long (RFC 4015, section 3.3). */
-		c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
-		c->cwnd = max(c->cwnd, min(c->rto_cwnd, in_flight(tp) + TCP_INIT_CWND));
-		c->cubic.left = 1;
-		c->returns = 1;
-		c->rto_cwnd = 0;
-		/* Nothing of this window is answered for. */
-		if (c->rto_cut)
-			c->covered = tp->snd_una;
-		c->counters.restored++;
+		undo_timeout(tp, c);
 	} else if (reduced(v) && tp->undo_retrans >= 0 &&
 		   !(BPF_CORE_READ_BITFIELD(tp, rx_opt.sack_ok) & DSACK_SEEN)) {
 		c->counters.spurious++;
@@ -183,6 +143,10 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	acked = rs->acked_sacked;
 	c->last_ack = tp->tcp_mstamp;
 	c->hold.clock = tp->tcp_clock_cache;
+	if (c->rto_most)
+		unbound_rto(sk, c);
+	if (tp->mss_cache != c->mss)
+		follow_segments(tp, c);
 
 	if (learn(tp, c, flag, rs->rtt_us))
 		hystart(sk, c, rs->rtt_us);
@@ -203,8 +167,7 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 
 	/* After a cut, and while the window of before a timeout comes back, a segment leaves for one that arrived (RFC 6937, section 3,
 	 * SSRB): not for all that the first ACK after an outage tells of at once. */
-	c->returns = c->returns && !uncovered(tp, c);
-	if (c->returns)
+	if (returning(tp, c))
 		acked = min(acked, TCP_INIT_CWND);
 	conserving = c->returns || (answering && state >= TCP_CA_Recovery && !in_slow_start(c));
 	c->hold.ceiling = conserving ? in_flight(tp) + acked + 1 : 0;

@@ -41,6 +41,7 @@ const USUAL: [&str; 2] = ["cubic", "reno"];
 /// [`detach`].
 pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     requirements::check()?;
+    pins::check()?;
     let _turn = Turn::wait()?;
     let cgroup = attachment.cgroup.as_deref().map(cgroup::existing).transpose()?;
     let mut state = State::load()?;
@@ -78,9 +79,11 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
 fn make_default(state: &mut State) -> Result<(), Error> {
     let namespace = namespace::own()?;
     let (control, mut timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
-    if control != NAME {
+    let earlier = state.defaults.iter().find(|former| former.namespace == namespace);
+    // A new namespace inherits the default of the first one, and timestamps are its own.
+    if control != NAME || earlier.is_none() {
         // Somebody has set another default since: timestamps may be off as an earlier attach left them.
-        if let Some(earlier) = state.defaults.iter().find(|former| former.namespace == namespace)
+        if let Some(earlier) = earlier
             && timestamps == OFF
         {
             timestamps.clone_from(&earlier.timestamps);
@@ -97,10 +100,11 @@ fn make_default(state: &mut State) -> Result<(), Error> {
 fn put_back_defaults(state: &State) -> Result<(), Error> {
     let first = fs::metadata("/proc/1/ns/net").map(|metadata| metadata.ino()).unwrap_or_default();
     let of = |inode: u64| state.defaults.iter().find(|former| former.namespace == inode);
+    let control_of =
+        |inode: u64| of(inode).map(|f| f.congestion_control.as_str()).filter(|c| *c != NAME);
     for (inode, namespace) in &namespace::all() {
         let former = of(*inode);
-        let inherited = former.or_else(|| of(first));
-        let control = inherited.map(|former| former.congestion_control.as_str());
+        let control = control_of(*inode).or_else(|| control_of(first));
         let done = namespace::inside(namespace, || {
             // What somebody has set since stays.
             if is_set(DEFAULT, NAME) {
@@ -143,6 +147,7 @@ fn take_back_listeners() -> Result<(), Error> {
 /// There was nothing, or a step was refused.
 pub fn detach() -> Result<(), Error> {
     requirements::check()?;
+    pins::check()?;
     let _turn = Turn::wait()?;
     if !State::exists() && !pins::directory().exists() {
         let registered = is_registered();

@@ -1,6 +1,7 @@
 //! Where what outlives the command is: the BPF file system, mounted if nobody has.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, mount};
@@ -19,15 +20,39 @@ pub(crate) fn registration() -> PathBuf {
     directory().join("congestion_control")
 }
 
+/// What is pinned here is seen by every command and outlives this one, and nobody else can take it away.
+pub(crate) fn check() -> Result<(), Error> {
+    let device = |path: &str| fs::metadata(path).map(|found| found.dev()).ok();
+    // `ip netns exec` mounts a /sys of its own.
+    let first = device(&format!("/proc/1/root{BPFFS}"));
+    if first.is_some() && device(BPFFS) != first {
+        return Err(Error::Requirement {
+            found: format!("{BPFFS} is this command's own"),
+            expected: "that of process 1: `nsenter --net=/run/netns/NAME`, not `ip netns exec NAME`",
+        });
+    }
+    let directory = directory();
+    match fs::symlink_metadata(&directory) {
+        Ok(found) if !found.is_dir() || found.uid() != 0 || found.mode() & 0o022 != 0 => {
+            Err(Error::Requirement {
+                found: format!("{} is not root's alone", directory.display()),
+                expected: "that it is a directory into which only root may write, or is removed",
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes the directory of the pins.
 pub(crate) fn prepare() -> Result<(), Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     if !mounts.lines().any(|line| line.split(' ').nth(1) == Some(BPFFS)) {
-        mount("bpf", BPFFS, "bpf", MountFlags::empty(), None)
+        mount("bpf", BPFFS, "bpf", MountFlags::empty(), Some(c"mode=0700"))
             .map_err(|reason| Error::file(BPFFS)(reason.into()))?;
     }
     let directory = directory();
-    fs::create_dir_all(&directory).map_err(Error::file(&directory))
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    made.map_err(Error::file(&directory))
 }
 
 /// All pins but the registration.

@@ -39,9 +39,10 @@ fn under(
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
     let _chosen = object::choose_in_cgroup(own.path())?;
-    drop(turn);
     let name = command.get_program().to_os_string();
     let child = own.as_member(|| command.spawn())?;
+    // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
+    drop(turn);
     let mut child = child.map_err(Error::file(&name))?;
     loop {
         if let Some(status) = child.try_wait().map_err(Error::file(&name))? {

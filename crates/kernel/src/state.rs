@@ -3,15 +3,16 @@
 //! It is written before anything is changed, so that a command that is killed leaves no change that
 //! the file does not name.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-const DIRECTORY: &str = "/run";
+const LOCK: &str = "/run/unruffled.lock";
 const FILE: &str = "/run/unruffled/attached.json";
 
 /// What `detach` has to put back.
@@ -43,15 +44,18 @@ pub(crate) struct Filters {
 
 /// Whoever attaches, detaches or runs waits for the others: each reads what is kept, and writes it anew.
 ///
-/// The lock is on a directory that stays, so that there is nothing to remove, and it ends with the process.
+/// The lock ends with the process. Its file stays, or two could lock two of them; only root may open it, or
+/// anybody could keep everybody else waiting.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "locked as long as it is open")] File);
 
 impl Turn {
     pub(crate) fn wait() -> Result<Self, Error> {
-        let open = fs::create_dir_all(DIRECTORY).and_then(|()| File::open(DIRECTORY));
-        let locked = open.and_then(|file| file.lock().map(|()| file));
-        Ok(Self(locked.map_err(Error::file(DIRECTORY))?))
+        let directory = Path::new(LOCK).parent().map_or(Ok(()), fs::create_dir_all);
+        let open =
+            || OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(LOCK);
+        let locked = directory.and_then(|()| open()).and_then(|file| file.lock().map(|()| file));
+        Ok(Self(locked.map_err(Error::file(LOCK))?))
     }
 }
 

@@ -1,7 +1,7 @@
 /* What becomes of what is kept of a connection where it begins, pauses, is long or ends: traces computed by hand. */
 #include "traces.h"
 #include "../bpf/options.h"
-#include "../bpf/backoff.h"
+#include "../bpf/timeout.h"
 
 static struct sock *sk = (struct sock *)&tp;
 
@@ -176,6 +176,100 @@ static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
 	expect(c.rto_most, 0);
 }
 
+/*
+ * The second outage begins in the recovery from the first, with the backoff forgotten: the kernel has been resending for 3 s already,
+ * and with a most of 1 s it would give the connection up after 14.4.
+ */
+static void a_second_outage_does_not_bound_the_timer(void)
+{
+	an_established_connection_bounds_its_timer();
+	at(10000);
+	tp.retrans_stamp = (1000000 + 8000 * 1000) / 1000;
+	expect(bounded_at(1), 1000);
+	tp.retrans_stamp -= 1000;
+	expect(bounded_at(1), 120000);
+	expect(c.rto_most, 0);
+	tp.tcp_usec_ts = 1;
+	tp.retrans_stamp = 1000000 + 8000 * 1000;
+	expect(bounded_at(1), 1000);
+	tp.retrans_stamp = 1000000 + 7000 * 1000;
+	expect(bounded_at(1), 120000);
+}
+
+/* A hundred on their way, an outage, and the timer expires. */
+static void a_timeout(void)
+{
+	an_established_connection_bounds_its_timer();
+	at(5000);
+	tp.packets_out = tp.lost_out = 100;
+	tp.snd_cwnd = 1;
+	tp.prior_ssthresh = 80;
+	tp.undo_marker = 1;
+	expect(were_too_big(&tp), false);
+	timeout(sk, &c);
+	expect(c.cwnd, 1);
+	expect(c.ssthresh, 70);
+}
+
+/* All had arrived, of which an ACK tells at once (tcp_try_undo_loss): the window is back in slow start, until that is acknowledged. */
+static void an_undone_timeout_lets_no_burst_go(void)
+{
+	a_timeout();
+	tp.snd_una = 90;
+	tp.packets_out = 10;
+	tp.lost_out = 0;
+	undo_timeout(&tp, &c);
+	expect(c.cwnd, 20);
+	expect(c.ssthresh, 100);
+	expect(returning(&tp, &c), true);
+	expect(uncovered(&tp, &c), true);
+	tp.snd_una = 100;
+	expect(returning(&tp, &c), false);
+}
+
+static void another_timeout_ends_the_way_back(void)
+{
+	a_timeout();
+	tp.snd_una = 50;
+	undo_timeout(&tp, &c);
+	tp.snd_nxt = 120;
+	timeout(sk, &c);
+	expect(returning(&tp, &c), false);
+}
+
+/* tcp_simple_retransmit: no undo is noted, and the window is what it was. With CWR under way nor is it at a timeout. */
+static void what_was_too_big_is_no_timeout(void)
+{
+	start();
+	tp.packets_out = 10;
+	tp.lost_out = 10;
+	tp.snd_cwnd = 20;
+	expect(were_too_big(&tp), true);
+	tp.snd_cwnd = 1;
+	expect(were_too_big(&tp), false);
+}
+
+/* A probe doubles the segments; later the path takes only a quarter. */
+static void larger_segments_leave_the_window_in_octets(void)
+{
+	start();
+	c.mss = 1000;
+	tp.mss_cache = 2000;
+	c.cubic.last_max = 120;
+	follow_segments(&tp, &c);
+	expect(c.cwnd, 50);
+	expect(c.ssthresh, 40);
+	expect(c.cubic.last_max, 60);
+	c.ssthresh = 0x7fffffff;
+	tp.mss_cache = 500;
+	follow_segments(&tp, &c);
+	expect(c.cwnd, 50);
+	tp.mss_cache = 1000;
+	follow_segments(&tp, &c);
+	expect(c.cwnd, 25);
+	expect(c.ssthresh, 0x7fffffff);
+}
+
 /* CWR, also in the middle of a recovery; with AccECN the flag means something else. */
 static void an_echo_is_answered(void)
 {
@@ -220,6 +314,11 @@ static const struct trace traces[] = {
 	TRACE(the_timer_doubles_from_what_it_would_be_in_order),
 	TRACE(the_timer_may_be_no_longer_than_its_user_says),
 	TRACE(the_timer_is_left_alone_where_bounding_it_does_harm),
+	TRACE(a_second_outage_does_not_bound_the_timer),
+	TRACE(an_undone_timeout_lets_no_burst_go),
+	TRACE(another_timeout_ends_the_way_back),
+	TRACE(what_was_too_big_is_no_timeout),
+	TRACE(larger_segments_leave_the_window_in_octets),
 	TRACE(an_echo_is_answered),
 	TRACE(timestamps_are_found_unless_they_are_authenticated),
 };

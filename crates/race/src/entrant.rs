@@ -93,12 +93,12 @@ impl<'a> Entrant<'a> {
                     .then(|| guest::network(&pair.left, n, guest::mtu(scenario)))
                     .transpose()?;
                 let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
+                if competitor.is_loaded() {
+                    // As `attach --default` does in a network, unless the caller has it otherwise.
+                    network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
+                }
                 for (key, value) in task.sysctls {
                     network.namespace().sysctl(key, value)?;
-                }
-                if competitor.is_loaded() {
-                    // As `attach --default` does in a network.
-                    network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
                 }
                 Sender::Kernel { network, control }
             }
