@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    if arguments.duration == Some(unruffled_units::Duration::ZERO) {
+        return crate::refuse("--duration: expected more than none");
+    }
     let loaded = Scenario::load(&arguments.scenario, &arguments.set);
     let scenario = match loaded.and_then(Scenario::for_real_packets) {
         Ok(scenario) => scenario,

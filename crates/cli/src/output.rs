@@ -6,7 +6,7 @@
 mod part;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, IsTerminal, Result, Write};
+use std::io::{BufWriter, IsTerminal, Read as _, Result, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -170,11 +170,34 @@ fn free<'a>(
     path: &Path,
     others: impl IntoIterator<Item = &'a Called<'a>>,
 ) -> std::result::Result<(), Error> {
-    let at_place = |other: &Option<&Path>| other.is_some_and(|other| same(path, other));
+    let database = database_of(path);
+    let at_place = |other: &Option<&Path>| {
+        let names = [Some(path), database.as_deref()].into_iter().flatten();
+        other.is_some_and(|other| names.into_iter().any(|name| same(name, other)))
+    };
+    if database.as_deref().is_some_and(is_database) {
+        return Err(Error::Overwrites {
+            path: path.to_owned(),
+            what: "what SQLite keeps of its own",
+        });
+    }
     match others.into_iter().find(|(_, other)| at_place(other)) {
         Some(&(what, _)) => Err(Error::Overwrites { path: path.to_owned(), what }),
         None => Ok(()),
     }
+}
+
+/// The file of which SQLite would keep a part at `path`, by its name.
+fn database_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let database = ["-wal", "-shm", "-journal"].iter().find_map(|part| name.strip_suffix(part))?;
+    Some(path.with_file_name(database))
+}
+
+fn is_database(path: &Path) -> bool {
+    let mut head = [0; 16];
+    let read = |mut file: File| file.read_exact(&mut head);
+    path.is_file() && File::open(path).and_then(read).is_ok() && head == *b"SQLite format 3\0"
 }
 
 /// A file that nobody has.

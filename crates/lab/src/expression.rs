@@ -1,5 +1,8 @@
 //! Expressions in experiment files: Rhai, whose whole numbers divide as real ones.
 
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 
 /// What a function of an expression gives: a value, or why there is none.
@@ -43,14 +46,23 @@ pub(crate) const OF_REALS: [(&str, Function); 3] =
 /// Steps that an expression may take: enough for any formula, and an end for a loop without one.
 const STEPS: u64 = 1_000_000;
 
-/// Values in a list, counting those of lists in it: many times the flows of any experiment.
-const LIST: usize = 20_000;
+/// How long they may take: a step over a long list or text is a long one.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Values in a list, counting those of lists in it: many times the flows of any experiment, and no list
+/// in a list is so deep that a thread's stack does not hold what walks through it.
+const LIST: usize = 2_000;
 
 /// Octets of a text, counting those in a list.
-const TEXT: usize = 1_000_000;
+const TEXT: usize = 20_000;
 
 /// Values by name in a table, and variables at a time.
 const NAMES: usize = 200;
+
+thread_local! {
+    /// When the expression began that this thread computes.
+    static BEGAN: Cell<Instant> = Cell::new(Instant::now());
+}
 
 /// An engine with arithmetic alone.
 ///
@@ -64,6 +76,21 @@ pub(crate) fn engine() -> Engine {
     engine.set_max_variables(NAMES);
     engine.on_print(|_| {});
     engine.on_debug(|_, _, _| {});
+    engine.on_progress(|steps| {
+        if steps <= 1 {
+            BEGAN.set(Instant::now());
+        }
+        (BEGAN.get().elapsed() > TIME).then_some(Dynamic::UNIT)
+    });
+    // What would escape these bounds, or give another value each time.
+    engine.disable_symbol("eval");
+    engine.register_fn("timestamp", || -> Evaluated<()> { Err("no function timestamp()".into()) });
+    engine.register_fn("sleep", |_: i64| -> Evaluated<()> {
+        Err("no function sleep of a number".into())
+    });
+    engine.register_fn("sleep", |_: f64| -> Evaluated<()> {
+        Err("no function sleep of a number".into())
+    });
     // 1 / 2 is a half, also where both are written without a point.
     engine.set_fast_operators(false);
     engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
@@ -113,6 +140,9 @@ pub(crate) fn plain(error: &EvalAltResult) -> String {
         }
         EvalAltResult::ErrorTooManyOperations(_) => {
             format!("has no end: expected at most {STEPS} steps")
+        }
+        EvalAltResult::ErrorTerminated(..) => {
+            format!("has no end: expected at most {} s", TIME.as_secs())
         }
         other => other.to_string(),
     }
@@ -202,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_grows_without_end_is_refused_before_memory_is_full() {
-        let most = "expected at most 20000 values in a list, 1000000 octets in a text";
+        let most = "expected at most 2000 values in a list, 20000 octets in a text";
         for growing in [
             "let a = [1]; loop { a += a; }",
             "let s = 'x'; loop { s += s; }",
@@ -214,13 +244,27 @@ mod tests {
             let message = text(&format!("${{{growing}}}"), 1.0).expect_err(growing);
             assert!(message.contains(most), "{growing}: {message}");
         }
-        assert_eq!(text("${let a = []; a.pad(20000, 1); a.len()}", 1.0).as_deref(), Ok("20000"));
+        assert_eq!(text("${let a = []; a.pad(2000, 1); a.len()}", 1.0).as_deref(), Ok("2000"));
     }
 
     #[test]
     fn what_cannot_be_computed_is_an_error() {
         for template in ["${x", "${y}", "${1 +}", "${loop {}"] {
             assert!(text(template, 1.0).is_err(), "{template}");
+        }
+    }
+
+    #[test]
+    fn nothing_escapes_the_bounds() {
+        for bad in [
+            "{ let s = 'eval(s)'; eval(s) }",
+            "sleep(100000)",
+            "sleep(0.5)",
+            "timestamp()",
+            "{ let a = [1]; let i = 0; while i < 15000 { a = [a]; i += 1 } a == a; 1 }",
+            "{ let s = 'x'; s.pad(30000, 'y'); 1 }",
+        ] {
+            assert!(text(&format!("${{1 + {bad}}}"), 1.0).is_err(), "{bad}");
         }
     }
 }

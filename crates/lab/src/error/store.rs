@@ -45,6 +45,9 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged,
             Some(ErrorCode::CannotOpen) => Self::CannotOpen,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            // Its tables are not those that were made.
+            Some(ErrorCode::Unknown) => Self::Damaged,
+            None if matches!(error, rusqlite::Error::InvalidColumnType(..)) => Self::Damaged,
             _ => Self::Sqlite(error),
         }
     }

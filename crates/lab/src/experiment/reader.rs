@@ -117,7 +117,8 @@ impl Reader {
             (Some(full), None) => {
                 let values = x.quick.as_ref().filter(|_| self.quick).unwrap_or(full);
                 self.at_most_points(values.get_ref().len(), &values.span())?;
-                let sorted = values.get_ref().is_sorted_by(|a, b| a < b);
+                let sorted = values.get_ref().is_sorted_by(|a, b| a < b)
+                    && values.get_ref().iter().all(|value| value.is_finite());
                 if values.get_ref().is_empty() || !sorted {
                     let message = "expected numbers, each greater than the one before";
                     return Err(self.source.wrong(&values.span(), message));
@@ -141,7 +142,8 @@ impl Reader {
                         .flat_map(|point| values.iter().map(move |&value| with(point, value)))
                         .collect();
                 }
-                if points.is_empty() || grid.get_ref().is_empty() {
+                let finite = grid.get_ref().values().flatten().all(|value| value.is_finite());
+                if points.is_empty() || grid.get_ref().is_empty() || !finite {
                     let message = "expected lists of numbers by name, none of them empty";
                     return Err(self.source.wrong(&grid.span(), message));
                 }

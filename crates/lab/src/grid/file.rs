@@ -202,7 +202,7 @@ impl Grid {
         (at < self.own).then_some((section, key))
     }
 
-    fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {
+    pub(super) fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {
         self.source.wrong_below(path, message)
     }
 }

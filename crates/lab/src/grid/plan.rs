@@ -12,6 +12,9 @@ use crate::reproduce::cost;
 use crate::scenario::Scenario;
 use crate::store::{Key, decisive};
 
+/// More would not fit into memory.
+const MOST_RUNS: u64 = 20_000_000;
+
 /// The runs of a sweep. A run is known by its index.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -72,6 +75,12 @@ impl Plan {
         plan.name.clone_from(&first.name);
         plan.seeds = first.seeds;
         plan.variants.clone_from(&first.variants);
+        let senders = (plan.variants.len() + plan.own.len()) as u64;
+        let runs = (plan.points.len() as u64).saturating_mul(plan.seeds).saturating_mul(senders);
+        if runs > MOST_RUNS {
+            let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
+            return Err(plan.grid.wrong(&["grid"], message));
+        }
         let planned: Result<Vec<Vec<Planned>>, Error> =
             (0..plan.points.len()).into_par_iter().map(|point| plan.planned(point)).collect();
         plan.runs = planned?.into_iter().flatten().collect();

@@ -10,18 +10,21 @@ pub(super) struct Axis {
     log: bool,
 }
 
+/// Shorter ranges have no steps that are numbers.
+const SMALLEST: f64 = 1e-299;
 /// About so many ticks.
 const TICKS: f64 = 6.0;
 
 impl Axis {
     /// An axis from `low` to `high`; a range that makes no sense becomes one that does.
     pub(super) fn new(low: f64, high: f64, log: bool) -> Self {
-        let fits = low.is_finite() && high.is_finite() && low < high && !(log && low <= 0.0);
+        let span = high - low;
+        let fits = span.is_finite() && span > SMALLEST && !(log && low <= 0.0);
         let (low, high) = match (fits, log) {
             (true, _) => (low, high),
-            (false, true) if high.is_finite() && high > 0.0 => (high / 10.0, high * 1.1),
+            (false, true) if (SMALLEST..1e300).contains(&high) => (high / 10.0, high * 1.1),
             (false, true) => (1.0, 10.0),
-            (false, false) if low.is_finite() && low == high && low != 0.0 => {
+            (false, false) if low.is_finite() && low == high && low.abs() > SMALLEST => {
                 (low - low.abs() / 2.0, low + low.abs() / 2.0)
             }
             (false, false) => (0.0, 1.0),
@@ -147,6 +150,9 @@ mod tests {
                 Axis::of([f64::NAN, 0.0], log, false),
                 Axis::of([5.0], log, false),
                 Axis::new(3.0, 1.0, log),
+                Axis::new(0.0, 5e-324, log),
+                Axis::of([5e-324, 1e-323], log, false),
+                Axis::new(-f64::MAX, f64::MAX, log),
             ] {
                 assert!(axis.low < axis.high && !axis.ticks().is_empty(), "{axis:?}");
             }

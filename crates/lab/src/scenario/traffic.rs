@@ -294,8 +294,8 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
             }
             let interval = k.duration(&key("interval"))?;
             let interval = k.required(&key("interval"), interval, "\"10 ms\"")?;
-            if interval == Duration::ZERO {
-                return Err(k.wrong(&key("interval"), "expected more than 0 s"));
+            if interval < Duration::from_micros(1) {
+                return Err(k.wrong(&key("interval"), "expected 1 us or more"));
             }
             Ok(App::Datagrams { size: size as u32, interval })
         }
