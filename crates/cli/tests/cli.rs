@@ -445,3 +445,25 @@ fn a_full_disk_is_called_so() {
         assert!(!output.stdout.is_empty(), "{flag}: what was found is shown");
     }
 }
+
+/// The scenario that a report holds.
+fn reported(page: &str) -> String {
+    let (_, rest) = page.split_once("<pre>").expect("holds a scenario");
+    let (text, _) = rest.split_once("</pre>").expect("ends");
+    let marks = [("&quot;", "\""), ("&#x27;", "'"), ("&#x2f;", "/"), ("&lt;", "<"), ("&gt;", ">")];
+    let text = marks.iter().fold(text.to_owned(), |text, (mark, to)| text.replace(mark, to));
+    text.replace("&amp;", "&")
+}
+
+#[test]
+fn the_scenario_in_a_report_runs_the_same_again() {
+    let folder = folder();
+    let flags = ["--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta"];
+    let set = ["--set", "delayed.fraction=30%", "--set", "variant.rr-ta.history=20s"];
+    let first = [&["compare", "rr-3", "--csv", "--report", "r.html"][..], &flags, &set].concat();
+    let rows = prints(&folder, &first);
+    let page = fs::read_to_string(folder.path().join("r.html")).expect("was written");
+    assert!(page.contains("<code>unruffled compare scenario.toml</code>"));
+    write(&folder, "scenario.toml", reported(&page));
+    assert_eq!(prints(&folder, &["compare", "scenario.toml", "--csv", "--no-report"]), rows);
+}

@@ -57,6 +57,9 @@ fn the_table_has_a_line_for_each_sender_and_says_that_the_octets_are_the_same() 
     let page = std::fs::read_to_string(folder.path().join("unruffled-race-in-order.html"));
     let page = page.expect("a report");
     assert!(page.contains("Reorderings seen") && page.contains("kernel-reno"));
+    let command = "--kernel reno --variants sack,rr-ta+cubic --bytes 1000000B --seeds 1</code>";
+    assert!(page.contains(command), "what runs it again");
+    assert!(page.contains("seeds = 1\nvariants = ["), "what was run");
 }
 
 #[test]

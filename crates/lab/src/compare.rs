@@ -99,6 +99,7 @@ pub fn compare_until(
     let mut ran = ran.into_iter();
     let of_variant =
         |variant: &Variant| gather(variant, ran.by_ref().take(scenario.seeds as usize));
+    let names: Vec<&str> = variants.iter().map(Variant::name).collect();
     let variants = variants.iter().map(of_variant).collect();
     Ok(Some(Comparison {
         scenario: scenario.name.clone(),
@@ -106,7 +107,8 @@ pub fn compare_until(
         notes: Vec::new(),
         title: scenario.title.clone(),
         source: scenario.source.clone(),
-        scenario_toml: scenario.toml.clone(),
+        scenario_toml: scenario.to_toml(&names),
+        command: "unruffled compare scenario.toml".to_owned(),
         facts: scenario.facts(),
         episodes: scenario.episodes(),
         undisturbed_bps,

@@ -88,8 +88,11 @@ pub struct Comparison {
     pub title: String,
     /// Where it comes from: paper, section, figure.
     pub source: String,
-    /// The scenario as TOML, every override applied: what one needs to run it again.
+    /// The scenario as TOML, every override applied, and with the senders, seeds and duration that
+    /// were run.
     pub scenario_toml: String,
+    /// The command that runs it again, with the scenario in `scenario.toml`.
+    pub command: String,
     /// `(what, value)`: the path in words, for the report's head.
     pub facts: Vec<(String, String)>,
     /// Times in which impairments are at work, where they are so for a time only.

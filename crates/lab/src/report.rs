@@ -100,6 +100,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         about => about,
         facts => comparison.facts.clone(),
         toml => comparison.scenario_toml.as_str(),
+        command => comparison.command.as_str(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scenario files: what flows, over which path, for how long, under which senders.
 
+mod again;
 mod keys;
 mod links;
 mod network;

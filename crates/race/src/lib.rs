@@ -15,6 +15,7 @@
 //! one, receives.
 #![cfg(target_os = "linux")]
 
+mod again;
 mod competitor;
 mod counters;
 mod course;

@@ -16,6 +16,7 @@ pub(crate) fn comparison() -> Comparison {
                         delay = \"25 ms\"\nqueue = 100\n\n[path.reorder]\nshare = 0.1 # < 0.2 & > 0\n\
                         delay = { normal = [\"25 ms\", \"8 ms\"] }\n"
             .to_owned(),
+        command: "unruffled compare scenario.toml".to_owned(),
         facts: vec![
             fact("Rate", "10 Mb/s"),
             fact("Propagation delay", "25 ms each way"),

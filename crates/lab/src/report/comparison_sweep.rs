@@ -28,6 +28,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
         about => about,
         facts => first.map(|c| c.facts.clone()).unwrap_or_default(),
         toml => first.map_or("", |c| c.scenario_toml.as_str()),
+        command => first.map_or("", |c| c.command.as_str()),
     };
     page("comparison-sweep.html", contents)
 }
