@@ -15,8 +15,8 @@ use crate::output::{self, Showable};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (half-late, few-late, in-order, …) or a TOML file; dcr-t20 repeats a
-    /// paper's table
+    /// A built-in scenario (half-late, few-late, in-order, …) or a TOML file, whose duration and
+    /// seeds a race does not take; dcr-t20 repeats a paper's table
     #[arg(default_value = "half-late")]
     scenario: String,
     /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Let all send at once and share the path, in place of one after another
     #[arg(long)]
     together: bool,
-    /// How long each transfer lasts [default: 30 s]
+    /// How long each transfer lasts, whatever the scenario says [default: 30 s]
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
     #[arg(allow_hyphen_values = true)]
     duration: Option<unruffled_units::Duration>,
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(allow_hyphen_values = true)]
     #[arg(conflicts_with = "duration")]
     bytes: Option<u64>,
-    /// How many seeds to run
+    /// How many seeds to run, whatever the scenario says
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(allow_negative_numbers = true)]
     #[arg(value_parser = clap::builder::RangedI64ValueParser::<u64>::new().range(1..=1000))]
@@ -81,7 +81,21 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
+/// Refuses keys that a race does not take from the scenario: they would go unheeded.
+fn check_set(set: &[String]) -> Result<(), String> {
+    for (key, value) in set.iter().filter_map(|set| set.split_once('=')) {
+        let (key, value) = (key.trim(), value.trim());
+        let flag = match key {
+            "duration" | "seeds" => format!("--{key}"),
+            _ => continue,
+        };
+        return Err(format!("--set: {key}: not taken by a race: expected {flag} {value}"));
+    }
+    Ok(())
+}
+
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    check_set(&arguments.set)?;
     let scenario = Scenario::load(&arguments.scenario, &arguments.set)?.for_real_packets()?;
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),

@@ -121,6 +121,8 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--bytes", "0 B"], "--bytes: expected more than none"),
         (&["--bytes", "1MB", "--duration", "3 s"], "the argument '--bytes <OCTETS>' cannot"),
         (&["--set", "tcp.mss=20 B"], "race: tcp.mss: expected at least 88 B, found 20 B"),
+        (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
+        (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
         (&["--seeds", "0"], "invalid value '0' for '--seeds <N>'"),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--report", "a", "--pcap", "./a"], "./a: would replace the report: expected another"),
