@@ -56,6 +56,8 @@ mod tests {
         assert_eq!(html.matches("class=\"heat\"").count(), 4);
         assert!(html.contains("--share:0.2500\">25</td>"), "{html}");
         assert!(html.contains("path &lt;a&gt;"));
+        // Narrow screens do not show what is wide.
+        assert!(!html.contains("class=\"wide\""));
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
             assert!(!html.contains(reference), "{reference}");
         }
