@@ -44,7 +44,8 @@ pub struct Trace {
     pub sent: Vec<Sent>,
     /// `(time, highest cumulatively acknowledged segment)` within the same window.
     pub acked: Vec<(f64, f64)>,
-    /// `(time, goodput in Mb/s about then)`, as the receiving application saw it; only where the
+    /// `(time, goodput in Mb/s from then to the next point)`, as the receiving application saw it; the
+    /// last point closes. Only where the
     /// sender's window is not the same thing told better.
     pub delivered: Vec<(f64, f64)>,
     /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.

@@ -84,6 +84,9 @@ impl Transferred {
         let slices = received.slices.iter().take(whole).enumerate();
         trace.delivered =
             slices.map(|(i, &n)| (i as f64 * width, n as f64 * 8e-6 / width)).collect();
+        // The last slice ends as well.
+        let end = trace.delivered.last().map(|&(start, mbps)| (start + width, mbps));
+        trace.delivered.extend(end);
         (row, trace)
     }
 }

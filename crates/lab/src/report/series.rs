@@ -22,38 +22,55 @@ pub(super) struct TracedQuantity {
     pub(super) name: &'static str,
     /// The label of its axis.
     pub(super) label: &'static str,
-    /// Whether it stays as it is between two points, rather than moving from one to the next.
-    pub(super) stepwise: bool,
+    /// What it does between two points.
+    pub(super) between: Between,
+}
+
+/// What a quantity does between two points, and after the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    /// It moves from one to the next.
+    Moves,
+    /// It stays as it is until it is something else: to the end.
+    Stays,
+    /// It is a mean from each point to the next: the last one only closes.
+    Mean,
 }
 
 impl TracedQuantity {
     const fn new(
         points: fn(&Trace) -> &[(f64, f64)],
         (name, label): (&'static str, &'static str),
-        stepwise: bool,
+        between: Between,
     ) -> Self {
-        Self { points, name, label, stepwise }
+        Self { points, name, label, between }
     }
 }
 
 /// What arrives in order.
 pub(super) const DELIVERED: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput (Mb/s)"), true);
+    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput (Mb/s)"), Between::Mean);
 
 /// The window.
-pub(super) const CWND: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.cwnd, ("Congestion window", "cwnd (segments)"), false);
+pub(super) const CWND: TracedQuantity = TracedQuantity::new(
+    |trace| &trace.cwnd,
+    ("Congestion window", "cwnd (segments)"),
+    Between::Moves,
+);
 
 /// How many duplicates make a loss.
 pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
     |trace| &trace.dupthresh,
     ("Duplicate threshold", "dupthresh (segments)"),
-    true,
+    Between::Stays,
 );
 
 /// How long a segment may be in flight before it is deemed lost.
-pub(super) const PATIENCE: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.patience, ("Time before a loss", "wait (ms)"), true);
+pub(super) const PATIENCE: TracedQuantity = TracedQuantity::new(
+    |trace| &trace.patience,
+    ("Time before a loss", "wait (ms)"),
+    Between::Stays,
+);
 
 /// One panel for each variant that has the quantity.
 pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Panel> {
@@ -68,11 +85,11 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
     };
     let panel = |(i, variant): (usize, &VariantRuns)| {
         let mut points = thin::line((quantity.points)(&variant.trace), COLUMNS);
-        if points.is_empty() {
-            return None;
-        }
-        if quantity.stepwise {
-            points = steps(&points, time.end);
+        let last = points.last()?.0;
+        match quantity.between {
+            Between::Moves => {}
+            Between::Stays => points = steps(&points, time.end),
+            Between::Mean => points = steps(&points, last),
         }
         let label = format!("{} of {} over time", quantity.name, variant.name);
         let svg = plot::svg(PANEL, &label, |area| {
