@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use crate::run::{record_until, row, run_until};
 use crate::scenario::Scenario;
+use crate::senders;
 
 /// The senders of the given names, in their order, with the scenario's parameters.
 ///
@@ -112,6 +113,8 @@ pub fn compare_until(
         facts: scenario.facts(),
         episodes: scenario.episodes(),
         undisturbed_bps,
+        flows: scenario.sources(),
+        compared: scenario.compared().map(|group| u64::from(group.count)).sum(),
         variants,
     }))
 }
@@ -153,7 +156,7 @@ impl Ran {
 fn gather(variant: &Variant, ran: impl Iterator<Item = Ran>) -> VariantRuns {
     let mut gathered = VariantRuns {
         name: variant.name().into(),
-        about: variant.row().about.into(),
+        about: senders::about(variant),
         rows: Vec::new(),
         trace: Trace::default(),
         records: Vec::new(),

@@ -99,6 +99,10 @@ pub struct Comparison {
     pub episodes: Vec<Episode>,
     /// Goodput of `sack` over the same path without impairments, in bits per second.
     pub undisturbed_bps: f64,
+    /// How many flows there are, other traffic included.
+    pub flows: u64,
+    /// How many of them the compared sender sends; what is drawn over time is the first.
+    pub compared: u64,
     /// One entry per variant, in the order asked for.
     pub variants: Vec<VariantRuns>,
 }

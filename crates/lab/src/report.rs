@@ -69,7 +69,6 @@ fn page(template: &str, contents: Value) -> String {
 fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let (wide, narrow) = GOODPUT_WIDTHS;
     let goodput = |width| goodput::svg(summaries, comparison.undisturbed_bps, width);
-    let seed = comparison.variants.iter().find_map(|v| v.rows.first()).map(|row| row.seed);
     let about: Vec<_> =
         comparison.variants.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let best = best(summaries).map(|s| s.variant);
@@ -89,7 +88,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         best => best,
         goodput_wide => Value::from_safe_string(goodput(wide)),
         goodput_narrow => Value::from_safe_string(goodput(narrow)),
-        seed => seed,
+        shown => shown(comparison),
         delivered => values(series::panels(comparison, &series::DELIVERED)),
         cwnd => values(series::panels(comparison, &series::CWND)),
         dupthresh => values(series::panels(comparison, &series::DUPTHRESH)),
@@ -101,6 +100,15 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         facts => comparison.facts.clone(),
         toml => comparison.scenario_toml.as_str(),
         command => comparison.command.as_str(),
+    }
+}
+
+/// Whose traces are drawn.
+fn shown(comparison: &Comparison) -> String {
+    let seed = comparison.variants.iter().find_map(|v| v.rows.first()).map_or(1, |row| row.seed);
+    match comparison.compared {
+        0 | 1 => format!("seed\u{a0}{seed}"),
+        flows => format!("seed\u{a0}{seed}, first of {flows} flows"),
     }
 }
 
@@ -200,6 +208,16 @@ pub(crate) mod tests {
         for variant in &comparison.variants {
             assert!(html.contains(&format!("<th scope=\"row\">{}</th>", variant.name)));
         }
+    }
+
+    #[test]
+    fn captions_say_that_one_of_several_flows_is_drawn() {
+        let mut comparison = fake::comparison();
+        assert!(html(&comparison).contains("(seed\u{a0}1)"));
+        (comparison.flows, comparison.compared) = (6, 4);
+        let html = html(&comparison);
+        assert!(html.contains("(seed\u{a0}1, first of 4 flows)"));
+        assert!(!html.contains("(seed\u{a0}1)"));
     }
 
     #[test]

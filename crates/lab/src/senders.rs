@@ -9,6 +9,17 @@ pub fn all() -> Vec<Variant> {
     ROWS.iter().filter_map(|row| Variant::named(row.name)).collect()
 }
 
+/// One line on what a sender does, with those of its parameters that are not at their defaults.
+pub fn about(variant: &Variant) -> String {
+    let changed = variant.parameters().filter(|(p, value)| *value != p.default);
+    let changed: Vec<String> =
+        changed.map(|(p, value)| format!("{} {}", p.name, p.show(value))).collect();
+    match changed.as_slice() {
+        [] => variant.row().about.to_owned(),
+        changed => format!("{}; with {}", variant.row().about, changed.join(", ")),
+    }
+}
+
 /// One JSON object: these senders, and the parts that can be added to a sender by name.
 pub fn json(senders: &[Variant]) -> Value {
     let list: Vec<Value> = senders.iter().map(one).collect();
@@ -46,4 +57,21 @@ fn one(variant: &Variant) -> Value {
         "parts": parts,
         "parameters": parameters,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_sender_has_its_changed_parameters() {
+        let mut variant = Variant::named("rr-ta+cubic").unwrap();
+        assert_eq!(about(&variant), variant.row().about);
+        variant.set("history", "20 s").unwrap();
+        variant.set("fa_ratio", "50 %").unwrap();
+        let text = about(&variant);
+        assert!(text.starts_with(variant.row().about), "{text}");
+        assert!(text.contains("; with ") && text.contains("fa_ratio 50 %"), "{text}");
+        assert!(text.contains("history 20 s"), "{text}");
+    }
 }

@@ -189,7 +189,12 @@ pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
     let mut text = format!("{} delivers {}", best.variant, mbps(best.goodput_bps.mean));
     if best.share.mean.is_finite() {
         let (share, all) = (best.share.mean * 100.0, mbps(comparison.undisturbed_bps));
-        text += &format!(", {share:.0}\u{a0}% of the undisturbed path’s {all}");
+        text += &format!(", {share:.0}\u{a0}% of ");
+        // Of several flows, others take what sack leaves: it is no measure of the path.
+        text += &match comparison.flows {
+            0 | 1 => format!("the undisturbed path’s {all}"),
+            _ => format!("the {all} that sack gets there without impairments"),
+        };
     }
     match summaries.iter().find(|s| s.variant == "sack") {
         Some(sack) if sack.variant == best.variant && summaries.len() > 1 => {
@@ -230,6 +235,15 @@ mod tests {
         assert!(text.starts_with("rr-ta-rtx delivers 8.9"), "{text}");
         assert!(text.contains("of the undisturbed path’s 9.50\u{a0}Mb/s"), "{text}");
         assert!(text.contains("times what sack delivers (1.2"), "{text}");
+    }
+
+    #[test]
+    fn beside_other_flows_the_undisturbed_goodput_is_that_of_sack() {
+        let mut comparison = fake::comparison();
+        comparison.flows = 5;
+        let text = finding(&comparison, &summaries(&comparison));
+        let wanted = "% of the 9.50\u{a0}Mb/s that sack gets there without impairments and ";
+        assert!(text.contains(wanted), "{text}");
     }
 
     #[test]

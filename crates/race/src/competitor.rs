@@ -3,6 +3,7 @@
 use std::fs;
 
 use unruffled_kernel::NAME;
+use unruffled_lab::senders::about;
 use unruffled_tcp::Variant;
 
 use crate::Error;
@@ -60,7 +61,7 @@ impl Competitor {
     pub(crate) fn about(&self) -> String {
         match self {
             Self::Kernel(control) => format!("Linux {} with {control}", release()),
-            Self::Ours(variant) => variant.row().about.to_owned(),
+            Self::Ours(variant) => about(variant),
         }
     }
 }

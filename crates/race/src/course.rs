@@ -119,6 +119,9 @@ impl Course<'_> {
             facts: self.facts(),
             episodes: self.scenario.episodes(),
             undisturbed_bps,
+            flows: if self.together { self.competitors.len() as u64 } else { 1 },
+            // Each has a row of its own.
+            compared: 1,
             variants: runs,
         };
         Ok(Finished { comparison, failures, lateness })

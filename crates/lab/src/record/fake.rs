@@ -28,6 +28,8 @@ pub(crate) fn comparison() -> Comparison {
         notes: Vec::new(),
         episodes: Vec::new(),
         undisturbed_bps: 9.5e6,
+        flows: 1,
+        compared: 1,
         variants: SHAPES.iter().enumerate().map(variant).collect(),
     }
 }
