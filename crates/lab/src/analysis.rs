@@ -9,6 +9,7 @@ use unruffled_units::count;
 
 use crate::fit::{self, Cost, FitError};
 use crate::table::{lines, plain_within};
+use crate::text;
 
 /// Transfers that are listed; the others are in the JSON.
 const LISTED: usize = 12;
@@ -164,7 +165,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         let verdict = [&transfer.verdict.text].into_iter().cloned();
         let advice = transfer.verdict.advice.iter().cloned();
         for line in verdict.chain(transfer.cost_in_words()).chain(advice) {
-            text += &wrapped(&line, width);
+            text += &text::wrapped(&line, width, "  ");
         }
     }
     if transfers.len() > LISTED {
@@ -246,22 +247,6 @@ pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
         direction.retransmissions.spurious.to_string(),
         format!("{} of {}", direction.windows.spurious_recoveries, direction.windows.recoveries),
     ]
-}
-
-/// `text` in lines of at most `width` columns, indented by two.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut line = String::from(" ");
-    for word in text.split(' ') {
-        if line.chars().count() + 1 + word.chars().count() > width.max(20) && line.len() > 1 {
-            lines += &line;
-            lines.push('\n');
-            line = String::from(" ");
-        }
-        line.push(' ');
-        line += word;
-    }
-    lines + line.as_str() + "\n"
 }
 
 #[cfg(test)]

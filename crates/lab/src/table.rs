@@ -12,6 +12,7 @@ use crate::statistics::Estimate;
 use crate::summary::{
     MEANS, Summary, best, cells, columns, effort, goodput_decimals, number, summaries,
 };
+use crate::text::wrapped;
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -48,10 +49,10 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
         Medium::Wire => "sack, no impairments, simulated",
     };
     let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
-    let below = cut(&format!("{below}; counts: means per run; ±: 95 %"), width);
-    let notes: String = comparison.notes.iter().map(|note| format!("{note}\n")).collect();
+    let below = clauses(&[&below, "counts: means per run", "±: 95 %"], width);
+    let notes: String = comparison.notes.iter().map(|note| wrapped(note, width, "")).collect();
     let groups = groups(comparison, width);
-    format!("{above}\n\n{}\n{below}\n{notes}{groups}", lines(table))
+    format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
 }
 
 /// The groups of traffic and the links, where there are several flows.
@@ -87,6 +88,23 @@ pub(crate) fn lines(mut table: Table) -> String {
         column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// The parts of the line below a table, in as many lines as they take.
+fn clauses(parts: &[&str], width: usize) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    for part in parts {
+        if line.is_empty() {
+            line = (*part).to_owned();
+        } else if line.chars().count() + 2 + part.chars().count() <= width {
+            line += &format!("; {part}");
+        } else {
+            text += &wrapped(&line, width, "");
+            line = (*part).to_owned();
+        }
+    }
+    text + wrapped(&line, width, "").as_str()
 }
 
 /// At most `width` characters of `text`.
@@ -203,6 +221,19 @@ impl Serialize for Means<'_> {
 mod tests {
     use super::*;
     use crate::record::fake;
+
+    #[test]
+    fn the_lines_below_a_table_are_whole_on_any_terminal() {
+        let mut comparison = fake::comparison();
+        comparison.medium = Medium::Wire;
+        comparison.notes = vec!["a note of many words ".repeat(8).trim().to_owned()];
+        let table = render(&comparison, 80, false);
+        assert!(widest(&table) <= 80, "{table}");
+        let below = "impairments, simulated); counts: means per run\n±: 95 %\na note of many words";
+        assert!(table.contains(below), "{table}");
+        assert_eq!(table.split_whitespace().filter(|word| *word == "note").count(), 8, "{table}");
+        assert!(render(&comparison, 90, false).contains("per run; ±: 95 %\n"));
+    }
 
     fn widest(text: &str) -> usize {
         text.lines().map(|line| line.chars().count()).max().unwrap()

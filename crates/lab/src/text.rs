@@ -1,4 +1,4 @@
-//! Files that people write, read whole.
+//! Text as people meet it: the files that they write, read whole, and lines for a terminal.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result};
@@ -21,9 +21,38 @@ pub fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(wrong)
 }
 
+/// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
+/// gets longer ones.
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let columns = [indent, &line, word].map(|part| part.chars().count());
+        if !line.is_empty() && columns.iter().sum::<usize>() + 1 > width.max(20) {
+            lines += &format!("{indent}{line}\n");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + format!("{indent}{line}\n").as_str()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let text = "one two three four five six seven";
+        assert_eq!(wrapped(text, 80, ""), format!("{text}\n"));
+        let wanted = "  one two three four\n  five six seven\n";
+        assert_eq!(wrapped(text, 20, "  "), wanted);
+        let long = "a".repeat(30);
+        assert_eq!(wrapped(&format!("{long} b"), 20, ""), format!("{long}\nb\n"));
+    }
 
     #[test]
     fn a_file_without_an_end_is_refused() {

@@ -45,8 +45,7 @@ pub struct Trace {
     /// `(time, highest cumulatively acknowledged segment)` within the same window.
     pub acked: Vec<(f64, f64)>,
     /// `(time, goodput in Mb/s from then to the next point)`, as the receiving application saw it; the
-    /// last point closes. Only where the
-    /// sender's window is not the same thing told better.
+    /// last point closes. Only where the sender's window is not the same thing told better.
     pub delivered: Vec<(f64, f64)>,
     /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
     pub reordering_lengths: Vec<u64>,
