@@ -79,3 +79,26 @@ fn a_control_from_outside_shows_its_variables() {
     assert_eq!(connection.variable("dupthresh", Instant::ZERO), Some(3.0));
     assert_eq!(connection.variable("fa_ratio", Instant::ZERO), None);
 }
+
+#[test]
+fn parts_are_described_as_they_are_set() {
+    for (name, parameter, value, usual, set) in [
+        ("ba-inc", "window_share", "0.5", "at most 0.9 cwnd", "at most 0.5 cwnd"),
+        (
+            "ba-ewma",
+            "samples",
+            "false-fast-retransmit",
+            "over all",
+            "of spurious fast retransmits,",
+        ),
+        ("ncr-careful", "lt_f", "0.8", "dupthresh 2/3 of", "dupthresh 0.8 of"),
+        ("ncr-aggressive", "lt_f", "0.8", "dupthresh 1/2 of", "dupthresh 0.8 of"),
+        ("avg-dev", "samples", "all", "of spurious fast retransmits'", "of all reordering lengths"),
+    ] {
+        let mut variant = Variant::named(name).expect("a sender");
+        let text = |variant: &Variant| format!("{:?}", variant.parts());
+        assert!(text(&variant).contains(usual), "{}", text(&variant));
+        variant.set(parameter, value).expect("within its range");
+        assert!(text(&variant).contains(set) && !text(&variant).contains(usual), "{name}");
+    }
+}

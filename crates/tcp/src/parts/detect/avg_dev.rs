@@ -158,7 +158,16 @@ fn whole(x: f64) -> f64 {
 
 impl LossDetector for AvgDev {
     fn about(&self) -> Cow<'static, str> {
-        "dupthresh from average and mean deviation of spurious fast retransmits' lengths".into()
+        match self.settings.samples {
+            Samples::SpuriousFastRetransmits => {
+                "dupthresh from average and mean deviation of spurious fast retransmits' lengths"
+            }
+            Samples::ByDsack => {
+                "dupthresh from average and mean deviation of the lengths that DSACKs report"
+            }
+            Samples::All => "dupthresh from average and mean deviation of all reordering lengths",
+        }
+        .into()
     }
 
     fn rule(&self, _view: &View) -> Rule {

@@ -143,7 +143,7 @@ impl BlantonAllman {
         Self { adjust, window_share, all, dupthresh, in_force: DUPTHRESH }
     }
 
-    /// At most 0.9·cwnd, at least 3.
+    /// At most a share of cwnd, at least 3.
     fn bounded(&self, cwnd: f64) -> u32 {
         (self.dupthresh.min(self.window_share * cwnd) as u32).max(DUPTHRESH)
     }
@@ -151,12 +151,12 @@ impl BlantonAllman {
 
 impl LossDetector for BlantonAllman {
     fn about(&self) -> Cow<'static, str> {
-        match self.adjust {
-            Adjust::Ewma(_) => {
-                "dupthresh averaged over all reordering lengths, at most 0.9 cwnd".into()
-            }
-            _ => "dupthresh moved by spurious fast retransmits, at most 0.9 cwnd".into(),
-        }
+        let how = match (self.adjust, self.all) {
+            (Adjust::Ewma(_), true) => "averaged over all reordering lengths",
+            (Adjust::Ewma(_), false) => "averaged over the lengths of spurious fast retransmits",
+            _ => "moved by spurious fast retransmits",
+        };
+        format!("dupthresh {how}, at most {} cwnd", self.window_share).into()
     }
 
     fn rule(&self, view: &View) -> Rule {

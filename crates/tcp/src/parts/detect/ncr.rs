@@ -19,12 +19,12 @@ settings! {
 
 /// The threshold of Careful Limited Transmit.
 pub(crate) const CAREFUL: Kind<Detector> = kind!("ncr-careful", CarefulSettings, |settings, _| {
-    boxed(NcrThreshold::new(settings.lt_f, "dupthresh 2/3 of the outstanding data"))
+    boxed(NcrThreshold::new(settings.lt_f))
 });
 /// The threshold of Aggressive Limited Transmit.
 pub(crate) const AGGRESSIVE: Kind<Detector> =
     kind!("ncr-aggressive", AggressiveSettings, |settings, _| {
-        boxed(NcrThreshold::new(settings.lt_f, "dupthresh 1/2 of the outstanding data"))
+        boxed(NcrThreshold::new(settings.lt_f))
     });
 
 const fn lt_f(default: f64) -> Parameter {
@@ -43,12 +43,11 @@ const fn lt_f(default: f64) -> Parameter {
 pub(crate) struct NcrThreshold {
     lt_f: f64,
     dupthresh: u32,
-    about: &'static str,
 }
 
 impl NcrThreshold {
-    fn new(lt_f: f64, about: &'static str) -> Self {
-        Self { lt_f, dupthresh: DUPTHRESH, about }
+    fn new(lt_f: f64) -> Self {
+        Self { lt_f, dupthresh: DUPTHRESH }
     }
 
     /// `DupThresh = max (LT_F * (FlightSize / SMSS),3)`, (I.3) and (E.6).
@@ -62,7 +61,13 @@ impl NcrThreshold {
 
 impl LossDetector for NcrThreshold {
     fn about(&self) -> Cow<'static, str> {
-        self.about.into()
+        // As the RFC writes them.
+        let thirds = self.lt_f * 3.0;
+        match self.lt_f {
+            0.5 => "dupthresh 1/2 of the outstanding data".into(),
+            _ if thirds == 2.0 => "dupthresh 2/3 of the outstanding data".into(),
+            lt_f => format!("dupthresh {lt_f} of the outstanding data").into(),
+        }
     }
 
     fn rule(&self, _view: &View) -> Rule {
@@ -95,7 +100,7 @@ mod tests {
     fn the_threshold_is_lt_f_of_the_outstanding_segments_but_at_least_three() {
         // (I.3), (E.6): 2/3 of 9 is 6, of 10 is 6.67, of 18 is 12; more than (12 − 1) segments is
         // 12, more than (6.67 − 1) is 6.
-        let mut careful = NcrThreshold::new(2.0 / 3.0, "");
+        let mut careful = NcrThreshold::new(2.0 / 3.0);
         let mut thresholds = |flights: &[u32]| {
             let of = |&flight| {
                 careful.set_dupthresh(flight);
@@ -105,7 +110,7 @@ mod tests {
         };
         assert_eq!(thresholds(&[0, 3, 4, 5, 6, 9, 10, 18]), [3, 3, 3, 3, 4, 6, 6, 12]);
         assert!((1..100_000).all(|k| thresholds(&[3 * k]) == [(2 * k).max(3)]));
-        let mut aggressive = NcrThreshold::new(0.5, "");
+        let mut aggressive = NcrThreshold::new(0.5);
         aggressive.set_dupthresh(18);
         assert_eq!(aggressive.dupthresh, 9);
     }
