@@ -15,7 +15,7 @@ const ROW: usize = 54;
 const ABOVE: usize = 44;
 const BELOW: usize = 84;
 /// Longer names are cut.
-const LONGEST_NAME: usize = 20;
+const LONGEST_NAME: usize = 24;
 
 /// The plot, `width` drawing units wide.
 pub(super) fn svg(summaries: &[Summary<'_>], undisturbed_bps: f64, width: u32) -> String {
