@@ -155,6 +155,10 @@ fn impatience(direction: &Direction) -> Verdict {
 /// them are late by less than this share of the round trip (docs/analyze.md, "Advice, raced").
 const SOON: f64 = 0.4;
 
+/// The advice to compare senders on the transfer's path.
+pub const TRY: &str = "unruffled analyze CAPTURE --scenario path.toml, then unruffled compare path.toml, \
+                       shows what each sender delivers on this path.";
+
 /// What helps a Linux sender whose packets come late; each line was raced (docs/analyze.md).
 fn patience(direction: &Direction) -> Vec<String> {
     let late = direction.reordering();
@@ -183,11 +187,7 @@ fn patience(direction: &Direction) -> Vec<String> {
          them as they are."
             .to_owned(),
     );
-    advice.push(
-        "unruffled analyze CAPTURE --scenario path.toml, then unruffled compare path.toml, ranks \
-         senders on this path."
-            .to_owned(),
-    );
+    advice.push(TRY.to_owned());
     advice
 }
 

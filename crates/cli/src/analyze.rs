@@ -67,6 +67,10 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         Some(path) => scenario(arguments, &name, &transfers, path),
         None => Ok(()),
     };
+    if let (Some(path), Ok(())) = (&arguments.scenario, &fitted) {
+        let path = path.display().to_string().replace(char::is_control, " ");
+        analysis::scenario_written(&mut transfers, arguments.transfer, &path);
+    }
     let reported = match &arguments.report {
         Some(path) => {
             let page = report::capture(&name, &found, &transfers, damage.as_deref());

@@ -23,12 +23,16 @@ fn captured() -> TempDir {
 }
 
 #[test]
-fn three_commands_lead_from_a_capture_to_a_ranking() {
+fn three_commands_lead_from_a_capture_to_a_comparison() {
     let folder = captured();
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
     assert!(output.status.success());
     let (text, told) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
-    assert!(text.unwrap().contains("Reordering: "));
+    let text = text.unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Reordering: "));
+    let left =
+        "as they are. unruffled compare path.toml shows what each sender delivers on this path.";
+    assert!(text.ends_with(left) && !text.contains("--scenario"), "{text}");
     let told = told.unwrap();
     assert!(told.starts_with("scenario: path.toml: rack+cubic delivers "), "{told}");
     let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];

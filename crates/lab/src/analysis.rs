@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
-use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, Verdict, judge};
+use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, TRY, Verdict, judge};
 use unruffled_units::count;
 
 use crate::fit::{self, Cost, FitError};
@@ -46,6 +46,21 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
     for transfer in slowed.take(PRICED) {
         let cost = fit::cost(name, transfer.direction, transfer.verdict.cause);
         transfer.cost = Some(cost.map_err(Arc::new));
+    }
+}
+
+/// The path of the transfer of that number has been written to `path`: it is told what is left to do,
+/// the others how to get theirs.
+pub fn scenario_written(transfers: &mut [Transfer<'_>], number: u32, path: &str) {
+    for (transfer, n) in transfers.iter_mut().zip(1..) {
+        for advice in transfer.verdict.advice.iter_mut().filter(|advice| *advice == TRY) {
+            *advice = match n == number {
+                true => format!(
+                    "unruffled compare {path} shows what each sender delivers on this path."
+                ),
+                false => TRY.replacen(",", &format!(" --transfer {n},"), 1),
+            };
+        }
     }
 }
 

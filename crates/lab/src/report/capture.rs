@@ -6,7 +6,7 @@
 use minijinja::{Value, context};
 use plotters::element::Rectangle;
 use plotters::style::Color;
-use unruffled_capture::{Analysis, Direction, Lateness, Thinned};
+use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned};
 
 use super::palette;
 use super::plot::{self, Axes};
@@ -109,12 +109,26 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         advice => transfer.verdict.advice.clone(),
         drawn => direction.drawing.is_some(),
         thinned => direction.drawing.as_ref().and_then(thinned),
-        rtt => direction.rtt.min_ms.or(direction.rtt.beyond_ms).map(|ms| format!("minimum {ms:.1} ms")),
+        rtt => round_trips(direction),
         lateness => times.map(|times| Value::from_safe_string(histogram(times))),
         lateness_note => times.map(|times| {
             format!("{} packets, half of them by {:.1} ms or more", times.packets, times.median_ms)
         }),
     }
+}
+
+/// What the drawn round trips are: those from the place of the capture to the receiver.
+fn round_trips(direction: &Direction) -> Option<String> {
+    let (whole, beyond) = (direction.rtt.min_ms, direction.rtt.beyond_ms);
+    if direction.place == Place::Sender {
+        return whole.or(beyond).map(|ms| format!("minimum {ms:.1} ms"));
+    }
+    let part = "from here to the receiver and back";
+    Some(match (whole, beyond) {
+        (Some(ms), _) => format!("{part}; between the ends at least {ms:.1} ms"),
+        (None, Some(ms)) => format!("{part}, minimum {ms:.1} ms"),
+        (None, None) => part.to_owned(),
+    })
 }
 
 /// Which share of the segments is drawn, if not all are.
@@ -195,6 +209,18 @@ mod tests {
         }
         assert!(html.contains("Copyright (c) 2022 Leon Sorokin"));
         assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>")));
+    }
+
+    #[test]
+    fn away_from_the_sender_the_drawn_round_trips_are_a_part_and_say_so() {
+        let analysis = captured(10);
+        let mut direction = analysis::transfers(&analysis)[0].direction.clone();
+        let note = |direction: &Direction| round_trips(direction).unwrap();
+        assert!(note(&direction).starts_with("minimum 1"), "{}", note(&direction));
+        direction.place = Place::Receiver;
+        (direction.rtt.min_ms, direction.rtt.beyond_ms) = (Some(100.4), Some(0.1));
+        let wanted = "from here to the receiver and back; between the ends at least 100.4 ms";
+        assert_eq!(note(&direction), wanted);
     }
 
     #[test]
