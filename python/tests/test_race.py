@@ -36,6 +36,7 @@ def test_real_packets_give_rows():
         ({"together": True}, ["half-late", "--together"]),
         ({"variants": ["nix"]}, ["half-late", "--variants", "nix"]),
         ({"set": {"tcp.mss": "40 B"}}, ["half-late", "--set", "tcp.mss=40 B"]),
+        ({"set": {"duration": "2 s"}}, ["half-late", "--set", "duration=2 s"]),
     ],
 )
 def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):

@@ -38,11 +38,12 @@ def race(
     variants
         Our senders, in place of the scenario's; none if empty.
     duration
-        How long each transfer lasts; 30 s unless given.
+        How long each transfer lasts; 30 s unless given, whatever the scenario
+        says.
     bytes
         Send so much in place of what goes in a time, such as ``"33 MB"``.
     seeds
-        How many seeds to run.
+        How many seeds to run, whatever the scenario says.
     set
         Values that replace those of any key of the scenario.
     together

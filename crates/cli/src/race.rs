@@ -9,7 +9,9 @@ use clap::Args;
 use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
-use unruffled_race::{Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20};
+use unruffled_race::{
+    Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
+};
 
 use crate::output::{self, Showable};
 
@@ -81,21 +83,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Refuses keys that a race does not take from the scenario: they would go unheeded.
-fn check_set(set: &[String]) -> Result<(), String> {
-    for (key, value) in set.iter().filter_map(|set| set.split_once('=')) {
-        let (key, value) = (key.trim(), value.trim());
-        let flag = match key {
-            "duration" | "seeds" => format!("--{key}"),
-            _ => continue,
-        };
-        return Err(format!("--set: {key}: not taken by a race: expected {flag} {value}"));
-    }
-    Ok(())
-}
-
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    check_set(&arguments.set)?;
+    heeded(&arguments.set)?;
     let scenario = Scenario::load(&arguments.scenario, &arguments.set)?.for_real_packets()?;
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),

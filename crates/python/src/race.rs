@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unruffled_race::{Course, Entry, Length};
+use unruffled_race::{Course, Entry, Length, heeded};
 use unruffled_units::{parse_bytes, parse_duration};
 
 use crate::background::{self, Ticket};
@@ -41,7 +41,9 @@ pub(crate) fn race(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Comparison, Vec<String>)> {
     let origin = Origin::of(scenario)?;
-    let loaded = origin.load(&values::overrides(set)?).map_err(refused)?;
+    let overrides = values::overrides(set)?;
+    heeded(&overrides).map_err(refused)?;
+    let loaded = origin.load(&overrides).map_err(refused)?;
     let scenario = loaded.for_real_packets().map_err(refused)?;
     let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
     let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;

@@ -23,6 +23,21 @@ pub struct Entry<'a> {
 /// Linux sends no smaller segments (TCP_MIN_MSS).
 const MIN_MSS: u32 = 88;
 
+/// Refuses overrides (`KEY=VALUE`) of what a race does not take from the scenario: they would go
+/// unheeded.
+///
+/// # Errors
+/// One line that names the option to use.
+pub fn heeded(overrides: &[String]) -> Result<(), Error> {
+    for (key, value) in overrides.iter().filter_map(|set| set.split_once('=')) {
+        if let key @ ("duration" | "seeds") = key.trim() {
+            let (key, value) = (key.to_owned(), value.trim().to_owned());
+            return Err(Refusal::NotHeeded { key, value }.into());
+        }
+    }
+    Ok(())
+}
+
 impl Entry<'_> {
     /// The competitors.
     ///

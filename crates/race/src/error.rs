@@ -63,6 +63,14 @@ pub enum Refusal {
     /// The scenario has traffic of its own.
     #[error("race: {0} has [[traffic]]: expected --together")]
     Alone(String),
+    /// A key of the scenario for which a race has an option of its own.
+    #[error("--set: {key}: not taken by a race: expected --{key} {value}")]
+    NotHeeded {
+        /// The key.
+        key: String,
+        /// What it was set to.
+        value: String,
+    },
     /// Nobody is left.
     #[error("race: no sender takes part: expected --kernel or --variants")]
     Nobody,

@@ -33,7 +33,7 @@ mod transfer;
 
 pub use competitor::Competitor;
 pub use course::{Course, Finished};
-pub use entry::Entry;
+pub use entry::{Entry, heeded};
 pub use error::{Error, Failure, Possible, Refusal};
 pub use field::field;
 pub use length::Length;
