@@ -75,7 +75,7 @@ impl Composed {
         };
         let entry = stream.board.entry(number);
         let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
-        let suspected = fast || doubt.proof().is_some() && !(too_big && !entry.retransmitted);
+        let suspected = fast || doubt.proof().is_some() && (!too_big || entry.retransmitted);
         if suspected {
             let sent = entry.sent;
             let load = Load { cwnd: self.window.cwnd, flight: stream.board.outstanding() };
