@@ -66,7 +66,9 @@ const USUAL: Length = Length::Time(Duration::from_secs(30));
 
 /// A kernel's setting: one of TCP's, which each network has for itself.
 fn setting(text: &str) -> Result<(String, String), String> {
-    let wanted = || format!("expected one of TCP's such as net.ipv4.tcp_recovery=0, found {text}");
+    let wanted = || {
+        format!("expected net.ipv4.tcp_NAME=VALUE, such as net.ipv4.tcp_recovery=0, found {text}")
+    };
     let (key, value) = text.split_once('=').ok_or_else(wanted)?;
     let name = key.strip_prefix("net.ipv4.tcp_").ok_or_else(wanted)?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

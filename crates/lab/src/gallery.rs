@@ -72,20 +72,21 @@ pub fn senders() -> Vec<String> {
 }
 
 /// The built-in scenarios, with these keys replaced; unless these say how long, each runs for
-/// 100 s at most.
+/// 100 s at most, of which a tenth at most is not measured.
 ///
 /// # Errors
 /// A key that they do not have.
-pub fn built_in(overrides: &[String], duration_given: bool) -> Result<Vec<Scenario>, Error> {
+pub fn built_in(overrides: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |(name, _): &(&str, &str)| {
-        let scenario = Scenario::load(name, overrides)?;
-        if duration_given || scenario.duration <= LONGEST {
-            return Ok(scenario);
-        }
-        let mut shorter = overrides.to_vec();
-        shorter.push(format!("duration={LONGEST}"));
-        shorter.push(format!("warmup={}", scenario.warmup.min(LONGEST / 10)));
-        Scenario::load(name, &shorter)
+        let own = Scenario::load(name, &[])?;
+        // First, so that what was given replaces it.
+        let with = |warmup| {
+            let first =
+                [format!("duration={}", own.duration.min(LONGEST)), format!("warmup={warmup}")];
+            Scenario::load(name, &[&first, overrides].concat())
+        };
+        let duration = with(Duration::ZERO)?.duration;
+        with(own.warmup.min(duration / 10))
     };
     BUILTIN.iter().map(load).collect()
 }
@@ -289,6 +290,20 @@ mod tests {
         assert_eq!(names[0], "unruffled");
         assert!(names.iter().all(|n| n != "westwood" && !n.ends_with("-rtx")), "{names:?}");
         assert_eq!(names.len(), ROWS.len() - 3);
+    }
+
+    #[test]
+    fn a_warm_up_is_a_tenth_of_a_short_run_and_what_is_given_is_kept() {
+        let dcr_4 = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|&key| key.to_owned()).collect();
+            let scenarios = built_in(&given).expect("scenarios");
+            let scenario = scenarios.into_iter().find(|s| s.name == "dcr-4").expect("is built in");
+            (scenario.duration.to_string(), scenario.warmup.to_string())
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(dcr_4(&[]), pair("100 s", "10 s"));
+        assert_eq!(dcr_4(&["duration=31 s"]), pair("31 s", "3.1 s"));
+        assert_eq!(dcr_4(&["duration=300 s", "warmup=2 s"]), pair("300 s", "2 s"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
     let paths = &arguments.paths;
     let scenarios = match paths.random {
         Some(count) => gallery::drawn(paths.draw, count, &overrides),
-        None => gallery::built_in(&overrides, arguments.duration.is_some()),
+        None => gallery::built_in(&overrides),
     };
     let scenarios = scenarios.map_err(|error| error.by_flag(&flags))?;
     let senders = match arguments.variants.as_slice() {

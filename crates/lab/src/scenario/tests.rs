@@ -393,6 +393,8 @@ epsilon = 25
     // 40 ms longer than the shortest: exp(-25 * 0.04).
     assert_eq!(ways[0].weight, 1.0);
     assert!((ways[1].weight - (-1.0f64).exp()).abs() < 1e-12);
+    let negative = error(&text.replace("epsilon = 25", "epsilon = -25"), &[]);
+    assert!(negative.contains("epsilon: expected a number from 0 on"), "{negative}");
     let one_way = text.replace("delay = \"10 ms\"", "delay = \"10 ms\"\none_way = true");
     let one_way = one_way.replace("delay = \"20 ms\"", "delay = \"20 ms\"\none_way = true");
     let message = error(&one_way, &[]);

@@ -238,6 +238,9 @@ fn ways(
     }
     let weights = k.numbers(&key("weights"), ways.len())?;
     let epsilon = k.number(&key("epsilon"))?;
+    if epsilon.is_some_and(|epsilon| epsilon < 0.0) {
+        return Err(k.wrong(&key("epsilon"), "expected a number from 0 on"));
+    }
     let weights = match (weights, epsilon) {
         (Some(_), Some(_)) => {
             return Err(k.wrong(&key("epsilon"), "expected either weights or epsilon"));
