@@ -15,8 +15,6 @@ pub struct FlowMeter {
     counts: FlowRecord,
     /// When the last octet was delivered.
     finished: Instant,
-    /// When the present connection was opened.
-    opened: Instant,
     highest_arrived: Option<u64>,
     cwnd: TimeMean,
     dupthresh: TimeMean,
@@ -40,8 +38,7 @@ impl FlowMeter {
     }
 
     /// A new connection of this source begins.
-    pub fn opened(&mut self, now: Instant) {
-        self.opened = now;
+    pub fn opened(&mut self) {
         self.highest_arrived = None;
         self.counts.connections += 1;
         if let Some(deliveries) = &mut self.deliveries {
@@ -49,11 +46,11 @@ impl FlowMeter {
         }
     }
 
-    /// A transfer of this source is complete.
-    pub fn transferred(&mut self) {
+    /// A transfer of this source that began at `begun` is complete.
+    pub fn transferred(&mut self, begun: Instant) {
         if self.finished >= self.from {
             self.counts.transfers += 1;
-            self.transfer_s += self.finished.since(self.opened).as_secs_f64();
+            self.transfer_s += self.finished.since(begun).as_secs_f64();
         }
     }
 
@@ -65,7 +62,8 @@ impl FlowMeter {
         }
         let FlowRecord { sending, path, delivered_bytes, .. } = &mut self.counts;
         match (end, *event) {
-            (End::Sender, Event::Sent { cause, .. }) => {
+            // A FIN by itself is no data.
+            (End::Sender, Event::Sent { len: 1.., cause, .. }) => {
                 sending.sent_segments += 1;
                 sending.retransmits += u64::from(cause.is_some());
             }

@@ -49,7 +49,9 @@ impl Monitor for LinkMeters {
         let interval = self.interval;
         let Some(link) = self.links.get_mut(link.0 as usize) else { return };
         link.crossed(crossing);
-        if let Some(queue) = &mut link.queue {
+        if let Some(queue) = &mut link.queue
+            && !crossing.again
+        {
             queue.sample(crossing.at, interval, crossing.backlog as f64);
         }
     }
@@ -75,13 +77,13 @@ struct LinkMeter {
 impl LinkMeter {
     fn crossed(&mut self, crossing: &Crossing<'_>) {
         let (from, until) = self.measured;
-        let &Crossing { at, outcome, size, .. } = crossing;
+        let &Crossing { at, outcome, size, again, .. } = crossing;
         // A packet may begin to wait, or to be sent, before the measured time and end after it.
         let begun = at + outcome.waited;
         self.waited += begun.min(until).since(at.max(from));
         let counts = &mut self.counts;
         let measured = |at| (from..until).contains(&at);
-        counts.offered_packets += u64::from(measured(at));
+        counts.offered_packets += u64::from(!again && measured(at));
         if outcome.verdict == Verdict::Drop(DropCause::Queue) {
             counts.dropped_packets += u64::from(measured(at));
             return;
@@ -139,7 +141,8 @@ mod tests {
         for ms in arrivals {
             let outcome = link.offer(1000, Direction::Forward, at(ms));
             let (flow, at, backlog) = (FlowId(0), at(ms), link.backlog());
-            let crossing = Crossing { flow, at, size: 1000, backlog, outcome: &outcome };
+            let (size, again) = (1000, false);
+            let crossing = Crossing { flow, at, size, backlog, again, outcome: &outcome };
             meters.crossed(LinkId(0), &crossing);
         }
         meters.records(end).0.remove(0)

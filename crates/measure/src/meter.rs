@@ -123,14 +123,14 @@ impl Meter {
 }
 
 impl Monitor for Meter {
-    fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
+    fn opened(&mut self, flow: FlowId, source: u32, _now: Instant) {
         let slot = flow.0 as usize;
         if self.sources.len() <= slot {
             self.sources.resize(slot + 1, u32::MAX);
         }
         self.sources[slot] = source;
         if let Some(flow) = self.flows.get_mut(source as usize) {
-            flow.opened(now);
+            flow.opened();
         }
     }
 
@@ -156,10 +156,10 @@ impl Monitor for Meter {
         }
     }
 
-    fn transferred(&mut self, flow: FlowId) {
+    fn transferred(&mut self, flow: FlowId, begun: Instant) {
         let source = self.source(flow);
         if let Some(flow) = self.flows.get_mut(source) {
-            flow.transferred();
+            flow.transferred(begun);
         }
     }
 

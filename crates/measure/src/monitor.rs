@@ -58,6 +58,8 @@ pub struct Crossing<'a> {
     pub size: u32,
     /// Packets at the link then, this one included unless it was dropped.
     pub backlog: usize,
+    /// It was damaged there before, and is sent again.
+    pub again: bool,
     /// What became of it.
     pub outcome: &'a Outcome,
 }
@@ -116,8 +118,8 @@ pub trait Monitor {
     /// of payload.
     fn datagram(&mut self, _flow: FlowId, _passage: Passage, _now: Instant, _octets: u32) {}
 
-    /// All that `flow` had to transfer has reached the receiving application.
-    fn transferred(&mut self, _flow: FlowId) {}
+    /// All that `flow` had to transfer, from `begun` on, has reached the receiving application.
+    fn transferred(&mut self, _flow: FlowId, _begun: Instant) {}
 
     /// A flow has ended: both ends are closed, and nothing of it is on its way.
     fn closed(&mut self, _flow: FlowId, _now: Instant) {}
@@ -159,8 +161,8 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
         (**self).datagram(flow, passage, now, octets);
     }
 
-    fn transferred(&mut self, flow: FlowId) {
-        (**self).transferred(flow);
+    fn transferred(&mut self, flow: FlowId, begun: Instant) {
+        (**self).transferred(flow, begun);
     }
 
     fn closed(&mut self, flow: FlowId, now: Instant) {
@@ -204,9 +206,9 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.datagram(flow, passage, now, octets);
     }
 
-    fn transferred(&mut self, flow: FlowId) {
-        self.0.transferred(flow);
-        self.1.transferred(flow);
+    fn transferred(&mut self, flow: FlowId, begun: Instant) {
+        self.0.transferred(flow, begun);
+        self.1.transferred(flow, begun);
     }
 
     fn closed(&mut self, flow: FlowId, now: Instant) {

@@ -50,9 +50,9 @@ pub struct FlowRecord {
     /// How its sender stood, on average.
     #[serde(flatten)]
     pub means: SenderMeans,
-    /// Connections opened.
+    /// Connections opened, those before the measured time included.
     pub connections: u64,
-    /// Transfers completed, for sources whose transfers end.
+    /// Transfers completed, for sources whose transfers end; requests that overlap are one.
     pub transfers: u64,
     /// Their mean time from the start of the connection to the last octet's delivery, in seconds.
     pub transfer_mean_s: Option<f64>,
@@ -171,7 +171,7 @@ impl Quantity {
     }
 }
 
-/// A quantity over time, of the run's first measured instant to its last; [`RunRecord::series`] has
+/// A quantity over time, from the run's start to its end; [`RunRecord::series`] has
 /// those that the scenario asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {

@@ -13,6 +13,9 @@ pub(crate) use stage::{Crossing, Fate, Stage};
 use crate::{ConfigError, Direction, Distribution};
 use effect::Effect;
 
+/// The fraction of packets up to which an impairment is too rare to keep time going.
+const RARE: f64 = 1e-6;
+
 /// Something that happens to packets on their way. Fractions are from 0 to 1.
 ///
 /// A [`LinkConfig`](crate::LinkConfig) has a list of them; each draws from random numbers of its own.
@@ -182,8 +185,8 @@ impl Impairment {
         Effect::of(self).map(drop)
     }
 
-    /// Whether it may delay or lose a packet that travels `way` within its flow, at any time up to
-    /// `end`. A blackout does not count, since it ends.
+    /// Whether it delays or loses a packet in a million that travel `way` within its flow, at any time
+    /// up to `end`. A blackout does not count, since it ends.
     pub(crate) fn hinders(&self, way: Direction, end: Instant) -> bool {
         let (from, until) = self.span();
         from == Instant::ZERO && until >= end && self.applies().to(way) && self.may_hinder()
@@ -191,13 +194,15 @@ impl Impairment {
 
     fn may_hinder(&self) -> bool {
         match self {
-            Self::Delay { fraction, delay, .. } => *fraction > 0.0 && !delay.is_zero(),
+            Self::Delay { fraction, delay, .. } => *fraction > RARE && !delay.is_zero(),
             Self::Redrawn { delay, .. } => !delay.is_zero(),
-            Self::Alternate { extra, .. } => *extra > Duration::ZERO,
+            Self::Alternate { every, extra, .. } => {
+                1.0 / f64::from(*every) > RARE && *extra > Duration::ZERO
+            }
             Self::Replay { lateness, .. } => lateness.iter().any(|late| *late > Duration::ZERO),
-            Self::Loss { fraction, .. } | Self::Burst { fraction, .. } => *fraction > 0.0,
-            Self::Resend { errors, .. } => *errors > 0.0,
-            Self::Periodic { .. } => true,
+            Self::Loss { fraction, .. } | Self::Burst { fraction, .. } => *fraction > RARE,
+            Self::Resend { errors, .. } => *errors > RARE,
+            Self::Periodic { every, .. } => 1.0 / f64::from(*every) > RARE,
             Self::Duplicate { .. } | Self::Blackout { .. } => false,
             Self::During { impairment, .. } => impairment.may_hinder(),
         }

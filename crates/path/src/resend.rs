@@ -6,7 +6,7 @@
 //! it, whose damage is known by then. A retransmission is known as soon as nothing can come before
 //! it: when a later packet is offered that would begin after it is ready, or when it is ready.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use unruffled_units::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub(crate) struct Resend {
     /// Not yet sent again, in the order in which they become ready: that of their transmissions.
     held: VecDeque<(Ticket, Packet)>,
     /// What became of those sent again, until it is asked for.
-    resolved: Vec<(Ticket, Outcome)>,
+    resolved: BTreeMap<u32, Outcome>,
     /// The ticket of the packet held last.
     last: Ticket,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Packet {
 
 impl Resend {
     pub(crate) fn new(damage: Stage, after: Duration, attempts: Option<u32>) -> Self {
-        let (held, resolved) = (VecDeque::new(), Vec::new());
+        let (held, resolved) = (VecDeque::new(), BTreeMap::new());
         Self { damage, after, attempts, held, resolved, last: Ticket(0) }
     }
 
@@ -74,12 +74,11 @@ impl Resend {
 
     /// Keeps what became of a packet that was sent again.
     pub(crate) fn resolve(&mut self, ticket: Ticket, outcome: Outcome) {
-        self.resolved.push((ticket, outcome));
+        self.resolved.insert(ticket.0, outcome);
     }
 
     /// What became of a packet that was held, if that is known.
     pub(crate) fn resolved(&mut self, ticket: Ticket) -> Option<Outcome> {
-        let place = self.resolved.iter().position(|&(resolved, _)| resolved == ticket)?;
-        Some(self.resolved.remove(place).1)
+        self.resolved.remove(&ticket.0)
     }
 }

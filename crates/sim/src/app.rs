@@ -125,11 +125,6 @@ impl Running {
         matches!(self.app, App::Web { .. })
     }
 
-    /// Whether it has always more to send.
-    pub(crate) fn is_endless(&self) -> bool {
-        matches!(self.app, App::Bulk { bytes: None })
-    }
-
     fn draw(&mut self, size: Size) -> u64 {
         match size {
             Size::Octets(octets) => octets.max(1),

@@ -64,16 +64,25 @@ pub(crate) struct Flow {
     pub(crate) underway: u32,
     /// How much the receiver must have for the transfer to be complete.
     pub(crate) expects: u64,
+    /// When the transfer began that is not complete yet.
+    pub(crate) begun: Instant,
     /// Its source opens others, so that it can be given up once it is over.
     pub(crate) passing: bool,
-    /// The application writes whenever everything written was sent.
-    pub(crate) endless: bool,
-    /// The number of octets written so far.
-    pub(crate) written: u64,
+    /// The number of octets that the application has to send, so far.
+    pub(crate) has: u64,
+    /// The number of those that it has written.
+    written: u64,
+    /// It may stop: it writes so many octets at a time, and those only when all before were sent.
+    chunk: Option<u64>,
+    /// It closes when all is written.
+    closing: bool,
 }
 
 /// More than any transfer needs.
 pub(crate) const ENDLESS: u64 = u64::MAX / 2;
+
+/// How many segments an application that may stop writes at a time.
+const CHUNK: u64 = 16;
 
 impl TrafficSource {
     pub(crate) fn new(config: SourceConfig, routes: [Chooser; 2]) -> Result<Self, ConfigError> {
@@ -93,9 +102,12 @@ impl TrafficSource {
             ],
             underway: 0,
             expects: u64::MAX,
+            begun: Instant::ZERO,
             passing: self.app.reconnects(),
-            endless: stop.is_some() && self.app.is_endless(),
+            has: 0,
             written: 0,
+            chunk: stop.map(|_| CHUNK * u64::from(sender.mss)),
+            closing: false,
         }
     }
 }
@@ -105,10 +117,46 @@ impl Flow {
         &mut self.ends[end.index()]
     }
 
-    /// The application writes so much more.
+    /// The application has so much more to send.
     pub(crate) fn write(&mut self, octets: u64) {
-        self.written = self.written.saturating_add(octets);
-        self.ends[End::Sender.index()].connection.write(octets);
+        self.has = self.has.saturating_add(octets);
+        if self.chunk.is_none() {
+            self.write_to(self.has);
+        }
+    }
+
+    fn write_to(&mut self, upto: u64) {
+        let sender = &mut self.ends[End::Sender.index()].connection;
+        sender.write(upto - self.written);
+        self.written = upto;
+        if self.closing && upto == self.has {
+            sender.finish();
+        }
+    }
+
+    /// Writes what comes next, if the application waited until all before was sent; says whether it
+    /// did.
+    #[inline]
+    pub(crate) fn write_on(&mut self) -> bool {
+        let Some(chunk) = self.chunk else { return false };
+        let sender = &self.ends[End::Sender.index()].connection;
+        let goes_on = self.written < self.has && sender.unsent() == 0;
+        if goes_on {
+            self.write_to(self.has.min(self.written + chunk));
+        }
+        goes_on
+    }
+
+    /// The application has nothing to send after what it has to send now.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+        self.write_to(self.written);
+    }
+
+    /// The application stops: what it has not written yet is never sent.
+    pub(crate) fn stop(&mut self) {
+        self.has = self.written;
+        self.close();
     }
 
     /// Whether nothing will happen any more: both ends are closed, or one waits in vain for what is

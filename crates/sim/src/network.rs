@@ -209,8 +209,8 @@ impl Network {
             let link = &mut self.hops[id.0 as usize].link;
             let outcome = link.offer(size, way, at);
             if self.watched {
-                let backlog = link.backlog();
-                let crossing = Crossing { flow, at, size, backlog, outcome: &outcome };
+                let (backlog, again, outcome) = (link.backlog(), false, &outcome);
+                let crossing = Crossing { flow, at, size, backlog, again, outcome };
                 monitor.crossed(id, &crossing);
             }
             match outcome.verdict {
@@ -288,6 +288,11 @@ impl Network {
         let place = hop.held.iter().position(|&(held, _)| held == id);
         let outcome = place.and_then(|place| hop.link.resume(hop.held.swap_remove(place).1));
         let Some(outcome) = outcome else { return Progress::Underway };
+        if self.watched {
+            let Packet { flow, size, .. } = self.packets[id as usize];
+            let (backlog, again, outcome) = (hop.link.backlog(), true, &outcome);
+            monitor.crossed(link, &Crossing { flow, at: now, size, backlog, again, outcome });
+        }
         self.travel(id, link, now, outcome, queue, monitor)
     }
 

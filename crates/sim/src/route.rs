@@ -125,7 +125,7 @@ impl Chooser {
                 for i in 0..paths.len() {
                     paths[i].2 += paths[i].1;
                     // Among equals the first; rounding must not decide.
-                    if paths[i].2 > paths[best].2 + 1e-9 {
+                    if paths[i].2 > paths[best].2 + 1e-9 * *total {
                         best = i;
                     }
                 }

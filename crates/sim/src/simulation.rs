@@ -11,9 +11,6 @@ use crate::network::{Label, Network, Packet, Progress};
 use crate::queue::{FutureEvent, Queue};
 use crate::route::{Chooser, Route};
 
-/// Segments that an endless application writes at a time if it is to stop some day.
-const CHUNK: u64 = 16;
-
 /// A simulation. Time stands at the last event until [`Simulation::run`] moves it.
 ///
 /// Links and sources are added first, then it runs. The flow of a source that opens one connection
@@ -254,7 +251,7 @@ impl Simulation {
     fn complete(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.expects = u64::MAX;
-        monitor.transferred(id);
+        monitor.transferred(id, flow.begun);
         let number = flow.source;
         let World { sources, queue, now, .. } = &mut self.world;
         let source = &mut sources[number as usize];
@@ -306,10 +303,9 @@ impl Simulation {
                 match bytes {
                     Some(bytes) => {
                         flow.write(bytes);
-                        flow.expects = bytes;
-                        flow.end(End::Sender).connection.finish();
+                        (flow.expects, flow.begun) = (bytes, self.world.now);
+                        flow.close();
                     }
-                    None if flow.endless => {}
                     None => flow.write(ENDLESS),
                 }
                 self.world.pump(flow, (id, End::Sender), monitor);
@@ -346,7 +342,11 @@ impl Simulation {
         };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         flow.write(bytes);
-        flow.expects = flow.written;
+        // What is asked for before all is there belongs to the same transfer.
+        if flow.expects == u64::MAX {
+            flow.begun = self.world.now;
+        }
+        flow.expects = flow.has;
         self.world.pump(flow, (id, End::Sender), monitor);
     }
 
@@ -368,14 +368,13 @@ impl Simulation {
         FlowId(slot)
     }
 
-    /// The application of a source begins nothing more.
+    /// The application of a source begins nothing more, and writes nothing more.
     fn stop(&mut self, number: u32, monitor: &mut impl Monitor) {
         let source = &mut self.world.sources[number as usize];
         source.active = false;
         let Some(id) = source.flow.map(FlowId) else { return };
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        flow.endless = false;
-        flow.end(End::Sender).connection.finish();
+        flow.stop();
         self.world.pump(flow, (id, End::Sender), monitor);
     }
 }
@@ -391,9 +390,7 @@ impl World {
             let polled = connection.poll_transmit(now, &mut relay);
             // By reference: moved, it would be copied field by field.
             let Some(segment) = &polled else {
-                if flow.endless && end == End::Sender && connection.unsent() == 0 {
-                    let mss = self.sources[flow.source as usize].config.sender.mss;
-                    flow.write(CHUNK * u64::from(mss));
+                if end == End::Sender && flow.write_on() {
                     continue;
                 }
                 break;

@@ -65,8 +65,12 @@ impl Effect {
                 }
                 Self::Blackout { times, length }
             }
-            Impairment::Resend { errors, attempts: None, .. } if errors == 1.0 => {
-                return Err(ConfigError::new("errors", "less than 1 without attempts", errors));
+            // Each packet would be sent a thousand times and more, all at once in the simulator.
+            Impairment::Resend { errors, attempts: None, .. }
+                if errors > 0.999 && errors <= 1.0 =>
+            {
+                let wanted = "at most 0.999 without attempts";
+                return Err(ConfigError::new("errors", wanted, errors));
             }
             Impairment::Resend { errors, .. } => Self::Resend { coin: coin("errors", errors)? },
             Impairment::Replay { ref lateness, .. } if lateness.is_empty() => {

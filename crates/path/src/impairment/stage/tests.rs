@@ -186,6 +186,7 @@ fn a_value_out_of_range_is_named() {
     );
     let resend = |errors, attempts| Impairment::Resend { errors, after: zero, attempts, applies };
     assert_eq!(error(resend(1.5, None)), "errors must be between 0 and 1, not 1.5");
-    assert_eq!(error(resend(1.0, None)), "errors must be less than 1 without attempts, not 1");
+    let wanted = "errors must be at most 0.999 without attempts, not 1";
+    assert_eq!(error(resend(1.0, None)), wanted);
     assert_eq!(resend(1.0, Some(3)).check(), Ok(()));
 }
