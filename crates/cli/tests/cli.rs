@@ -39,7 +39,7 @@ fn scenario(key: &str, value: &str) -> String {
 fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
     for (key, value, wanted) in [
         ("duration", "= 3", "my.toml:1: not TOML: "),
-        ("tcp.windw", "3", "my.toml:8: tcp.windw: unknown key: expected one of name, title"),
+        ("tcp.windw", "3", "my.toml:8: tcp.windw: unknown key: expected one of byte_counting"),
         ("variants", "[\"bbr3\"]", "my.toml: variants: bbr3: no such variant: expected one of "),
         ("variants", "[]", "my.toml:3: variants: expected a list of names"),
         ("path.hops", "[]", "my.toml:4: path.hops: expected a list of names"),
@@ -83,7 +83,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
     for (arguments, wanted) in [
         (&["--set", "delayed"][..], "--set delayed: expected KEY=VALUE"),
         (&["--set", "=3"], "--set =3: expected KEY=VALUE"),
-        (&["--set", "tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of name"),
+        (&["--set", "tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of byte_counting"),
         (&["--set", "delay=3 ms"], "--set: delay: could be several: expected one of link.source"),
         (&["--set", "delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expect"),
         (&["--set", "bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected a rate"),

@@ -89,7 +89,10 @@ fn finish(
     let mut until = Instant::ZERO;
     while until < over {
         until = (until + SLICE).min(over);
-        simulation.measure(until, &mut meters, monitor.as_deref_mut());
+        // With nothing left to happen, the rest of a long duration is over at once.
+        if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
+            break;
+        }
         if stop.load(Ordering::Relaxed) {
             return None;
         }

@@ -28,6 +28,9 @@ pub use traffic::{Traffic, Way};
 /// Points of a time series: more than anybody looks at, and what memory can hold.
 const MOST_POINTS: u64 = 1_000_000;
 
+/// Points of all time series of a run.
+const MOST_IN_ALL: u64 = 50_000_000;
+
 /// The scenarios that ship with the program: name and TOML.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("rr-3", include_str!("../scenarios/rr-3.toml")),
@@ -198,17 +201,14 @@ impl Scenario {
         let Ends { sender, receiver, header } = tcp::read(k)?;
         let bytes = k.bytes("flow.bytes")?;
         let (network, hops) = network::read(k)?;
-        let traffic = traffic::read(k, &network, bytes)?;
-        let recording = recording(k, duration)?;
+        let traffic = traffic::read(k, &network, bytes, sender.mss)?;
+        let curves = |series: usize| {
+            let sources: u64 = traffic.iter().map(|group| u64::from(group.count)).sum();
+            series as u64 * (sources + network.links.len() as u64)
+        };
+        let recording = recording(k, duration, curves)?;
         let parameters = parameters(k)?;
-        k.finish(&format!(
-            "name, title, source, duration, warmup, seeds, variants, tcp.({}), flow.bytes, \
-             path.hops, topology.(kind, hops), link.NAME.({}), {}, record.(series, interval, \
-             deliveries), variant.NAME.PARAMETER",
-            tcp::KEYS,
-            links::KEYS,
-            traffic::KEYS,
-        ))?;
+        k.finish()?;
 
         let scenario = Self {
             name,
@@ -294,7 +294,7 @@ impl Scenario {
 
     /// Whether it is about one transfer over the whole path, by the sender that is compared.
     pub fn is_single(&self) -> bool {
-        self.sources() == 1 && self.traffic.iter().all(|group| group.sender.is_none())
+        self.sources() == 1 && self.traffic.iter().all(Traffic::is_of_variant)
     }
 
     /// The sender that a group of traffic has whatever is compared, with the scenario's parameters.
@@ -312,15 +312,15 @@ impl Scenario {
         self.traffic.iter().map(|group| u64::from(group.count)).sum()
     }
 
-    /// The groups whose sender is the variant that is compared; all, if each has its own.
+    /// The groups whose sender is the variant that is compared; all, if each has its own or none.
     pub fn compared(&self) -> impl Iterator<Item = &Traffic> {
-        let none = self.traffic.iter().all(|group| group.sender.is_some());
-        self.traffic.iter().filter(move |group| none || group.sender.is_none())
+        let none = !self.traffic.iter().any(Traffic::is_of_variant);
+        self.traffic.iter().filter(move |group| none || group.is_of_variant())
     }
 
     /// The number of the first source whose sender is the variant that is compared.
     pub fn first_compared(&self) -> u32 {
-        let before = self.traffic.iter().take_while(|group| group.sender.is_some());
+        let before = self.traffic.iter().take_while(|group| !group.is_of_variant());
         let before = before.map(|group| group.count).sum();
         if u64::from(before) < self.sources() { before } else { 0 }
     }
@@ -336,7 +336,11 @@ impl Scenario {
 }
 
 /// What is kept of a run: the keys below `record`.
-fn recording(k: &mut Keys, duration: Duration) -> Result<Recording, Error> {
+fn recording(
+    k: &mut Keys,
+    duration: Duration,
+    curves: impl FnOnce(usize) -> u64,
+) -> Result<Recording, Error> {
     let names = k.list("record.series")?.unwrap_or_default();
     let series = names.iter().map(|name| {
         Quantity::ALL.into_iter().find(|quantity| quantity.name() == name).ok_or_else(|| {
@@ -349,6 +353,11 @@ fn recording(k: &mut Keys, duration: Duration) -> Result<Recording, Error> {
     let points = duration.as_nanos().checked_div(interval.as_nanos());
     if points.is_none_or(|points| points > MOST_POINTS && !series.is_empty()) {
         let wanted = format!("expected at most {MOST_POINTS} points in the duration, {duration}");
+        return Err(k.wrong("record.interval", wanted));
+    }
+    let most = MOST_IN_ALL / curves(series.len()).max(1);
+    if !series.is_empty() && points.is_some_and(|points| points > most) {
+        let wanted = format!("expected at most {most} points for each of so many curves");
         return Err(k.wrong("record.interval", wanted));
     }
     let deliveries = k.switch("record.deliveries")?.unwrap_or(false);

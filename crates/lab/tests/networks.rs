@@ -181,3 +181,100 @@ fn the_same_seed_gives_the_same_record_and_another_a_different_one() {
     assert_eq!(with(1), with(1));
     assert_ne!(with(1), with(2), "starts are drawn");
 }
+
+/// One link of 8 Mbit/s and 10 ms, and what is sent over it.
+fn line(link: &str, traffic: &str) -> String {
+    format!(
+        "duration = \"20 s\"\nvariants = [\"sack\"]\n[tcp]\nmss = \"1000 B\"\nheader = \"0 B\"\n\
+         [path]\nhops = [\"line\"]\n[link.line]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n{link}\n\
+         {traffic}"
+    )
+}
+
+#[test]
+fn who_stops_sends_nothing_of_a_transfer_that_is_not_over() {
+    for app in [
+        "bytes = \"100 MB\"",
+        "app = \"on-off\"\nsize = \"100 MB\"\npause.distribution = \"constant\"\npause.value = \"0 s\"",
+        "app = \"web\"\nsize = \"100 MB\"\npause.distribution = \"constant\"\npause.value = \"0 s\"",
+        "",
+    ] {
+        let stops = format!("[[traffic]]\nname = \"a\"\nstop = \"1 s\"\n{app}\n");
+        let record = run(&line("queue = 20", &stops), &[]);
+        // At most a second's worth, a window and what was written and not sent.
+        let delivered = record.flows[0].delivered_segments;
+        assert!((500..1100).contains(&delivered), "{delivered} with {app:?}");
+        assert_eq!(record.flows[0].transfers, 0);
+    }
+}
+
+#[test]
+fn what_a_link_sends_again_keeps_it_busy_and_may_be_lost() {
+    let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1000 B\"\ninterval = \"8 ms\"\n\
+               stop = \"19 s\"\n";
+    let resend = "resend.errors = 0.5\nresend.after = \"1 ms\"";
+    let record = run(&line(resend, udp), &[]);
+    let (link, sent) = (record.link("line").expect("is measured"), record.flows[0].sending);
+    // A packet takes an eighth of the interval, and is sent twice on the mean, for 19 of 20 s.
+    let utilisation = link.utilisation.expect("has a rate");
+    assert!((0.225..0.25).contains(&utilisation), "{utilisation}");
+    assert_eq!(link.offered_packets, sent.sent_segments);
+    let once = run(&line(&format!("{resend}\nresend.attempts = 1"), udp), &[]);
+    let lost = once.link("line").expect("is measured").lost_packets;
+    assert_eq!(lost, once.flows[0].path.dropped_segments);
+    assert!(lost > 400, "a quarter of 2500: {lost}");
+}
+
+#[test]
+fn a_fin_alone_is_no_data_and_a_transfer_begins_when_it_is_asked_for() {
+    let ten = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\n";
+    let flow = run(&line("", ten), &[]).flows.remove(0);
+    assert_eq!((flow.sending.sent_segments, flow.path.arrived_segments), (10, 10));
+    let on_off = "[[traffic]]\nname = \"a\"\napp = \"on-off\"\nsize = \"10 kB\"\n\
+                  pause.distribution = \"constant\"\npause.value = \"1 s\"\n";
+    let flow = run(&line("", on_off), &[]).flows.remove(0);
+    // Ten segments of 1 ms each, and 10 ms on the way.
+    let mean = flow.transfer_mean_s.expect("some are complete");
+    assert!(flow.transfers > 15 && (0.015..0.025).contains(&mean), "{mean}");
+}
+
+#[test]
+fn nothing_is_waited_for_when_all_is_over() {
+    let ten = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\n";
+    let record = run(&line("", ten), &["duration=1000000000 s"]);
+    assert_eq!(record.flows[0].delivered_segments, 10);
+}
+
+#[test]
+fn only_the_ratio_of_weights_counts() {
+    let two = r#"
+duration = "10 s"
+variants = ["sack"]
+[topology]
+kind = "explicit"
+[link.a]
+from = "s"
+to = "d"
+delay = "10 ms"
+[link.b]
+from = "s"
+to = "m"
+delay = "20 ms"
+[link.c]
+from = "m"
+to = "d"
+delay = "30 ms"
+[[traffic]]
+name = "a"
+from = "s"
+to = "d"
+app = "udp"
+size = "1000 B"
+interval = "1 ms"
+ways = ["s d", "s m d"]
+weights = [1e-15, 3e-15]
+"#;
+    let record = run(two, &[]);
+    let offered = |name| record.link(name).expect("is measured").offered_packets;
+    assert_eq!((offered("a"), offered("b")), (2500, 7500));
+}

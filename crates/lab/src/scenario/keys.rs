@@ -3,6 +3,9 @@
 
 mod set;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 use unruffled_units::{Duration, Rate};
@@ -27,6 +30,8 @@ struct Entry {
 pub(crate) struct Keys {
     file: String,
     entries: Vec<Entry>,
+    /// What was asked for, there or not: the keys that a complaint offers in place of an unknown one.
+    asked: RefCell<BTreeSet<String>>,
 }
 
 impl Keys {
@@ -38,7 +43,8 @@ impl Keys {
             let message = complaint(text, &e);
             Error::Syntax { place: Place::Line(file.to_owned(), line(at)), message }
         })?;
-        let mut keys = Self { file: file.to_owned(), entries: Vec::new() };
+        let mut keys =
+            Self { file: file.to_owned(), entries: Vec::new(), asked: RefCell::default() };
         keys.flatten("", table.get_ref(), &line)?;
         keys.entries.sort_by_key(|e| match e.place {
             Place::Line(_, line) => line,
@@ -146,7 +152,10 @@ impl Keys {
 
     /// Where `key` stands, or would.
     pub(crate) fn place(&self, key: &str) -> Place {
-        let place = self.entries.iter().find(|e| e.key == key).map(|e| e.place.clone());
+        let below = |e: &&Entry| e.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+        let entry = self.entries.iter().find(|e| e.key == key);
+        let entry = entry.or_else(|| self.entries.iter().find(below));
+        let place = entry.map(|e| e.place.clone());
         place.unwrap_or_else(|| Place::File(self.file.clone()))
     }
 
@@ -168,6 +177,7 @@ impl Keys {
 
     /// The names of the tables right below `prefix`, in the order of the file.
     pub(crate) fn tables(&self, prefix: &str) -> Vec<String> {
+        self.ask(prefix);
         let start = format!("{prefix}.");
         let mut names: Vec<String> = Vec::new();
         for entry in &self.entries {
@@ -183,6 +193,7 @@ impl Keys {
 
     /// Whether any key begins with `prefix`.
     pub(crate) fn has(&self, prefix: &str) -> bool {
+        self.ask(prefix);
         let start = format!("{prefix}.");
         self.entries.iter().any(|e| e.key == prefix || e.key.starts_with(&start))
     }
@@ -197,7 +208,12 @@ impl Keys {
         there
     }
 
+    fn ask(&self, key: &str) {
+        self.asked.borrow_mut().insert(key.to_owned());
+    }
+
     fn get(&mut self, key: &str) -> Option<Value> {
+        self.ask(key);
         let entry = self.entries.iter_mut().find(|e| e.key == key)?;
         entry.read = true;
         Some(entry.value.clone())
@@ -340,13 +356,27 @@ impl Keys {
     }
 
     /// Refuses the first key that has not been read.
-    pub(crate) fn finish(&self, known: &str) -> Result<(), Error> {
+    pub(crate) fn finish(&self) -> Result<(), Error> {
         let Some(entry) = self.entries.iter().find(|e| !e.read) else { return Ok(()) };
-        let message = match self.no_link(&entry.key) {
-            Some(message) => message,
-            None => format!("unknown key: expected one of {known}"),
-        };
-        Err(self.wrong(&entry.key, message))
+        let message = self.no_link(&entry.key);
+        Err(self.wrong(&entry.key, message.unwrap_or_else(|| self.unknown(&entry.key))))
+    }
+
+    /// What to say of a key that was not asked for: which ones were, in the table closest to it.
+    fn unknown(&self, key: &str) -> String {
+        let mut table = split(key).0;
+        loop {
+            let start = if table.is_empty() { String::new() } else { format!("{table}.") };
+            let asked = self.asked.borrow();
+            let below = asked.iter().filter_map(|asked| asked.strip_prefix(&start));
+            let names: BTreeSet<&str> = below.filter_map(|below| below.split('.').next()).collect();
+            if !names.is_empty() {
+                let names = Vec::from_iter(names).join(", ");
+                let place = if table.is_empty() { "" } else { " below " };
+                return format!("unknown key: expected one of {names}{place}{table}");
+            }
+            table = split(table).0;
+        }
     }
 
     /// What to say of a key of a link that nothing goes over.
@@ -384,7 +414,9 @@ fn split(key: &str) -> (&str, &str) {
 fn plain(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(s) => Value::String(s.to_string()),
-        DeValue::Integer(i) => Value::Integer(i64::from_str_radix(i.as_str(), i.radix()).ok()?),
+        // What is too long for a number is out of every range, which its reader says.
+        DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix())
+            .map_or_else(|_| Value::String(i.as_str().to_owned()), Value::Integer),
         DeValue::Float(f) => Value::Float(f.as_str().parse().ok()?),
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Array(a) => {

@@ -7,10 +7,6 @@ use super::Hop;
 use super::keys::Keys;
 use crate::error::Error;
 
-/// The keys of a link, for messages.
-pub(super) const KEYS: &str = "rate, delay, queue, red, delayed, loss, alternate, duplicate, \
-     redrawn, burst, blackout, resend, replay, from, to, one_way";
-
 /// What may befall packets on a link: the tables below it. A new one goes to the end, because the
 /// random numbers of the others depend on their places.
 const KINDS: [&str; 9] = [

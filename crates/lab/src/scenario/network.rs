@@ -114,6 +114,20 @@ impl Network {
 /// What the file says of the network: its links, and the hops where it is a single path without
 /// hosts of their own.
 pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
+    let (network, hops) = of_its_kind(k)?;
+    let back = network.links.iter().filter(|link| link.both_ways);
+    let back: Vec<String> = back.map(|link| link.name_of(Direction::Reverse)).collect();
+    let names = network.links.iter().map(|link| &link.name);
+    if let Some(name) =
+        names.chain(network.access.iter().map(|hop| &hop.name)).find(|name| back.contains(name))
+    {
+        let message = "expected another name: results call another link's way back so";
+        return Err(k.wrong(&format!("link.{name}"), message));
+    }
+    Ok((network, hops))
+}
+
+fn of_its_kind(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
     let kind = k.string("topology.kind")?;
     let kind = kind.as_deref().unwrap_or("chain");
     match kind {
@@ -144,7 +158,7 @@ pub(super) fn read(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
 /// The links of the file that are not among `used`; only traffic may use them. Where there is no
 /// traffic to use them, they are left unread, and complained about.
 fn access(k: &mut Keys, used: &[Hop]) -> Result<Vec<Hop>, Error> {
-    if !k.has("traffic") && !k.has("topology") {
+    if !k.has("traffic") {
         return Ok(Vec::new());
     }
     let names = k.tables("link");
@@ -181,6 +195,12 @@ fn explicit(k: &mut Keys) -> Result<Network, Error> {
         };
         let ends = (node(from), node(to));
         let both_ways = !k.switch(&format!("{at}.one_way"))?.unwrap_or(false);
+        let beside = network.between(ends.0, ends.1);
+        let beside = beside.or_else(|| network.between(ends.1, ends.0).filter(|_| both_ways));
+        if let Some(other) = beside {
+            let message = format!("expected other nodes than those that {} joins", other.name);
+            return Err(k.wrong(&format!("{at}.to"), message));
+        }
         network.links.push(NetLink { name: hop.name, ends, both_ways, link: hop.link });
     }
     if network.links.is_empty() {

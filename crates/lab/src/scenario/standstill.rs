@@ -1,7 +1,7 @@
 //! Loops in which simulated time stands still.
 
 use unruffled_path::{Direction, LinkConfig};
-use unruffled_sim::{App, LinkId};
+use unruffled_sim::{App, LinkId, Size};
 use unruffled_units::Instant;
 
 use super::keys::Keys;
@@ -35,16 +35,26 @@ impl Scenario {
             .collect();
         let topology = self.network.topology();
         self.traffic.iter().find_map(|group| {
-            if !never_rests(&group.app) {
+            let mss = self.sender.mss;
+            if !never_rests(&group.app, mss) {
                 return None;
             }
+            // Of a transfer of many segments, full ones; else what there is.
+            let payload = match group.app {
+                App::Web { size: Size::Octets(octets), .. }
+                | App::OnOff { size: Size::Octets(octets), .. } => {
+                    octets.min(u64::from(mss)) as u32
+                }
+                _ => mss,
+            };
             let access = [&group.access.0, &group.access.1].into_iter().flatten();
             let access = access.filter_map(|name| self.network.access(name));
             let access: Vec<(&str, &LinkConfig)> =
                 access.map(|hop| (hop.name.as_str(), &hop.link)).collect();
             let through = |ids: &[LinkId], way| {
                 let ids = ids.iter().map(|id| links[id.0 as usize].1);
-                ids.chain(access.iter().map(|hop| hop.1)).all(|link| self.is_instant(link, way))
+                ids.chain(access.iter().map(|hop| hop.1))
+                    .all(|link| self.is_instant(link, way, payload))
             };
             let routes = group.routes(&topology);
             let taken = || routes.iter().filter(|(.., weight)| *weight > 0.0);
@@ -59,21 +69,31 @@ impl Scenario {
         })
     }
 
-    /// Whether full segments, or acknowledgements, cross the link in no time.
-    fn is_instant(&self, link: &LinkConfig, way: Direction) -> bool {
+    /// Whether segments of that payload, or acknowledgements, cross the link in no time.
+    fn is_instant(&self, link: &LinkConfig, way: Direction, payload: u32) -> bool {
         let octets = match way {
-            Direction::Forward => self.header + self.sender.mss,
+            Direction::Forward => self.header + payload,
             Direction::Reverse => self.header,
         };
         link.takes_no_time(octets, way, Instant::ZERO + self.duration)
     }
 }
 
+/// So many segments at one instant are as good as endless: they take minutes to simulate.
+const MANY: u64 = 100_000_000;
+
 /// Whether it has always something to send once the last has been acknowledged.
-fn never_rests(app: &App) -> bool {
+fn never_rests(app: &App, mss: u32) -> bool {
+    let many = |size: &Size| match *size {
+        Size::Octets(octets) => octets / u64::from(mss) > MANY,
+        Size::Segments(_, most) => most > MANY,
+    };
     match app {
-        App::Bulk { bytes } => bytes.is_none(),
-        App::Web { think: pause, .. } | App::OnOff { off: pause, .. } => pause.is_zero(),
-        App::Requests { .. } | App::Datagrams { .. } => false,
+        App::Bulk { bytes } => bytes.is_none_or(|bytes| many(&Size::Octets(bytes))),
+        App::Web { size, think: pause } | App::OnOff { size, off: pause } => {
+            pause.is_zero() || many(size)
+        }
+        App::Requests { size, .. } => many(size),
+        App::Datagrams { .. } => false,
     }
 }

@@ -6,17 +6,21 @@ use unruffled_units::Duration;
 use super::keys::Keys;
 use crate::error::Error;
 
-/// The keys below `tcp`, for messages.
-pub(super) const KEYS: &str = "mss, header, window, initial_window, max_cwnd, byte_counting, \
-     min_rto, max_rto, initial_rto, max_doublings, delayed_ack, duplicates, pipe, fast_recovery, \
-     halving, timestamps";
-
 /// The settings of both ends.
 pub(super) struct Ends {
     pub(super) sender: Config,
     pub(super) receiver: Config,
     /// Octets of header on the wire, for each segment.
     pub(super) header: u32,
+}
+
+/// What a retransmission timer may be set to at most is at least this: with nothing, simulated time
+/// would stand still.
+const SHORTEST_RTO: Duration = Duration::from_millis(1);
+
+/// The largest window in segments of `mss` octets (RFC 7323, section 2.3: scaled by 14 bits).
+pub(super) fn most_segments(mss: u64) -> u64 {
+    ((65_535 << 14) / mss).min(700_000)
 }
 
 /// What the file says of the ends, and the defaults for what it does not say.
@@ -30,7 +34,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     if header > 10_000 {
         return Err(k.wrong("tcp.header", "expected at most 10000 B"));
     }
-    let window = k.count("tcp.window", 1, 700_000)?.unwrap_or(2_000);
+    let window = k.count("tcp.window", 1, most_segments(mss))?.unwrap_or(2_000);
     let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
     let initial_window = initial_window.map_or(defaults.window.initial, |n| n as u32);
     let max_cwnd = k.count("tcp.max_cwnd", 1, 1_000_000)?.map(|n| n as u32);
@@ -38,10 +42,17 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let byte_counting = byte_counting.map_or(defaults.window.byte_counting, |n| n as u32);
     let min_rto = k.duration("tcp.min_rto")?.unwrap_or(defaults.rto.min);
     let max_rto = k.duration("tcp.max_rto")?.unwrap_or(defaults.rto.max);
-    if max_rto < min_rto {
-        return Err(k.wrong("tcp.max_rto", format!("expected at least min_rto, {min_rto}")));
+    let bound = min_rto.max(SHORTEST_RTO);
+    if max_rto < bound {
+        return Err(k.wrong("tcp.max_rto", format!("expected at least {bound}")));
     }
-    let initial_rto = k.duration("tcp.initial_rto")?.unwrap_or(defaults.rto.initial);
+    let initial_rto = match k.duration("tcp.initial_rto")? {
+        Some(rto) if !(min_rto..=max_rto).contains(&rto) => {
+            let message = format!("expected from min_rto, {min_rto}, to max_rto, {max_rto}");
+            return Err(k.wrong("tcp.initial_rto", message));
+        }
+        rto => rto.unwrap_or(defaults.rto.initial),
+    };
     let max_doublings = k.count("tcp.max_doublings", 0, 16)?;
     let max_doublings = max_doublings.map_or(defaults.rto.max_doublings, |n| n as u8);
     let delayed_ack = match k.switch("tcp.delayed_ack") {

@@ -91,6 +91,8 @@ fn a_list_of_numbers_may_be_texts() {
     let scenario = Scenario::parse("my.toml", two_ways, &[]).expect("a scenario");
     let weights: Vec<f64> = scenario.traffic[0].ways.iter().map(|way| way.weight).collect();
     assert_eq!(weights, [70.0, 30.0]);
+    let huge = error(two_ways, &["traffic.bulk.weights=[1e308, 1e308]"]);
+    assert!(huge.contains("weights: expected numbers from 0 on, not all 0"), "{huge}");
     let wrong = error(two_ways, &["traffic.bulk.weights=[\"many\", 30]"]);
     assert!(wrong.contains("expected a list of 2 numbers"), "{wrong}");
 }
@@ -176,7 +178,7 @@ fn what_cannot_befall_packets_is_refused() {
         (
             "resend",
             &["errors=100 %", "after=42 ms"],
-            "resend.errors: expected less than 1 without attempts",
+            "resend.errors: expected at most 0.999 without attempts",
         ),
         (
             "burst",
@@ -334,6 +336,17 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("traffic.bulk.stop=0 s", "traffic.bulk.stop: expected a time after 0 s, the start"),
         ("traffic.bulk.weights=[1, 2]", "weights: expected traffic.bulk.ways beside it"),
         ("traffic.bulk.epsilon=1", "epsilon: expected traffic.bulk.ways beside it"),
+        ("traffic.bulk.spread=runs", "traffic.bulk.spread: expected traffic.bulk.ways beside it"),
+        ("traffic.bulk.bytes=0 B", "traffic.bulk.bytes: expected 1 B or more"),
+        ("traffic.a-web.segments=[1.5, 2]", "segments: expected two whole numbers"),
+        ("traffic.a-web.bytes=1 MB", "traffic.a-web.bytes: unknown key: expected one of access"),
+        (
+            "link.sorce.delay=1 ms",
+            "link.sorce: no traffic takes it: expected its name in path.hops",
+        ),
+        ("tcp.window=99999999999999999999", "tcp.window: expected a whole number from 1 to"),
+        ("tcp.initial_rto=0 s", "tcp.initial_rto: expected from min_rto, 1 s, to max_rto, 60 s"),
+        ("tcp.max_rto=0 s", "tcp.max_rto: expected at least 1 s"),
         ("tcp.delayed_ack=maybe", "tcp.delayed_ack: expected true, false or a time such as"),
         ("bottleneck.replay.lateness=[]", "lateness: expected a list of times such as [\"0\","),
         ("bottleneck.replay.lateness=['1 ms', 3]", "lateness: expected a list of times such as"),
@@ -352,6 +365,14 @@ fn wrong_traffic_is_refused_with_its_place() {
         assert!(message.contains(wanted), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
+    for key in ["tcp.window", "traffic.bulk.window"] {
+        let window = format!("{key}=120000");
+        let message = shared(&["tcp.mss=9000 B", &window]).expect_err("is more than TCP can say");
+        assert!(message.to_string().contains("from 1 to 119302"), "{message}");
+    }
+    let udp = "app = \"udp\"\nsize = \"960 B\"\ninterval = \"2 ms\"";
+    let udp = format!("{SHARED}[[traffic]]\nname = \"cross\"\n{udp}\nsender = \"sack\"\n");
+    assert!(error(&udp, &[]).contains("traffic.cross.sender: expected only for traffic with TCP"));
     let twice = SHARED.replace("a-web", "bulk");
     assert!(error(&twice, &[]).contains("bulk stands twice"), "{}", error(&twice, &[]));
     let nameless = SHARED.replace("name = \"a-web\"\n", "");
@@ -359,6 +380,32 @@ fn wrong_traffic_is_refused_with_its_place() {
     let (message, before) = (error(&nameless, &[]), line - 1);
     let wanted = format!("my.toml:{before}: traffic.name: expected a name");
     assert!(message.starts_with(&wanted), "{message}, not {wanted}");
+}
+
+#[test]
+fn datagrams_are_not_what_is_compared() {
+    let cross =
+        "[[traffic]]\nname = \"cross\"\napp = \"udp\"\nsize = \"960 B\"\ninterval = \"2 ms\"\n";
+    let first = SHARED.replacen("[[traffic]]", &format!("{cross}[[traffic]]"), 1);
+    let scenario = Scenario::parse("my.toml", &first, &[]).expect("is right");
+    assert_eq!(scenario.compared().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["bulk"]);
+    assert_eq!(scenario.first_compared(), 1);
+}
+
+#[test]
+fn a_network_that_is_no_chain_needs_traffic() {
+    let explicit = |links: &str| {
+        let head = "duration = \"1 s\"\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n";
+        error(&format!("{head}{links}"), &[])
+    };
+    let ab = "[link.x]\ndelay = \"1 s\"\nfrom = \"a\"\nto = \"b\"\n";
+    let none = explicit(&format!("{ab}[link.q]\ndelay = \"1 s\"\n"));
+    assert!(none.contains("traffic: missing: expected a table such as [[traffic]]"), "{none}");
+    let beside = explicit(&format!("{ab}{}", ab.replace("link.x", "link.y")));
+    assert!(beside.contains("link.y.to: expected other nodes than those that x joins"), "{beside}");
+    let cd = ab.replace("link.x", "link.x-reverse").replace("\"a\"", "\"c\"");
+    let same = explicit(&format!("{ab}{cd}"));
+    assert!(same.contains("link.x-reverse: expected another name"), "{same}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
 
 use super::keys::Keys;
-use super::links;
 use super::network::Network;
+use super::{Hop, links, tcp};
 use crate::error::Error;
 
 /// A group of sources that do the same.
@@ -49,34 +49,50 @@ pub struct Way {
     pub weight: f64,
 }
 
-/// The keys of traffic, for messages.
-pub(super) const KEYS: &str = "traffic.NAME.(from, to, access, egress, ways, weights, epsilon, \
-     spread, spread_acks, count, start, gap, until, stop, app, bytes, size, segments, pause, every, \
-     interval, sender, window)";
-
 /// The groups of the file, in its order; one transfer over the whole path if it has none.
 pub(super) fn read(
     k: &mut Keys,
     network: &Network,
     bytes: Option<u64>,
+    mss: u32,
 ) -> Result<Vec<Traffic>, Error> {
     let names = k.tables("traffic");
     if names.is_empty() {
-        return Ok(vec![Traffic::single(k, network, bytes)?]);
+        if k.string("topology.kind")?.is_some_and(|kind| kind != "chain") {
+            return Err(k.missing("traffic", "a table such as [[traffic]]"));
+        }
+        if bytes == Some(0) {
+            return Err(k.wrong("flow.bytes", "expected 1 B or more"));
+        }
+        return Ok(vec![Traffic::single(network, bytes)]);
     }
     if bytes.is_some() {
         let message = "expected traffic.NAME.bytes, where there is other traffic";
         return Err(k.wrong("flow.bytes", message));
     }
-    let groups = names.iter().map(|name| group(k, network, name));
+    let groups = names.iter().map(|name| group(k, network, mss, name));
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
     let sources: u64 = groups.iter().map(|group| u64::from(group.count)).sum();
     if sources > 1_000_000 {
         let message = format!("expected at most 1000000 sources in all, found {sources}");
         return Err(k.wrong(&format!("traffic.{}.count", names[0]), message));
     }
+    // The usual ones may stay when a group does without them.
+    let takes = |hop: &Hop| {
+        let access = groups.iter().flat_map(|group| [&group.access.0, &group.access.1]);
+        let mut names = access.flatten().map(String::as_str).chain([SOURCE, SINK]);
+        names.any(|name| name == hop.name)
+    };
+    if let Some(hop) = network.access.iter().find(|hop| !takes(hop)) {
+        let message = "no traffic takes it: expected its name in path.hops, or as access or egress";
+        return Err(k.wrong(&format!("link.{}", hop.name), message));
+    }
     Ok(groups)
 }
+
+/// The access links that a group has unless it says otherwise: the sender's, and the receiver's.
+const SOURCE: &str = "source";
+const SINK: &str = "sink";
 
 /// The links of a way there and of the one back, and its weight.
 pub(crate) type Links = (Vec<LinkId>, Vec<LinkId>, f64);
@@ -99,12 +115,9 @@ impl Traffic {
     }
 
     /// The one transfer of a scenario that names no traffic.
-    fn single(k: &Keys, network: &Network, bytes: Option<u64>) -> Result<Self, Error> {
+    fn single(network: &Network, bytes: Option<u64>) -> Self {
         let last = network.nodes.len() - 1;
-        if network.access.is_empty() && k.has("topology") {
-            return Err(k.missing("traffic", "a table such as [[traffic]]"));
-        }
-        Ok(Self {
+        Self {
             name: "flow".to_owned(),
             ends: (0, last),
             access: (None, None),
@@ -117,11 +130,16 @@ impl Traffic {
             app: App::Bulk { bytes },
             sender: None,
             window: None,
-        })
+        }
+    }
+
+    /// Whether its sender is the variant that is compared.
+    pub(super) fn is_of_variant(&self) -> bool {
+        self.sender.is_none() && !matches!(self.app, App::Datagrams { .. })
     }
 }
 
-fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> {
+fn group(k: &mut Keys, network: &Network, mss: u32, name: &str) -> Result<Traffic, Error> {
     let at = format!("traffic.{name}");
     let key = |field: &str| format!("{at}.{field}");
     let node = |k: &mut Keys, field: &str, default: usize| -> Result<usize, Error> {
@@ -157,7 +175,7 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
             None => Ok(network.access(default).map(|hop| hop.name.clone())),
         }
     };
-    let access = (access(k, "access", "source")?, access(k, "egress", "sink")?);
+    let access = (access(k, "access", SOURCE)?, access(k, "egress", SINK)?);
     let (ways, spread) = ways(k, network, &at, ends)?;
     let spread_acks = k.switch(&key("spread_acks"))?.unwrap_or(false);
     let count = k.count(&key("count"), 1, 1_000_000)?.unwrap_or(1) as u32;
@@ -170,6 +188,11 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
         return Err(k.wrong(&key("stop"), format!("expected a time after {first}, the start")));
     }
     let app = app(k, &at)?;
+    if matches!(app, App::Datagrams { .. })
+        && let Some(key) = ["sender", "window"].map(key).into_iter().find(|key| k.has(key))
+    {
+        return Err(k.wrong(&key, "expected only for traffic with TCP, not for udp"));
+    }
     let sender = match k.string(&key("sender"))?.as_deref() {
         None | Some("$variant") => None,
         Some(name) => {
@@ -177,7 +200,7 @@ fn group(k: &mut Keys, network: &Network, name: &str) -> Result<Traffic, Error> 
             Some(name.to_owned())
         }
     };
-    let window = k.count(&key("window"), 1, 700_000)?;
+    let window = k.count(&key("window"), 1, tcp::most_segments(u64::from(mss)))?;
     Ok(Traffic {
         name: name.to_owned(),
         ends,
@@ -207,7 +230,8 @@ fn ways(
     let spread = k.choice(&key("spread"), &spread)?.unwrap_or(Spread::RoundRobin);
     let Some(texts) = k.list(&key("ways"))? else {
         // What says how packets are spread over ways says nothing without them.
-        return match ["weights", "epsilon"].map(&key).into_iter().find(|key| k.has(key)) {
+        const ALONE: [&str; 4] = ["weights", "epsilon", "spread", "spread_acks"];
+        return match ALONE.map(&key).into_iter().find(|key| k.has(key)) {
             Some(alone) => Err(k.wrong(&alone, format!("expected {} beside it", key("ways")))),
             None => Ok((Vec::new(), spread)),
         };
@@ -255,7 +279,8 @@ fn ways(
             delays.iter().map(weight).collect()
         }
     };
-    if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0 {
+    let total: f64 = weights.iter().sum();
+    if !total.is_finite() || weights.iter().any(|w| *w < 0.0) || total <= 0.0 {
         return Err(k.wrong(&key("weights"), "expected numbers from 0 on, not all 0"));
     }
     let ways = ways.into_iter().zip(weights).map(|(nodes, weight)| Way { nodes, weight });
@@ -282,7 +307,10 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
     let key = |field: &str| format!("{at}.{field}");
     let kind = k.string(&key("app"))?;
     match kind.as_deref().unwrap_or("bulk") {
-        "bulk" => Ok(App::Bulk { bytes: k.bytes(&key("bytes"))? }),
+        "bulk" => match k.bytes(&key("bytes"))? {
+            Some(0) => Err(k.wrong(&key("bytes"), "expected 1 B or more")),
+            bytes => Ok(App::Bulk { bytes }),
+        },
         "web" => Ok(App::Web { size: size(k, at)?, think: pause(k, at)? }),
         "on-off" => Ok(App::OnOff { size: size(k, at)?, off: pause(k, at)? }),
         "requests" => {
@@ -315,11 +343,17 @@ fn size(k: &mut Keys, at: &str) -> Result<Size, Error> {
     match (k.bytes(&octets)?, k.numbers(&segments, 2)?) {
         (Some(size), None) if size > 0 => Ok(Size::Octets(size)),
         (None, Some(range)) => match range.as_slice() {
-            &[low, high] if low >= 1.0 && high >= low && high <= 1e9 => {
+            &[low, high]
+                if low >= 1.0
+                    && high >= low
+                    && high <= 1e9
+                    && low.fract() + high.fract() == 0.0 =>
+            {
                 Ok(Size::Segments(low as u64, high as u64))
             }
             _ => {
-                Err(k.wrong(&segments, "expected two numbers, the smaller first, such as [10, 20]"))
+                let message = "expected two whole numbers, the smaller first, such as [10, 20]";
+                Err(k.wrong(&segments, message))
             }
         },
         (None, None) => Err(k.missing(&octets, "a value such as \"10 kB\"")),

@@ -187,6 +187,11 @@ fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
                 let curve = TimeSeries { points: series.points.clone() };
                 total = Some(match total {
                     None => curve,
+                    // Others are sampled when something happens to a flow, and so at no common time.
+                    Some(_) if quantity != "goodput" => {
+                        let wanted = format!("expected goodput, not {quantity}, of several flows");
+                        return Err(wanted.into());
+                    }
                     Some(total) => total.zip(&curve, |a, b| a + b),
                 });
             }

@@ -23,6 +23,8 @@ fn a_loop_that_takes_no_time_is_refused() {
         "link.wan.delayed.fraction=0 %\nlink.wan.delayed.mean=9 ms\nlink.wan.delayed.deviation=0 s",
         "link.wan.delayed.fraction=100 %\nlink.wan.delayed.mean=0 s\nlink.wan.delayed.deviation=0 s",
         "link.wan.duplicate.fraction=10 %",
+        "link.wan.loss.fraction=0.0000000001",
+        "flow.bytes=9000 TB",
         "link.wan.alternate.extra=9 ms\nlink.wan.alternate.from=1 s",
         "link.wan.alternate.extra=9 ms\nlink.wan.alternate.until=1 s",
         "link.wan.blackout.at=1 s\nlink.wan.blackout.length=1 s",
