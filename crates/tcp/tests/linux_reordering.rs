@@ -62,3 +62,26 @@ fn a_timeout_in_recovery_leaves_the_threshold() {
     t.timer_at(1201);
     t.at(1201).timer().sees("timeout").dupthresh(4).and_so_on();
 }
+
+/// Without SACK a duplicate tells of no delivery, so that PRR would let nothing go: RFC 6582 holds, with
+/// RFC 5681's inflation.
+#[test]
+fn without_sack_it_recovers_as_newreno_does() {
+    for name in ["newreno", "linux-reordering"] {
+        let mut t = Trace::of(name).window(20).without_sack().start();
+        t.sends("1-20");
+        // 1 and 3 are lost.
+        for (k, sent) in (1..=18).zip(
+            ["21", "22", "R1"]
+                .into_iter()
+                .chain([""; 9])
+                .chain(["23", "24", "25", "26", "27", "28"]),
+        ) {
+            t.at(100 + k).ack("C0").sends(sent);
+        }
+        t.at(200).ack("C2").sends("R3 29");
+        t.at(300).ack("C22").sees("recovered").and_so_on();
+        let window = t.connection().window();
+        assert!(window.cwnd <= window.ssthresh, "{name}: {window:?}");
+    }
+}

@@ -99,3 +99,35 @@ fn a_reduction_with_a_needed_retransmission_stays() {
     t.at(200).ack("C4 D1 S6-7").sees("spurious 1, reordered 6").ssthresh(5.0);
     t.at(201).ack("C10").sees("recovered").cwnd(5.0).ssthresh(5.0);
 }
+
+/// Westwood may find room for more than the window is: a loss raises it under PRR as little as at once.
+#[test]
+fn a_loss_does_not_raise_the_window() {
+    for name in ["sack+westwood", "rack+westwood", "linux-reordering+westwood"] {
+        let mut t = Trace::of(name).fixed_window(40).rtt(20).min_rto(200).start();
+        t.and_so_on();
+        // Two segments in a millisecond, 40 in a round trip.
+        for n in 1..=4000 {
+            t.at(19 + n).ack(&format!("C{}", 2 * n)).and_so_on();
+        }
+        while t.connection().window().cwnd > 2.0 {
+            let due = t.connection().poll_timeout().expect("a timer");
+            t.wait_until(due);
+            t.timer().and_so_on();
+        }
+        // Two round trips later 8043 is lost, and 8044 to 8047 come in two flights.
+        for (ms, ack) in [
+            (20, "C8040"),
+            (20, "C8042"),
+            (20, "C8042 S8044"),
+            (1, "C8042 S8044-8045"),
+            (19, "C8042 S8044-8046"),
+            (1, "C8042 S8044-8047"),
+            (20, "C8047"),
+        ] {
+            t.after_ns(ms * 1_000_000).ack(ack).and_so_on();
+            let window = t.connection().window();
+            assert!(window.cwnd < 10.0, "{name}, {ack}: {window:?}");
+        }
+    }
+}

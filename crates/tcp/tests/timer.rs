@@ -91,3 +91,44 @@ fn a_sacked_segment_is_a_sample_once() {
     // The late one: 100 + 100/(8·2).
     t.at(200).ack("C2").srtt(106.25);
 }
+
+/// RFC 5681, section 3.1: after a timeout cwnd is one segment. That duplicates inflate it is fast
+/// recovery's (section 3.2).
+#[test]
+fn duplicates_after_a_timeout_let_nothing_go() {
+    for name in ["reno", "newreno", "westwood"] {
+        let mut t = Trace::of(name).window(10).without_sack().start();
+        t.sends("1-10");
+        t.at(1000).timer().sees("timeout").sends("T1").cwnd(1.0);
+        for late in 1..=9 {
+            t.at(1000 + late).ack("C0").sends("").cwnd(1.0);
+        }
+    }
+}
+
+/// RFC 3465, section 2.3: what the acknowledgement that ends the recovery from a timeout covers left
+/// the network long ago. RFC 5681, section 3.1: slow start ends at ssthresh, in the middle of one that
+/// counts for several segments.
+#[test]
+fn after_a_timeout_one_segment_counts_and_slow_start_stops_at_ssthresh() {
+    let mut t = Trace::of("sack").window(12).byte_counting(8).start();
+    t.sends("1-12");
+    t.at(1000).timer().sends("T1").cwnd(1.0).ssthresh(6.0);
+    t.at(1100).ack("C12").cwnd(2.0).sends("13 14");
+    t.at(1200).ack("C14").cwnd(4.0).sends("15-18");
+    // Of the four that count, two lead to ssthresh, and two add a sixth each.
+    t.at(1300).ack("C18").cwnd(6.0 + 2.0 / 6.0).sends("19-24");
+}
+
+/// RFC 5681, section 3.1: the first timeout reduces ssthresh, also while what was too big for the path
+/// is resent, by slow start.
+#[test]
+fn a_timeout_reduces_ssthresh_though_what_was_too_big_is_resent() {
+    let mut t = Trace::of("sack").window(20).min_mss(100).start();
+    t.sends("1-20");
+    t.at(50).too_big(900, 1).and_so_on();
+    let due = t.connection().poll_timeout().expect("a timer");
+    t.wait_until(due);
+    // Each of the twenty is two by then.
+    t.timer().sees("timeout").ssthresh(20.0).cwnd(1.0).and_so_on();
+}

@@ -27,6 +27,11 @@ impl Window {
     pub fn slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
+
+    /// How many of `counted` segments grow it before slow start is over.
+    pub(crate) fn slow_start_steps(&self, counted: u32) -> f64 {
+        (self.ssthresh - self.cwnd).ceil().clamp(0.0, f64::from(counted))
+    }
 }
 
 /// What congestion controls see of the sender. Use it in a [`CongestionControl`]'s methods.
@@ -68,6 +73,10 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// What `saved` was reduced for was no loss, nor anything since: forget what was concluded from
     /// it. `window` is the present one, before anything of it is restored.
     fn on_undo(&mut self, _window: &Window, _saved: &Window) {}
+
+    /// Segments are smaller: `ratio` of them fit into one of before, and the window has been
+    /// multiplied by that.
+    fn on_smaller_segments(&mut self, _ratio: f64) {}
 
     /// Shows the algorithm's variables beside the window, if it has any.
     fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
@@ -119,6 +128,10 @@ impl CongestionControl for AnyControl {
 
     fn on_undo(&mut self, window: &Window, saved: &Window) {
         each!(self, part => part.on_undo(window, saved));
+    }
+
+    fn on_smaller_segments(&mut self, ratio: f64) {
+        each!(self, part => part.on_smaller_segments(ratio));
     }
 
     fn variables(&self, show: &mut dyn FnMut(Variable)) {

@@ -89,12 +89,12 @@ impl Composed {
             return;
         }
         self.policy.acks = Acks::NewReno;
+        self.policy.probes = false;
+        self.policy.reduction = Reduction::AtOnce;
         let rule = self.detector.rule(&self.view(stream, now));
         if rule.overdue.is_some() || rule.distance.is_some() {
             self.detector = Detector::Fixed(Fixed::standard());
             self.doubt = None;
-            self.policy.probes = false;
-            self.policy.reduction = Reduction::AtOnce;
         }
     }
 
@@ -157,11 +157,11 @@ impl Composed {
     }
 
     /// The window was full, and `acked` segments were acknowledged.
-    fn grow(&mut self, stream: &Stream, acked: u32, now: Instant) {
+    fn grow(&mut self, stream: &Stream, acked: u32, before: Phase, now: Instant) {
         // After a timeout an acknowledgement can cover what left the network long ago (RFC 3465,
-        // section 2.3).
-        let open = self.recovery.phase == Phase::Open;
-        let limit = if open { self.policy.byte_counting } else { 1 };
+        // section 2.3), above all the one that ends its recovery.
+        let timed_out = matches!(before, Phase::Loss { .. });
+        let limit = if timed_out { 1 } else { self.policy.byte_counting };
         let (counted, flow) = (acked.min(limit), self.flow(stream, now));
         self.control.grow(&mut self.window, acked, counted, &flow);
         self.window.cwnd = self.window.cwnd.min(self.policy.max_cwnd);
@@ -169,7 +169,12 @@ impl Composed {
 
     /// Segments in flight, without what limited transmit sent beyond cwnd.
     fn flight(&self, stream: &Stream) -> f64 {
-        f64::from(stream.board.outstanding()).min(self.window.cwnd)
+        let outstanding = f64::from(stream.board.outstanding());
+        match self.recovery.phase {
+            // The window is small because it is filled anew, not because little is on its way.
+            Phase::Loss { too_big: true, .. } => outstanding,
+            _ => outstanding.min(self.window.cwnd),
+        }
     }
 
     fn flow(&self, stream: &Stream, now: Instant) -> Flow {
@@ -207,6 +212,7 @@ impl Composed {
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.window.cwnd *= ratio;
         self.window.ssthresh *= ratio;
+        self.control.on_smaller_segments(ratio);
     }
 
     /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but

@@ -60,6 +60,12 @@ impl Setup {
         self
     }
 
+    /// So many segments count at most for one acknowledgement (RFC 3465, L).
+    pub(crate) fn byte_counting(mut self, l: u32) -> Self {
+        self.config.window.byte_counting = l;
+        self
+    }
+
     /// The application has this much to send at first, in segments; without this, no end of it.
     pub(crate) fn writes(mut self, segments: u64) -> Self {
         self.segments = segments;

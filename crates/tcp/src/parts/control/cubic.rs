@@ -95,11 +95,13 @@ impl Cubic {
         if self.state.w_max.is_none() {
             self.state.cwnd_prior = cwnd;
         }
-        let w_max = self.state.w_max.filter(|_| !self.state.after_timeout);
+        if std::mem::take(&mut self.state.after_timeout) {
+            self.state.w_max = Some(cwnd);
+        }
+        let w_max = self.state.w_max;
         // Above W_max equation 2 would give a negative K and a leap; the cubic function starts from
         // its flat part instead, as after a timeout.
         let origin = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
-        self.state.after_timeout = false;
         let k = ((origin - cwnd) / self.c).cbrt();
         Stage { epoch: now, k, origin, w_est: cwnd }
     }
@@ -132,16 +134,26 @@ impl Cubic {
     }
 }
 
+impl State {
+    fn scale(&mut self, ratio: f64) {
+        self.w_max = self.w_max.map(|w_max| w_max * ratio);
+        self.cwnd_prior *= ratio;
+        // What K and t were reckoned for is over: the next acknowledgement begins a stage.
+        self.stage = None;
+    }
+}
+
 impl CongestionControl for Cubic {
     fn about(&self) -> Cow<'static, str> {
         "CUBIC, RFC 9438".into()
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
-        if window.slow_start() {
-            window.cwnd += f64::from(counted);
-        } else {
-            self.avoid_congestion(window, acked, counted, flow);
+        let slow = window.slow_start_steps(counted);
+        window.cwnd += slow;
+        let slow = slow as u32;
+        if counted > slow {
+            self.avoid_congestion(window, acked - slow, counted - slow, flow);
         }
     }
 
@@ -166,6 +178,14 @@ impl CongestionControl for Cubic {
             State { w_max: Some(w_max), cwnd_prior: cwnd, stage: None, after_timeout: timeout };
         // Section 4.6.
         (flow.flight * self.beta).max(2.0)
+    }
+
+    fn on_smaller_segments(&mut self, ratio: f64) {
+        self.state.scale(ratio);
+        for (cwnd, state) in &mut self.before {
+            *cwnd *= ratio;
+            state.scale(ratio);
+        }
     }
 
     fn on_undo(&mut self, window: &Window, saved: &Window) {
@@ -326,6 +346,34 @@ mod tests {
         window.cwnd = 70.0;
         cubic.grow(&mut window, 1, 1, &flow(5.0, 70.0));
         near(window.cwnd, 70.0 + 3.7044 / 70.0);
+    }
+
+    #[test]
+    fn a_loss_after_a_timeout_is_compared_with_the_stage_since() {
+        let mut cubic = Cubic::new(0.4, 0.7);
+        let mut window = Window { cwnd: 100.0, ssthresh: 50.0 };
+        window.ssthresh = cubic.on_loss(&window, true, &flow(0.0, 100.0));
+        window.cwnd = 70.0;
+        cubic.grow(&mut window, 1, 1, &flow(3.0, 70.0));
+        window.cwnd = 80.0;
+        cubic.on_loss(&window, false, &flow(6.0, 80.0));
+        assert_eq!(cubic.state.w_max, Some(80.0));
+    }
+
+    #[test]
+    fn smaller_segments_leave_the_windows_in_octets() {
+        let (mut cubic, mut window) = after_a_loss_at_100();
+        cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
+        // Half as large: 140 segments are what 70 were.
+        window.cwnd *= 2.0;
+        cubic.on_smaller_segments(2.0);
+        assert_eq!(cubic.state.w_max, Some(200.0));
+        // Six seconds, an acknowledgement each 10 ms: more than K, the cube root of 60/0.4, so that it
+        // is nearly back.
+        for i in 1..=600 {
+            cubic.grow(&mut window, 1, 1, &flow(1.0 + f64::from(i) / 100.0, 140.0));
+        }
+        assert!((190.0..200.0).contains(&window.cwnd), "{}", window.cwnd);
     }
 
     #[test]

@@ -20,7 +20,9 @@ impl CongestionControl for Reno {
     fn grow(&mut self, window: &mut Window, _acked: u32, counted: u32, _flow: &Flow) {
         // RFC 5681, equations 2 and 3, for each that counts.
         let steps = f64::from(counted);
-        window.cwnd += if window.slow_start() { steps } else { steps / window.cwnd };
+        let slow = window.slow_start_steps(counted);
+        window.cwnd += slow;
+        window.cwnd += (steps - slow) / window.cwnd;
     }
 
     fn on_loss(&mut self, _window: &Window, _timeout: bool, flow: &Flow) -> f64 {

@@ -110,6 +110,11 @@ impl CongestionControl for Westwood {
         self.bandwidth.add(segments, flow.now);
     }
 
+    fn on_smaller_segments(&mut self, ratio: f64) {
+        self.bandwidth.estimate *= ratio;
+        self.bandwidth.last *= ratio;
+    }
+
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
         Reno.grow(window, acked, counted, flow);
     }

@@ -85,7 +85,7 @@ impl Composed {
             self.grow_by_delivery(stream, &delivery, pipe_before, phase_before, now);
         } else {
             let may_grow = advanced && !reversed && self.grows_after(phase_before);
-            self.grow_and_wait(stream, ack, &read, may_grow, now);
+            self.grow_and_wait(stream, ack, &read, may_grow.then_some(phase_before), now);
         }
         if matches!(self.recovery.phase, Phase::Recovery { .. }) {
             self.proportional_rate_reduction(stream, &delivery, advanced && !newly_lost);
@@ -190,15 +190,15 @@ impl Composed {
         stream: &Stream,
         ack: &Ack<'_>,
         read: &Reading,
-        may_grow: bool,
+        may_grow: Option<Phase>,
         now: Instant,
     ) {
         let Reading { delivery, advanced, flight_before, .. } = read;
         let full = *flight_before >= self.window.cwnd as u32;
         let window_was_full = *self.recovery.window_was_full.get_or_insert(full);
-        if may_grow {
+        if let Some(before) = may_grow {
             if window_was_full {
-                self.grow(stream, delivery.passed, now);
+                self.grow(stream, delivery.passed, before, now);
             } else {
                 let flow = self.flow(stream, now);
                 self.control.on_limited(&flow);
@@ -215,7 +215,7 @@ impl Composed {
         };
         let segments = self.limited_transmit.grow_while_waiting(&wait, &self.window);
         if segments > 0 {
-            self.grow(stream, segments, now);
+            self.grow(stream, segments, Phase::Open, now);
         }
         if let Some(idle) = self.limited_transmit.idle(&wait, &self.window) {
             self.detector.on_idle(idle, &self.view(stream, now));

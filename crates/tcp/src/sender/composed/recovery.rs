@@ -37,6 +37,8 @@ pub(super) struct Recovery {
     pub(super) run: u32,
     pub(super) counted_pipe: CountedPipe,
     pub(super) prr: Prr,
+    /// cwnd before it, rounded up, two segments at least.
+    pub(super) reduced_from: u32,
     /// SND.NXT when the last loss was detected (RFC 6582, section 3.2, steps 2 and 4).
     pub(super) recover: Option<u64>,
     /// Fast retransmit's first segment goes out whatever the pipe holds.
@@ -128,7 +130,7 @@ impl Composed {
     ) {
         let fast = matches!(self.recovery.phase, Phase::Recovery { .. });
         if fast && self.policy.reduction == Reduction::Proportional {
-            self.window.cwnd = self.window.ssthresh;
+            self.window.cwnd = self.target();
         }
         self.recovery.end();
         self.responses.stop();
@@ -254,6 +256,7 @@ impl Composed {
             Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => {
+                self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
                 self.recovery.prr.begin(outstanding, sacked, delivery.segments);
             }
         }
@@ -277,6 +280,12 @@ impl Composed {
         }
     }
 
+    /// What a proportional reduction leads to: no more than the window was, though Westwood may find
+    /// room for more.
+    fn target(&self) -> f64 {
+        self.window.ssthresh.min(f64::from(self.recovery.reduced_from))
+    }
+
     /// RFC 9937: how much this acknowledgement lets go.
     pub(super) fn proportional_rate_reduction(
         &mut self,
@@ -286,7 +295,8 @@ impl Composed {
     ) {
         if self.policy.reduction == Reduction::Proportional {
             let told = Told { delivered: delivery.segments, pipe: stream.pipe(), safe };
-            if let Some(budget) = self.recovery.prr.on_ack(told, self.window.ssthresh as u32) {
+            let target = self.target() as u32;
+            if let Some(budget) = self.recovery.prr.on_ack(told, target) {
                 self.window.cwnd = f64::from(told.pipe + budget);
             }
         }

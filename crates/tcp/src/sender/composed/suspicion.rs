@@ -178,6 +178,7 @@ impl Composed {
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
         self.recovery.fast_retransmit_due = true;
+        self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
         self.recovery.prr.begin(outstanding, sacked, 0);
         self.limited_transmit.on_recovery();
         self.end_probe();
@@ -306,14 +307,16 @@ impl Composed {
             return;
         }
         match (phase_before, self.recovery.phase) {
-            (Phase::Loss { .. }, Phase::Loss { .. }) => self.grow(stream, delivery.segments, now),
+            (Phase::Loss { .. }, Phase::Loss { .. }) => {
+                self.grow(stream, delivery.segments, phase_before, now);
+            }
             (Phase::Open, Phase::Open) => {
                 let full = pipe_before >= self.room();
                 if !*self.recovery.window_was_full.get_or_insert(full) {
                     let flow = self.flow(stream, now);
                     self.control.on_limited(&flow);
                 } else if !self.overflows(stream) {
-                    self.grow(stream, delivery.segments, now);
+                    self.grow(stream, delivery.segments, phase_before, now);
                 }
             }
             _ => {}

@@ -81,7 +81,7 @@ impl Composed {
             return;
         }
         observer.on_event(now, &Event::Timeout);
-        let first = !matches!(self.recovery.phase, Phase::Loss { .. });
+        let first = !matches!(self.recovery.phase, Phase::Loss { too_big: false, .. });
         self.detector.on_timeout(first, &self.view(stream, now));
         self.watch_for_spurious(stream, Cause::Timeout);
         self.begin_episode(stream, Cause::Timeout, now);

@@ -100,7 +100,9 @@ impl Composed {
                 Some(transmission)
             }
             Step::Idle | Step::Resend => {
-                if f64::from(self.effective_pipe(stream)) >= self.window.cwnd.floor() {
+                // All that was sent before counts as lost already: that some of it arrived, as
+                // duplicates say without SACK, takes nothing out of the pipe.
+                if f64::from(stream.pipe()) >= self.window.cwnd.floor() {
                     return None;
                 }
                 match stream.board.next_lost() {
