@@ -85,9 +85,11 @@ impl Side {
     fn new(name: &str, own: Addresses, peer: Addresses, mtu: u16) -> Result<Self, Error> {
         let namespace = Namespace::new(name)?;
         let device = namespace.run(Device::new)?;
-        // No link-local address: nothing but what applications send is to cross the path.
+        // No link-local address: nothing but what applications send is to cross the path. Where the
+        // device has no IPv6, there is none, and the kernel refuses the word.
+        let no_link_local = if own.1.is_some() { "addrgenmode none " } else { "" };
         let mut batch = format!(
-            "link set dev {DEVICE} addrgenmode none mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
+            "link set dev {DEVICE} {no_link_local}mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
              link set dev {DEVICE} up\n\
              address add {} peer {} dev {DEVICE}\n\
              route add default dev {DEVICE}\n",

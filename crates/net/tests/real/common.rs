@@ -9,7 +9,12 @@ use unruffled_units::Rate;
 
 /// Two ends, or nothing where what it takes is missing: there, the tests cannot tell.
 pub(crate) fn pair() -> Option<Pair> {
-    match Pair::new(1500) {
+    pair_of(1500)
+}
+
+/// The same, for packets of up to `mtu` octets.
+pub(crate) fn pair_of(mtu: u16) -> Option<Pair> {
+    match Pair::new(mtu) {
         Ok(pair) => Some(pair),
         Err(lack) if lack.is_lack() => {
             eprintln!("skipped: {lack}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use unruffled_net::{Report, SeededLink};
 use unruffled_path::{Applies, Direction, Distribution, Impairment, Link, LinkConfig};
 
-use crate::common::{Arrival, at, hop, pair, send};
+use crate::common::{Arrival, at, hop, pair, pair_of, send};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -134,6 +134,20 @@ fn a_transfer_survives_loss_and_doubling_over_both_ip_versions() {
     }
     let counts = emulator.stop().forward.counts;
     assert!(counts.lost > 0 && counts.duplicated > 0, "{counts:?}");
+}
+
+#[test]
+fn a_path_too_narrow_for_ipv6_carries_ipv4() {
+    for (mtu, addresses) in [(1000, 1), (1279, 1), (1280, 2)] {
+        let Some(pair) = pair_of(mtu) else { return };
+        // A kernel without IPv6 has one address at any MTU.
+        assert!(pair.right.addresses().count() <= addresses, "{mtu}");
+        let emulator = pair.emulate(&[hop(None, 1, vec![])], None).expect("starts");
+        assert_eq!(send(&pair, 5, ms(1)).len(), 5, "{mtu}");
+        let report = emulator.stop();
+        assert_eq!(report.forward.counts.offered, 5, "{mtu}: nothing else is carried");
+        assert_eq!(report.reverse.counts.offered, 0, "{mtu}");
+    }
 }
 
 #[test]
