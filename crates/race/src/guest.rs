@@ -14,9 +14,11 @@ use crate::Error;
 /// Octets of the IP and TCP headers without options.
 const HEADERS: u32 = 40;
 
-/// The addresses of guest `n`: the host's end of the link to it, and its own.
-fn addresses(n: u8) -> (Ipv4Addr, Ipv4Addr) {
-    (Ipv4Addr::new(10, 1, n, 1), Ipv4Addr::new(10, 1, n, 2))
+/// The addresses of guest `n`: the host's end of the link to it, and its own. Both ends may have
+/// guests, which have to reach each other: none has an address of the other end's.
+fn addresses(host: &Side, n: u8) -> (Ipv4Addr, Ipv4Addr) {
+    let [.., end] = host.v4.octets();
+    (Ipv4Addr::new(10, end, n, 1), Ipv4Addr::new(10, end, n, 2))
 }
 
 /// The longest packet that carries a segment of the scenario.
@@ -33,7 +35,7 @@ pub(crate) fn stack(
     role: Role,
 ) -> Result<(Driver, Ipv4Addr), Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
-    let ((gateway, own), mtu) = (addresses(n), mtu(scenario));
+    let ((gateway, own), mtu) = (addresses(host, n), mtu(scenario));
     let tun = host.namespace.run(|| {
         let kernel = [(IpAddr::V4(gateway), 24)];
         Tun::create(&format!("guest{n}"), mtu, &kernel).map_err(Error::system("a TUN device"))
@@ -76,7 +78,7 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
 /// Another kernel's network as guest `n` of an end.
 pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<Namespace, Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
-    let (gateway, own) = addresses(n);
+    let (gateway, own) = addresses(host, n);
     let guest = Namespace::new("unruffled-guest")?;
     host.namespace.ip(&format!(
         "link add guest{n} mtu {mtu} type veth peer name up0 mtu {mtu} netns {}\n\

@@ -150,6 +150,29 @@ fn those_who_run_together_share_the_path() {
 }
 
 #[test]
+fn segments_too_small_for_ipv6_cross_the_path() {
+    let scenario = scenario(&["tcp.mss=960 B"]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    for row in rows(&finished) {
+        assert_eq!(row.flow.delivered_segments, 2_000_000_u64.div_ceil(960), "{row:?}");
+    }
+}
+
+#[test]
+fn kernels_that_run_together_reach_our_stack() {
+    let scenario = scenario(&[]);
+    let competitors = kernels(&["reno", "cubic", "reno"]);
+    let length = Length::Time(Duration::from_secs(1));
+    let course =
+        Course { together: true, reverse: true, length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for row in rows(&finished) {
+        assert!(row.flow.delivered_segments > 100, "{row:?}");
+    }
+}
+
+#[test]
 fn a_recording_has_an_interface_for_each_heat() {
     let scenario = scenario(&[]);
     let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
