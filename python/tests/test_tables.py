@@ -56,3 +56,27 @@ def test_a_table_can_be_taken_twice_and_outlives_its_source():
     one, two = polars.DataFrame(rows), polars.DataFrame(rows)
     del rows
     assert one.equals(two)
+
+
+def test_tables_of_flows_and_links_have_their_columns_where_there_is_but_one_flow(found):
+    several = {
+        "variants": ["sack"],
+        "duration": "2 s",
+        "path": {"hops": ["bottleneck"]},
+        "link": {"bottleneck": {"rate": "10 Mbit/s", "delay": "10 ms"}},
+        "traffic": [{"name": "one"}, {"name": "other"}],
+    }
+    counted = unruffled.compare(several, ["sack"], 1)
+    for one, full in [(found.flows, counted.flows), (found.links, counted.links)]:
+        assert len(one) == 0 < len(full)
+        assert one.to_pylist() == []
+        assert one.column_names == full.column_names
+
+
+def test_frames_without_rows_have_their_types(found):
+    polars = pytest.importorskip("polars")
+    flows = polars.DataFrame(found.flows)
+    assert flows.height == 0
+    assert flows["seed"].dtype == polars.UInt64
+    assert flows["goodput_bps"].dtype == polars.Float64
+    assert flows["group"].dtype == polars.String

@@ -84,22 +84,27 @@ pub(crate) fn fields(record: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// One row for each flow, or link, of each run; none where there is but one flow.
-pub(crate) fn counted<T: Serialize>(
+/// One row for each flow, or link, of each run; none where there is but one flow, but the columns of
+/// a record of whose fields none is set.
+pub(crate) fn counted<T: Serialize + Default>(
     comparison: &Comparison,
     of: impl Fn(&unruffled_measure::RunRecord) -> &[T],
 ) -> PyResult<Table> {
+    let record = |variant: &str, seed: u64, counted: &T| {
+        let mut all = Map::new();
+        all.insert("variant".to_owned(), variant.into());
+        all.insert("seed".to_owned(), seed.into());
+        all.extend(fields(counted));
+        all
+    };
     let mut records = Vec::new();
     for runs in &comparison.variants {
-        for (row, record) in runs.rows.iter().zip(&runs.records) {
-            for counted in of(record) {
-                let mut all = Map::new();
-                all.insert("variant".to_owned(), row.variant.as_str().into());
-                all.insert("seed".to_owned(), row.seed.into());
-                all.extend(fields(counted));
-                records.push(all);
-            }
+        for (row, run) in runs.rows.iter().zip(&runs.records) {
+            records.extend(of(run).iter().map(|counted| record(&row.variant, row.seed, counted)));
         }
+    }
+    if records.is_empty() {
+        return Ok(table(vec![record("", 0, &T::default())])?.emptied());
     }
     table(records)
 }

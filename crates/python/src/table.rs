@@ -9,7 +9,7 @@ use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-use arrow_array::{StringArray, UInt64Array};
+use arrow_array::{RecordBatchOptions, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -55,8 +55,17 @@ impl Table {
             fields.push(Field::new(name, kind, nullable));
             arrays.push(array);
         }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        // A table without columns tells its length nowhere else.
+        let height = arrays.first().map_or(0, Array::len);
+        let options = RecordBatchOptions::new().with_row_count(Some(height));
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
         Ok(Self { batch: batch.map_err(broken)? })
+    }
+
+    /// The same columns, without rows.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { batch: self.batch.slice(0, 0) }
     }
 
     /// The table as an Arrow stream in a capsule.
