@@ -84,6 +84,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         lines => cells(columns, summaries),
         grids => grids(comparison),
         wire => comparison.medium == Medium::Wire,
+        repeated => summaries.iter().any(|s| s.runs > 1),
         notes => comparison.notes.clone(),
         best => best,
         goodput_wide => Value::from_safe_string(goodput(wide)),
@@ -218,6 +219,33 @@ pub(crate) mod tests {
         let html = html(&comparison);
         assert!(html.contains("(seed\u{a0}1, first of 4 flows)"));
         assert!(!html.contains("(seed\u{a0}1)"));
+    }
+
+    #[test]
+    fn a_wait_is_for_resending_and_not_for_a_loss() {
+        let mut comparison = fake::comparison();
+        assert!(!html(&comparison).contains("id=\"patience\""));
+        comparison.variants[6].trace.patience = vec![(0.0, 120.0), (5.0, 150.0)];
+        let html = html(&comparison);
+        assert!(html.contains("<h2>Wait before resending</h2>"));
+        assert!(html.contains("aria-label=\"Wait before resending of rack over time\""));
+        assert!(html.contains("<code>unruffled</code> waits longer before it cuts (seed"));
+        assert_nests(&html);
+    }
+
+    #[test]
+    fn captions_of_a_single_run_speak_of_no_means_and_intervals() {
+        let mut comparison = fake::comparison();
+        let words = ["Means over", "±", "whiskers", "bars are means"];
+        let several = html(&comparison);
+        assert!(words.iter().all(|word| several.contains(word)));
+        comparison.variants.iter_mut().for_each(|v| v.rows.truncate(1));
+        let single = html(&comparison);
+        for word in words.iter().chain(&["confidence interval"]) {
+            assert!(!single.contains(word), "{word}");
+        }
+        assert!(single.contains("Of a single run; the share"));
+        assert!(single.contains("Longer is better; the dashed line"));
     }
 
     #[test]

@@ -9,10 +9,12 @@ use super::palette::{self, TEXT};
 use super::plot::{self, Axes};
 use super::{Panel, STYLE, page, values};
 use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
+use crate::record::Comparison;
 
 /// The page. The same sweep gives the same bytes.
 pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let first = sweep.points.first().map(|p| &p.comparison);
+    let repeated = |c: &Comparison| c.variants.iter().any(|v| v.rows.len() > 1);
     let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
     let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let contents = context! {
@@ -21,6 +23,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
         title => sweep.title.as_str(),
         source => sweep.source.as_str(),
         quantity => sweep.quantity.as_str(),
+        repeated => first.is_some_and(repeated),
         heads => sweep.heads(),
         lines => sweep.lines(),
         notes => sweep.notes(),

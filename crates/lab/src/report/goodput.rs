@@ -20,8 +20,11 @@ const LONGEST_NAME: usize = 24;
 /// The plot, `width` drawing units wide.
 pub(super) fn svg(summaries: &[Summary<'_>], undisturbed_bps: f64, width: u32) -> String {
     let height = (ABOVE + BELOW + ROW * summaries.len()) as u32;
-    let label = "Goodput of each variant in Mb/s, with 95 % confidence intervals";
-    plot::svg((width, height), label, |area| draw(area, summaries, undisturbed_bps / 1e6))
+    let mut label = "Goodput of each variant in Mb/s".to_owned();
+    if summaries.iter().any(|s| s.runs > 1) {
+        label += ", with 95 % confidence intervals";
+    }
+    plot::svg((width, height), &label, |area| draw(area, summaries, undisturbed_bps / 1e6))
 }
 
 fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {

@@ -65,10 +65,10 @@ pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
     Between::Stays,
 );
 
-/// How long a segment may be in flight before it is deemed lost.
+/// How long a segment may be in flight before it is sent again.
 pub(super) const PATIENCE: TracedQuantity = TracedQuantity::new(
     |trace| &trace.patience,
-    ("Time before a loss", "wait (ms)"),
+    ("Wait before resending", "wait (ms)"),
     Between::Stays,
 );
 
