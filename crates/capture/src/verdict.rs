@@ -56,9 +56,14 @@ pub struct Verdict {
     pub advice: Vec<String>,
 }
 
+/// Whether so much of a direction was seen that there is something to judge.
+pub fn is_enough(direction: &Direction) -> bool {
+    direction.traffic.segments >= FEW
+}
+
 /// Judges one direction.
 pub fn judge(direction: &Direction) -> Verdict {
-    if direction.traffic.segments < FEW {
+    if !is_enough(direction) {
         let text =
             format!("{}: too little to judge.", count(direction.traffic.segments, "segment"));
         return verdict(Cause::Unknown, Sureness::Certain, text);

@@ -172,7 +172,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
     }
     text += "\n";
     text += &lines(table);
-    text += "\nlate, lost: shares of the segments; by: median; recoveries: spurious ones, of all\n";
+    text += "\nlate, lost: of the segments; late by: median; recoveries: spurious ones, of all\n";
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
         let place = place(direction);
@@ -236,7 +236,18 @@ pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
 
 /// The headings of a transfer's cells.
 pub(crate) fn heads() -> [&'static str; 10] {
-    ["", "MB", "Mb/s", "RTT ms", "late", "by ms", "lost", "resent", "spurious", "recoveries"]
+    [
+        "",
+        "MB",
+        "Mb/s",
+        "RTT ms",
+        "late %",
+        "late by ms",
+        "lost %",
+        "resent",
+        "spurious",
+        "recoveries",
+    ]
 }
 
 pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
@@ -248,7 +259,7 @@ pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {
     };
     let share = |part: f64| match part {
         0.0 => "0".to_owned(),
-        part => format!("{:.2} %", part * 100.0),
+        part => format!("{:.2}", part * 100.0),
     };
     vec![
         index.to_string(),
@@ -317,6 +328,10 @@ pub(crate) mod tests {
         assert!(cost.attached_bps > 2.0 * cost.now_bps, "{cost:?}");
         let text = render("c", &analysis, &found, 80);
         assert!(text.contains("It cost "), "{text}");
+        assert!(text.contains("late %  late by ms  lost %"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(one_line.contains("With the sender unruffled, the model gives "), "{text}");
         let json: serde_json::Value =
             serde_json::from_str(&json("c", &analysis, &found, None)).unwrap();
         assert_eq!(json["verdicts"][0]["cost"]["share"], cost.share);

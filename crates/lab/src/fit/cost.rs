@@ -10,7 +10,7 @@ use crate::rate;
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
 const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
 
-/// The sender of `unruffled attach`.
+/// The sender that stands for `unruffled attach`.
 const ATTACHED: &str = "unruffled";
 
 /// The model has the transfer if its goodput is within this factor of what was captured.
@@ -31,7 +31,7 @@ pub struct Cost {
     pub without_bps: f64,
     /// The share of that which reordering takes.
     pub share: f64,
-    /// What `unruffled attach` delivers with the reordering.
+    /// What the sender `unruffled` delivers with the reordering.
     pub attached_bps: f64,
     /// The sender that the model runs in place of the one captured.
     pub sender: String,
@@ -81,7 +81,7 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
     let text = format!(
         "It cost {:.0} %{}: {} now, {} without reordering, by the model ({}: for what was captured it \
-         gives {}{}). With unruffled attach, it gives {}.",
+         gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
         share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
         if near { "" } else { " or more" },

@@ -6,7 +6,7 @@
 use minijinja::{Value, context};
 use plotters::element::Rectangle;
 use plotters::style::Color;
-use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned};
+use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
 
 use super::palette;
 use super::plot::{self, Axes};
@@ -22,6 +22,9 @@ const OWN_STYLE: &str = include_str!("capture.css");
 /// Transfers in the table, and those that are drawn.
 const LISTED: usize = 50;
 const DRAWN: usize = 6;
+
+/// Sizes of the histogram, in drawing units: for a page, and for a telephone.
+const HISTOGRAMS: ((u32, u32), (u32, u32)) = ((1180, 560), (760, 480));
 
 /// Dots of a kind that a page holds of one transfer: what an analysis should keep of each.
 pub const DOTS: usize = 2500;
@@ -39,6 +42,7 @@ pub fn capture(
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
     let drawn = &transfers[..transfers.len().min(DRAWN)];
     let data: Vec<_> = drawn.iter().map(|transfer| series(transfer.direction)).collect();
+    let any_drawn = drawn.iter().any(is_drawn);
     let shown: Vec<Value> = drawn.iter().enumerate().map(|(i, t)| shown(i + 1, t)).collect();
     let rows = transfers.iter().take(LISTED).enumerate();
     let safe = |text: String| Value::from_safe_string(text);
@@ -53,7 +57,7 @@ pub fn capture(
             heads => heads(),
             lines => rows.map(|(i, transfer)| row(i + 1, transfer.direction)).collect::<Vec<_>>(),
             transfers => shown,
-            drawn => !drawn.is_empty(),
+            drawn => any_drawn,
             udp_heads => ["between", "what", "datagrams", "MB", "Mb/s", "handshake ms", "spin ms"],
             udp => analysis.udp.iter().take(LISTED).map(udp_row).collect::<Vec<_>>(),
             // Numbers alone: nothing in them ends the element.
@@ -95,6 +99,11 @@ fn series(direction: &Direction) -> serde_json::Value {
     })
 }
 
+/// Whether a transfer has charts: not where there is too little of it to judge.
+fn is_drawn(transfer: &Transfer<'_>) -> bool {
+    transfer.direction.drawing.is_some() && is_enough(transfer.direction)
+}
+
 /// A transfer as the template sees it.
 fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
     let direction = transfer.direction;
@@ -107,10 +116,12 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         verdict => transfer.verdict.text.as_str(),
         cost => transfer.cost_in_words(),
         advice => transfer.verdict.advice.clone(),
-        drawn => direction.drawing.is_some(),
+        drawn => is_drawn(transfer),
         thinned => direction.drawing.as_ref().and_then(thinned),
+        rtt_drawn => !direction.rtt.over_time.is_empty(),
         rtt => round_trips(direction),
-        lateness => times.map(|times| Value::from_safe_string(histogram(times))),
+        lateness_wide => times.map(|times| histogram(times, HISTOGRAMS.0)),
+        lateness_narrow => times.map(|times| histogram(times, HISTOGRAMS.1)),
         lateness_note => times.map(|times| {
             format!("{} packets, half of them by {:.1} ms or more", times.packets, times.median_ms)
         }),
@@ -144,8 +155,8 @@ fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
     })
 }
 
-/// How late packets were; the last bar holds all that are later.
-fn histogram(times: &Lateness) -> String {
+/// How late packets were, in a drawing of that size; the last bar holds all that are later.
+fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
     let width = match times.bars.as_slice() {
         [_, second, ..] => second.from_ms,
         _ => (times.max_ms * 2.0).max(0.001),
@@ -160,7 +171,7 @@ fn histogram(times: &Lateness) -> String {
         y_label: "share of the late packets (%)",
     };
     let label = "A histogram of how late packets were";
-    plot::svg((1180, 560), label, |area| {
+    let svg = plot::svg(size, label, |area| {
         let mut chart = plot::chart(area, &axes)?;
         let colour = palette::variant(1).colour();
         let bars = times.bars.iter().filter(|bar| bar.packets > 0).map(|bar| {
@@ -168,7 +179,8 @@ fn histogram(times: &Lateness) -> String {
             Rectangle::new(corners, colour.filled())
         });
         chart.draw_series(bars).map(drop)
-    })
+    });
+    Value::from_safe_string(svg)
 }
 
 #[cfg(test)]
@@ -209,6 +221,27 @@ mod tests {
         }
         assert!(html.contains("Copyright (c) 2022 Leon Sorokin"));
         assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>")));
+    }
+
+    #[test]
+    fn a_transfer_with_too_little_to_judge_has_no_charts() {
+        let analysis = captured(DOTS);
+        let connection = analysis.connections[0].clone();
+        let with = |change: fn(&mut Direction)| {
+            let mut connection = connection.clone();
+            connection.directions.iter_mut().for_each(change);
+            let analysis = Analysis { connections: vec![connection], ..analysis.clone() };
+            let html = capture("c", &analysis, &analysis::transfers(&analysis), None);
+            assert_nests(&markup(&html));
+            html
+        };
+        let short = with(|direction| direction.traffic.segments = 2);
+        assert!(short.contains("2 segments: too little to judge."));
+        assert!(!short.contains("<figure>") && !short.contains("data-sequence=\"0\""));
+        assert!(!short.contains("<script"), "nothing is drawn");
+        let unmeasured = with(|direction| direction.rtt.over_time.clear());
+        assert!(unmeasured.contains("data-sequence=\"0\""));
+        assert!(!unmeasured.contains("data-rtt=\"0\""));
     }
 
     #[test]
