@@ -78,6 +78,8 @@ pub struct Sweep {
     pub label: Option<String>,
     /// Whether its axis is logarithmic.
     pub log: bool,
+    /// Whether its values stand on the axis at equal distances, in place of to scale.
+    pub even: bool,
     /// The values.
     pub points: Vec<Point>,
 }

@@ -54,6 +54,7 @@ pub(super) struct X {
     pub(super) quick_grid: Option<Spanned<BTreeMap<String, Vec<f64>>>>,
     #[serde(default)]
     pub(super) log: bool,
+    pub(super) even: Option<Spanned<bool>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -111,7 +111,7 @@ impl Reader {
     fn sweep(&self, x: Option<&file::X>) -> Result<Sweep, Error> {
         let Some(x) = x else {
             let point = Point { x: 0.0, variables: Vec::new() };
-            return Ok(Sweep { label: None, log: false, points: vec![point] });
+            return Ok(Sweep { label: None, log: false, even: false, points: vec![point] });
         };
         let points = match (&x.values, &x.grid) {
             (Some(full), None) => {
@@ -162,7 +162,14 @@ impl Reader {
                 return Err(Error::Key { place, key, message });
             }
         };
-        Ok(Sweep { label: Some(x.label.clone()), log: x.log, points })
+        let even = match &x.even {
+            Some(even) if *even.get_ref() && x.log => {
+                let message = "expected a logarithmic axis or an even one, not both";
+                return Err(self.source.wrong(&even.span(), message));
+            }
+            even => even.as_ref().is_some_and(|even| *even.get_ref()),
+        };
+        Ok(Sweep { label: Some(x.label.clone()), log: x.log, even, points })
     }
 
     fn compile(&self, text: &Spanned<String>) -> Result<AST, Error> {

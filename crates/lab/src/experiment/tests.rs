@@ -38,6 +38,11 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ("formula =", "variant = \"sack\"\nformula =", "line 4.variant: expected a variant or a"),
         ("full = 2", "full = 2\nfull = 3", ":12: not TOML: duplicate key full: expected each key"),
         ("y-range = [0, 4]", "lines = [\"A\"]", ": panel 1.lines: no line \"A\": expected some of"),
+        (
+            "quick = [5]",
+            "log = true\neven = true",
+            ":18: x.even: expected a logarithmic axis or an",
+        ),
         ("at = 20", "at = 21", ": panel 2.at: expected one of the values of [x]"),
         ("('RR-TCP')", "('RR-TA')", ": claim 1.check: no line \"RR-TA\": expected one of without"),
         (
@@ -140,4 +145,14 @@ fn the_order_of_settings_is_all_then_the_lines_then_quick() {
         assert_eq!(scenario.duration.as_secs_f64(), seconds);
         assert!(scenario.toml.contains("\"0 %\""), "{}", scenario.toml);
     }
+}
+
+#[test]
+fn curves_stand_in_the_order_of_the_file() {
+    let curves = "curves.wait = \"series('l', 'queue')\"\ncurves.ack = \"series('l', 'queue')\"\n\
+                  curves.mean = \"series('l', 'queue')\"";
+    let text = tiny::TEXT.replace("curve = \"series('l', 'queue')\"", curves);
+    let experiment = Experiment::parse("my.toml", &text, false).expect("makes sense");
+    let names: Vec<&str> = experiment.panels[1].curves.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["wait", "ack", "mean"]);
 }

@@ -2,12 +2,15 @@
 
 use super::plot::grouped;
 
-/// A linear or logarithmic axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A linear or logarithmic axis, or one of a few values side by side.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     low: f64,
     high: f64,
     log: bool,
+    /// The values that are all it has, each as far from the next; empty where it has all between its
+    /// ends.
+    even: Vec<f64>,
 }
 
 /// Shorter ranges have no steps that are numbers.
@@ -29,7 +32,12 @@ impl Axis {
             }
             (false, false) => (0.0, 1.0),
         };
-        Self { low, high, log }
+        Self { low, high, log, even: Vec::new() }
+    }
+
+    /// An axis that has these values alone, evenly spaced, whatever lies between them.
+    pub(super) fn even(values: Vec<f64>) -> Self {
+        Self { even: values, ..Self::new(0.0, 1.0, false) }
     }
 
     /// An axis for these values, with some room at its ends; a linear one begins at zero if `zero`.
@@ -52,6 +60,10 @@ impl Axis {
 
     /// Where the value lies, from 0 to 1; none beyond the ends, which are part of the axis.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
+        if !self.even.is_empty() {
+            let at = self.even.iter().position(|&even| even == value)?;
+            return Some((at as f64 + 0.5) / self.even.len() as f64);
+        }
         let place = match self.log {
             true if value <= 0.0 => return None,
             true => (value / self.low).ln() / (self.high / self.low).ln(),
@@ -67,7 +79,11 @@ impl Axis {
 
     /// Where ticks stand, and what is written there.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        let values = if self.log { self.decades() } else { self.steps() };
+        let values = match (self.even.is_empty(), self.log) {
+            (false, _) => self.even.clone(),
+            (true, true) => self.decades(),
+            (true, false) => self.steps(),
+        };
         let inside = values.into_iter().filter_map(|v| Some((self.place(v)?, label(v))));
         inside.collect()
     }
@@ -140,6 +156,15 @@ mod tests {
         assert_eq!(axis.place(10.0), Some(0.5));
         assert_eq!((axis.place(0.0), axis.place(200.0)), (None, None));
         assert_eq!((axis.clamped(200.0), axis.clamped(f64::NAN)), (Some(1.0), None));
+    }
+
+    #[test]
+    fn values_on_an_even_axis_are_equally_far_apart() {
+        let axis = Axis::even(vec![0.0, 4.0, 10.0, 500.0]);
+        let places = [0.0, 4.0, 10.0, 500.0].map(|value| axis.place(value));
+        assert_eq!(places, [Some(0.125), Some(0.375), Some(0.625), Some(0.875)]);
+        assert_eq!(axis.place(5.0), None, "it has no other values");
+        assert_eq!(labels(axis), ["0", "4", "10", "500"]);
     }
 
     #[test]

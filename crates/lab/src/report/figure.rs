@@ -38,10 +38,24 @@ fn shows(experiment: &Experiment, panel: &Panel, line: usize) -> bool {
         && line.formula().is_none_or(|formula| formula.measure == panel.y)
 }
 
-/// The place of a line's colour and marker: what has one name in the legends has one look in all panels.
+/// Whether any drawing shows a line.
+fn is_drawn(experiment: &Experiment, line: usize) -> bool {
+    experiment.panels.iter().any(|panel| {
+        panel.lines.contains(&line)
+            && match panel.kind {
+                Kind::Table => false,
+                Kind::Time => true,
+                Kind::Line | Kind::Points | Kind::Bars => shows(experiment, panel, line),
+            }
+    })
+}
+
+/// The place of a line's colour and marker among those of all that are drawn: what has one name in the
+/// legends has one look in all panels.
 fn style(experiment: &Experiment, line: usize) -> usize {
     let mut labels: Vec<&str> = Vec::new();
-    for label in experiment.lines[..=line].iter().map(|line| line.label.as_str()) {
+    for drawn in (0..=line).filter(|&l| is_drawn(experiment, l)) {
+        let label = experiment.lines[drawn].label.as_str();
         if !labels.contains(&label) {
             labels.push(label);
         }
@@ -100,4 +114,28 @@ pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
 fn height_of(svg: &str) -> usize {
     let view = svg.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"'));
     view.and_then(|(view, _)| view.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn no_two_lines_of_a_drawing_have_one_colour() {
+        for experiment in Experiment::all(false).expect("the program's own") {
+            for panel in &experiment.panels {
+                let mut labels: HashMap<&str, &str> = HashMap::new();
+                for &line in panel.lines.iter().filter(|&&l| shows(&experiment, panel, l)) {
+                    let (name, label) = (
+                        palette::variant(style(&experiment, line)).name,
+                        &experiment.lines[line].label,
+                    );
+                    let known = labels.entry(name).or_insert(label);
+                    assert_eq!(known, label, "{}: {name}", experiment.id);
+                }
+            }
+        }
+    }
 }

@@ -42,15 +42,19 @@ pub(super) const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
 /// Spurious retransmissions.
 pub(super) const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
-const VARIANTS: [Ink; 8] = [
+const VARIANTS: [Ink; 12] = [
     ink("v1", 0x0072B2, 0x4FA3E3),
     ink("v2", 0xB57A00, 0xE6AC2E),
     ink("v3", 0x008A64, 0x2FC79A),
     ink("v4", 0xB0578D, 0xE08FC0),
-    ink("v5", 0x3A8FC9, 0x8CD0F5),
+    ink("v5", 0x5B3FA8, 0xB39DF0),
     ink("v6", 0x77771C, 0xC6C65E),
     ink("v7", 0x882256, 0xF0A48F),
     ink("v8", 0x6C6F73, 0xB4B8BD),
+    ink("v9", 0xD1550B, 0xFF8A4C),
+    ink("v10", 0x3A8FC9, 0x8CD0F5),
+    ink("v11", 0x3D6B1E, 0x8FCB6B),
+    ink("v12", 0x7A4A1E, 0xC99B6D),
 ];
 
 /// The colour of the variant at `index` in the comparison, in every plot.

@@ -1,5 +1,6 @@
 //! The drawings of an experiment.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -105,7 +106,7 @@ impl Reader {
                 curves.push(TimeCurve { name, line, ast, span: curve.span() });
             }
         }
-        for (name, curve) in panel.curves.iter().chain(&usual.curves) {
+        for (name, curve) in in_file_order(&panel.curves).chain(in_file_order(&usual.curves)) {
             let (line, ast) = (shown.first().copied().unwrap_or(0), self.compile(curve)?);
             curves.push(TimeCurve { name: name.clone(), line, ast, span: curve.span() });
         }
@@ -139,4 +140,13 @@ impl Reader {
         }
         Ok(Some([low, high]))
     }
+}
+
+/// The curves as they stand in the file, not by their names.
+fn in_file_order(
+    curves: &BTreeMap<String, Spanned<String>>,
+) -> impl Iterator<Item = (&String, &Spanned<String>)> {
+    let mut curves: Vec<_> = curves.iter().collect();
+    curves.sort_by_key(|(_, curve)| curve.span().start);
+    curves.into_iter()
 }

@@ -64,15 +64,17 @@ pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         })
         .collect();
     let x = match panel.x_range {
+        _ if experiment.sweep.even => Axis::even(places),
         Some([low, high]) => Axis::new(low, high, experiment.sweep.log),
         None => Axis::of(places, experiment.sweep.log, false),
     };
     let marks = if panel.kind == Kind::Points { Marks::Markers } else { Marks::Both };
     let swept = experiment.sweep.label.as_deref().unwrap_or("");
-    let labels = Labels {
-        x: panel.x_label.as_deref().unwrap_or(swept),
-        y: panel.y_label.as_deref().unwrap_or(&measure.label),
-    };
+    let mut label = panel.x_label.as_deref().unwrap_or(swept).to_owned();
+    if experiment.sweep.even {
+        label += " (evenly spaced, not to scale)";
+    }
+    let labels = Labels { x: &label, y: panel.y_label.as_deref().unwrap_or(&measure.label) };
     draw_curves(outcome, panel, &curves, x, marks, &labels)
 }
 

@@ -110,7 +110,11 @@ pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), style: usize, colour: 
         let points: Vec<_> = points.iter().map(|p| (x + p.0, y + p.1)).collect();
         area.draw(&Polygon::new(points, fill))
     };
-    match style % 7 {
+    let outline = |points: &[(i32, i32)]| {
+        let around = points.iter().chain(points.first());
+        line(area, &around.map(|p| (x + p.0, y + p.1)).collect::<Vec<_>>(), edge)
+    };
+    match style % 11 {
         0 => area.draw(&Circle::new((x, y), r, fill)),
         1 => polygon(&[(-r - 1, r - 1), (r + 1, r - 1), (0, -r - 2)]),
         2 => area.draw(&Rectangle::new([(x - r + 1, y - r + 1), (x + r - 1, y + r - 1)], fill)),
@@ -120,6 +124,13 @@ pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), style: usize, colour: 
             line(area, &[(x - r, y + r), (x + r, y - r)], edge)
         }
         5 => area.draw(&Circle::new((x, y), r, edge)),
-        _ => polygon(&[(-r - 1, -r + 1), (r + 1, -r + 1), (0, r + 2)]),
+        6 => polygon(&[(-r - 1, -r + 1), (r + 1, -r + 1), (0, r + 2)]),
+        7 => {
+            line(area, &[(x - r - 2, y), (x + r + 2, y)], edge)?;
+            line(area, &[(x, y - r - 2), (x, y + r + 2)], edge)
+        }
+        8 => outline(&[(-r + 1, -r + 1), (r - 1, -r + 1), (r - 1, r - 1), (-r + 1, r - 1)]),
+        9 => outline(&[(0, -r - 2), (r + 2, 0), (0, r + 2), (-r - 2, 0)]),
+        _ => outline(&[(-r - 1, r - 1), (r + 1, r - 1), (0, -r - 2)]),
     }
 }

@@ -102,6 +102,19 @@ fn what_has_one_name_has_one_colour() {
 }
 
 #[test]
+fn an_even_axis_says_that_it_is_not_to_scale() {
+    let drawn = |text: &str| {
+        let experiments = [Experiment::parse("my.toml", text, false).expect("makes sense")];
+        let outcomes = tiny::outcomes(&experiments).expect("runs");
+        figure_file(&outcomes[0]).expect("is drawn")
+    };
+    let words = "packets delayed (%) (evenly spaced, not to scale)";
+    assert!(!drawn(tiny::TEXT).contains(words));
+    let even = tiny::TEXT.replace("quick = [5]\n", "quick = [5]\neven = true\n");
+    assert!(drawn(&even).contains(words));
+}
+
+#[test]
 fn a_table_without_a_sweep_has_the_papers_numbers_beside_ours() {
     let text = tiny::TEXT
         .replace("[x]\nlabel = \"packets delayed (%)\"\nvalues = [5, 20]\nquick = [5]\n", "")
