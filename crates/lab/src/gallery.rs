@@ -200,7 +200,7 @@ impl Gallery {
     /// For a terminal: the standings, then each path with its best sender and the first one's share.
     pub fn render(&self) -> String {
         let percent = |share: f64| format!("{:.1}", share * 100.0);
-        let mut table = plain(&["sender", "median %", "10th %", "mean %", "worst %", "on"]);
+        let mut table = plain(&["sender", "median %", "10th %", "mean %", "worst %", "worst path"]);
         for s in self.standings() {
             let numbers = [s.median, s.tenth, s.mean, s.worst].map(percent);
             let [median, tenth, mean, worst] = numbers;
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_table_names_every_sender_and_path() {
         let text = fake().render();
-        for word in ["unruffled", "rack", "path", "25.0", "90.0"] {
+        for word in ["unruffled", "rack", "worst path", "25.0", "90.0"] {
             assert!(text.contains(word), "{word} in {text}");
         }
         assert_eq!(fake().csv().lines().count(), 7);

@@ -29,7 +29,7 @@ pub fn gallery(gallery: &Gallery) -> String {
         style => Value::from_safe_string(palette::stylesheet() + STYLE),
         title => "Senders by paths",
         seeds => gallery.seeds,
-        heads => ["sender", "median %", "10th percentile %", "mean %", "worst %", "on"],
+        heads => ["sender", "median %", "10th percentile %", "mean %", "worst %", "worst path"],
         lines => standings.iter().map(line).collect::<Vec<_>>(),
         rows => rows.collect::<Vec<_>>(),
         paths => paths.collect::<Vec<_>>(),
@@ -56,6 +56,9 @@ mod tests {
         assert_eq!(html.matches("class=\"heat\"").count(), 4);
         assert!(html.contains("--share:0.2500\">25</td>"), "{html}");
         assert!(html.contains("path &lt;a&gt;"));
+        assert!(html.contains("<h1>Senders by paths</h1>"));
+        assert!(html.contains("<h2>Goodput, per cent of the best</h2>"));
+        assert!(html.contains("<th scope=\"col\">worst path</th>"));
         // Narrow screens do not show what is wide.
         assert!(!html.contains("class=\"wide\""));
         for reference in ["http://", "https://", "src=", "href=", "url(", "<script"] {
