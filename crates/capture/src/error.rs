@@ -10,7 +10,7 @@ pub enum Error {
     #[error("empty: expected a capture (pcap or pcapng, also gzip)")]
     Empty,
     /// It is something else.
-    #[error("no capture: expected pcap or pcapng, also gzip")]
+    #[error("not a capture: expected pcap or pcapng, also gzip")]
     NoCapture,
     /// It ends in the middle of something.
     #[error("cut off after {packets} packets, {bytes} bytes")]

@@ -23,10 +23,10 @@ enum What {
         /// Share of the packets delayed at the bottleneck, in place of the scenario's
         #[arg(long, allow_hyphen_values = true)]
         delayed: Option<String>,
-        /// The sender, in place of the scenario's first; sack for rr-3
+        /// The sender, in place of the scenario's first [default for rr-3: sack]
         #[arg(long)]
         variant: Option<String>,
-        /// Simulated time, in place of the scenario's; 10000 s for rr-3
+        /// Simulated time, in place of the scenario's [default for rr-3: 10000 s]
         #[arg(long, allow_hyphen_values = true)]
         duration: Option<String>,
         /// Replace any key of the scenario, as `compare` does

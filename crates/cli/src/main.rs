@@ -43,7 +43,7 @@ enum Command {
     /// Load the congestion control `unruffled` into this kernel; it stays until `detach`
     #[cfg(target_os = "linux")]
     Attach(kernel::AttachArguments),
-    /// Undo all that `attach` did; connections that live go on
+    /// Undo all that `attach` did; existing connections continue
     #[cfg(target_os = "linux")]
     Detach,
     /// Run a program whose connections have the congestion control `unruffled`
@@ -56,7 +56,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
     Sweep(sweep::Arguments),
-    /// See, take out or remove the results that `reproduce` keeps
+    /// Show, export or remove the results that `reproduce` and `sweep` keep
     Store(store::Arguments),
     /// List the senders: name, parts, parameters, source
     Variants(variants::Arguments),

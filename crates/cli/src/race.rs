@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
     #[arg(allow_hyphen_values = true)]
     duration: Option<unruffled_units::Duration>,
-    /// Send so much in place of what goes in a time, such as 33MB
+    /// Send this many octets, however long it takes: 33MB
     #[arg(long, value_name = "OCTETS", value_parser = unruffled_units::parse_bytes)]
     #[arg(allow_hyphen_values = true)]
     #[arg(conflicts_with = "duration")]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Set a kernel that sends, in its own network: net.ipv4.tcp_recovery=0
+    /// Set a sysctl in the network namespace of each sending kernel: net.ipv4.tcp_recovery=0
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     sysctl: Vec<(String, String)>,
     #[command(flatten)]

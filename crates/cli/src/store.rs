@@ -23,14 +23,14 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say what is there (this is what happens if nothing is said)
+    /// Show what is stored (the default)
     Show,
     /// Write all runs as CSV, a line for each flow
     Export {
         /// Where they go; - is standard output
         file: PathBuf,
     },
-    /// Remove runs: those of other versions of the model, unless more is said
+    /// Remove runs; by default those of other versions of the model
     Prune {
         /// Those that were made more than so many days ago
         #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]

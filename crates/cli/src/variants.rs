@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use unruffled_lab::senders;
-use unruffled_tcp::Variant;
 use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::{Parameter, Unit, Variant};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -64,9 +64,22 @@ fn in_full(variant: &Variant) -> String {
     if variant.parameters().next().is_some() {
         let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", variant.name());
         for (p, _) in variant.parameters() {
-            let _ = writeln!(text, "  {:16}  {}, {}", p.name, p.show(p.default), p.expected());
+            let _ = writeln!(text, "  {:16}  {}, {}", p.name, brief(p), p.expected());
             let _ = writeln!(text, "  {:16}    {} ({})", "", p.about, p.source);
         }
     }
     text
+}
+
+/// A parameter's default for people: of a fraction whose digits do not end, three tell enough.
+fn brief(parameter: &Parameter) -> String {
+    const LONG: usize = 8;
+    let exact = parameter.show(parameter.default);
+    match parameter.unit {
+        Unit::Number | Unit::Windows if exact.len() > LONG => {
+            let rounded = format!("{:.2e}", parameter.default).parse();
+            parameter.show(rounded.unwrap_or(parameter.default))
+        }
+        _ => exact,
+    }
 }

@@ -62,7 +62,7 @@ fn what_cannot_be_read_is_refused_in_one_line() {
     fs::write(folder.path().join("text"), "no capture").expect("can be written");
     fs::write(folder.path().join("nothing"), "").expect("can be written");
     for (name, line) in [
-        ("text", "unruffled: text: no capture: expected pcap or pcapng, also gzip\n"),
+        ("text", "unruffled: text: not a capture: expected pcap or pcapng, also gzip\n"),
         ("nothing", "unruffled: nothing: empty: expected a capture (pcap or pcapng, also gzip)\n"),
     ] {
         let output = unruffled(&folder, &["analyze", name]);

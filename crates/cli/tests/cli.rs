@@ -76,6 +76,8 @@ fn a_scenario_that_is_no_text_file_is_refused() {
             assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
         }
     }
+    let line = refusal(&folder, &["compare", "nowhere.toml"]);
+    assert!(line.trim_end().ends_with(" or a TOML file"), "{line}");
 }
 
 #[test]
@@ -316,6 +318,8 @@ fn variants_are_listed_and_shown_one_by_one() {
     let one = prints(&folder, &["variants", "rr-ta"]);
     assert!(one.starts_with("rr-ta: ") && one.contains("\nsource: RR-TCP"), "{one}");
     assert!(one.contains("fa_ratio") && one.contains("90 %"), "{one}");
+    let third = prints(&folder, &["variants", "ncr-careful"]);
+    assert!(third.contains("lt_f              0.667, "), "{third}");
 
     let json: Value =
         serde_json::from_str(&prints(&folder, &["variants", "--json"])).expect("JSON");

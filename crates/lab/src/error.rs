@@ -14,7 +14,7 @@ pub use store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario is neither built in nor a file.
-    #[error("{name}: no such scenario: expected {builtin} or a TOML file ({reason})")]
+    #[error("{name}: no such scenario: expected {builtin} or a TOML file")]
     NoScenario {
         /// What was asked for.
         name: String,
@@ -94,8 +94,7 @@ pub enum Error {
     },
     /// The experiment is neither built in nor a file.
     #[error(
-        "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML \
-         file ({reason})"
+        "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML file"
     )]
     NoExperiment {
         /// What was asked for.

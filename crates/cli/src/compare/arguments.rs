@@ -37,7 +37,8 @@ pub(crate) fn given<const N: usize>(
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (rr-3, dcr-4, burst) or a TOML file
+    /// A built-in scenario (rr-3, dcr-4, half-late, …), a random path (SEED-NUMBER, such as 7-12) or a
+    /// TOML file
     #[arg(default_value = "rr-3")]
     pub(super) scenario: String,
     /// Senders to compare, in place of the scenario's (see `unruffled variants`)
@@ -59,7 +60,7 @@ pub(crate) struct Arguments {
     /// Write the packets at the first variant's sender, first seed, as pcapng
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     pub(super) pcap: Option<PathBuf>,
-    /// Write what each variant takes for a loss, over time (first seed), as SVG
+    /// Plot how long, or for how many segments, each variant waits, as SVG (first seed)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     pub(super) thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
@@ -97,7 +98,7 @@ pub(super) struct Paths {
     /// for 100 s at most
     #[arg(long, conflicts_with_all = ["scenario", "random"])]
     pub(super) all: bool,
-    /// Run the same senders over so many paths drawn at random
+    /// Like --all, over N paths drawn at random
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) random: Option<u32>,
