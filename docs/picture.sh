@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 sandbox=()
 [ "$(id -u)" = 0 ] && sandbox=(--no-sandbox)
 "$browser" --headless=new "${sandbox[@]}" --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
-    --force-device-scale-factor=1.25 --window-size=1060,1005 \
+    --force-device-scale-factor=1.25 --window-size=1060,1090 \
     --screenshot="$work/report.png" "file://$work/report.html" 2>/dev/null
 if command -v pngquant >/dev/null; then
     pngquant --force --output "$work/report.png" "$work/report.png"
