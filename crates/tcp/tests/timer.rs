@@ -106,6 +106,17 @@ fn duplicates_after_a_timeout_let_nothing_go() {
     }
 }
 
+/// ns-2's limited transmit (`singledup_`) resends after a timeout, for the first two duplicates.
+#[test]
+fn two_duplicates_after_a_timeout_let_a_segment_go_each_in_ns2() {
+    let mut t = Trace::of("reno").window(10).without_sack().fast_recovery_of_ns2().start();
+    t.sends("1-10");
+    t.at(1000).timer().sends("T1").cwnd(1.0);
+    for (late, sent) in (1..=9).zip(["T2", "T3"].into_iter().chain([""; 7])) {
+        t.at(1000 + late).ack("C0").sends(sent).cwnd(1.0);
+    }
+}
+
 /// RFC 3465, section 2.3: what the acknowledgement that ends the recovery from a timeout covers left
 /// the network long ago. RFC 5681, section 3.1: slow start ends at ssthresh, in the middle of one that
 /// counts for several segments.

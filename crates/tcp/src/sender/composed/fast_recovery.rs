@@ -19,7 +19,8 @@ pub enum FastRecovery {
     /// RFC 2582, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
     /// window like any other. Fast retransmit halves cwnd down to one segment, while ssthresh is a
     /// whole number and at least 2, and every timeout halves ssthresh, a repeated one as well
-    /// (TcpAgent::slowdown and TcpAgent::timeout, tcp.cc). Once the timeout is sixteenfold, the next
+    /// (TcpAgent::slowdown and TcpAgent::timeout, tcp.cc). The first two duplicates after a timeout
+    /// let a segment go each, which is a retransmission then (`singledup_`). Once the timeout is sixteenfold, the next
     /// round-trip time sets the estimators anew, for every sender (TcpAgent::rtt_backoff).
     Ns2,
 }
@@ -28,6 +29,11 @@ impl FastRecovery {
     /// How many doublings of the timeout make the round-trip times before them doubtful.
     pub(crate) fn doubts_rtt_after(self) -> Option<u32> {
         (self == Self::Ns2).then_some(4)
+    }
+
+    /// How many of the duplicates after a timeout let a segment go each.
+    pub(super) fn heeds_after_timeout(self) -> u32 {
+        if self == Self::Ns2 { 2 } else { 0 }
     }
 
     /// Whether the window grows by the acknowledgement that ends recovery. NewReno's does not under

@@ -102,7 +102,9 @@ impl Composed {
             Step::Idle | Step::Resend => {
                 // All that was sent before counts as lost already: that some of it arrived, as
                 // duplicates say without SACK, takes nothing out of the pipe.
-                if f64::from(stream.pipe()) >= self.window.cwnd.floor() {
+                let heeded = self.policy.fast_recovery.heeds_after_timeout();
+                let pipe = stream.pipe().saturating_sub(self.recovery.dupacks.min(heeded));
+                if f64::from(pipe) >= self.window.cwnd.floor() {
                     return None;
                 }
                 match stream.board.next_lost() {
