@@ -17,3 +17,4 @@ draw tcp-pr tcp-pr,tcp-pr-extreme,tcp-pr-sack
 draw dcr dcr-ack,dcr-timer
 draw ncr ncr-careful,ncr-aggressive
 draw peers rack,linux-reordering,quic
+draw unruffled unruffled,rack
