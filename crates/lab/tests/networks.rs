@@ -136,9 +136,8 @@ fn datagrams_take_their_share_whatever_is_lost() {
     assert!(udp.path.dropped_segments > 0, "the others fill the queue");
 }
 
-#[test]
-fn packets_are_spread_over_ways_and_arrive_out_of_order() {
-    let text = r#"
+/// Two ways from s to d, of which the first takes three packets of four.
+const TWO_WAYS: &str = r#"
 duration = "20 s"
 variants = ["sack"]
 [topology]
@@ -164,7 +163,10 @@ to = "d"
 ways = ["s d", "s m d"]
 weights = [3, 1]
 "#;
-    let record = run(text, &[]);
+
+#[test]
+fn packets_are_spread_over_ways_and_arrive_out_of_order() {
+    let record = run(TWO_WAYS, &[]);
     let packets = |link: &str| record.link(link).expect("is measured").offered_packets as f64;
     assert!((packets("a") / packets("b") - 3.0).abs() < 0.05);
     assert!(packets("c") <= packets("b"));
@@ -247,34 +249,9 @@ fn nothing_is_waited_for_when_all_is_over() {
 
 #[test]
 fn only_the_ratio_of_weights_counts() {
-    let two = r#"
-duration = "10 s"
-variants = ["sack"]
-[topology]
-kind = "explicit"
-[link.a]
-from = "s"
-to = "d"
-delay = "10 ms"
-[link.b]
-from = "s"
-to = "m"
-delay = "20 ms"
-[link.c]
-from = "m"
-to = "d"
-delay = "30 ms"
-[[traffic]]
-name = "a"
-from = "s"
-to = "d"
-app = "udp"
-size = "1000 B"
-interval = "1 ms"
-ways = ["s d", "s m d"]
-weights = [1e-15, 3e-15]
-"#;
-    let record = run(two, &[]);
+    let udp = ["traffic.bulk.app=udp", "traffic.bulk.size=1 kB", "traffic.bulk.interval=2 ms"];
+    let small = [udp.as_slice(), &["traffic.bulk.weights=[3e-15, 1e-15]"]].concat();
+    let record = run(TWO_WAYS, &small);
     let offered = |name| record.link(name).expect("is measured").offered_packets;
-    assert_eq!((offered("a"), offered("b")), (2500, 7500));
+    assert_eq!((offered("a"), offered("b")), (7500, 2500));
 }
