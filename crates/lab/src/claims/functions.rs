@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine};
 
-use super::samples::{Mismatch, Samples, short};
+use super::samples::{Mismatch, Samples, finite, short};
 use super::values::{kind, number, refused, samples, several};
 use super::verdict::{self, Verdict};
 use super::{tolerance, verdict as is};
@@ -187,8 +187,9 @@ fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
         engine.register_fn(name, move |a: Samples| {
             let means = a.means();
             let value = |i: &usize| sign * means[*i];
+            let known = means.iter().all(|mean| mean.is_finite());
             let best = (0..means.len()).max_by(|i, j| value(i).total_cmp(&value(j)));
-            let x = best.and_then(|i| a.x[i]).unwrap_or(f64::NAN);
+            let x = best.filter(|_| known).and_then(|i| a.x[i]).unwrap_or(f64::NAN);
             let which = if sign > 0.0 { "maximum" } else { "minimum" };
             Samples::number(x).labelled(format!("place of the {which} of {}", a.label))
         });
@@ -216,7 +217,7 @@ fn verdicts(engine: &mut Engine) {
         });
     }
     engine.register_fn("close_by", |a: Dynamic, b: Dynamic, share: Dynamic| {
-        verdict::close_by(&samples(a)?, &samples(b)?, number(share)?).map_err(refused)
+        verdict::close_by(&samples(a)?, &samples(b)?, finite(number(share)?)).map_err(refused)
     });
     type Limit = fn(&Samples, f64) -> Verdict;
     let limits: [(&'static str, Limit); 4] = [
@@ -227,7 +228,7 @@ fn verdicts(engine: &mut Engine) {
     ];
     for (name, f) in limits {
         engine.register_fn(name, move |a: Dynamic, limit: Dynamic| -> Evaluated<Verdict> {
-            Ok(f(&samples(a)?, number(limit)?))
+            Ok(f(&samples(a)?, finite(number(limit)?)))
         });
     }
     type Range = fn(&Samples, f64, f64) -> Verdict;
@@ -235,7 +236,7 @@ fn verdicts(engine: &mut Engine) {
         [("within", is::within), ("within_everywhere", is::within_everywhere)];
     for (name, f) in ranges {
         let judge = move |a: Dynamic, low: Dynamic, high: Dynamic| -> Evaluated<Verdict> {
-            let (low, high) = (number(low)?, number(high)?);
+            let (low, high) = (finite(number(low)?), finite(number(high)?));
             if low > high {
                 let (low, high) = (short(low), short(high));
                 let message = format!("expected the lower end first, found {low} to {high}");
@@ -248,7 +249,7 @@ fn verdicts(engine: &mut Engine) {
     engine.register_fn(
         "near_by",
         |a: Dynamic, to: Dynamic, share: Dynamic| -> Evaluated<Verdict> {
-            Ok(is::near_by(&samples(a)?, number(to)?, number(share)?))
+            Ok(is::near_by(&samples(a)?, finite(number(to)?), finite(number(share)?)))
         },
     );
     engine.register_fn("falls", |a: Samples| is::falls(&a).map_err(refused));

@@ -33,6 +33,11 @@ pub(crate) struct Samples {
     pub(crate) values: Vec<Vec<f64>>,
 }
 
+/// The number, or none in place of what is infinite, which is beyond any other.
+pub(super) fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::NAN }
+}
+
 /// Octets of a label at most: a loop may double it at each step.
 const LABEL: usize = 2_000;
 
@@ -57,7 +62,7 @@ impl Samples {
 
     /// A number alone.
     pub(crate) fn number(value: f64) -> Self {
-        Self { label: short(value).into(), x: vec![None], values: vec![vec![value]] }
+        Self { label: short(value).into(), x: vec![None], values: vec![vec![finite(value)]] }
     }
 
     pub(crate) fn labelled(mut self, label: String) -> Self {
@@ -65,15 +70,16 @@ impl Samples {
         self
     }
 
-    /// Each value changed by `f`.
+    /// Each value changed by `f`; none where that gives no number.
     pub(crate) fn map(&self, label: String, f: impl Fn(f64) -> f64) -> Self {
-        let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| f(v)).collect());
+        let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| finite(f(v))).collect());
         Self { label: words(label), x: self.x.clone(), values: values.collect() }
     }
 
     /// `f` of the two values of each point and seed.
     ///
-    /// What has one point goes with every point of the other, what has one seed with every seed.
+    /// What has one point goes with every point of the other, what has one seed with every seed. There
+    /// is no number where either has none.
     pub(crate) fn zip(
         &self,
         other: &Self,
@@ -104,7 +110,11 @@ impl Samples {
                 }
             };
             let pick = |of: &[f64], seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
-            values.push((0..seeds).map(|seed| f(pick(a, seed), pick(b, seed))).collect());
+            let both = |seed| match (pick(a, seed), pick(b, seed)) {
+                (a, b) if a.is_nan() || b.is_nan() => f64::NAN,
+                (a, b) => finite(f(a, b)),
+            };
+            values.push((0..seeds).map(both).collect());
         }
         Ok(Self { label: words(label), x, values })
     }
@@ -117,11 +127,14 @@ impl Samples {
         (!x.is_empty()).then(|| Self { label: words(label), x, values })
     }
 
-    /// One point of all, each seed for itself.
+    /// One point of all, each seed for itself; none where a point has no number.
     pub(crate) fn over_points(&self, label: String, f: impl Fn(&[f64]) -> f64) -> Self {
         let seeds = self.values.iter().map(Vec::len).max().unwrap_or(0);
         let pick = |of: &Vec<f64>, seed: usize| if of.len() == 1 { of[0] } else { of[seed] };
-        let over = |seed| f(&self.values.iter().map(|v| pick(v, seed)).collect::<Vec<_>>());
+        let over = |seed| {
+            let points: Vec<f64> = self.values.iter().map(|v| pick(v, seed)).collect();
+            if points.iter().any(|v| v.is_nan()) { f64::NAN } else { finite(f(&points)) }
+        };
         Self { label: words(label), x: vec![None], values: vec![(0..seeds).map(over).collect()] }
     }
 
@@ -130,9 +143,9 @@ impl Samples {
         self.values.iter().map(|seeds| Estimate::of(seeds.iter().copied())).collect()
     }
 
-    /// The mean at each point.
+    /// The mean at each point; none where a seed has no number.
     pub(crate) fn means(&self) -> Vec<f64> {
-        self.estimates().into_iter().map(|e| e.mean).collect()
+        self.estimates().into_iter().map(|e| finite(e.mean)).collect()
     }
 
     /// The mean of all points' means.

@@ -14,6 +14,8 @@ pub(super) use ordering::{above, below, falls, not_above, not_below, rises};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) holds: bool,
+    /// Whether all of it was numbers: what was not holds nothing, nor does its contrary.
+    known: bool,
     /// What should be.
     pub(crate) expected: String,
     /// What is.
@@ -27,8 +29,9 @@ const TEXT: usize = 20_000;
 pub(super) const PARTS: usize = 1_000;
 
 impl Verdict {
-    fn new(holds: bool, expected: String, measured: String) -> Self {
-        Self { holds, expected: shortened(expected, TEXT), measured: shortened(measured, TEXT) }
+    fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
+        let (expected, measured) = (shortened(expected, TEXT), shortened(measured, TEXT));
+        Self { holds, known, expected, measured }
     }
 }
 
@@ -60,18 +63,20 @@ pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples])
     let (relation, rest) = inner.split_once(&*b.1[0].label).unwrap_or((inner, ""));
     let expected = format!("{}{relation}{}{rest}", a.0, b.0);
     let holds = verdicts.iter().all(|v| v.holds);
+    let known = verdicts.iter().all(|v| v.known);
     if !holds {
         verdicts.retain(|v| !v.holds);
     }
     let pair = |v: &Verdict| v.expected.trim_end_matches(" at every point").to_owned();
     let told: Vec<String> =
         verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
-    Verdict::new(holds, expected, told.join("; "))
+    Verdict::new(holds, known, expected, told.join("; "))
 }
 
 pub(super) fn not(verdict: Verdict) -> Verdict {
     let expected = format!("not: {}", verdict.expected);
-    Verdict::new(!verdict.holds, expected, verdict.measured)
+    let holds = verdict.known && !verdict.holds;
+    Verdict::new(holds, verdict.known, expected, verdict.measured)
 }
 
 /// All of them, or at least one.
@@ -83,6 +88,7 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
     } else {
         verdicts.iter().any(|v| v.holds)
     };
+    let known = verdicts.iter().all(|v| v.known);
     // Where all should hold and some do not, those are what matters.
     let told = verdicts.iter().filter(|v| !all || holds || !v.holds);
     let measured: Vec<String> = told
@@ -93,7 +99,7 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
         .collect();
     let mut measured = measured;
     measured.dedup();
-    Verdict::new(holds, expected, measured.join("; "))
+    Verdict::new(holds, known, expected, measured.join("; "))
 }
 
 #[cfg(test)]

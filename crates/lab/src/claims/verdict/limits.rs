@@ -8,12 +8,14 @@ use crate::claims::tolerance;
 fn limits(a: &Samples, low: f64, high: f64, expected: String) -> Verdict {
     let means = a.means();
     let beyond = |mean: f64| match f64::max(low - mean, mean - high) {
-        beyond if beyond.is_nan() => f64::INFINITY,
-        beyond => beyond,
+        beyond if beyond > 0.0 || low <= mean && mean <= high => beyond,
+        // The mean, or a limit, is no number.
+        _ => f64::INFINITY,
     };
     let failing = means.iter().filter(|&&m| beyond(m) > 0.0).count();
     let measured = measured(a, &means, failing, beyond);
-    Verdict { holds: failing == 0 && !means.is_empty(), expected, measured }
+    let known = !low.is_nan() && !high.is_nan() && means.iter().all(|mean| mean.is_finite());
+    Verdict { holds: known && failing == 0 && !means.is_empty(), known, expected, measured }
 }
 
 /// The range of the means, or the worst of them.

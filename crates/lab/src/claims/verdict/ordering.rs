@@ -16,6 +16,11 @@ enum Side {
     Above,
 }
 
+/// Whether the difference and its interval are numbers.
+fn is_known(difference: &Estimate) -> bool {
+    difference.mean.is_finite() && difference.half_width.is_finite()
+}
+
 fn side(difference: &Estimate) -> Side {
     // With one seed the interval has no width: the means decide.
     if difference.mean - difference.half_width > 0.0 {
@@ -39,7 +44,7 @@ fn ordering(
     let estimates = difference.estimates();
     let every = if estimates.len() > 1 { " at every point" } else { "" };
     let failing: Vec<usize> = (0..estimates.len())
-        .filter(|&i| estimates[i].mean.is_nan() || !fits(side(&estimates[i])))
+        .filter(|&i| !is_known(&estimates[i]) || !fits(side(&estimates[i])))
         .collect();
     // The point that is nearest to failing, or farthest beyond it; what is no number is worst.
     let badness = |i: &usize| match sign * estimates[*i].mean {
@@ -62,7 +67,8 @@ fn ordering(
         (n, of) => format!("not at {n} of {of} points, worst: {numbers}"),
     };
     let expected = format!("{} {relation} {}{every}", a.label, b.label);
-    Ok(Verdict { holds: failing.is_empty(), expected, measured })
+    let known = estimates.iter().all(is_known);
+    Ok(Verdict { holds: failing.is_empty(), known, expected, measured })
 }
 
 pub(crate) fn above(a: &Samples, b: &Samples) -> Result<Verdict, Mismatch> {
@@ -103,9 +109,10 @@ fn monotone(a: &Samples, falling: bool) -> Result<Verdict, Mismatch> {
         let (from, to) = (short(means[at]), short(means[at + 1]));
         measured += &format!(", but {verb} from {from} to {to}{}", a.place(at + 1));
     }
-    let holds = side(&whole) == wanted && wrong.is_empty() && means.iter().all(|m| !m.is_nan());
+    let known = is_known(&whole) && (0..last).all(|i| is_known(&step(i, i + 1)));
+    let holds = known && side(&whole) == wanted && wrong.is_empty();
     let expected = format!("{} {}", a.label, if falling { "falls" } else { "rises" });
-    Ok(Verdict { holds, expected, measured })
+    Ok(Verdict { holds, known, expected, measured })
 }
 
 pub(crate) fn falls(a: &Samples) -> Result<Verdict, Mismatch> {

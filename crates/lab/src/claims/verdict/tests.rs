@@ -110,7 +110,7 @@ fn flat_is_within_a_share_of_the_mean() {
 
 #[test]
 fn of_several_the_failing_are_told() {
-    let verdict = |holds| Verdict { holds, expected: "e".to_owned(), measured: "m".to_owned() };
+    let verdict = |holds| Verdict::new(holds, true, "e".to_owned(), "m".to_owned());
     let (yes, no) = (verdict(true), verdict(false));
     let both = joined(vec![yes.clone(), no.clone()], true);
     assert!(!both.holds);

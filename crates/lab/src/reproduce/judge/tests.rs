@@ -13,6 +13,8 @@ fn judge(check: &str, quick: bool) -> Result<Judged, String> {
         both([3.0, 3.2], [2.5, 2.7]),
         both([2.0, 2.0], [2.0, 2.0]),
     ];
+    // One has no number at 5.
+    values[0][1][0] = vec![f64::NAN; 2];
     if quick {
         values.iter_mut().flatten().for_each(|points| points.truncate(1));
     }
@@ -56,6 +58,45 @@ fn claims_hold_or_fail_by_the_numbers() {
         let verdict = verdict(&check);
         assert_eq!(verdict.holds, holds, "{check}: {verdict:?}");
     }
+}
+
+#[test]
+fn what_is_no_number_holds_nothing_nor_does_its_contrary() {
+    const NONE: &str = "retransmits('without delay')";
+    const SACK: &str = "goodput_mbps('SACK')";
+    const ENDLESS: &str = "(goodput_mbps('SACK') / (goodput_mbps('SACK') - goodput_mbps('SACK')))";
+    for check in [
+        format!("at_least(at({SACK}, 5), at({NONE}, 5))"),
+        format!("at_least({SACK}, 0.0 / 0.0)"),
+        format!("at_least({SACK}, -1.0 / 0.0)"),
+        format!("within({SACK}, 0.0 / 0.0, 30)"),
+        format!("within_everywhere({SACK}, 0, 1.0 / 0.0)"),
+        format!("near_by({SACK}, 1, 1.0 / 0.0)"),
+        format!("close_by({SACK}, {SACK}, 1.0 / 0.0)"),
+        format!("near(x_of_max({NONE}), 20)"),
+        format!("near(x_of_min({NONE}), 20)"),
+        format!("at_least(max_over_x({NONE}), 0)"),
+        format!("at_least(mean_over_x({NONE}), 0)"),
+        format!("at_least(max([{NONE}, 3]), 1)"),
+        format!("at_least(min({NONE}, {SACK}), 0)"),
+        format!("at_least({ENDLESS}, 1)"),
+        format!("not_below({ENDLESS}, 1)"),
+        format!("not_above({NONE}, 9)"),
+        format!("above({ENDLESS}, 1)"),
+        format!("above({SACK}, ln(0 * {SACK}))"),
+        format!("rises({NONE})"),
+        format!("flat({NONE})"),
+        format!("not_below(1e300 * {SACK} * [1e8, 2e8][0], 1)"),
+    ] {
+        for check in [check.clone(), format!("all([{check}, above({SACK}, 0)])")] {
+            let direct = verdict(&check);
+            assert!(!direct.holds, "{check}: {direct:?}");
+            let contrary = verdict(&format!("not({check})"));
+            assert!(!contrary.holds, "not({check}): {contrary:?}");
+        }
+    }
+    assert!(verdict(&format!("not(below(at({NONE}, 20), 1))")).holds);
+    assert!(!verdict(&format!("not(above([{NONE}, {SACK}], 0))")).holds);
 }
 
 #[test]
