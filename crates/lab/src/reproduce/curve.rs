@@ -49,7 +49,7 @@ impl TimeSeries {
         let mut points = Vec::with_capacity(self.points.len());
         for (i, &(time, value)) in self.points.iter().enumerate() {
             sum += value;
-            while self.points[from].0 <= time - span {
+            while from < i && self.points[from].0 <= time - span {
                 sum -= self.points[from].1;
                 from += 1;
             }
@@ -159,6 +159,8 @@ mod tests {
     fn a_smooth_curve_is_the_mean_of_the_last_seconds() {
         let c = curve(&[2.0, 4.0, 6.0, 8.0]).smooth(2.0);
         assert_eq!(c.points, [(0.0, 2.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]);
+        let c = curve(&[2.0, 4.0]);
+        assert_eq!(c.smooth(1e-300), c);
     }
 
     #[test]
