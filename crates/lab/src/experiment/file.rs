@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-type Settings = BTreeMap<Spanned<String>, Spanned<toml::Value>>;
+pub(super) type Settings = BTreeMap<Spanned<String>, Spanned<toml::Value>>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -2,7 +2,6 @@
 
 mod panels;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rhai::{AST, Engine};
@@ -79,6 +78,7 @@ impl Reader {
         let lines = self.lines(&file, &measures, &base)?;
         let panels = self.panels(&file, &measures, &lines, &sweep)?;
         let claims = self.claims(&file)?;
+        let (set, quick_set) = (self.settings(&file.set)?, self.settings(&file.quick_set)?);
         Ok(Experiment {
             id: id.clone(),
             paper: file.paper,
@@ -95,8 +95,8 @@ impl Reader {
             quick: self.quick,
             scenario: Scenarios {
                 base,
-                set: settings(&file.set),
-                quick_set: if self.quick { settings(&file.quick_set) } else { Vec::new() },
+                set,
+                quick_set: if self.quick { quick_set } else { Vec::new() },
             },
             source: self.source,
         })
@@ -281,7 +281,7 @@ impl Reader {
                 group: line.group.clone(),
                 paper,
                 formula,
-                set: settings(&line.set),
+                set: self.settings(&line.set)?,
                 span: line.name.span(),
             });
         }
@@ -297,6 +297,10 @@ impl Reader {
             let claim = claim.get_ref();
             let text = claim.text.get_ref();
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            if text.is_empty() {
+                let message = "expected what the paper says, found no words";
+                return Err(self.source.wrong(&claim.text.span(), message));
+            }
             if claims.iter().any(|c| c.text == text) {
                 let message = "stands twice: expected each claim once";
                 return Err(self.source.wrong(&claim.text.span(), message));
@@ -324,23 +328,31 @@ impl Reader {
         }
         Ok(claims)
     }
-}
 
-/// The settings with dotted keys, whether they are written as such or as tables.
-fn settings(table: &BTreeMap<Spanned<String>, Spanned<toml::Value>>) -> Vec<Setting> {
-    fn flatten(key: String, value: &toml::Value, span: &Range<usize>, into: &mut Vec<Setting>) {
-        match value {
-            toml::Value::Table(table) => {
-                for (name, value) in table {
-                    flatten(format!("{key}.{name}"), value, span, into);
+    /// The settings with dotted keys, whether they are written as such or as tables.
+    fn settings(&self, table: &file::Settings) -> Result<Vec<Setting>, Error> {
+        fn flatten(key: String, value: &toml::Value, span: &Range<usize>, into: &mut Vec<Setting>) {
+            match value {
+                toml::Value::Table(table) => {
+                    for (name, value) in table {
+                        flatten(format!("{key}.{name}"), value, span, into);
+                    }
                 }
+                leaf => into.push(Setting { key, value: leaf.clone(), span: span.clone() }),
             }
-            leaf => into.push(Setting { key, value: leaf.clone(), span: span.clone() }),
+        }
+        let mut settings = Vec::new();
+        for (key, value) in table {
+            flatten(key.get_ref().clone(), value.get_ref(), &key.span(), &mut settings);
+        }
+        let dotted =
+            |key: &str| !key.contains('=') && key.split('.').all(|part| !part.trim().is_empty());
+        match settings.iter().find(|setting| !dotted(&setting.key)) {
+            Some(Setting { key, span, .. }) => {
+                let expected = "expected a dotted key, such as link.bottleneck.rate";
+                Err(self.source.wrong(span, format!("{expected}, found {key:?}")))
+            }
+            None => Ok(settings),
         }
     }
-    let mut settings = Vec::new();
-    for (key, value) in table {
-        flatten(key.get_ref().clone(), value.get_ref(), &key.span(), &mut settings);
-    }
-    settings
 }

@@ -59,12 +59,29 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ),
         ("not-tested = \"we asked nobody\"", "", ": claim 4.text: expected beside it either check"),
         ("text = \"Everybody likes it\"", "text = \"RR-TCP is above SACK\"", "stands twice"),
+        (
+            "text = \"Everybody likes it\"",
+            "text = \" \"",
+            ": claim 4.text: expected what the paper",
+        ),
         ("[seeds]", "[seeds", ": not TOML: "),
     ] {
         let message = complaint(old, new);
         assert!(message.starts_with("my.toml"), "{message}");
         assert!(message.contains(wanted), "{new}: {message}");
         assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn keys_that_no_scenario_can_have_are_refused_at_their_line() {
+    for key in ["\"\"", "\"link.l.queue=7 #\"", "link.\"\".rate", "\"link..rate\"", "\".\""] {
+        for (table, end) in [("[set]\n", "\n"), ("set = { ", ", ")] {
+            let message = complaint(table, &format!("{table}{key} = 1{end}"));
+            assert!(message.starts_with("my.toml:"), "{message}");
+            let wanted = ": expected a dotted key, such as link.bottleneck.rate, found ";
+            assert!(message.contains(wanted), "{key}: {message}");
+        }
     }
 }
 
