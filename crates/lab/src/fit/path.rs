@@ -127,8 +127,11 @@ fn header(direction: &Direction) -> u32 {
 pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss: Loss) -> String {
     // Fast paths are run for less time: so many packets tell enough.
     let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
-    let longest = (PACKETS * bits / path.rate_bps).clamp(1.0, 60.0);
-    let seconds = direction.traffic.transfer_s.clamp(10.0, 60.0).min(longest).round();
+    let longest = (PACKETS * bits / path.rate_bps).clamp(0.1, 60.0);
+    let seconds = match direction.traffic.transfer_s.clamp(10.0, 60.0).min(longest) {
+        short if short < 1.0 => (short * 10.0).round() / 10.0,
+        seconds => seconds.round(),
+    };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let source = format!("measured: {name}, {} to {}", direction.from, direction.to);
     let delayed_ack = if direction.traffic.acks * 4 < direction.traffic.segments * 3 {
@@ -239,4 +242,24 @@ fn lateness(path: &Measured) -> String {
         "\n[link.measured.replay]\nlateness = [{}]\npackets = \"data\"\n",
         list(&mut lateness.into_iter())
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use unruffled_tcp::Variant;
+
+    #[test]
+    fn fast_paths_are_run_for_as_many_packets_as_others() {
+        let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
+        let sack = Variant::named("sack").expect("exists");
+        let direction = super::super::simulate(&captured, &sack).expect("runs");
+        let path = measured(&direction).expect("is long enough");
+        for (rate_bps, wanted) in [(1e11, "0.1 s"), (1e10, "0.4 s"), (1e9, "4 s"), (1e6, "10 s")] {
+            let path = Measured { rate_bps, ..path.clone() };
+            let toml = scenario("c", &direction, &path, Loss::None);
+            assert!(toml.contains(&format!("\nduration = \"{wanted}\"\n")), "{rate_bps}: {toml}");
+        }
+    }
 }
