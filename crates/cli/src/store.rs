@@ -107,18 +107,21 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
 
 fn show(store: &Store) -> Result<String, Error> {
     let holdings = store.holdings()?;
-    let mut text = format!("{}\n", store.path().display());
+    // What the file holds, and is called, is what others have written.
+    let shown = |text: &str| text.replace(char::is_control, " ");
+    let mut text = format!("{}\n", shown(&store.path().display().to_string()));
     let mut model = None;
     for holding in &holdings {
         if model != Some(&holding.model) {
             model = Some(&holding.model);
             let this = if holding.model == MODEL { " (this program’s)" } else { "" };
-            text += &format!("\nmodel {}{this}\n", holding.model);
+            text += &format!("\nmodel {}{this}\n", shown(&holding.model));
         }
         let (kilobytes, seconds) = (holding.bytes / 1000, holding.seconds);
         text += &format!(
             "  {:<12} {:>6} runs {kilobytes:>8} kB, took {seconds:.1} s\n",
-            holding.of, holding.runs
+            shown(&holding.of),
+            holding.runs
         );
     }
     let runs: u64 = holdings.iter().map(|h| h.runs).sum();
@@ -158,5 +161,31 @@ fn export(store: &Store, file: &Path) -> Result<String, Error> {
     match refused {
         Some(error) => Err(named(error)),
         None => written.map_err(|e| Error::output(file, e)).map(|()| String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unruffled_lab::store::{Key, Run};
+    use unruffled_lab::{Scenario, run};
+
+    #[test]
+    fn what_is_shown_has_no_control_characters() {
+        let scenario = Scenario::load("rr-3", &["duration=1 s".to_owned()]).expect("exists");
+        let sack = unruffled_tcp::Variant::named("sack").expect("exists");
+        let run = Run {
+            key: Key::of(&scenario, &sack, 1),
+            of: "\u{1b}[2Jx",
+            scenario: "",
+            variant: "sack",
+            seed: 1,
+            record: &run::record(&scenario, &sack, 1, None).expect("runs"),
+            took: std::time::Duration::ZERO,
+        };
+        let store = Store::in_memory().expect("opens");
+        store.put(&run).expect("has room");
+        let shown = show(&store).expect("reads");
+        assert!(shown.contains("\n   [2Jx "), "{shown:?}");
     }
 }

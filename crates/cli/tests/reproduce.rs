@@ -211,6 +211,16 @@ fn the_store_is_shown_exported_and_pruned() {
 }
 
 #[test]
+fn a_store_of_any_name_is_a_file() {
+    let folder = folder();
+    for name in [":memory:", "file:s?mode=memory"] {
+        quick(&folder, &["--store", name]);
+        assert!(files(&folder).contains(&name.to_owned()), "{name}");
+        assert_eq!(held(&folder, name), 4, "{name}");
+    }
+}
+
+#[test]
 fn the_built_in_ones_are_listed_by_paper() {
     let folder = folder();
     let list = prints(&folder, &["reproduce", "--list"]);
@@ -267,6 +277,8 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             &["store", "--store", "text.sqlite"],
             "text.sqlite: not a store of runs: expected another",
         ),
+        (&["store", "--store", "."], ".: cannot be opened: expected a file to write"),
+        (&["store", "export", "a.csv", "--store", "."], ".: cannot be opened: expected a file"),
         (&["store", "prune", "--all", "--older", "3"], "the argument '--all' cannot be used with"),
     ] {
         let line = refusal(&folder, arguments);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
@@ -153,13 +153,19 @@ fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::R
     }
 }
 
-/// Refuses devices and pipes, with which SQLite has errors of its own.
-fn refuse_device(path: &Path) -> Result<(), Error> {
-    let file = |there: std::fs::Metadata| there.is_file() || there.is_dir();
-    match path.metadata().is_ok_and(|there| !file(there)) {
-        true => Err(Error::Store { path: path.to_owned(), reason: StoreError::Foreign }),
-        false => Ok(()),
-    }
+/// Refuses folders, devices and pipes, with which SQLite has errors of its own.
+fn refuse_others(path: &Path) -> Result<(), Error> {
+    let reason = match path.metadata() {
+        Ok(there) if there.is_dir() => StoreError::CannotOpen,
+        Ok(there) if !there.is_file() => StoreError::Foreign,
+        _ => return Ok(()),
+    };
+    Err(Error::Store { path: path.to_owned(), reason })
+}
+
+/// The path as SQLite takes it for nothing but a file's: `:memory:` is none by itself.
+fn plain(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
 }
 
 impl Store {
@@ -175,9 +181,10 @@ impl Store {
             folder.join(".").metadata().map(drop)
         };
         there.map_err(|e| Error::output(path, e))?;
-        refuse_device(path)?;
+        refuse_others(path)?;
         let refused = |e: rusqlite::Error| Error::Store { path: path.to_owned(), reason: e.into() };
-        let connection = Connection::open(path).map_err(refused)?;
+        let flags = OpenFlags::default() - OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(plain(path), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
         store.prepare().map_err(refused)??;
         Ok(store)

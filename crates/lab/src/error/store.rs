@@ -38,6 +38,22 @@ pub enum StoreError {
     Sqlite(rusqlite::Error),
 }
 
+/// Whether tables, columns or what is in them are not those that were made.
+fn foreign(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, SqlInputError,
+        Utf8Error,
+    };
+    matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | SqlInputError { .. }
+            | Utf8Error(..)
+    )
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
@@ -47,7 +63,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             // Its tables are not those that were made.
             Some(ErrorCode::Unknown) => Self::Damaged,
-            None if matches!(error, rusqlite::Error::InvalidColumnType(..)) => Self::Damaged,
+            None if foreign(&error) => Self::Damaged,
             _ => Self::Sqlite(error),
         }
     }

@@ -13,13 +13,16 @@ impl Store {
     pub fn csv(&self, mut line: impl FnMut(&[u8]) -> std::io::Result<()>) -> Result<(), Error> {
         let mut read = || -> rusqlite::Result<Result<(), Error>> {
             let mut query = self.connection.prepare(
-                "SELECT key, model, made_for, variant, seed, seconds, record FROM run
+                "SELECT key, model, made_for, variant, seed, seconds, record, hash FROM run
                  ORDER BY model, made_for, variant, seed, key",
             )?;
             let mut rows = query.query([])?;
             let mut heads: Vec<String> = Vec::new();
             while let Some(row) = rows.next()? {
                 let bytes: Vec<u8> = row.get(6)?;
+                if blake3::hash(&bytes).as_bytes()[..] != row.get::<_, Vec<u8>>(7)? {
+                    return Ok(Err(self.wrong(StoreError::Damaged)));
+                }
                 // Records of other versions may have other fields: those of the first are the heads.
                 let Ok(record) = ciborium::from_reader::<ciborium::Value, _>(bytes.as_slice())
                 else {
@@ -34,7 +37,7 @@ impl Store {
                         writer.write_record(all).expect("memory takes every write");
                     }
                     let key: Vec<u8> = row.get(0)?;
-                    let key: String = key[..8].iter().map(|b| format!("{b:02x}")).collect();
+                    let key: String = key.iter().take(8).map(|b| format!("{b:02x}")).collect();
                     let mut cells = vec![key, row.get(1)?, row.get(2)?, row.get(3)?];
                     cells.push(row.get::<_, i64>(4)?.to_string());
                     cells.push(format!("{:.3}", row.get::<_, f64>(5)?));

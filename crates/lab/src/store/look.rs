@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Store, StoreError, refuse_device};
+use super::{Store, StoreError, plain, refuse_others};
 use crate::error::Error;
 
 impl Store {
@@ -14,7 +14,7 @@ impl Store {
     /// # Errors
     /// A file that cannot be read, that is damaged, or that is something else.
     pub fn look(path: &Path) -> Result<Self, Error> {
-        refuse_device(path)?;
+        refuse_others(path)?;
         // With the right to write SQLite itself removes the files that it reads with.
         match Self::look_with(path, "mode=rw") {
             Err(Error::Store { reason: StoreError::CannotOpen | StoreError::ReadOnly, .. }) => {}
@@ -32,7 +32,8 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(uri(path, how), flags).map_err(refused)?;
+        let connection =
+            Connection::open_with_flags(uri(&plain(path), how), flags).map_err(refused)?;
         let store = Self { connection, path: path.to_owned() };
         if how == "mode=rw" && store.connection.is_readonly("main").map_err(refused)? {
             return Err(store.wrong(StoreError::ReadOnly));
@@ -46,9 +47,9 @@ impl Store {
 
 /// The name of the file as SQLite's URI: it escapes what is not plain.
 fn uri(path: &Path, how: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     let name = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match byte {
-        byte if plain(byte) => char::from(byte).to_string(),
+        byte if usual(byte) => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
     });
     format!("file:{}?{how}", name.collect::<String>())

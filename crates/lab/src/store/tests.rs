@@ -215,6 +215,28 @@ fn pruning_takes_what_was_asked_for() {
 }
 
 #[test]
+fn what_is_damaged_is_not_exported() {
+    let store = Store::in_memory().expect("opens");
+    put(&store, 1, &record(7.5));
+    let csv = || {
+        let mut text = Vec::new();
+        let told = store.csv(|line| std::io::Write::write_all(&mut text, line));
+        told.map(|()| String::from_utf8(text).expect("is text")).map_err(|e| e.to_string())
+    };
+    let change = |change: &str| store.connection.execute(change, []).expect("can be changed");
+    change("UPDATE run SET key = x'0102'");
+    assert!(csv().expect("reads").contains("\n0102,"), "a key is what is there of it");
+    change("UPDATE run SET hash = zeroblob(32)");
+    let message = csv().expect_err("is damaged");
+    assert!(message.contains("damaged: remove the file, or give another by --store"), "{message}");
+    change("ALTER TABLE run RENAME COLUMN seconds TO minutes");
+    let told = [csv().map(drop), store.holdings().map(drop).map_err(|e| e.to_string())];
+    for message in told.map(|told| told.expect_err("lacks a column")) {
+        assert!(message.contains("memory: damaged: remove the file"), "{message}");
+    }
+}
+
+#[test]
 fn csv_has_a_line_for_each_flow() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &RunRecord { flows: vec![FlowRecord::default(); 2], ..RunRecord::default() });
