@@ -65,11 +65,22 @@ pub(crate) struct Arguments {
 /// Where the report goes unless the command says otherwise.
 const REPORT: &str = "unruffled-reproduction.html";
 
+/// Octets of stack: an expression's lists may lie 20,000 deep in each other, and take a call a level.
+const STACK: usize = 256 << 20;
+
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
-    match execute(arguments) {
+    let work = || match execute(arguments) {
         Ok(status) => status,
         Err(error) => crate::refuse(error),
-    }
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("reproduce".to_owned()).stack_size(STACK);
+        match thread.spawn_scoped(scope, work) {
+            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Where memory is short, the usual stack is enough for most.
+            Err(_) => work(),
+        }
+    })
 }
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {

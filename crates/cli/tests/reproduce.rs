@@ -221,6 +221,25 @@ fn a_store_of_any_name_is_a_file() {
 }
 
 #[test]
+fn lists_that_lie_deep_in_each_other_do_not_end_the_program() {
+    let folder = folder();
+    let deep = "let a = []; for i in 0..2500 { a = [a]; } ";
+    for (name, rest) in [
+        ("text", "a.to_string().len()"),
+        ("debug", "a.to_debug().len()"),
+        ("print", "print(a); 1"),
+        ("within", "`${a}`.len()"),
+        ("same", "if a == a { 1 } else { 2 }"),
+    ] {
+        let line = format!("[[line]]\nname = \"deep\"\nformula = \"{deep}{rest}\"\n\n[[measure]]");
+        write(&folder, "deep.toml", EXPERIMENT.replace("[[measure]]", &line));
+        let mut command = unruffled(&folder, &["reproduce", "deep.toml", "--quick", "--no-report"]);
+        let output = command.output().expect("runs");
+        assert!(output.status.success(), "{name}: {output:?}");
+    }
+}
+
+#[test]
 fn the_built_in_ones_are_listed_by_paper() {
     let folder = folder();
     let list = prints(&folder, &["reproduce", "--list"]);

@@ -83,6 +83,7 @@ pub(crate) fn engine() -> Engine {
     });
     // What would escape these bounds, or give another value each time.
     engine.disable_symbol("eval");
+    engine.disable_symbol("curry");
     engine.register_fn("timestamp", || -> Evaluated<()> { Err("no function timestamp()".into()) });
     engine.register_fn("sleep", |_: i64| -> Evaluated<()> {
         Err("no function sleep of a number".into())
@@ -255,8 +256,14 @@ mod tests {
 
     #[test]
     fn nothing_escapes_the_bounds() {
-        for bad in ["{ let s = 'eval(s)'; eval(s) }", "sleep(100000)", "sleep(0.5)", "timestamp()"]
-        {
+        for bad in [
+            "{ let s = 'eval(s)'; eval(s) }",
+            "sleep(100000)",
+            "sleep(0.5)",
+            "timestamp()",
+            // It doubles what a function holds.
+            "{ let f = |x| x; for i in 0..4 { f = f.curry(f); } 1 }",
+        ] {
             assert!(text(&format!("${{1 + {bad}}}"), 1.0).is_err(), "{bad}");
         }
     }
