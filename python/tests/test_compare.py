@@ -127,8 +127,44 @@ def test_errors_are_exceptions_with_the_line_of_the_command(command, call, argum
 def test_what_is_no_value_of_a_scenario_is_refused():
     with pytest.raises(unruffled.Error, match=r"delayed\.fraction: expected a string, number"):
         unruffled.scenario("rr-3", set={"delayed.fraction": object()})
-    with pytest.raises(unruffled.Error, match="jobs: expected at least 1"):
-        unruffled.compare("rr-3", jobs=0)
+
+
+@pytest.mark.parametrize("run", [unruffled.compare, unruffled.sweep])
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ({"jobs": 0}, "jobs: expected a whole number from 1 to 1024, found 0"),
+        ({"jobs": -1}, "jobs: expected a whole number from 1 to 1024, found -1"),
+        ({"jobs": 20_000}, "jobs: expected a whole number from 1 to 1024, found 20000"),
+        ({"jobs": 2**70}, "jobs: expected a whole number from 1 to 1024, found int"),
+        ({"jobs": 1.5}, "jobs: expected a whole number from 1 to 1024, found float"),
+        ({"variants": []}, "variants: expected at least one sender, found none"),
+        ({"variants": [5]}, "variants: expected names of senders, or unruffled.own, found int"),
+        ({"variants": 5}, "variants: expected names of senders, or unruffled.own, found int"),
+        ({"seeds": 10**30}, r"seeds: expected a number from -2\^63 to 2\^63 - 1"),
+        ({"set": {"tcp.window": 2**70}}, r"tcp\.window: expected a number from -2\^63 to"),
+        ({"set": {1: 1}}, "set: expected strings as keys, found int"),
+        ({"scenario": {"tcp": {2: 1}}}, "tcp: expected strings as keys, found int"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_named(run, call, wanted):
+    with pytest.raises(unruffled.Error, match=wanted):
+        run(**{"scenario": "rr-3", **call})
+
+
+def test_what_holds_itself_is_refused():
+    table: dict[str, object] = {}
+    table["a"] = table
+    listed: list[object] = []
+    listed.append(listed)
+    wanted = "a: expected at most 64 levels of values"
+    for given in (table, {"a": listed}, {"a": [table]}):
+        with pytest.raises(unruffled.Error, match=wanted):
+            unruffled.compare(given)
+        with pytest.raises(unruffled.Error, match=wanted):
+            unruffled.scenario("rr-3", set={"a": given["a"]})
+    with pytest.raises(unruffled.Error, match="levels of values"):
+        unruffled.sweep("rr-3", grid={"a": listed}, store=False)
 
 
 def test_other_threads_run_meanwhile():

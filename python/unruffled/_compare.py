@@ -8,7 +8,7 @@ from typing import Any
 
 from unruffled import _core, _progress
 from unruffled._detector import Own
-from unruffled._types import ScenarioLike, Value, entries, plain
+from unruffled._types import ScenarioLike, Value, entries, plain, senders, threads
 
 
 def scenario(
@@ -75,7 +75,7 @@ def compare(
     set
         Values that replace those of any key of the scenario.
     jobs
-        Threads to run on; all cores unless given. The result is the same on
+        Threads to run on, at most 1024; all cores unless given. The result is the same on
         any number.
     progress
         Whether to draw a progress bar; unless given, in terminals and notebooks.
@@ -100,7 +100,8 @@ def compare(
     >>> len(found.rows)
     4
     """
-    asked = (plain(scenario), _names(variants), seeds, duration, entries(set))
+    asked = (plain(scenario), senders(variants), seeds, duration, entries(set))
+    jobs = threads(jobs)
     if not _progress.wanted(progress):
         return _core.compare(*asked, jobs=jobs)
     with _progress.bar(_core.runs(*asked), "run", True) as show:
@@ -129,9 +130,3 @@ def variants(name: str | None = None) -> list[dict[str, Any]]:
     """
     listed: list[dict[str, Any]] = json.loads(_core.variants(name))["variants"]
     return listed
-
-
-def _names(variants: Sequence[str | Own] | str | None) -> list[Any] | None:
-    if isinstance(variants, str):
-        return variants.split(",")
-    return None if variants is None else list(variants)

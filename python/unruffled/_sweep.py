@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unruffled import _core, _progress
 from unruffled._detector import Own
 from unruffled._latin import latin
-from unruffled._types import ScenarioLike, Value, plain
+from unruffled._types import ScenarioLike, Value, plain, senders, threads
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -58,7 +58,7 @@ def sweep(
         A client of a Dask cluster, whose workers make the runs; this machine's
         cores unless given.
     jobs
-        Threads on this machine; all cores unless given.
+        Threads on this machine, at most 1024; all cores unless given.
     batch_s
         How long the runs that a Dask worker gets at once take, about.
     progress
@@ -89,9 +89,9 @@ def sweep(
     >>> found.rows["delayed.fraction"]
     [0.01, 0.01, 0.1, 0.1]
     """
-    listed = [] if variants is None or isinstance(variants, str) else list(variants)
-    own = [variant for variant in listed if isinstance(variant, Own)]
-    planned = _plan(scenario, grid, variants, seeds, duration, set, sample, store, own)
+    listed, jobs = senders(variants), threads(jobs)
+    own = [variant for variant in listed or [] if isinstance(variant, Own)]
+    planned = _plan(scenario, grid, listed, seeds, duration, set, sample, store, own)
     seconds = planned.estimate()
     if client is not None:
         _on_dask(planned, client, own, seconds, batch_s, progress, quiet)
@@ -107,7 +107,7 @@ def sweep(
 def _plan(
     scenario: ScenarioLike | None,
     grid: Mapping[str, Any] | str | os.PathLike[str] | None,
-    variants: Sequence[str | Own] | str | None,
+    variants: list[str | Own] | None,
     seeds: int | None,
     duration: str | None,
     set: Mapping[str, Value] | None,
@@ -116,10 +116,11 @@ def _plan(
     own: list[Own],
 ) -> _core.Sweep:
     overrides: dict[str, Any] = dict(set or {})
-    if isinstance(variants, str):
-        overrides["variants"] = variants.split(",")
-    elif variants is not None:
-        overrides["variants"] = [v for v in variants if isinstance(v, str)]
+    if variants is not None:
+        names = [variant for variant in variants if isinstance(variant, str)]
+        if not names:
+            raise _core.UnruffledError("variants: expected at least one sender by its name")
+        overrides["variants"] = names
     if seeds is not None:
         overrides["seeds"] = seeds
     if duration is not None:

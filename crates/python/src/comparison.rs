@@ -63,11 +63,9 @@ fn read(
 }
 
 /// A pool of so many threads, or of one for each core.
-pub(crate) fn pool(jobs: Option<usize>) -> PyResult<rayon::ThreadPool> {
-    if jobs == Some(0) {
-        return Err(refused("jobs: expected at least 1, found 0"));
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build();
+pub(crate) fn pool(jobs: Option<u16>) -> PyResult<rayon::ThreadPool> {
+    let threads = jobs.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| refused(format!("threads: {error}")))
 }
 
@@ -101,7 +99,7 @@ pub(crate) fn compare(
     seeds: Option<&Bound<'_, PyAny>>,
     duration: Option<&Bound<'_, PyAny>>,
     set: Option<&Bound<'_, PyDict>>,
-    jobs: Option<usize>,
+    jobs: Option<u16>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
     let ticket = Arc::new(Ticket::default());

@@ -33,7 +33,7 @@ impl Origin {
             return Ok(Self { file: file.clone(), text: Some(loaded.toml.clone()) });
         }
         if let Ok(dict) = given.cast::<PyDict>() {
-            let table = values::table("", dict)?;
+            let table = values::table(DICTIONARY, dict)?;
             let text = toml::to_string(&table).map_err(refused)?;
             return Ok(Self { file: DICTIONARY.to_owned(), text: Some(text) });
         }

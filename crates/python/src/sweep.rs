@@ -52,7 +52,7 @@ pub(crate) fn grid(
     };
     let (file, text) = match given.cast::<PyDict>() {
         Ok(dict) => {
-            let table = values::table("", dict)?;
+            let table = values::table(DICTIONARY, dict)?;
             (DICTIONARY.to_owned(), toml::to_string(&table).map_err(refused)?)
         }
         Err(_) => {
@@ -187,7 +187,7 @@ impl Sweep {
     fn run(
         &self,
         py: Python<'_>,
-        jobs: Option<usize>,
+        jobs: Option<u16>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let pool = pool(jobs)?;
