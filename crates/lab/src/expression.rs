@@ -1,9 +1,13 @@
 //! Expressions in experiment files: Rhai, whose whole numbers divide as real ones.
 
+mod held;
+
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
+
+pub(crate) use held::Held;
 
 /// What a function of an expression gives: a value, or why there is none.
 pub(crate) type Evaluated<T> = Result<T, Box<EvalAltResult>>;
@@ -78,8 +82,10 @@ pub(crate) fn engine() -> Engine {
     engine.on_progress(|steps| {
         if steps <= 1 {
             BEGAN.set(Instant::now());
+            held::begin();
         }
-        (BEGAN.get().elapsed() > TIME).then_some(Dynamic::UNIT)
+        let full = held::too_many();
+        (full || BEGAN.get().elapsed() > TIME).then(|| Dynamic::from(full))
     });
     // What would escape these bounds, or give another value each time.
     engine.disable_symbol("eval");
@@ -140,6 +146,9 @@ pub(crate) fn plain(error: &EvalAltResult) -> String {
         }
         EvalAltResult::ErrorTooManyOperations(_) => {
             format!("has no end: expected at most {STEPS} steps")
+        }
+        EvalAltResult::ErrorTerminated(full, _) if full.as_bool() == Ok(true) => {
+            format!("too large: expected at most {} MB of measured values", held::MOST / 1_000_000)
         }
         EvalAltResult::ErrorTerminated(..) => {
             format!("has no end: expected at most {} s", TIME.as_secs())

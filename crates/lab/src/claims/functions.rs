@@ -168,7 +168,7 @@ fn selections(engine: &mut Engine, missing: &Rc<RefCell<Option<String>>>) {
     let end = |a: &Samples, last: bool| {
         let at = if last { a.x.len().saturating_sub(1) } else { 0 };
         let label = format!("{}{}", a.label, a.place(at));
-        Samples { label: label.into(), x: vec![a.x[at]], values: vec![a.values[at].clone()] }
+        Samples::of(label.into(), [a.x[at]].into(), vec![a.values[at].clone()])
     };
     engine.register_fn("first", move |a: Samples| end(&a, false));
     engine.register_fn("last", move |a: Samples| end(&a, true));

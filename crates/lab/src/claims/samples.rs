@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::expression::Held;
 use crate::statistics::Estimate;
 
 /// Why samples cannot be held against each other, or say nothing of a trend; prints as one line.
@@ -28,9 +29,10 @@ pub(crate) struct Samples {
     /// How it was made, in words.
     pub(crate) label: Rc<str>,
     /// The places of the points; none for what is no longer of a point, or never was.
-    pub(crate) x: Vec<Option<f64>>,
+    pub(crate) x: Rc<[Option<f64>]>,
     /// By point, then by seed.
-    pub(crate) values: Vec<Vec<f64>>,
+    pub(crate) values: Rc<[Vec<f64>]>,
+    held: Rc<Held>,
 }
 
 /// The number, or none in place of what is infinite, which is beyond any other.
@@ -57,12 +59,20 @@ pub(super) fn shortened(mut text: String, most: usize) -> String {
 
 impl Samples {
     pub(crate) fn new(label: &str, x: &[f64], values: Vec<Vec<f64>>) -> Self {
-        Self { label: label.into(), x: x.iter().map(|&x| Some(x)).collect(), values }
+        Self::of(label.into(), x.iter().map(|&x| Some(x)).collect(), values)
+    }
+
+    /// Of points that may have no place.
+    pub(crate) fn of(label: Rc<str>, x: Rc<[Option<f64>]>, values: Vec<Vec<f64>>) -> Self {
+        // Each list has a place, a beginning and an end of its own.
+        let octets = |seeds: &Vec<f64>| 64 + seeds.len() * size_of::<f64>();
+        let held = Rc::new(Held::new(label.len() + values.iter().map(octets).sum::<usize>()));
+        Self { label, x, values: values.into(), held }
     }
 
     /// A number alone.
     pub(crate) fn number(value: f64) -> Self {
-        Self { label: short(value).into(), x: vec![None], values: vec![vec![finite(value)]] }
+        Self::of(short(value).into(), [None].into(), vec![vec![finite(value)]])
     }
 
     pub(crate) fn labelled(mut self, label: String) -> Self {
@@ -73,7 +83,7 @@ impl Samples {
     /// Each value changed by `f`; none where that gives no number.
     pub(crate) fn map(&self, label: String, f: impl Fn(f64) -> f64) -> Self {
         let values = self.values.iter().map(|seeds| seeds.iter().map(|&v| finite(f(v))).collect());
-        Self { label: words(label), x: self.x.clone(), values: values.collect() }
+        Self::of(words(label), Rc::clone(&self.x), values.collect())
     }
 
     /// `f` of the two values of each point and seed.
@@ -88,10 +98,10 @@ impl Samples {
     ) -> Result<Self, Mismatch> {
         let labels = || (Rc::clone(&self.label), Rc::clone(&other.label));
         let x = match (self.x.len(), other.x.len()) {
-            (1, 1) => vec![self.x[0].or(other.x[0])],
-            (_, 1) => self.x.clone(),
-            (1, _) => other.x.clone(),
-            _ if self.x == other.x => self.x.clone(),
+            (1, 1) => [self.x[0].or(other.x[0])].into(),
+            (_, 1) => Rc::clone(&self.x),
+            (1, _) => Rc::clone(&other.x),
+            _ if self.x == other.x => Rc::clone(&self.x),
             _ => {
                 let (one, another) = labels();
                 return Err(Mismatch::Points(one, another));
@@ -116,15 +126,15 @@ impl Samples {
             };
             values.push((0..seeds).map(both).collect());
         }
-        Ok(Self { label: words(label), x, values })
+        Ok(Self::of(words(label), x, values))
     }
 
     /// The points whose place is so.
     pub(crate) fn select(&self, label: String, keep: impl Fn(f64) -> bool) -> Option<Self> {
         let kept = |x: &Option<f64>| x.is_some_and(&keep);
-        let both = self.x.iter().zip(&self.values).filter(|(x, _)| kept(x));
+        let both = self.x.iter().zip(&*self.values).filter(|(x, _)| kept(x));
         let (x, values): (Vec<_>, Vec<_>) = both.map(|(x, v)| (*x, v.clone())).unzip();
-        (!x.is_empty()).then(|| Self { label: words(label), x, values })
+        (!x.is_empty()).then(|| Self::of(words(label), x.into(), values))
     }
 
     /// One point of all, each seed for itself; none where a point has no number.
@@ -135,7 +145,7 @@ impl Samples {
             let points: Vec<f64> = self.values.iter().map(|v| pick(v, seed)).collect();
             if points.iter().any(|v| v.is_nan()) { f64::NAN } else { finite(f(&points)) }
         };
-        Self { label: words(label), x: vec![None], values: vec![(0..seeds).map(over).collect()] }
+        Self::of(words(label), [None].into(), vec![(0..seeds).map(over).collect()])
     }
 
     /// The estimate at each point.
@@ -200,10 +210,10 @@ mod tests {
         let a = Samples::new("a", &[1.0, 2.0], vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
         let b = Samples::new("b", &[7.0], vec![vec![10.0, 20.0]]);
         let sum = a.zip(&b, String::new(), |a, b| a + b).unwrap();
-        assert_eq!(sum.values, [[11.0, 22.0], [13.0, 24.0]]);
-        assert_eq!(sum.x, [Some(1.0), Some(2.0)]);
+        assert_eq!(*sum.values, [[11.0, 22.0], [13.0, 24.0]]);
+        assert_eq!(*sum.x, [Some(1.0), Some(2.0)]);
         let twice = a.zip(&Samples::number(2.0), String::new(), |a, b| a * b).unwrap();
-        assert_eq!(twice.values, [[2.0, 4.0], [6.0, 8.0]]);
+        assert_eq!(*twice.values, [[2.0, 4.0], [6.0, 8.0]]);
         let c = Samples::new("c", &[1.0, 3.0], vec![vec![0.0; 2]; 2]);
         assert!(a.zip(&c, String::new(), |a, _| a).is_err(), "other points");
         let d = Samples::new("d", &[1.0, 2.0], vec![vec![0.0; 3]; 2]);
@@ -214,10 +224,10 @@ mod tests {
     fn means_over_points_keep_the_seeds_apart() {
         let a = Samples::new("a", &[1.0, 2.0], vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
         let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-        assert_eq!(a.over_points(String::new(), mean).values, [[2.0, 3.0]]);
+        assert_eq!(*a.over_points(String::new(), mean).values, [[2.0, 3.0]]);
         assert_eq!(a.means(), [1.5, 3.5]);
         assert_eq!(a.mean(), 2.5);
-        assert_eq!(a.select(String::new(), |x| x > 1.0).unwrap().x, [Some(2.0)]);
+        assert_eq!(a.select(String::new(), |x| x > 1.0).unwrap().x.to_vec(), [Some(2.0)]);
         assert_eq!(a.select(String::new(), |x| x > 2.0), None);
     }
 }

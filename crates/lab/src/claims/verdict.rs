@@ -4,6 +4,7 @@ mod limits;
 mod ordering;
 
 use super::samples::{Samples, short, shortened};
+use crate::expression::Held;
 use crate::statistics::Estimate;
 pub(super) use limits::{
     at_least, at_most, close_by, flat_by, near, near_by, within, within_everywhere,
@@ -20,6 +21,7 @@ pub(crate) struct Verdict {
     pub(crate) expected: String,
     /// What is.
     pub(crate) measured: String,
+    held: Held,
 }
 
 /// Octets of a verdict's texts at most: a loop may double them at each step.
@@ -31,7 +33,8 @@ pub(super) const PARTS: usize = 1_000;
 impl Verdict {
     fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
         let (expected, measured) = (shortened(expected, TEXT), shortened(measured, TEXT));
-        Self { holds, known, expected, measured }
+        let held = Held::new(expected.len() + measured.len());
+        Self { holds, known, expected, measured, held }
     }
 }
 

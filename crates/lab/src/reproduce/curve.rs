@@ -2,19 +2,25 @@
 
 use rhai::{Array, Dynamic, Engine};
 
-use crate::expression::{Evaluated, as_number};
+use crate::expression::{Evaluated, Held, as_number};
 
 /// A quantity over time, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeSeries {
     /// `(seconds since the start of the run, value)`.
     pub(crate) points: Vec<(f64, f64)>,
+    held: Held,
 }
 
 impl TimeSeries {
+    pub(crate) fn new(points: Vec<(f64, f64)>) -> Self {
+        let held = Held::new(points.capacity() * size_of::<(f64, f64)>());
+        Self { points, held }
+    }
+
     fn between(&self, from: f64, until: f64) -> Self {
         let inside = self.points.iter().filter(|p| p.0 >= from && p.0 < until);
-        Self { points: inside.copied().collect() }
+        Self::new(inside.copied().collect())
     }
 
     fn values(&self) -> impl Iterator<Item = f64> {
@@ -55,7 +61,7 @@ impl TimeSeries {
             }
             points.push((time, sum / (i + 1 - from) as f64));
         }
-        Self { points }
+        Self::new(points)
     }
 
     /// `f` of the values at the times that both have.
@@ -68,11 +74,11 @@ impl TimeSeries {
                 points.push((time, f(value, other)));
             }
         }
-        Self { points }
+        Self::new(points)
     }
 
     fn map(&self, f: impl Fn(f64) -> f64) -> Self {
-        Self { points: self.points.iter().map(|&(time, value)| (time, f(value))).collect() }
+        Self::new(self.points.iter().map(|&(time, value)| (time, f(value))).collect())
     }
 }
 
@@ -143,7 +149,7 @@ mod tests {
     use super::*;
 
     fn curve(values: &[f64]) -> TimeSeries {
-        TimeSeries { points: values.iter().enumerate().map(|(i, &v)| (i as f64, v)).collect() }
+        TimeSeries::new(values.iter().enumerate().map(|(i, &v)| (i as f64, v)).collect())
     }
 
     #[test]
@@ -165,8 +171,8 @@ mod tests {
 
     #[test]
     fn curves_meet_at_the_times_that_both_have() {
-        let a = TimeSeries { points: vec![(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)] };
-        let b = TimeSeries { points: vec![(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)] };
+        let a = TimeSeries::new(vec![(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)]);
+        let b = TimeSeries::new(vec![(1.0, 10.0), (2.0, 20.0), (3.0, 30.0)]);
         assert_eq!(a.zip(&b, |a, b| a + b).points, [(1.0, 12.0), (3.0, 34.0)]);
     }
 }

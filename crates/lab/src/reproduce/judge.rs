@@ -7,7 +7,7 @@ use rhai::{Dynamic, Engine, Scope};
 
 use crate::claims::{self, Samples, Verdict, kind, refused};
 use crate::error::Error;
-use crate::experiment::{Check, Claim, Experiment};
+use crate::experiment::{Check, Claim, Experiment, Line};
 use crate::expression::{self, Evaluated};
 
 /// What was measured: by line, measure, point and seed.
@@ -89,7 +89,6 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
     let lines: Rc<[String]> = lines.into();
     let x: Vec<f64> = experiment.sweep.points.iter().map(|p| p.x).collect();
     let swept = experiment.is_swept();
-    let found = Rc::new(found);
     let place = |lines: &[String], name: &str| {
         lines.iter().position(|l| l == name).ok_or_else(|| {
             let expected = lines.join(", ");
@@ -97,26 +96,28 @@ fn measures(engine: &mut Engine, experiment: &Experiment, found: Found) {
         })
     };
     for (m, measure) in experiment.measures.iter().enumerate() {
-        let (lines, x, found) = (Rc::clone(&lines), x.clone(), Rc::clone(&found));
+        let names = Rc::clone(&lines);
         let name = measure.name.replace('_', " ");
         // What there is one of need not be named.
         let single = (experiment.measures.len() == 1, experiment.lines.len() == 1);
-        let has: Vec<bool> = experiment.lines.iter().map(|line| measure.is_of(line)).collect();
-        let of = move |line: &str| -> Evaluated<Samples> {
-            let at = place(&lines, line)?;
-            if !has[at] {
-                return Err(refused(format!("{name} is not measured of {line:?}")));
-            }
+        let samples = |(line, of_line): (&Line, &Vec<Vec<Vec<f64>>>)| {
             let label = match single {
                 (_, true) => name.clone(),
-                (true, false) => line.to_owned(),
-                (false, false) => format!("{name} of {line}"),
+                (true, false) => line.name.clone(),
+                (false, false) => format!("{name} of {}", line.name),
             };
-            let mut samples = Samples::new(&label, &x, found.values[at][m].clone());
-            if !swept {
-                samples.x = vec![None];
-            }
-            Ok(samples)
+            let values = of_line[m].clone();
+            measure.is_of(line).then(|| match swept {
+                true => Samples::new(&label, &x, values),
+                false => Samples::of(label.into(), [None].into(), values),
+            })
+        };
+        // One for all calls: a list may hold it thousands of times.
+        let all = experiment.lines.iter().zip(&found.values).map(samples);
+        let all: Vec<Option<Samples>> = all.collect();
+        let of = move |line: &str| -> Evaluated<Samples> {
+            let samples = all[place(&names, line)?].clone();
+            samples.ok_or_else(|| refused(format!("{name} is not measured of {line:?}")))
         };
         engine.register_fn(measure.name.as_str(), of);
     }

@@ -124,7 +124,7 @@ impl Run {
             };
             format!("no {quantity} of {subject:?}: expected {expected}")
         })?;
-        Ok(TimeSeries { points: found.points.clone() })
+        Ok(TimeSeries::new(found.points.clone()))
     }
 }
 
@@ -199,6 +199,18 @@ mod tests {
     fn what_a_sender_does_not_have_is_no_number() {
         assert!(number(&meter(None), "mean('fa_ratio')").is_ok_and(f64::is_nan));
         assert_eq!(number(&meter(None), "finite(mean('fa_ratio'), 0)"), Ok(0.0));
+    }
+
+    #[test]
+    fn lists_of_series_do_not_fill_memory() {
+        let meter = meter(None);
+        let points = (0..1000).map(|second| (f64::from(second), 1.0)).collect();
+        let series = Series { subject: "l".to_owned(), quantity: Quantity::Queue, points };
+        meter.turn_to(RunRecord { series: vec![series], ..RunRecord::default() }, None);
+        let text = "let c = series('l', 'queue'); let a = []; for i in 0..N { a.push(c); } N";
+        assert_eq!(number(&meter, &text.replace('N', "200")), Ok(200.0));
+        let message = number(&meter, &text.replace('N', "19000")).expect_err("is too much");
+        assert!(message.contains("too large: expected at most 5 MB of measured"), "{message}");
     }
 
     #[test]

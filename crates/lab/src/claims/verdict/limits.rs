@@ -15,7 +15,7 @@ fn limits(a: &Samples, low: f64, high: f64, expected: String) -> Verdict {
     let failing = means.iter().filter(|&&m| beyond(m) > 0.0).count();
     let measured = measured(a, &means, failing, beyond);
     let known = !low.is_nan() && !high.is_nan() && means.iter().all(|mean| mean.is_finite());
-    Verdict { holds: known && failing == 0 && !means.is_empty(), known, expected, measured }
+    Verdict::new(known && failing == 0 && !means.is_empty(), known, expected, measured)
 }
 
 /// The range of the means, or the worst of them.
@@ -108,7 +108,7 @@ pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, 
     let pick = |of: &[f64], i: usize| if of.len() == 1 { of[0] } else { of[i] };
     let ratios: Vec<Vec<f64>> =
         (0..ratio.x.len()).map(|i| vec![pick(&over, i) / pick(&under, i)]).collect();
-    let ratio = Samples { values: ratios, ..ratio };
+    let ratio = Samples::of(ratio.label, ratio.x, ratios);
     let every = everywhere(&ratio);
     let expected = format!("{} within {} % of {}{every}", a.label, short(share * 100.0), b.label);
     let mut verdict = limits(&ratio, 1.0 - share, 1.0 + share, expected);

@@ -68,7 +68,7 @@ fn ordering(
     };
     let expected = format!("{} {relation} {}{every}", a.label, b.label);
     let known = estimates.iter().all(is_known);
-    Ok(Verdict { holds: failing.is_empty(), known, expected, measured })
+    Ok(Verdict::new(failing.is_empty(), known, expected, measured))
 }
 
 pub(crate) fn above(a: &Samples, b: &Samples) -> Result<Verdict, Mismatch> {
@@ -112,7 +112,7 @@ fn monotone(a: &Samples, falling: bool) -> Result<Verdict, Mismatch> {
     let known = is_known(&whole) && (0..last).all(|i| is_known(&step(i, i + 1)));
     let holds = known && side(&whole) == wanted && wrong.is_empty();
     let expected = format!("{} {}", a.label, if falling { "falls" } else { "rises" });
-    Ok(Verdict { holds, known, expected, measured })
+    Ok(Verdict::new(holds, known, expected, measured))
 }
 
 pub(crate) fn falls(a: &Samples) -> Result<Verdict, Mismatch> {

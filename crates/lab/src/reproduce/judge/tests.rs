@@ -157,3 +157,25 @@ fn words_that_a_loop_doubles_do_not_fill_memory() {
     let v = verdict("let v = above(2, 1); for i in 0..64 { v = all([v, v]); } v");
     assert!(v.holds && v.expected.len() < 100_000, "{}", v.expected.len());
 }
+
+#[test]
+fn lists_of_what_was_measured_are_shared_or_refused() {
+    let fill = |value: &str| {
+        let long = "let m = goodput_mbps('SACK'); for i in 0..12 { m = m + m; }";
+        judge(
+            &format!("{long} let a = []; for i in 0..9000 {{ a.push({value}); }} above(2, 1)"),
+            false,
+        )
+    };
+    for shared in ["m", "goodput_mbps('SACK')", "above(2, 1)"] {
+        assert!(fill(shared).is_ok(), "{shared}: {:?}", fill(shared));
+    }
+    for made in ["m + i", "-m", "above(m, i)"] {
+        let message = fill(made).expect_err(made);
+        let wanted = "too large: expected at most 5 MB of measured values";
+        assert!(message.contains(wanted), "{made}: {message}");
+    }
+    // What is let go of does not count.
+    let v = verdict("let m = goodput_mbps('SACK'); for i in 0..50000 { m = m * 1; } above(m, 0)");
+    assert!(v.holds);
+}

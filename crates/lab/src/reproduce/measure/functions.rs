@@ -184,7 +184,7 @@ fn of_time(engine: &mut Engine, run: &Rc<RefCell<Run>>) {
             let mut total: Option<TimeSeries> = None;
             let of_group = |s: &&Series| s.quantity.name() == quantity && numbered(&s.subject);
             for series in run.record.series.iter().filter(of_group) {
-                let curve = TimeSeries { points: series.points.clone() };
+                let curve = TimeSeries::new(series.points.clone());
                 total = Some(match total {
                     None => curve,
                     // Others are sampled when something happens to a flow, and so at no common time.
