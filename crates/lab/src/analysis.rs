@@ -307,7 +307,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
-        let analysis = captured_on("half-late", "rack", 100);
+        let analysis = captured_on("half-late", "sack", 100);
         let mut found = transfers(&analysis);
         price("h", &mut found);
         let text = found[0].cost_in_words().expect("reordering slowed it");
