@@ -54,7 +54,7 @@ pub struct FlowRecord {
     pub connections: u64,
     /// Transfers completed, for sources whose transfers end; requests that overlap are one.
     pub transfers: u64,
-    /// Their mean time from the start of the connection to the last octet's delivery, in seconds.
+    /// Their mean time from when they were asked for to the last octet's delivery, in seconds.
     pub transfer_mean_s: Option<f64>,
     /// Mean time from a segment's first transmission to its first arrival, in seconds, of segments
     /// sent once. Only where the scenario asks for deliveries.
@@ -171,8 +171,8 @@ impl Quantity {
     }
 }
 
-/// A quantity over time, from the run's start to its end; [`RunRecord::series`] has
-/// those that the scenario asks for.
+/// A quantity over time, from the run's start to its end; [`RunRecord::series`] has those that the
+/// scenario asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The link's name, or the traffic's name with the number of the source: `bulk-3`.

@@ -240,11 +240,11 @@ impl Composed {
         self.watch_for_spurious(stream, Cause::FastRetransmit);
         self.begin_episode(stream, Cause::FastRetransmit, now);
         self.reduce(stream, false, now);
-        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         self.recovery.recover = Some(stream.nxt());
         self.recovery.fast_retransmit_due = true;
         if self.policy.pipe == Pipe::Counted && self.policy.acks == Acks::Sack {
+            let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
             let left = self.left_at_recovery(sacked);
             self.recovery.counted_pipe.begin(outstanding, left);
         }
@@ -255,10 +255,7 @@ impl Composed {
             // Westwood may find room for more than the window is.
             Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
-            Reduction::Proportional => {
-                self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
-                self.recovery.prr.begin(outstanding, sacked, delivery.segments);
-            }
+            Reduction::Proportional => self.begin_proportional_reduction(stream, delivery.segments),
         }
         self.restart_retransmission_timer(now);
     }
@@ -278,6 +275,14 @@ impl Composed {
         if timeout && self.halves_as_ns2() && self.policy.halving == Halving::Whole {
             self.window.ssthresh = self.policy.halving.halved(self.window).ssthresh;
         }
+    }
+
+    /// From now on the window goes down in proportion to what is delivered; an acknowledgement that
+    /// has just delivered `delivered` segments says so.
+    pub(super) fn begin_proportional_reduction(&mut self, stream: &Stream, delivered: u32) {
+        self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
+        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
+        self.recovery.prr.begin(outstanding, sacked, delivered);
     }
 
     /// What a proportional reduction leads to: no more than the window was, though Westwood may find

@@ -174,12 +174,10 @@ impl Composed {
         let flow = Flow { flight, ..flow };
         let window = Window { cwnd, ..self.window };
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
-        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
         self.recovery.fast_retransmit_due = true;
-        self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
-        self.recovery.prr.begin(outstanding, sacked, 0);
+        self.begin_proportional_reduction(stream, 0);
         self.limited_transmit.on_recovery();
         self.end_probe();
         self.restart_retransmission_timer(now);
