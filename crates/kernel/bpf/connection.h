@@ -140,6 +140,8 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 	c->mss = tp->mss_cache;
 	c->covered = c->rest = tp->snd_una;
 	c->canaries.heard = tp->dsack_dups;
+	/* What was sent again before is none of ours, and needs no verdict: SYNs, too. */
+	c->verdict.needed = tp->total_retrans - tp->dsack_dups;
 	c->lateness.period = tp->tcp_mstamp;
 }
 

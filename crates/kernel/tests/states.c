@@ -38,6 +38,23 @@ static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void
 	expect(c.cwnd, 10);
 }
 
+/* The SYN was sent twice, which nobody reports; the first cut is for a packet that was late. */
+static void a_handshake_that_took_two_tries_leaves_nothing_to_report(void)
+{
+	start();
+	c.cwnd = 0;
+	tp.snd_cwnd = 100;
+	tp.snd_ssthresh = 80;
+	tp.total_retrans = 1;
+	expect(connection(sk) == &c, true);
+	resend(0, 1);
+	expect(c.cwnd, 70);
+	wait_until(100);
+	acknowledge(20, 1);
+	expect(c.cwnd, 100);
+	expect(c.counters.spurious, 1);
+}
+
 /* A cut, then more than half of all numbers without one. */
 static void a_cut_answers_for_its_losses_only(void)
 {
@@ -307,6 +324,7 @@ static void timestamps_are_found_unless_they_are_authenticated(void)
 static const struct trace traces[] = {
 	TRACE(a_connection_that_nothing_was_kept_of_begins_when_there_is_room),
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
+	TRACE(a_handshake_that_took_two_tries_leaves_nothing_to_report),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
 	TRACE(a_route_limits_the_window),
