@@ -138,7 +138,9 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
 	c->mss = tp->mss_cache;
-	c->covered = c->rest = tp->snd_una;
+	c->rest = tp->snd_una;
+	/* In CWR, Recovery and Loss the window was cut for all that was sent before. */
+	c->covered = ca_state(tp) >= TCP_CA_CWR ? tp->high_seq : tp->snd_una;
 	c->canaries.heard = tp->dsack_dups;
 	/* What was sent again before is none of ours, and needs no verdict: SYNs, too. */
 	c->verdict.needed = tp->total_retrans - tp->dsack_dups;

@@ -228,6 +228,20 @@ static void a_timeout(void)
 	expect(c.ssthresh, 70);
 }
 
+/* Chosen in the middle of an outage, when the timer has expired before: the window was cut for that. */
+static void a_takeover_in_an_outage_cuts_no_second_time(void)
+{
+	a_timeout();
+	memset(&c, 0, sizeof c);
+	tp.inet_conn.icsk_ca_state = TCP_CA_Loss;
+	tp.snd_cwnd = 1;
+	tp.snd_ssthresh = 70;
+	tp.high_seq = 100;
+	expect(connection(sk) == &c, true);
+	timeout(sk, &c);
+	expect(c.ssthresh, 70);
+}
+
 /* All had arrived, of which an ACK tells at once (tcp_try_undo_loss): the window is back in slow start, until that is acknowledged. */
 static void an_undone_timeout_lets_no_burst_go(void)
 {
@@ -333,6 +347,7 @@ static const struct trace traces[] = {
 	TRACE(the_timer_may_be_no_longer_than_its_user_says),
 	TRACE(the_timer_is_left_alone_where_bounding_it_does_harm),
 	TRACE(a_second_outage_does_not_bound_the_timer),
+	TRACE(a_takeover_in_an_outage_cuts_no_second_time),
 	TRACE(an_undone_timeout_lets_no_burst_go),
 	TRACE(another_timeout_ends_the_way_back),
 	TRACE(what_was_too_big_is_no_timeout),
