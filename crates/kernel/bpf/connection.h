@@ -42,7 +42,8 @@ struct canaries {
 	struct canary out[4]; /* those without an answer, a ring */
 	__u32 first, next;
 	__u32 made, reported, heard; /* heard: all DSACKs so far */
-	__u32 at; /* total_retrans when the last was made */
+	__u32 at; /* total_retrans when the last was asked for */
+	__u8 asked, kept; /* whether it is not known yet if that was sent; whether it has a place in the ring */
 	__u32 replicated; /* when a DSACK last was for what was never sent again; 0: never */
 };
 

@@ -177,18 +177,17 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 	struct canaries *k = &c->canaries;
 	struct canary *canary;
 
-	/* A paced sender asks more than once before it sends. */
-	if (!k->made || k->at != tp->total_retrans) {
-		k->at = tp->total_retrans;
-		k->made++;
-		if (k->next - k->first < 4) {
-			canary = &k->out[k->next++ & 3];
-			canary->sent = tp->tcp_mstamp;
-			canary->seq = tp->snd_una;
-			canary->next = tp->snd_nxt;
-			canary->answered = !uncovered(tp, c);
-			canary->window = c->cwnd;
-		}
+	k->at = tp->total_retrans;
+	k->made++;
+	k->asked = 1;
+	k->kept = k->next - k->first < 4;
+	if (k->kept) {
+		canary = &k->out[k->next++ & 3];
+		canary->sent = tp->tcp_mstamp;
+		canary->seq = tp->snd_una;
+		canary->next = tp->snd_nxt;
+		canary->answered = !uncovered(tp, c);
+		canary->window = c->cwnd;
 	}
 	c->hold.held = missing(tp) - 1;
 	tp->snd_cwnd = in_flight(tp) + 1;

@@ -14,6 +14,18 @@ static __always_inline __u32 settled(struct tcp_sock *tp, struct connection *c)
 	return tp->dsack_dups - c->canaries.reported + c->verdict.needed;
 }
 
+/* The kernel may not send a canary at once, for pacing or small queues, nor after: an ACK may have un-marked what was missing. */
+static __always_inline void withdraw_canary(struct tcp_sock *tp, struct connection *c)
+{
+	struct canaries *k = &c->canaries;
+
+	if (k->asked && k->at == tp->total_retrans) {
+		k->made--;
+		k->next -= k->kept;
+	}
+	k->asked = 0;
+}
+
 /*
  * Those of the ACK being processed, without a canary's. A report takes a round trip at least: one that comes sooner after the canary
  * is another's, which would wait for it in vain where one canary follows another.
@@ -26,6 +38,7 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 	__s32 beyond;
 	bool due, surplus;
 
+	withdraw_canary(tp, c);
 	if (!n)
 		return 0;
 	k->heard = tp->dsack_dups;

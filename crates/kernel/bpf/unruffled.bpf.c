@@ -222,6 +222,7 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 	 */
 	resending = tp->tcp_clock_cache == c->hold.clock || tp->snd_cwnd > in_flight(tp);
 	if (recovering && missing(tp) && resending) {
+		withdraw_canary(tp, c);
 		n = overdue(sk, c);
 		c->hold.held = missing(tp) - n;
 		if (c->hold.walk.found)

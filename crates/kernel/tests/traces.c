@@ -297,6 +297,27 @@ static void lose_the_head(void)
 	tp.total_retrans++;
 }
 
+/* Pacing forbade it, and an ACK un-marked what was missing; 400 ms later something else is sent again. */
+static void a_canary_that_was_not_sent_is_none(void)
+{
+	start();
+	tp.lost_out = 1;
+	send_canary(&tp, &c);
+	tp.lost_out = 0;
+	at(10);
+	learn(&tp, &c, 0, -1);
+	wait_until(400);
+	expect(c.counters.events, 0);
+	expect(c.cwnd, 100);
+	resend(50, 1);
+	expect(c.cwnd, 70);
+	wait_until(500);
+	expect(c.counters.spurious, 0);
+	expect(c.cwnd, 70);
+	acknowledge(60, 1);
+	expect(c.cwnd, 100);
+}
+
 static void a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts(void)
 {
 	lose_the_head();
@@ -494,6 +515,7 @@ static const struct trace traces[] = {
 	TRACE(a_report_that_may_be_a_canarys_is),
 	TRACE(a_report_that_no_other_awaits_is_a_canarys),
 	TRACE(a_canary_that_nobody_reports_is_a_loss),
+	TRACE(a_canary_that_was_not_sent_is_none),
 	TRACE(a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts),
 	TRACE(a_canary_and_a_loss_of_its_round_trip_are_one_cut),
 	TRACE(a_canarys_cut_answers_for_what_waits),
