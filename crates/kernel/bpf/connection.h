@@ -44,7 +44,8 @@ struct canaries {
 	__u32 made, reported, heard; /* heard: all DSACKs so far */
 	__u32 at; /* total_retrans when the last was asked for */
 	__u8 asked, kept; /* whether it is not known yet if that was sent; whether it has a place in the ring */
-	__u32 replicated; /* when a DSACK last was for what was never sent again; 0: never */
+	__u32 replicated; /* when a DSACK last was for what was never sent again; 0: not lately */
+	__u32 excess[2]; /* DSACKs beyond retransmissions, at the begin of this period and of the one before */
 };
 
 /* history.h: what the window was. */
@@ -133,6 +134,14 @@ struct {
 /* Ticks per second; arguments of cong_control. The loader says. */
 const volatile __u32 hz = 250, cong_control_arguments = 4;
 
+/* How many more duplicates were reported than packets sent again, all told: those are the network's. */
+static __always_inline __u32 excess(struct tcp_sock *tp)
+{
+	__s32 beyond = tp->dsack_dups - tp->total_retrans;
+
+	return beyond > 0 ? beyond : 0;
+}
+
 /* From where a connection is taken over: once established, or from another congestion control. */
 static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 {
@@ -145,6 +154,7 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 	c->canaries.heard = tp->dsack_dups;
 	/* What was sent again before is none of ours, and needs no verdict: SYNs, too. */
 	c->verdict.needed = tp->total_retrans - tp->dsack_dups;
+	c->canaries.excess[0] = c->canaries.excess[1] = excess(tp);
 	c->lateness.period = tp->tcp_mstamp;
 }
 

@@ -66,6 +66,7 @@ static __always_inline bool learn(struct tcp_sock *tp, struct connection *c, int
 		l->greatest[0] = 0;
 		l->lowest[1] = l->lowest[0];
 		l->lowest[0] = l->on_time;
+		forget_replicates(tp, c);
 	}
 	l->greatest[0] = max(l->greatest[0], late);
 	/* The greatest of the sample is not that of the distribution: an eighth more, and what timers and delayed ACKs blur. Never so

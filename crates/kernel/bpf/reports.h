@@ -54,8 +54,8 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 	beyond = settled(tp, c) - made(tp, c);
 	if (beyond > 0)
 		c->verdict.needed -= beyond;
-	/* More than were ever sent again are the network's (tcp_dsack_seen). */
-	if ((__s32)(tp->dsack_dups - tp->total_retrans) > 0) {
+	/* More than were ever sent again are the network's (tcp_dsack_seen); those of long ago say nothing of this one. */
+	if (excess(tp) > k->excess[1]) {
 		k->replicated = tp->tcp_mstamp;
 		return 0;
 	}
@@ -66,4 +66,15 @@ static __always_inline __u32 reports(struct tcp_sock *tp, struct connection *c)
 static __always_inline bool replicates(struct tcp_sock *tp, struct connection *c)
 {
 	return c->canaries.replicated && (__u32)tp->tcp_mstamp - c->canaries.replicated < REPLICATES_FOR;
+}
+
+/* A period is over; the clock wraps in 72 minutes. */
+static __always_inline void forget_replicates(struct tcp_sock *tp, struct connection *c)
+{
+	struct canaries *k = &c->canaries;
+
+	k->excess[1] = k->excess[0];
+	k->excess[0] = excess(tp);
+	if (!replicates(tp, c))
+		k->replicated = 0;
 }

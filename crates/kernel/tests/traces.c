@@ -496,6 +496,43 @@ static void what_the_network_duplicates_reports_no_retransmission(void)
 	expect(c.counters.spurious, 1);
 }
 
+/* A burst of what it duplicated is over; nothing was sent again that would make up for it. */
+static void what_the_network_duplicated_is_forgotten(void)
+{
+	start();
+	for (__u32 n = 1; n <= 5; n++)
+		hear_of_a_duplicate(10 * n);
+	for (__u32 ms = 1000; ms <= 25000; ms += 1000) {
+		at(ms);
+		learn(&tp, &c, 0, -1);
+	}
+	resend(0, 1);
+	expect(c.cwnd, 70);
+	hear_of_a_duplicate(25200);
+	expect(c.cwnd, 100);
+	expect(c.counters.spurious, 1);
+	hear_of_a_duplicate(25300); /* one more is the network's again */
+	resend(50, 1);
+	hear_of_a_duplicate(25500);
+	expect(c.cwnd, 70);
+}
+
+/* In 72 minutes the clock comes around. */
+static void what_the_network_duplicated_does_not_come_back(void)
+{
+	start();
+	hear_of_a_duplicate(10);
+	tp.total_retrans++;
+	for (__u32 s = 1; s <= 4295; s++) {
+		at(1000 * s);
+		learn(&tp, &c, 0, -1);
+		judge(&tp, &c);
+	}
+	resend(0, 1);
+	hear_of_a_duplicate(4295200);
+	expect(c.cwnd, 100);
+}
+
 static const struct trace traces[] = {
 	TRACE(what_nobody_reports_was_lost),
 	TRACE(what_is_reported_was_late),
@@ -527,6 +564,8 @@ static const struct trace traces[] = {
 	TRACE(lateness_is_forgotten_after_two_periods),
 	TRACE(a_spurious_retransmission_was_sent_too_early),
 	TRACE(what_the_network_duplicates_reports_no_retransmission),
+	TRACE(what_the_network_duplicated_is_forgotten),
+	TRACE(what_the_network_duplicated_does_not_come_back),
 };
 
 int main(void)
