@@ -142,9 +142,25 @@ static __always_inline __u32 excess(struct tcp_sock *tp)
 	return beyond > 0 ? beyond : 0;
 }
 
-/* From where a connection is taken over: once established, or from another congestion control. */
-static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
+/* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */
+static __always_inline void pace(struct sock *sk, struct connection *c)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u64 rate = (__u64)tp->mss_cache * 8 * USEC_PER_SEC * max(c->cwnd, tp->packets_out);
+	__u64 limit = sk->sk_max_pacing_rate;
+
+	if (!tp->srtt_us)
+		return;
+	rate = c->cwnd < c->ssthresh / 2 ? rate * 2 : rate * 6 / 5;
+	rate /= tp->srtt_us;
+	sk->sk_pacing_rate = rate < limit ? rate : limit;
+}
+
+/* From where a connection is taken over: once established, or from another congestion control. */
+static __noinline void begin(struct sock *sk, struct connection *c)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
 	c->mss = tp->mss_cache;
@@ -156,6 +172,8 @@ static __always_inline void begin(struct tcp_sock *tp, struct connection *c)
 	c->verdict.needed = tp->total_retrans - tp->dsack_dups;
 	c->canaries.excess[0] = c->canaries.excess[1] = excess(tp);
 	c->lateness.period = tp->tcp_mstamp;
+	/* The first window is paced, too: the kernel leaves that to us. */
+	pace(sk, c);
 }
 
 /* Who chooses before the handshake is done, as a cgroup's program does, has neither numbers nor a window yet. */
@@ -167,7 +185,7 @@ static __always_inline struct connection *connection(struct sock *sk)
 	if (!c || sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return 0;
 	if (!c->cwnd)
-		begin(tcp_sk(sk), c);
+		begin(sk, c);
 	return c;
 }
 

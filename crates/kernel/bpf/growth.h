@@ -238,17 +238,3 @@ static __noinline void follow_segments(struct tcp_sock *tp, struct connection *c
 	for (__u32 i = 0; i < 4; i++)
 		c->canaries.out[i].window = rescaled(c->canaries.out[i].window, from, to);
 }
-
-/* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */
-static __always_inline void pace(struct sock *sk, struct connection *c)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	__u64 rate = (__u64)tp->mss_cache * 8 * USEC_PER_SEC * max(c->cwnd, tp->packets_out);
-	__u64 limit = sk->sk_max_pacing_rate;
-
-	if (!tp->srtt_us)
-		return;
-	rate = c->cwnd < c->ssthresh / 2 ? rate * 2 : rate * 6 / 5;
-	rate /= tp->srtt_us;
-	sk->sk_pacing_rate = rate < limit ? rate : limit;
-}

@@ -25,6 +25,19 @@ static void a_connection_begins_with_the_numbers_of_its_handshake(void)
 	expect(c.counters.events, 1);
 }
 
+/* As under CUBIC: the window in half a round trip of 100 ms. */
+static void the_first_window_is_paced(void)
+{
+	start();
+	c.cwnd = 0;
+	tp.snd_cwnd = 10;
+	tp.snd_ssthresh = 0x7fffffff;
+	tp.mss_cache = 1448;
+	sk->sk_pacing_rate = sk->sk_max_pacing_rate = ~0UL;
+	expect(connection(sk) == &c, true);
+	expect(sk->sk_pacing_rate, 289600);
+}
+
 /* There was no memory when it chose this congestion control. */
 static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void)
 {
@@ -338,6 +351,7 @@ static void timestamps_are_found_unless_they_are_authenticated(void)
 static const struct trace traces[] = {
 	TRACE(a_connection_that_nothing_was_kept_of_begins_when_there_is_room),
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
+	TRACE(the_first_window_is_paced),
 	TRACE(a_handshake_that_took_two_tries_leaves_nothing_to_report),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
