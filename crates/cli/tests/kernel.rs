@@ -278,6 +278,26 @@ END
         }
     }
 
+    /// Fifty namespaces, the last of them attached, and a command that may open 40 files.
+    #[test]
+    fn detach_finds_more_namespaces_than_it_may_open_files() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "d=/proc/sys/net/ipv4/tcp_congestion_control
+            for n in $(seq 50); do
+                unshare --net sh -c \"echo reno > $d; : > /run/\\$\\$; exec sleep 60\" &
+                pids=\"$pids $!\" last=$!
+            done
+            until [ $(ls /run | wc -l) = 50 ]; do sleep 0.05; done
+            nsenter --target $last --net $U attach --default >&2
+            (ulimit -n 40; $U detach) >&2; echo $?
+            nsenter --target $last --net cat $d
+            kill $pids",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0\nreno\n", "{output:?}");
+        assert!(!is_registered());
+    }
+
     /// What is set meanwhile, what is no longer there, and what nobody set.
     #[test]
     fn detach_puts_back_what_it_can() {

@@ -102,10 +102,10 @@ fn put_back_defaults(state: &State) -> Result<(), Error> {
     let of = |inode: u64| state.defaults.iter().find(|former| former.namespace == inode);
     let control_of =
         |inode: u64| of(inode).map(|f| f.congestion_control.as_str()).filter(|c| *c != NAME);
-    for (inode, namespace) in &namespace::all() {
-        let former = of(*inode);
-        let control = control_of(*inode).or_else(|| control_of(first));
-        let done = namespace::inside(namespace, || {
+    for (inode, namespace) in namespace::all() {
+        let former = of(inode);
+        let control = control_of(inode).or_else(|| control_of(first));
+        let done = namespace::inside(&namespace, || {
             // What somebody has set since stays.
             if is_set(DEFAULT, NAME) {
                 let set = |control: &&str| namespace::set_sysctl(DEFAULT, control).is_ok();
@@ -131,10 +131,10 @@ fn is_set(key: &str, value: &str) -> bool {
 /// What listens hands its congestion control on, even one that is registered no longer.
 fn take_back_listeners() -> Result<(), Error> {
     let listeners = object::Listeners::new()?;
-    for namespace in namespace::all().values() {
+    for (_, namespace) in namespace::all() {
         let mut done = Ok(());
         // Another's namespace may not be ours to enter.
-        let _ = namespace::inside(namespace, || done = listeners.take_back());
+        let _ = namespace::inside(&namespace, || done = listeners.take_back());
         done?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Network namespaces: which is ours, and work in another.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -24,8 +24,8 @@ pub(crate) fn within(inode: u64, work: impl FnOnce() + Send) -> Result<(), Error
         work();
         return Ok(());
     }
-    match all().get(&inode) {
-        Some(namespace) => inside(namespace, work),
+    match all().find(|(found, _)| *found == inode) {
+        Some((_, namespace)) => inside(&namespace, work),
         None => Ok(()),
     }
 }
@@ -45,22 +45,22 @@ pub(crate) fn inside(namespace: &File, work: impl FnOnce() + Send) -> Result<(),
     })
 }
 
-/// All network namespaces that have a process or a name, by their inodes.
-pub(crate) fn all() -> BTreeMap<u64, File> {
+/// All network namespaces that have a process or a name, with their inodes. One is open at a time: there
+/// may be more than files may be.
+pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
     let entries = |path| fs::read_dir(path).into_iter().flatten().flatten();
     let processes = entries("/proc").map(|entry| entry.path().join("ns/net"));
-    let mut all = BTreeMap::new();
-    for path in processes.chain(entries("/run/netns").map(|entry| entry.path())) {
-        // A process may have ended meanwhile, and what is open is not another's.
-        let Ok(inode) = fs::metadata(&path).map(|metadata| metadata.ino()) else { continue };
-        if !all.contains_key(&inode)
-            && let Ok(file) = File::open(&path)
-            && let Ok(metadata) = file.metadata()
-        {
-            all.insert(metadata.ino(), file);
+    let paths = processes.chain(entries("/run/netns").map(|entry| entry.path()));
+    let mut seen = BTreeSet::new();
+    paths.filter_map(move |path| {
+        if seen.contains(&fs::metadata(&path).ok()?.ino()) {
+            return None;
         }
-    }
-    all
+        // A process may have ended meanwhile, and what is open is not another's.
+        let file = File::open(&path).ok()?;
+        let inode = file.metadata().ok()?.ino();
+        seen.insert(inode).then_some((inode, file))
+    })
 }
 
 /// A sysctl of this thread's namespace.
