@@ -46,12 +46,17 @@ fn ordering(
     let failing: Vec<usize> = (0..estimates.len())
         .filter(|&i| !is_known(&estimates[i]) || !fits(side(&estimates[i])))
         .collect();
-    // The point that is nearest to failing, or farthest beyond it; what is no number is worst.
+    // The point that is nearest to failing, or of those that fail the farthest beyond it; what is no
+    // number is worst.
     let badness = |i: &usize| match sign * estimates[*i].mean {
         gap if gap.is_nan() => f64::NEG_INFINITY,
         gap => gap,
     };
-    let worst = (0..estimates.len()).min_by(|i, j| badness(i).total_cmp(&badness(j)));
+    let candidates = match failing.as_slice() {
+        [] => (0..estimates.len()).collect(),
+        failing => failing.to_vec(),
+    };
+    let worst = candidates.into_iter().min_by(|i, j| badness(i).total_cmp(&badness(j)));
     let Some(worst) = worst else { return Err(Mismatch::Empty) };
     let at = |s: &Samples| s.means()[if s.x.len() == 1 { 0 } else { worst }];
     let numbers = format!(

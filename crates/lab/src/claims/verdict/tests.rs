@@ -34,6 +34,15 @@ fn one_point_that_does_not_hold_is_enough_to_fail() {
 }
 
 #[test]
+fn the_worst_point_is_one_that_fails() {
+    // The least mean, 0.1, is beyond its interval; 1 ± 2.48 is not.
+    let a = at("a", &[&[1.1, 1.1, 1.1], &[2.0, 10.0, 52.0]]);
+    let b = at("b", &[&[1.0, 1.0, 1.0], &[1.0, 10.0, 50.0]]);
+    let wanted = "not at 1 of 2 points, worst: 21.33 against 20.33 (difference 1 ± 2.484) at 2";
+    assert_eq!(above(&a, &b).unwrap().measured, wanted);
+}
+
+#[test]
 fn equal_is_neither_above_nor_below() {
     let a = at("a", &[&[1.0, 2.0]]);
     assert!(!above(&a, &a).unwrap().holds && !below(&a, &a).unwrap().holds);
