@@ -51,6 +51,9 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
             let when = match attached {
                 Attached::Now => "is in the kernel now",
                 Attached::Before => "was in the kernel already",
+                Attached::OfAnotherBuild => {
+                    "was in the kernel already, by another build, whose it stays until `unruffled detach`"
+                }
             };
             let mut text = format!("{NAME} {when}");
             if arguments.default {

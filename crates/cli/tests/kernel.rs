@@ -161,6 +161,30 @@ mod loaded {
     }
 
     #[test]
+    fn attach_says_that_another_build_is_attached() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "$U attach
+            $U attach
+            sed -i 's/\"build\": [0-9]*/\"build\": 1/' /run/unruffled/attached.json
+            $U attach
+            $U detach",
+        );
+        let said = text(&output);
+        let choose = "; programs may choose it (TCP_CONGESTION)";
+        let expected = [
+            format!("unruffled is in the kernel now{choose}"),
+            format!("unruffled was in the kernel already{choose}"),
+            format!(
+                "unruffled was in the kernel already, by another build, whose it stays until \
+                 `unruffled detach`{choose}"
+            ),
+            "unruffled is detached".to_owned(),
+        ];
+        assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn an_attach_that_is_killed_is_undone_by_detach() {
         let Some(_turn) = turn() else { return };
         let output = script(
@@ -431,7 +455,10 @@ END
             "root=$(grep -m1 ' cgroup2 ' /proc/self/mounts | cut -d' ' -f2)
             group=$root/unruffled-test-$$
             mkdir $group
-            $U attach --cgroup $group
+            link=$(mktemp -d)/group
+            ln -s $group $link
+            $U attach --cgroup $link
+            rm -r $(dirname $link)
             $U status --json
             ls /sys/fs/bpf/unruffled | sed 's/-[0-9]*-/-N-/' | sort | tr '\\n' ' '
             $U attach --cgroup /no/such/group; echo $?

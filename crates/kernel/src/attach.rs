@@ -25,6 +25,8 @@ pub enum Attached {
     Now,
     /// It was registered already.
     Before,
+    /// That of another build was registered already, and stays.
+    OfAnotherBuild,
 }
 
 const DEFAULT: &str = "tcp_congestion_control";
@@ -46,7 +48,11 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     let cgroup = attachment.cgroup.as_deref().map(cgroup::existing).transpose()?;
     let mut state = State::load()?;
     let attached = if pins::registration().exists() {
-        Attached::Before
+        if state.build == Some(object::build()) {
+            Attached::Before
+        } else {
+            Attached::OfAnotherBuild
+        }
     } else {
         // Of a command that was killed, where it outlives one.
         object::unregister_left();
@@ -58,6 +64,7 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
             false => error,
         })?;
         pins::prepare()?;
+        state.build = Some(object::build());
         state.store()?;
         registered.pin(&pins::registration())?;
         Attached::Now

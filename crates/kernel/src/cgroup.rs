@@ -22,7 +22,9 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, Error> {
     let root = root()?;
     let within = root.join(path.strip_prefix("/").unwrap_or(path));
-    [path.to_owned(), within]
+    // By whatever links.
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    [resolved, within]
         .into_iter()
         .find(|path| path.starts_with(&root) && path.join("cgroup.procs").exists())
         .ok_or_else(|| Error::Requirement {

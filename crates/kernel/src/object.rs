@@ -3,6 +3,7 @@
 //! here, in `loading.rs` and in `timestamps.rs`; `absent.rs` stands here where nothing was compiled.
 
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::Path;
@@ -19,6 +20,13 @@ use crate::Error;
 pub(crate) use crate::loading::unpin;
 use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
+
+/// Which build's congestion control this is, by its code.
+pub(crate) fn build() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    UNRUFFLED.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// The name of the maps that keep connections.
 const CONNECTIONS: &str = "unruffled_conns";

@@ -18,6 +18,9 @@ const FILE: &str = "/run/unruffled/attached.json";
 /// What `detach` has to put back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
+    /// Which build's congestion control is registered; nothing, if that build did not tell.
+    #[serde(default)]
+    pub(crate) build: Option<u64>,
     /// Network namespaces whose default was changed.
     pub(crate) defaults: Vec<Former>,
     /// Interfaces with filters of kernels without links for them.
