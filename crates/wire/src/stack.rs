@@ -236,14 +236,13 @@ impl Stack {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((due, id)) = self.timers.peek().filter(|&(due, _)| due <= now) {
             self.timers.pop();
-            let Some(socket) = self.sockets.get_mut(id.0) else { continue };
+            let Some(socket) = self.sockets.get(id.0) else { continue };
+            // One entry may stand for both of its timers.
             if socket.orphan.is_some_and(|orphan| orphan.due == due) {
                 self.look_at_orphan(id, now);
-                continue;
             }
-            if socket.armed != Some(due) {
-                continue;
-            }
+            let socket = self.sockets.get_mut(id.0).filter(|socket| socket.armed == Some(due));
+            let Some(socket) = socket else { continue };
             socket.armed = None;
             if socket.connection.poll_timeout().is_some_and(|at| at <= now) {
                 let mut relay = Relay { watcher: &mut self.watcher, id };
