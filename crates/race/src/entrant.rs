@@ -112,14 +112,15 @@ impl<'a> Entrant<'a> {
             let (driver, own) = guest::stack(&pair.right, n, scenario, &sack, Role::Receiver)?;
             let to = SocketAddr::new(IpAddr::V4(own), port);
             let listener = stream::TcpListener::bind(&driver.handle(), to, 1);
-            let listener = listener.map_err(Error::system("a listener of our own"))?;
+            let mut listener = listener.map_err(Error::system("a listener of our own"))?;
+            listener.set_accept_timeout(Some(PATIENCE));
             (Receiver::Ours { listener, _driver: driver }, to)
         } else {
             let to = SocketAddr::new(IpAddr::V4(pair.right.v4), port);
-            let listener = pair
-                .right
-                .namespace
-                .run(|| TcpListener::bind(to).map_err(Error::system("a listener of the kernel")))?;
+            let listener =
+                pair.right.namespace.run(|| {
+                    listen(to).map_err(Error::system("a listener of the kernel"))
+                })?;
             (Receiver::Kernel(listener), to)
         };
         Ok(Self { task, competitor, sender, receiver, to })
@@ -197,17 +198,30 @@ impl<'a> Entrant<'a> {
         let length = self.task.length;
         match &self.receiver {
             Receiver::Kernel(listener) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                receive(stream, length, start)
+                let accept = || {
+                    let (stream, _) = listener.accept()?;
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                    Ok(stream)
+                };
+                receive(accept, length, start)
             }
             Receiver::Ours { listener, .. } => {
-                let mut stream = listener.accept()?;
-                stream.set_read_timeout(Some(PATIENCE));
-                receive(stream, length, start)
+                let accept = || {
+                    let mut stream = listener.accept()?;
+                    stream.set_read_timeout(Some(PATIENCE));
+                    Ok(stream)
+                };
+                receive(accept, length, start)
             }
         }
     }
+}
+
+/// A kernel's listener, which waits for a connection no longer than an end does for octets.
+fn listen(at: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(at)?;
+    sockopt::set_socket_timeout(&listener, sockopt::Timeout::Recv, Some(PATIENCE))?;
+    Ok(listener)
 }
 
 /// A kernel's connection under a congestion control. Only the first network may have another than

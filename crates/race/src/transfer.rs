@@ -63,12 +63,18 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// Reads octets until there are enough of them, or the time that counts from `start` is up.
+/// Reads octets, from the stream that `accept` gives once there is one, until there are enough of
+/// them, or the time that counts from `start` is up.
 ///
 /// # Errors
-/// Those of the stream.
-pub(crate) fn receive(mut stream: impl Read, length: Length, start: Instant) -> Result<Received> {
+/// Those of the stream, or why there is none.
+pub(crate) fn receive<S: Read>(
+    mut accept: impl FnMut() -> Result<S>,
+    length: Length,
+    start: Instant,
+) -> Result<Received> {
     let mut received = Received::default();
+    let mut accepted = None;
     let mut buffer = vec![0; 64 << 10];
     loop {
         let now = start.elapsed();
@@ -79,6 +85,14 @@ pub(crate) fn receive(mut stream: impl Read, length: Length, start: Instant) -> 
         if received.complete || now.saturating_sub(received.last) > STALLED {
             return Ok(received);
         }
+        let Some(stream) = &mut accepted else {
+            match accept() {
+                Ok(stream) => accepted = Some(stream),
+                Err(error) if waits(error.kind()) => {}
+                Err(error) => return Err(error),
+            }
+            continue;
+        };
         let n = match stream.read(&mut buffer) {
             Ok(0) => return Ok(received),
             Ok(n) => n,

@@ -118,6 +118,24 @@ fn a_race_against_time_ends_with_it() {
     assert!(!finished.comparison.variants[1].trace.cwnd.is_empty(), "ours tells its window");
 }
 
+/// The sender has its connection, and nothing that it sends gets there.
+#[test]
+fn it_ends_with_it_although_nobody_comes_to_the_receiver() {
+    let scenario = scenario(&[
+        "bottleneck.delay=100ms",
+        "link.bottleneck.blackout.at=[\"150 ms\"]",
+        "link.bottleneck.blackout.length=1000s",
+    ]);
+    let length = Length::Time(Duration::from_millis(1500));
+    for (competitors, reverse) in
+        [(ours(&scenario, &["sack"]), false), (kernels(&["reno"]), true)]
+    {
+        let course = Course { length, reverse, ..course(&scenario, &competitors) };
+        let Some(finished) = run(&course) else { return };
+        assert_eq!(rows(&finished)[0].flow.goodput_bps, 0.0);
+    }
+}
+
 #[test]
 fn the_kernel_sends_to_our_stack() {
     let scenario = scenario(&["link.bottleneck.loss.fraction=1%"]);

@@ -165,6 +165,10 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
+    fn over(held: HeldListener) -> Self {
+        Self { held }
+    }
+
     /// Waits for the next connection; several tasks may wait at once.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ macro_rules! listener {
                 address: std::net::SocketAddr,
                 backlog: usize,
             ) -> std::io::Result<Self> {
-                HeldListener::bind(handle, address, backlog).map(|held| Self { held })
+                HeldListener::bind(handle, address, backlog).map(Self::over)
             }
 
             /// Where it listens.

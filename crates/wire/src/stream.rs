@@ -119,16 +119,26 @@ impl Write for TcpStream {
 #[derive(Debug)]
 pub struct TcpListener {
     held: HeldListener,
+    timeout: Option<Duration>,
 }
 
 impl TcpListener {
+    fn over(held: HeldListener) -> Self {
+        Self { held, timeout: None }
+    }
+
+    /// How long an accept may wait; none waits for ever.
+    pub fn set_accept_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// When the driver has stopped.
+    /// When the driver has stopped, and [`io::ErrorKind::WouldBlock`] at the timeout.
     pub fn accept(&self) -> io::Result<TcpStream> {
         let HeldListener { handle, id, .. } = &self.held;
-        let id = handle.wait(None, |stack, waker| stack.poll_accept(*id, waker))?;
+        let id = handle.wait(self.timeout, |stack, waker| stack.poll_accept(*id, waker))?;
         self.held.hold(id).map(TcpStream::over)
     }
 }
