@@ -186,7 +186,7 @@ fn kernels_that_run_together_reach_our_stack() {
         Course { together: true, reverse: true, length, ..course(&scenario, &competitors) };
     let Some(finished) = run(&course) else { return };
     for row in rows(&finished) {
-        assert!(row.flow.delivered_segments > 100, "{row:?}");
+        assert!(row.flow.delivered_segments > 10, "{row:?}");
     }
 }
 
