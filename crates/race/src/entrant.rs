@@ -117,10 +117,10 @@ impl<'a> Entrant<'a> {
             (Receiver::Ours { listener, _driver: driver }, to)
         } else {
             let to = SocketAddr::new(IpAddr::V4(pair.right.v4), port);
-            let listener =
-                pair.right.namespace.run(|| {
-                    listen(to).map_err(Error::system("a listener of the kernel"))
-                })?;
+            let listener = pair
+                .right
+                .namespace
+                .run(|| listen(to).map_err(Error::system("a listener of the kernel")))?;
             (Receiver::Kernel(listener), to)
         };
         Ok(Self { task, competitor, sender, receiver, to })

@@ -127,8 +127,7 @@ fn it_ends_with_it_although_nobody_comes_to_the_receiver() {
         "link.bottleneck.blackout.length=1000s",
     ]);
     let length = Length::Time(Duration::from_millis(1500));
-    for (competitors, reverse) in
-        [(ours(&scenario, &["sack"]), false), (kernels(&["reno"]), true)]
+    for (competitors, reverse) in [(ours(&scenario, &["sack"]), false), (kernels(&["reno"]), true)]
     {
         let course = Course { length, reverse, ..course(&scenario, &competitors) };
         let Some(finished) = run(&course) else { return };
