@@ -114,14 +114,18 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
         None => race(None)?,
         Some(path) => {
             let mut results = None;
-            output::write(path, |file| {
+            let written = output::write(path, |file| {
                 let mut recording = Recording::new(file).map_err(reason)?;
-                results = Some(race(Some(&mut recording)));
+                if results.insert(race(Some(&mut recording))).is_err() {
+                    // An earlier recording stays where it is.
+                    return Err(std::io::ErrorKind::Other.into());
+                }
                 recording.finish().map_err(reason)
-            })
-            .map_err(|e| Error::output(path, e))?;
+            });
+            let results = results.transpose()?;
+            written.map_err(|e| Error::output(path, e))?;
             crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));
-            results.ok_or("no race")??
+            results.ok_or("no race")?
         }
     };
     let failures = results.failures();

@@ -108,6 +108,19 @@ fn a_capture_holds_the_packets_of_all_heats() {
 }
 
 #[test]
+fn a_race_that_does_not_take_place_leaves_an_earlier_capture() {
+    let folder = folder();
+    let path = folder.path().join("all.pcapng");
+    std::fs::write(&path, "earlier").expect("a file");
+    let more = ["--no-report", "--pcap=all.pcapng", "--sysctl=net.ipv4.tcp_nothing=1"];
+    let output = unruffled(&folder, &[&QUICK[..], &more].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert_eq!(error(&output).lines().count(), 1, "{}", error(&output));
+    assert_eq!(std::fs::read_to_string(&path).expect("is there"), "earlier");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     for (arguments, wanted) in [
         (&["nowhere"][..], "nowhere: no such scenario: expected rr-3"),
