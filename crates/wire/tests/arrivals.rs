@@ -163,6 +163,19 @@ fn nor_does_one_that_is_not_acceptable() {
     assert_eq!(server.reads(100), "uvwxyz");
 }
 
+/// Nobody sent the number amid its payload, which is the one expected.
+#[test]
+fn a_reset_with_much_text_is_judged_by_its_own_number() {
+    let syn = Segment { mss: Some(1460), timestamps: None, ..segment(0, 0) };
+    let data = |offset: u32| Segment { timestamps: None, ..segment(1 + offset, 0) };
+    let mut server = Server::meets(syn);
+    server.gets(data(0), &[1; 1460]).gets(data(1460), &[2; 1460]);
+    let reset = Flags { rst: true, ack: true, ..Flags::default() };
+    server.gets(Segment { flags: reset, ..data(1460) }, &[0; 2920]);
+    assert_eq!(server.hears(data(2920), &[3; 1460]), []);
+    assert_eq!(server.hears(data(4380), &[4; 1460]), [(5840, None)], "it lives");
+}
+
 /// A peer that takes segments of 1000 octets may send such of 1460: it is told by our MSS.
 #[test]
 fn a_segment_larger_than_our_own_is_one_segment() {

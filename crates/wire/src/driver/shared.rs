@@ -108,7 +108,7 @@ impl Handle {
         timeout: Option<time::Duration>,
         mut poll: impl FnMut(&mut Stack, &Waker) -> Poll<Result<T, StackError>>,
     ) -> io::Result<T> {
-        let deadline = timeout.map(|timeout| time::Instant::now() + timeout);
+        let deadline = timeout.map(after);
         let thread = Thread::current();
         loop {
             if let Poll::Ready(result) = self.with(|stack| poll(stack, thread.waker())) {
@@ -129,8 +129,7 @@ impl Handle {
     }
 
     pub(super) fn stop(&self, grace: time::Duration) {
-        *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(time::Instant::now() + grace);
+        *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(after(grace));
         self.0.stopping.store(true, Ordering::SeqCst);
         self.0.sleeping.store(true, Ordering::SeqCst);
         self.ring();
@@ -143,6 +142,13 @@ impl Handle {
         }
         *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// So long from now; a century, where that is beyond what the clock counts.
+fn after(wait: time::Duration) -> time::Instant {
+    const CENTURY: time::Duration = time::Duration::from_secs(100 * 365 * 24 * 3600);
+    let now = time::Instant::now();
+    now.checked_add(wait).unwrap_or_else(|| now + CENTURY)
 }
 
 struct RingWhenDropped<'a>(&'a Handle);

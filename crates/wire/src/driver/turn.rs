@@ -111,18 +111,22 @@ impl<L: Link> Loop<L> {
     fn read(&mut self) -> io::Result<()> {
         self.stamps.clear();
         for buffer in self.inbox.chunks_exact_mut(self.link.largest()) {
-            match self.link.receive(buffer) {
+            let received = loop {
+                match self.link.receive(buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    received => break received,
+                }
+            };
+            // Stamps and buffers belong together, so none is left out in between.
+            match received {
                 Ok((at, checksums)) => self.stamps.push(Stamp {
                     from: at.start,
                     to: at.end,
                     checksums,
                     at: self.handle.now(),
                 }),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => break,
-                    io::ErrorKind::Interrupted => {}
-                    _ => return Err(error),
-                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(())

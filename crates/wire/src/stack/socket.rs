@@ -134,7 +134,9 @@ impl Socket {
         let had_hole = self.connection.has_hole();
         let awaits_ack = self.connection.in_flight() > 0;
         let half = segment.len / 2;
-        if half > 0 && segment.len > self.connection.max_arriving_payload() {
+        // A reset is judged by the number that was sent (RFC 5961, section 3.2), so it stays whole.
+        let joined = half > 0 && segment.len > self.connection.max_arriving_payload();
+        if joined && !segment.flags.rst {
             // Several segments that offload has joined: to be acknowledged as such, at once.
             let (first, second) = payload.split_at((half as usize).min(payload.len()));
             let mut head = Segment { len: half, ..segment };
