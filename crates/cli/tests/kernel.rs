@@ -308,11 +308,12 @@ END
         let Some(_turn) = turn() else { return };
         let output = script(
             "d=/proc/sys/net/ipv4/tcp_congestion_control
+            mkdir /run/began
             for n in $(seq 50); do
-                unshare --net sh -c \"echo reno > $d; : > /run/\\$\\$; exec sleep 60\" &
+                unshare --net sh -c \"echo reno > $d; : > /run/began/\\$\\$; exec sleep 60\" &
                 pids=\"$pids $!\" last=$!
             done
-            until [ $(ls /run | wc -l) = 50 ]; do sleep 0.05; done
+            until [ $(ls /run/began | wc -l) = 50 ]; do sleep 0.05; done
             nsenter --target $last --net $U attach --default >&2
             (ulimit -n 40; $U detach) >&2; echo $?
             nsenter --target $last --net cat $d
