@@ -307,12 +307,15 @@ pub(crate) mod tests {
 
     #[test]
     fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
-        let analysis = captured_on("half-late", "sack", 100);
-        let mut found = transfers(&analysis);
-        price("h", &mut found);
-        let text = found[0].cost_in_words().expect("reordering slowed it");
-        let wanted = "What it cost cannot be told: it never filled its path, whose rate";
-        assert!(text.starts_with(wanted), "{text}");
+        let mut analysis = captured_on("half-late", "sack", 100);
+        for spacing_ms in [None, Some(1e6)] {
+            analysis.connections[0].directions[0].spacing_ms = spacing_ms;
+            let mut found = transfers(&analysis);
+            price("h", &mut found);
+            let text = found[0].cost_in_words().expect("reordering slowed it");
+            let wanted = "What it cost cannot be told: it never filled its path, whose rate";
+            assert!(text.starts_with(wanted), "{text}");
+        }
     }
 
     #[test]

@@ -78,8 +78,8 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     let rtt_ms = rtt_ms.ok_or(FitError::NoRoundTrip)?;
     let bits = f64::from(direction.traffic.segment_bytes + header(direction)) * 8.0;
     // What follows in a queue is as far apart as the path takes for one packet.
-    let spacing_ms = direction.spacing_ms.unwrap_or(0.0).max(bits / 1e11 * 1000.0);
     let least = bits / (direction.traffic.goodput_bps.max(1.0) * 1.05) * 1000.0;
+    let spacing_ms = direction.spacing_ms.unwrap_or(least).max(bits / 1e11 * 1000.0);
     let filled = spacing_ms < least;
     let spacing_ms = spacing_ms.min(least);
     let rate_bps = bits / spacing_ms * 1000.0;
