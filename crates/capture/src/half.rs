@@ -26,6 +26,7 @@ use crate::outstanding::{Mark, Number, Outstanding};
 use crate::packet::{Packet, Segment};
 use crate::reordering::Arrivals;
 use crate::series::Series;
+use crate::trains::Trains;
 
 /// What is acknowledged is remembered for at least so long: a DSACK for it may come.
 const KEEP: Duration = Duration::from_secs(2);
@@ -44,6 +45,7 @@ pub(crate) struct Half {
     pub(crate) here: Spot,
     /// By its acknowledgements.
     pub(crate) at_receiver: Spot,
+    pub(crate) trains: Trains,
     pub(crate) episodes: Episodes,
     pub(crate) sizes: Sizes,
     pub(crate) stamps: Stamps,

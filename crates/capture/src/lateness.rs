@@ -27,6 +27,10 @@ impl Spans {
         }
     }
 
+    pub(crate) fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, |histogram| histogram.len())
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.histogram else { return };
         match &mut self.histogram {

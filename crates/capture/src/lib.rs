@@ -24,6 +24,7 @@ mod reordering;
 mod series;
 mod source;
 mod speakers;
+mod trains;
 mod turns;
 mod verdict;
 

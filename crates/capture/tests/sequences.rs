@@ -221,3 +221,23 @@ fn sequence_numbers_may_wrap() {
     assert_eq!((found.retransmissions.total, found.losses.strange), (0, 0));
     assert_eq!(found.reordering_here.reordered, 0);
 }
+
+/// Every other packet of a burst is late; then one packet at a time is sent, and nothing queues.
+#[test]
+fn packets_that_were_sent_closer_together_than_they_arrive_tell_the_rate() {
+    let mut hand = Hand::at_sender(false);
+    (0..10).for_each(|n| {
+        hand.data(100.0, n, 0);
+    });
+    hand.ack(150.0, 1, 0, &[]);
+    for n in [2, 4, 6, 8] {
+        hand.ack(150.0 + 2.0 * f64::from(n), 1, 0, &[(n, n + 1)]);
+    }
+    hand.ack(250.0, 10, 0, &[]);
+    (10..40).for_each(|n| {
+        let at = f64::from(n) * 60.0;
+        hand.data(at, n, 0).ack(at + 50.0, n + 1, 0, &[]);
+    });
+    let spacing = hand.found().spacing_ms.unwrap();
+    assert!((spacing - 2.0).abs() < 0.1, "{spacing} ms");
+}

@@ -318,6 +318,17 @@ pub(crate) mod tests {
         }
     }
 
+    /// It never fills its path, but what it sends in a row does for a moment.
+    #[test]
+    fn what_a_collapsed_transfer_lost_is_told_by_its_bursts() {
+        let analysis = captured_on("half-late", "rack", 100);
+        let mut found = transfers(&analysis);
+        price("h", &mut found);
+        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        // It gets a sixtieth of what it gets where all is in order.
+        assert!(cost.share > 0.9, "{cost:?}");
+    }
+
     #[test]
     fn what_reordering_cost_is_told_in_text_and_in_json() {
         let analysis = captured(100);

@@ -38,7 +38,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
     let place = place(half);
     let spacing = match place {
         Place::Receiver => half.here.spacing.mode(),
-        _ => half.at_receiver.spacing.mode(),
+        _ => half.trains.spacing().or(half.at_receiver.spacing.mode()),
     };
     Direction {
         from: talk.ends[from],

@@ -5,6 +5,7 @@ use unruffled_units::Instant;
 use super::{FAR, Half, unwrap};
 use crate::outstanding::{Delivered, Mark, Number};
 use crate::packet::{Packet, Segment};
+use crate::trains::Arrival;
 
 impl Half {
     /// A segment of the other direction passes, and says what has come of this one.
@@ -216,7 +217,9 @@ impl Half {
     fn measure(&mut self, at: usize, now: Instant) {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.transmissions == 1 && entry.original {
-            let rtt = now.since(entry.first.at);
+            let (sent, number) = (entry.first.at, entry.number.any);
+            self.trains.arrive(Arrival { sent, at: now, number });
+            let rtt = now.since(sent);
             self.learn_beyond(rtt);
             self.trips.samples.record(rtt);
             self.shown.rtt.record(now, rtt.as_millis_f64());
