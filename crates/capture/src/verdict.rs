@@ -72,7 +72,8 @@ pub fn judge(direction: &Direction) -> Verdict {
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
     if windows.spurious_recoveries > 0 && resent.spurious * 2 >= resent.total {
-        return if late.reordered > 0 { reordering(direction) } else { impatience(direction) };
+        let reordered = late.reordered > 0 || untold(direction);
+        return if reordered { reordering(direction) } else { impatience(direction) };
     }
     if let Some(loss) = loss(direction) {
         return loss;
@@ -114,6 +115,20 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
 }
 
+/// Duplicate acknowledgements that have a sender resend (RFC 5681, section 3.2).
+const DUPLICATES: u64 = 3;
+
+/// Whether packets came late though no SACK tells so: duplicate acknowledgements had the sender
+/// resend, and what it took for lost arrived.
+fn untold(direction: &Direction) -> bool {
+    let recoveries = direction.windows.spurious_recoveries;
+    let by_timeout = direction.retransmissions.timeouts;
+    direction.reordering_at_receiver.is_none()
+        && direction.place != Place::Receiver
+        && by_timeout * 2 < recoveries
+        && direction.retransmissions.duplicate_acks >= DUPLICATES * (recoveries - by_timeout)
+}
+
 fn reordering(direction: &Direction) -> Verdict {
     let (late, resent) = (direction.reordering(), &direction.retransmissions);
     let windows = &direction.windows;
@@ -132,14 +147,15 @@ fn reordering(direction: &Direction) -> Verdict {
         0 => String::new(),
         cuts => format!(", and {cuts} times the window was cut for nothing"),
     };
+    let late = match late.reordered {
+        0 => "how many packets came late is not seen, since the receiver sends no SACK, but"
+            .to_owned(),
+        _ => format!("{} of the packets came late{by}, and", percent(late.ratio)),
+    };
     let text = format!(
-        "Reordering: {} of the packets came late{by}, and the sender took late ones for lost: {} of \
-         {} retransmissions and {} of {} recoveries were spurious{cuts}.",
-        percent(late.ratio),
-        resent.spurious,
-        resent.total,
-        windows.spurious_recoveries,
-        windows.recoveries
+        "Reordering: {late} the sender took late ones for lost: {} of {} retransmissions and {} of {} \
+         recoveries were spurious{cuts}.",
+        resent.spurious, resent.total, windows.spurious_recoveries, windows.recoveries
     );
     let mut verdict = verdict(Cause::Reordering, sureness, text);
     verdict.advice = patience(direction);

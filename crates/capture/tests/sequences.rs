@@ -3,7 +3,7 @@
 mod hand;
 
 use hand::Hand;
-use unruffled_capture::Place;
+use unruffled_capture::{Cause, Place, judge};
 
 /// Ten segments a millisecond apart, from segment 0 at 100 ms.
 fn ten(hand: &mut Hand) {
@@ -240,4 +240,38 @@ fn packets_that_were_sent_closer_together_than_they_arrive_tell_the_rate() {
     });
     let spacing = hand.found().spacing_ms.unwrap();
     assert!((spacing - 2.0).abs() < 0.1, "{spacing} ms");
+}
+
+/// RFC 5681, section 3.2: three duplicate acknowledgements have a sender resend.
+#[test]
+fn without_sack_duplicate_acknowledgements_tell_that_packets_came_late() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]);
+    for at_ms in [151.0, 152.0, 153.0] {
+        hand.ack(at_ms, 1, 0, &[]);
+    }
+    hand.data(153.1, 1, 0).ack(160.0, 10, 0, &[]);
+    (10..30).for_each(|n| {
+        hand.data(200.0 + f64::from(n), n, 0).ack(250.0 + f64::from(n), n + 1, 0, &[]);
+    });
+    let found = hand.found();
+    assert_eq!(found.retransmissions.spurious, 1);
+    let verdict = judge(&found);
+    assert_eq!(verdict.cause, Cause::Reordering, "{verdict:?}");
+    assert!(verdict.text.contains("is not seen, since the receiver sends no SACK"), "{verdict:?}");
+}
+
+#[test]
+fn a_timeout_before_its_acknowledgement_is_impatience() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.data(400.0, 0, 0);
+    (1..=10).for_each(|n| {
+        hand.ack(401.0 + f64::from(n), n, 0, &[]);
+    });
+    (10..30).for_each(|n| {
+        hand.data(600.0 + f64::from(n), n, 0).ack(650.0 + f64::from(n), n + 1, 0, &[]);
+    });
+    assert_eq!(judge(&hand.found()).cause, Cause::Impatience);
 }

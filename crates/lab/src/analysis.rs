@@ -330,6 +330,15 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn without_sack_what_reordering_cost_is_not_told() {
+        let analysis = captured_on("half-late", "reno", 100);
+        let mut found = transfers(&analysis);
+        price("h", &mut found);
+        let text = found[0].cost_in_words().expect("reordering slowed it");
+        assert!(text.contains("since the receiver sends no SACK"), "{text}");
+    }
+
+    #[test]
     fn what_reordering_cost_is_told_in_text_and_in_json() {
         let analysis = captured(100);
         let mut found = transfers(&analysis);

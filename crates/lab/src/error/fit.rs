@@ -35,6 +35,9 @@ pub enum FitError {
          and compare it with --set link.measured.rate=RATE)"
     )]
     NoRate,
+    /// No late packet is seen, only what the sender made of them.
+    #[error("which packets came late is not seen, since the receiver sends no SACK")]
+    NoneSeenLate,
     /// Reordering has no cost where it is not the cause.
     #[error("reordering is not what slowed it")]
     NotReordered,

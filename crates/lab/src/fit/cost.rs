@@ -53,6 +53,9 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
     if cause != Cause::Reordering {
         return Err(FitError::NotReordered);
     }
+    if direction.reordering().late_time.is_none() {
+        return Err(FitError::NoneSeenLate);
+    }
     if !measured(direction)?.filled {
         return Err(FitError::NoRate);
     }
