@@ -71,7 +71,9 @@ pub fn judge(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
-    if windows.spurious_recoveries > 0 && resent.spurious * 2 >= resent.total {
+    // A cut slows the sender as much, however many segments its recovery repairs.
+    let cut = windows.spurious_cuts > 0 && windows.spurious_cuts * 2 >= windows.cuts;
+    if windows.spurious_recoveries > 0 && (cut || resent.spurious * 2 >= resent.total) {
         let reordered = late.reordered > 0 || untold(direction);
         return if reordered { reordering(direction) } else { impatience(direction) };
     }

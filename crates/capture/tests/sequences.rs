@@ -275,3 +275,24 @@ fn a_timeout_before_its_acknowledgement_is_impatience() {
     });
     assert_eq!(judge(&hand.found()).cause, Cause::Impatience);
 }
+
+/// One late segment and three lost ones: the window is cut once for either.
+#[test]
+fn a_late_segment_slows_a_sender_as_much_as_several_lost_at_a_time() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]).ack(155.0, 1, 0, &[(2, 10)]);
+    hand.data(155.1, 1, 0).ack(160.0, 10, 0, &[]);
+    (10..30).for_each(|n| {
+        hand.data(200.0, n, 0);
+    });
+    hand.ack(250.0, 11, 0, &[]).ack(255.0, 11, 0, &[(14, 30)]);
+    (11..14).for_each(|n| {
+        hand.data(255.1, n, 0);
+    });
+    hand.ack(306.0, 30, 0, &[]);
+    let found = hand.found();
+    assert_eq!((found.retransmissions.spurious, found.retransmissions.total), (1, 4));
+    assert_eq!((found.windows.spurious_cuts, found.windows.cuts), (1, 2));
+    assert_eq!(judge(&found).cause, Cause::Reordering);
+}
