@@ -339,6 +339,17 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_sender_that_learns_nothing_from_reordering_is_told_from_linux() {
+        let analysis = captured_on("half-late", "sack", 100);
+        let mut found = transfers(&analysis);
+        price("h", &mut found);
+        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        assert_eq!(cost.sender, "sack");
+        // It gets a fiftieth of what it gets where all is in order.
+        assert!(cost.share > 0.9, "{cost:?}");
+    }
+
+    #[test]
     fn what_reordering_cost_is_told_in_text_and_in_json() {
         let analysis = captured(100);
         let mut found = transfers(&analysis);

@@ -7,8 +7,9 @@ use unruffled_tcp::Variant;
 use super::{Fit, FitError, fit, goodput_bps, measured, same_time};
 use crate::rate;
 
-/// Senders that may have been captured: as Linux is, and as it was before RACK.
-const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
+/// Senders that may have been captured: as Linux is, and as it was before RACK; and, where neither is
+/// near, one that learns nothing from reordering.
+const CAPTURED: [&str; 3] = [super::OBSERVED, "linux-reordering+cubic", "sack"];
 
 /// The sender that stands for `unruffled attach`.
 const ATTACHED: &str = "unruffled";
@@ -59,10 +60,7 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
     if !measured(direction)?.filled {
         return Err(FitError::NoRate);
     }
-    let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
-    let fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
-    let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
-    let fit = nearest.ok_or(FitError::NoPath)?;
+    let fit = nearest(name, direction)?;
     let model_bps = fit.simulated_bps;
     let delivers = |toml: &str, sender: &str| {
         let variant = Variant::parse(sender)?;
@@ -106,4 +104,20 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
         sureness,
         text,
     })
+}
+
+/// The path by the sender whose goodput over it is the nearest to the capture's.
+fn nearest(name: &str, direction: &Direction) -> Result<Fit, FitError> {
+    let mut nearest: Option<Fit> = None;
+    for (tried, sender) in CAPTURED.iter().enumerate() {
+        let close = nearest.as_ref().is_some_and(|fit| fit.misfit() <= CLOSE.ln());
+        if tried + 1 == CAPTURED.len() && close {
+            break;
+        }
+        let fit = fit(name, direction, sender)?;
+        if nearest.as_ref().is_none_or(|nearest| fit.misfit() < nearest.misfit()) {
+            nearest = Some(fit);
+        }
+    }
+    nearest.ok_or(FitError::NoPath)
 }
