@@ -292,7 +292,11 @@ pub(crate) mod tests {
     }
 
     fn captured_on(scenario: &str, sender: &str, dots: usize) -> Analysis {
-        let overrides = ["duration=20 s".to_owned(), "seeds=1".to_owned()];
+        captured_with("link.bottleneck.queue=50", scenario, sender, dots)
+    }
+
+    fn captured_with(set: &str, scenario: &str, sender: &str, dots: usize) -> Analysis {
+        let overrides = ["duration=20 s", "seeds=1", set].map(str::to_owned);
         let scenario = Scenario::load(scenario, &overrides).unwrap();
         let mut octets = Vec::new();
         let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
@@ -330,15 +334,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn without_sack_what_reordering_cost_is_not_told() {
-        let analysis = captured_on("half-late", "reno", 100);
-        let mut found = transfers(&analysis);
-        price("h", &mut found);
-        let text = found[0].cost_in_words().expect("reordering slowed it");
-        assert!(text.contains("since the receiver sends no SACK"), "{text}");
-    }
-
-    #[test]
     fn a_sender_that_learns_nothing_from_reordering_is_told_from_linux() {
         let analysis = captured_on("half-late", "sack", 100);
         let mut found = transfers(&analysis);
@@ -347,6 +342,28 @@ pub(crate) mod tests {
         assert_eq!(cost.sender, "sack");
         // It gets a fiftieth of what it gets where all is in order.
         assert!(cost.share > 0.9, "{cost:?}");
+    }
+
+    #[test]
+    fn without_sack_what_reordering_cost_is_not_told() {
+        let analysis = captured_on("half-late", "reno", 100);
+        let mut found = transfers(&analysis);
+        price("h", &mut found);
+        let text = found[0].cost_in_words().expect("reordering slowed it");
+        assert!(text.contains("since the receiver sends no SACK"), "{text}");
+    }
+
+    /// The queue drops what a sender sends at once when late packets fill a hole: nothing is lost on
+    /// the path itself.
+    #[test]
+    fn what_was_lost_may_be_reorderings_doing() {
+        let analysis = captured_with("link.bottleneck.queue=10", "few-late", "rack", 100);
+        let mut found = transfers(&analysis);
+        price("w", &mut found);
+        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        // Where all is in order, it gets 6.3 times as much.
+        assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
+        assert!(cost.text.contains(" if it caused the losses too: "), "{cost:?}");
     }
 
     #[test]

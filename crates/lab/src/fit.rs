@@ -42,6 +42,8 @@ pub struct Fit {
     pub toml: String,
     /// The same without late packets.
     pub in_order: String,
+    /// Both without losses but those of its queue, where the path has others.
+    pub lossless: Option<[String; 2]>,
     /// The rate of the path, in bits per second.
     pub rate_bps: f64,
     /// Who was run over it.
@@ -135,12 +137,15 @@ fn attempt(
 ) -> Result<(Fit, Direction), FitError> {
     let toml = scenario(name, direction, path, loss);
     let in_order = scenario(name, direction, &path.in_order(), loss);
+    let lossless = (loss != Loss::None)
+        .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
     let parsed = same_time(&toml, direction)?;
     let simulated = simulate(&parsed, variant)?;
     let distance = late_times(direction).zip(late_times(&simulated));
     let fit = Fit {
         toml,
         in_order,
+        lossless,
         rate_bps: path.rate_bps,
         sender: variant.name().to_owned(),
         observed_bps: direction.traffic.goodput_bps,

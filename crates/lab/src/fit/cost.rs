@@ -20,6 +20,9 @@ const CLOSE: f64 = 1.15;
 /// Beyond this factor, it says nothing of it.
 const TOO_FAR: f64 = 2.0;
 
+/// Shares that differ by less are told as one.
+const APART: f64 = 0.05;
+
 /// Late times that fit: the largest distance of the distributions.
 const DISTANCE: f64 = 0.15;
 
@@ -32,8 +35,15 @@ pub struct Cost {
     pub without_bps: f64,
     /// The share of that which reordering takes.
     pub share: f64,
+    /// The same two if the path loses nothing but what its queue drops: what was lost may be what
+    /// late packets made a sender do, or retransmissions that nobody proves spurious.
+    pub lossless_bps: f64,
+    /// The share of that.
+    pub lossless_share: f64,
     /// What the sender `unruffled` delivers with the reordering.
     pub attached_bps: f64,
+    /// The same if the path loses nothing but what its queue drops.
+    pub lossless_attached_bps: f64,
     /// The sender that the model runs in place of the one captured.
     pub sender: String,
     /// What the model gives for what was captured: the nearer, the better it knows the path.
@@ -62,42 +72,62 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
     }
     let fit = nearest(name, direction)?;
     let model_bps = fit.simulated_bps;
-    let delivers = |toml: &str, sender: &str| {
-        let variant = Variant::parse(sender)?;
-        goodput_bps(&same_time(toml, direction)?, &variant)
-    };
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
     if !factor.is_finite() || factor > TOO_FAR {
         return Err(FitError::TooFar { model_bps, captured_bps: fit.observed_bps });
     }
     let near = factor <= CLOSE && fit.distance.is_some_and(|distance| distance <= DISTANCE);
-    // What the model gives is taken in proportion, so that its own error cancels.
+    // What the model gives is taken in proportion, so that its own error cancels, and a path carries
+    // no more than its rate.
     let ratio = fit.observed_bps / model_bps;
-    let without_bps = delivers(&fit.in_order, &fit.sender)? * ratio;
-    let attached_bps = delivers(&fit.toml, ATTACHED)? * ratio;
-    // A path carries no more than its rate.
-    let (without_bps, attached_bps) =
-        (without_bps.min(fit.rate_bps), attached_bps.min(fit.rate_bps));
-    let share = (1.0 - fit.observed_bps / without_bps).max(0.0);
+    let delivers = |toml: &str, sender: &str| {
+        let variant = Variant::parse(sender)?;
+        let bps = goodput_bps(&same_time(toml, direction)?, &variant)? * ratio;
+        Ok::<f64, FitError>(bps.min(fit.rate_bps))
+    };
+    let without_bps = delivers(&fit.in_order, &fit.sender)?;
+    let attached_bps = delivers(&fit.toml, ATTACHED)?;
+    let (lossless_bps, lossless_attached_bps) = match &fit.lossless {
+        Some([late, in_order]) => (
+            delivers(in_order, &fit.sender)?.max(without_bps),
+            delivers(late, ATTACHED)?.max(attached_bps),
+        ),
+        None => (without_bps, attached_bps),
+    };
+    let [share, lossless_share] =
+        [without_bps, lossless_bps].map(|bps| (1.0 - fit.observed_bps / bps).max(0.0));
+    let open = lossless_share >= share + APART;
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
+    let range = |least: f64, most: f64| match open {
+        true => format!("{} to {}", rate::in_words(least), rate::in_words(most)),
+        false => rate::in_words(least),
+    };
     let text = format!(
         "It cost {:.0} %{}: {} now, {} without reordering, by the model ({}: for what was captured it \
          gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
         share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
-        if near { "" } else { " or more" },
+        match (open, near) {
+            (true, _) =>
+                format!(", up to {:.0} % if it caused the losses too", lossless_share * 100.0),
+            (false, true) => String::new(),
+            (false, false) => " or more".to_owned(),
+        },
         rate::in_words(fit.observed_bps),
-        rate::in_words(without_bps),
+        range(without_bps, lossless_bps),
         if near { "probable" } else { "possible" },
         rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
-        rate::in_words(attached_bps)
+        range(attached_bps, lossless_attached_bps)
     );
     Ok(Cost {
         now_bps: fit.observed_bps,
         without_bps,
         share,
+        lossless_bps,
+        lossless_share,
         attached_bps,
+        lossless_attached_bps,
         sender: fit.sender,
         model_bps,
         distance: fit.distance,
