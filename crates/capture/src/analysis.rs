@@ -126,9 +126,9 @@ pub struct Direction {
     pub windows: Windows,
     /// What limited the sender, by share of the transfer's time.
     pub limits: Option<Limit>,
-    /// The time that the path takes for one segment, as those tell that were sent closer together
-    /// than they arrived; without them, the most frequent time between segments that follow each
-    /// other, which is that time where they queued.
+    /// The time that the path takes for one segment: the most frequent time between segments that
+    /// follow each other, or, if shorter, between those that were sent closer together than they
+    /// arrived.
     pub spacing_ms: Option<f64>,
     /// Octets in flight over time.
     pub flight: Vec<Bin>,

@@ -242,6 +242,30 @@ fn packets_that_were_sent_closer_together_than_they_arrive_tell_the_rate() {
     assert!((spacing - 2.0).abs() < 0.1, "{spacing} ms");
 }
 
+/// Packets that wait for something else on their way are further apart than the path requires.
+#[test]
+fn a_burst_that_is_held_up_does_not_make_the_path_slower() {
+    let mut hand = Hand::at_sender(false);
+    (0..60).for_each(|n| {
+        let at = 100.0 + 2.0 * f64::from(n);
+        hand.data(at, n, 0);
+        if n >= 25 {
+            hand.ack(at, n - 24, 0, &[]);
+        }
+    });
+    (36..60).for_each(|n| {
+        hand.ack(150.0 + 2.0 * f64::from(n), n, 0, &[]);
+    });
+    (60..70).for_each(|n| {
+        hand.data(400.0, n, 0);
+    });
+    (60..70).for_each(|n| {
+        hand.ack(450.0 + 4.0 * f64::from(n - 59), n + 1, 0, &[]);
+    });
+    let spacing = hand.found().spacing_ms.unwrap();
+    assert!((spacing - 2.0).abs() < 0.1, "{spacing} ms");
+}
+
 /// RFC 5681, section 3.2: three duplicate acknowledgements have a sender resend.
 #[test]
 fn without_sack_duplicate_acknowledgements_tell_that_packets_came_late() {

@@ -38,7 +38,8 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
     let place = place(half);
     let spacing = match place {
         Place::Receiver => half.here.spacing.mode(),
-        _ => half.trains.spacing().or(half.at_receiver.spacing.mode()),
+        // Whatever disturbs packets on their way makes gaps longer.
+        _ => [half.trains.spacing(), half.at_receiver.spacing.mode()].into_iter().flatten().min(),
     };
     Direction {
         from: talk.ends[from],
