@@ -72,7 +72,7 @@ pub fn judge(direction: &Direction) -> Verdict {
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
     // A cut slows the sender as much, however many segments its recovery repairs.
-    let cut = windows.spurious_cuts > 0 && windows.spurious_cuts * 2 >= windows.cuts;
+    let cut = windows.spurious_cuts >= SEVERAL && windows.spurious_cuts * 2 >= windows.cuts;
     if windows.spurious_recoveries > 0 && (cut || resent.spurious * 2 >= resent.total) {
         let reordered = late.reordered > 0 || untold(direction);
         return if reordered { reordering(direction) } else { impatience(direction) };
@@ -116,6 +116,9 @@ pub fn judge(direction: &Direction) -> Verdict {
         flowing(direction)
     }
 }
+
+/// Fewer cuts than this slow nobody for long.
+const SEVERAL: u64 = 3;
 
 /// Duplicate acknowledgements that have a sender resend (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;

@@ -300,23 +300,36 @@ fn a_timeout_before_its_acknowledgement_is_impatience() {
     assert_eq!(judge(&hand.found()).cause, Cause::Impatience);
 }
 
-/// One late segment and three lost ones: the window is cut once for either.
+/// Segments that are late one at a time, and others that are lost three at a time: the window is cut
+/// once for either.
 #[test]
 fn a_late_segment_slows_a_sender_as_much_as_several_lost_at_a_time() {
-    let mut hand = Hand::at_sender(false);
-    ten(&mut hand);
-    hand.ack(150.0, 1, 0, &[]).ack(155.0, 1, 0, &[(2, 10)]);
-    hand.data(155.1, 1, 0).ack(160.0, 10, 0, &[]);
-    (10..30).for_each(|n| {
-        hand.data(200.0, n, 0);
-    });
-    hand.ack(250.0, 11, 0, &[]).ack(255.0, 11, 0, &[(14, 30)]);
-    (11..14).for_each(|n| {
-        hand.data(255.1, n, 0);
-    });
-    hand.ack(306.0, 30, 0, &[]);
-    let found = hand.found();
-    assert_eq!((found.retransmissions.spurious, found.retransmissions.total), (1, 4));
-    assert_eq!((found.windows.spurious_cuts, found.windows.cuts), (1, 2));
-    assert_eq!(judge(&found).cause, Cause::Reordering);
+    let verdict = |times: u32| {
+        let mut hand = Hand::at_sender(false);
+        for round in 0..times {
+            let (n, at) = (round * 20, f64::from(round) * 300.0);
+            (n..n + 10).for_each(|n| {
+                hand.data(at + 100.0, n, 0);
+            });
+            hand.ack(at + 150.0, n + 1, 0, &[]).ack(at + 155.0, n + 1, 0, &[(n + 2, n + 10)]);
+            hand.data(at + 155.1, n + 1, 0).ack(at + 160.0, n + 10, 0, &[]);
+            let n = n + 10;
+            (n..n + 10).for_each(|n| {
+                hand.data(at + 200.0, n, 0);
+            });
+            hand.ack(at + 250.0, n + 1, 0, &[]).ack(at + 255.0, n + 1, 0, &[(n + 4, n + 10)]);
+            (n + 1..n + 4).for_each(|n| {
+                hand.data(at + 255.1, n, 0);
+            });
+            hand.ack(at + 306.0, n + 10, 0, &[]);
+        }
+        let found = hand.found();
+        let times = u64::from(times);
+        let resent = &found.retransmissions;
+        assert_eq!((resent.spurious, resent.total), (times, 4 * times));
+        assert_eq!((found.windows.spurious_cuts, found.windows.cuts), (times, 2 * times));
+        judge(&found).cause
+    };
+    assert_eq!(verdict(3), Cause::Reordering);
+    assert_ne!(verdict(2), Cause::Reordering);
 }
