@@ -309,6 +309,13 @@ pub(crate) mod tests {
         analyzer.finish()
     }
 
+    /// What reordering cost the first transfer.
+    fn first_cost(analysis: &Analysis) -> Cost {
+        let mut found = transfers(analysis);
+        price("a", &mut found);
+        found[0].cost.clone().expect("reordering slowed it").expect("a path that can be told")
+    }
+
     #[test]
     fn a_transfer_that_never_fills_its_path_does_not_tell_what_it_cost() {
         let mut analysis = captured_on("half-late", "sack", 100);
@@ -325,20 +332,14 @@ pub(crate) mod tests {
     /// It never fills its path, but what it sends in a row does for a moment.
     #[test]
     fn what_a_collapsed_transfer_lost_is_told_by_its_bursts() {
-        let analysis = captured_on("half-late", "rack", 100);
-        let mut found = transfers(&analysis);
-        price("h", &mut found);
-        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        let cost = first_cost(&captured_on("half-late", "rack", 100));
         // It gets a sixtieth of what it gets where all is in order.
         assert!(cost.share > 0.9, "{cost:?}");
     }
 
     #[test]
     fn a_sender_that_learns_nothing_from_reordering_is_told_from_linux() {
-        let analysis = captured_on("half-late", "sack", 100);
-        let mut found = transfers(&analysis);
-        price("h", &mut found);
-        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        let cost = first_cost(&captured_on("half-late", "sack", 100));
         assert_eq!(cost.sender, "sack");
         // It gets a fiftieth of what it gets where all is in order.
         assert!(cost.share > 0.9, "{cost:?}");
@@ -357,10 +358,7 @@ pub(crate) mod tests {
     /// the path itself.
     #[test]
     fn what_was_lost_may_be_reorderings_doing() {
-        let analysis = captured_with("link.bottleneck.queue=10", "few-late", "rack", 100);
-        let mut found = transfers(&analysis);
-        price("w", &mut found);
-        let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
+        let cost = first_cost(&captured_with("link.bottleneck.queue=10", "few-late", "rack", 100));
         // Where all is in order, it gets 6.3 times as much.
         assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
         assert!(cost.text.contains(" if it caused the losses too: "), "{cost:?}");

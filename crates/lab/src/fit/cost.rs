@@ -7,9 +7,11 @@ use unruffled_tcp::Variant;
 use super::{Fit, FitError, fit, goodput_bps, measured, same_time};
 use crate::rate;
 
-/// Senders that may have been captured: as Linux is, and as it was before RACK; and, where neither is
-/// near, one that learns nothing from reordering.
-const CAPTURED: [&str; 3] = [super::OBSERVED, "linux-reordering+cubic", "sack"];
+/// Senders that may have been captured: as Linux is, and as it was before RACK.
+const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
+
+/// Where neither is near: one that learns nothing from reordering.
+const UNTAUGHT: &str = "sack";
 
 /// The sender that stands for `unruffled attach`.
 const ATTACHED: &str = "unruffled";
@@ -138,16 +140,11 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
 
 /// The path by the sender whose goodput over it is the nearest to the capture's.
 fn nearest(name: &str, direction: &Direction) -> Result<Fit, FitError> {
-    let mut nearest: Option<Fit> = None;
-    for (tried, sender) in CAPTURED.iter().enumerate() {
-        let close = nearest.as_ref().is_some_and(|fit| fit.misfit() <= CLOSE.ln());
-        if tried + 1 == CAPTURED.len() && close {
-            break;
-        }
-        let fit = fit(name, direction, sender)?;
-        if nearest.as_ref().is_none_or(|nearest| fit.misfit() < nearest.misfit()) {
-            nearest = Some(fit);
-        }
+    let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
+    let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
+    if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
+        fits.push(fit(name, direction, UNTAUGHT)?);
     }
+    let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)
 }
