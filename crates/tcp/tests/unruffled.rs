@@ -83,6 +83,42 @@ fn a_reduction_is_taken_back_when_its_last_proof_is_disproved() {
         .sends("");
 }
 
+/// Section 4: nothing had been late when RACK took 2 for lost, and the duplicate that would tell never
+/// comes. When sixteen others have been late by more than RACK's 25 ms it was late, too.
+#[test]
+fn a_reduction_of_before_anything_was_late_is_judged_again_by_what_is_known_since() {
+    let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(20).writes(1).sends("3");
+    t.at(100).ack("C1").sends("");
+    t.at(120).ack("C1 S3").sends("").timer_at(135);
+    t.at(135).timer().sees("fast-retransmit").sends("R2");
+    t.at(235).ack("C3").sees("recovered").cwnd(2.0).sends("").no_timer();
+    // 4 is 24 ms late, which RACK waits for: it does not count.
+    t.at(300).writes(1).sends("4").at(310).writes(1).sends("5");
+    t.at(410).ack("C3 S5").sends("").at(424).ack("C5").sees("reordered 1").sends("");
+    // 6, 8, … 36 are 28 ms late, of which the first is resent when the bin of 24 ms ends.
+    for n in 0..16 {
+        let (began, late, next) = (500 + 300 * n, 6 + 2 * n, 7 + 2 * n);
+        t.at(began).writes(1).sends(&format!("{late}"));
+        t.at(began + 10).writes(1).sends(&format!("{next}")).ssthresh(2.0);
+        t.at(began + 110).ack(&format!("C{} S{next}", late - 1)).sends("");
+        if n == 0 {
+            let due = t.connection().poll_timeout().expect("a timer");
+            t.wait_until(due);
+            t.timer().sees("").sends("R6");
+        }
+        t.at(began + 128).ack(&format!("C{next}")).sends("");
+        if n == 0 {
+            t.sees("").at(began + 225).ack("C7 D6").sees("spurious 6, reordered 1");
+        } else if n < 15 {
+            t.sees("reordered 1");
+        }
+    }
+    t.sees("reordered 1, spurious-fast-retransmit").cwnd(20.0).sends("");
+}
+
 /// Section 4: it is halved, though nothing is in flight any more when the proof is complete. 2 is 1 s
 /// late, so that τ_rtx is 1 s and τ_cc 1.25 s.
 #[test]

@@ -204,6 +204,12 @@ pub trait LossDetector: core::fmt::Debug + Send {
         0.0
     }
 
+    /// A segment that was resent before anything had been late, and of which nothing more was heard, was
+    /// rather late than lost, for all that is known since.
+    fn rather_late(&self, _view: &View) -> bool {
+        false
+    }
+
     /// The share of the window that is usually under suspicion at a time.
     fn usually_suspected(&self, _view: &View) -> f64 {
         0.0
@@ -291,6 +297,10 @@ impl LossDetector for Detector {
 
     fn usually_late(&self) -> f64 {
         each!(self, part => part.usually_late())
+    }
+
+    fn rather_late(&self, view: &View) -> bool {
+        each!(self, part => part.rather_late(view))
     }
 
     fn usually_suspected(&self, view: &View) -> f64 {

@@ -20,6 +20,9 @@ const BINS: usize = (22 << FRACTION) + 1;
 /// Samples that a generation holds at least: ten of those that a budget of one in a hundred allows.
 const ENOUGH: u32 = 1000;
 
+/// How many are late for each that is lost, where a missing one is taken to be late.
+const ODDS: u32 = 16;
+
 /// Samples in order after which the quantile is looked up again.
 const STEP: u32 = 64;
 
@@ -225,6 +228,20 @@ impl Lateness {
     /// What nothing has been as late as, by the margin.
     pub(super) fn safe(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
+    }
+
+    /// So many more segments were late by more than `wait` than were lost, that one of which nothing
+    /// more was heard was late.
+    pub(super) fn rather_late(&self, wait: Duration) -> bool {
+        let (Some(kept), lost) = (&self.kept, self.current.lost + self.earlier.lost) else {
+            return false;
+        };
+        let enough = lost.saturating_mul(ODDS);
+        let late = kept.current.count + kept.earlier.count;
+        // None lost: what was has been forgotten, and so must what it proved.
+        lost > 0
+            && late >= enough
+            && (bin(wait) + 1..BINS).map(|at| kept.at(at)).sum::<u32>() >= enough
     }
 
     /// The mean over all samples of what their latenesses exceed `wait` by.

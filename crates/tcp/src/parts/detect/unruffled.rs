@@ -94,12 +94,16 @@ impl Unruffled {
         }
     }
 
+    /// RFC 8985, section 6.2, step 4: RACK's smallest window.
+    fn floor(&self, view: &View) -> Duration {
+        view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window())
+    }
+
     /// τ_rtx and τ_cc: how long after its reference round trip a segment is resent, and how long
     /// after it the loss is believed.
     fn waits(&self, view: &View) -> (Duration, Duration) {
         let bound = view.rto.max(BOUND);
-        // RFC 8985, section 6.2, step 4: RACK's smallest window.
-        let floor = view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window());
+        let floor = self.floor(view);
         let resend = self.lateness.quantile().max(floor).min(bound);
         let safe = self.lateness.safe();
         if safe <= bound {
@@ -163,6 +167,10 @@ impl LossDetector for Unruffled {
     fn usually_suspected(&self, view: &View) -> f64 {
         let (resend, _) = self.waits(view);
         share_of(self.lateness.mean_beyond(resend), self.reference)
+    }
+
+    fn rather_late(&self, view: &View) -> bool {
+        self.lateness.rather_late(self.floor(view))
     }
 
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {

@@ -60,9 +60,17 @@ struct Cut {
     /// A timeout made it: it is taken back only if its own retransmissions prove spurious as well.
     timeout: bool,
     reverted: bool,
+    /// Suspicion was proof: nothing had been late yet.
+    blind: bool,
 }
 
 impl Cut {
+    /// It was made before anything had been late, and one segment of which nothing more was heard is all
+    /// that it rests on.
+    fn is_doubtful(&self) -> bool {
+        self.blind && self.proofs == 1
+    }
+
     /// Nothing is left that it rests on.
     fn is_baseless(&self) -> bool {
         self.proofs == 0 && (!self.timeout || self.reverted)
@@ -225,6 +233,21 @@ impl Doubt {
         }
     }
 
+    /// A reduction is left that would not have been made, had it been known how late segments are.
+    pub(super) fn has_doubtful_cut(&self) -> bool {
+        self.cuts.iter().any(Cut::is_doubtful)
+    }
+
+    /// Its segment was late, for all that is known since: gives the window to go back to, if no
+    /// reduction after it is left.
+    pub(super) fn take_back_doubtful(&mut self) -> Option<Window> {
+        let mut restored = None;
+        while let Some(at) = self.cuts.iter().position(Cut::is_doubtful) {
+            restored = self.take_back(at);
+        }
+        restored
+    }
+
     /// The window, `saved` until now, is reduced.
     pub(super) fn begin_cut(&mut self, saved: Window, timeout: bool, now: Instant) {
         if self.cuts.len() == CUTS {
@@ -232,8 +255,8 @@ impl Doubt {
         }
         let number = self.next_cut;
         self.next_cut += 1;
-        let (proofs, reverted) = (0, false);
-        self.cuts.push_back(Cut { number, saved, began: now, proofs, timeout, reverted });
+        let (proofs, reverted, blind) = (0, false, !self.waits && !timeout);
+        self.cuts.push_back(Cut { number, saved, began: now, proofs, timeout, reverted, blind });
         self.fresh = 0;
     }
 

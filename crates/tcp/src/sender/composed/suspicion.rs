@@ -214,6 +214,22 @@ impl Composed {
         {
             self.disprove(stream, number, now, observer);
         }
+        self.reconsider(stream, now, observer);
+    }
+
+    /// What was decided before anything had been late is judged again by what is known since.
+    fn reconsider(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
+        let doubtful = |doubt: &Doubt| doubt.proof().is_some() && doubt.has_doubtful_cut();
+        if !self.doubt.as_deref().is_some_and(doubtful)
+            || !self.detector.rather_late(&self.view(stream, now))
+        {
+            return;
+        }
+        observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
+        let restored = self.doubt.as_mut().and_then(|doubt| doubt.take_back_doubtful());
+        if let Some(saved) = restored {
+            self.restore(stream, saved, now, observer);
+        }
     }
 
     /// A DSACK reports a retransmission.

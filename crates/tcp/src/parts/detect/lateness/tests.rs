@@ -133,3 +133,17 @@ fn it_is_small_and_takes_424_octets_more_when_something_was_late() {
     let kept = of(&[(0, 5000), (1, 1)]).kept.expect("something was late");
     assert!(size_of_val(&*kept) <= 424, "{}", size_of_val(&*kept));
 }
+
+#[test]
+fn what_was_missing_was_late_when_sixteen_are_for_each_that_was_lost() {
+    // 30 ms fall into a bin that begins at 2^22 · 7 ns, and the wait of 25 ms into the one before.
+    let mut l = of(&[(0, 100), (20, 50), (30, 15)]);
+    l.lost();
+    assert!(!l.rather_late(MS(25)), "fifteen were late by more");
+    l.late(MS(30));
+    assert!(l.rather_late(MS(25)));
+    l.lost();
+    assert!(!l.rather_late(MS(25)), "two were lost");
+    (0..2).for_each(|_| l.found());
+    assert!(!l.rather_late(MS(25)), "what was lost is forgotten");
+}

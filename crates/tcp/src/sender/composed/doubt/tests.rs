@@ -153,3 +153,47 @@ fn what_is_pending_when_a_window_comes_back_was_suspected_under_that_window() {
     assert!(d.disprove(0).expect("it was suspected").restored.is_some());
     assert_eq!(d.first_pending(), Some((at(60), load(50.0))));
 }
+
+/// A reduction before anything was late, proved by so many; then reordering is seen.
+fn blind(proofs: u64) -> Doubt {
+    let mut d = Doubt::new();
+    d.begin_cut(window(50.0), false, at(100));
+    (0..proofs).for_each(|n| d.suspect(n, at(n), load(50.0), at(100)));
+    d.set_proof(Some(Duration::from_millis(200)));
+    d
+}
+
+#[test]
+fn a_reduction_of_before_anything_was_late_is_doubtful_while_it_has_one_proof() {
+    let mut d = blind(2);
+    assert!(!d.has_doubtful_cut());
+    assert_eq!(d.disprove(1), disproof(true, false, None));
+    assert!(d.has_doubtful_cut());
+    assert_eq!(d.take_back_doubtful(), Some(window(50.0)));
+    assert!(!d.has_doubtful_cut());
+    assert_eq!(d.last_cut(), None);
+    // Should its duplicate come after all, nothing is left to be disproved.
+    assert_eq!(d.disprove(0), disproof(true, false, None));
+}
+
+#[test]
+fn a_later_reduction_inherits_the_window_of_a_doubtful_one() {
+    let mut d = blind(1);
+    d.suspect(7, at(150), load(25.0), at(250));
+    d.begin_cut(window(25.0), false, at(350));
+    d.prove_first();
+    assert_eq!(d.take_back_doubtful(), None);
+    assert_eq!(d.disprove(7), disproof(true, true, Some(window(50.0))));
+}
+
+#[test]
+fn what_was_decided_when_something_had_been_late_is_not_doubtful() {
+    let mut d = suspecting(1);
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    assert!(!d.has_doubtful_cut());
+    let mut d = Doubt::new();
+    d.begin_cut(window(50.0), true, at(100));
+    d.suspect(0, at(0), load(50.0), at(100));
+    assert!(!d.has_doubtful_cut(), "nor is a timeout");
+}
