@@ -270,6 +270,12 @@ static __always_inline __u32 answered(struct tcp_sock *tp, struct event *e)
 	return e->overflow ? next : covered;
 }
 
+/* Whether what this event suspected arrived before anything was sent again: pacing or small queues kept that back. */
+static __always_inline bool came_by_itself(struct tcp_sock *tp, struct connection *c, struct event *e)
+{
+	return made(tp, c) == e->first && before(e->from, tp->snd_una);
+}
+
 /* The verdicts that can be given, the oldest event's first. */
 static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 {
@@ -277,16 +283,16 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 	struct event *e = latest(v);
 	__u32 now = tp->tcp_mstamp;
 
-	if (!e->closed && now - e->opened > srtt_us(tp) / 2)
+	if (!e->closed && (came_by_itself(tp, c, e) || (made(tp, c) != e->first && now - e->opened > srtt_us(tp) / 2)))
 		close_event(tp, c, e);
 	for (__u32 n = 0; n < EVENTS; n++) {
-		bool all;
+		bool late;
 
 		e = event_at(v, v->oldest);
 		if (!pending(v) || !e->closed)
 			break;
-		all = (__s32)(e->last - e->first) > 0 && (__s32)(settled(tp, c) - e->last) >= 0;
-		if (all && !e->refuted && !replicates(tp, c)) {
+		late = (__s32)(e->last - e->first) > 0 && (__s32)(settled(tp, c) - e->last) >= 0 && !e->refuted && !replicates(tp, c);
+		if (late || came_by_itself(tp, c, e)) {
 			v->spurious += (1024 - v->spurious) >> 3;
 			c->counters.spurious++;
 			if (e->reduced)

@@ -72,6 +72,53 @@ static void a_loss_does_not_keep_later_cuts_from_being_undone(void)
 	expect(c.cwnd, 70);
 }
 
+/* Pacing or small queues kept back what was to be sent again, until it was acknowledged by itself. */
+static void what_arrives_before_it_is_sent_again_was_late(void)
+{
+	start();
+	suspect(&tp, &c, 0, 1000000 - 327000, 2);
+	expect(c.cwnd, 70);
+	at(10);
+	acknowledge(0, 0);
+	expect(c.cwnd, 70);
+	acknowledge(1, 0);
+	expect(c.cwnd, 100);
+	expect(c.ssthresh, 80);
+	expect(c.counters.spurious, 1);
+	expect(c.counters.restored, 1);
+	/* What else this window lost counts. */
+	resend(1, 1);
+	expect(c.cwnd, 70);
+}
+
+/* The same where one of two arrives when the other has been sent again: a report decides. */
+static void what_arrives_when_another_was_sent_again_disproves_nothing(void)
+{
+	start();
+	suspect(&tp, &c, 0, 1000000 - 327000, 2);
+	at(10);
+	tp.total_retrans++;
+	acknowledge(1, 0);
+	expect(c.cwnd, 70);
+	wait_until(1000);
+	expect(c.cwnd, 70);
+	expect(c.counters.spurious, 0);
+}
+
+/* It was sent again after all, later than half a round trip; a report takes 400 ms from then. */
+static void what_is_sent_again_later_is_reported_all_the_same(void)
+{
+	start();
+	suspect(&tp, &c, 0, 1000000 - 327000, 1);
+	wait_until(60);
+	tp.total_retrans++;
+	wait_until(300);
+	expect(c.cwnd, 70);
+	acknowledge(1, 1);
+	expect(c.cwnd, 100);
+	expect(c.counters.spurious, 1);
+}
+
 /* A round trip of 20 ms and packets that are late by two of them, which is not known yet: a report takes three. */
 static void a_first_lateness_does_not_end_slow_start(void)
 {
@@ -538,6 +585,9 @@ static const struct trace traces[] = {
 	TRACE(what_is_reported_was_late),
 	TRACE(one_round_trip_is_cut_once),
 	TRACE(a_loss_does_not_keep_later_cuts_from_being_undone),
+	TRACE(what_arrives_before_it_is_sent_again_was_late),
+	TRACE(what_arrives_when_another_was_sent_again_disproves_nothing),
+	TRACE(what_is_sent_again_later_is_reported_all_the_same),
 	TRACE(a_first_lateness_does_not_end_slow_start),
 	TRACE(where_cuts_are_often_spurious_they_wait_for_the_verdict),
 	TRACE(what_waits_answers_for_its_round_trip_only),
