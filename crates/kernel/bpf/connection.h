@@ -142,16 +142,17 @@ static __always_inline __u32 excess(struct tcp_sock *tp)
 	return beyond > 0 ? beyond : 0;
 }
 
-/* tcp_update_pacing_rate: a window per RTT, twice that in the first half of slow start, else 1.2 times. */
+/* tcp_update_pacing_rate: a window per RTT, times a sysctl's ratio for the first half of slow start, or another's. */
 static __always_inline void pace(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	__u64 rate = (__u64)tp->mss_cache * 8 * USEC_PER_SEC * max(c->cwnd, tp->packets_out);
+	__u64 rate = (__u64)tp->mss_cache * (8 * USEC_PER_SEC / 100) * max(c->cwnd, tp->packets_out);
 	__u64 limit = sk->sk_max_pacing_rate;
+	struct netns_ipv4 *ipv4 = &sk->__sk_common.skc_net.net->ipv4;
 
 	if (!tp->srtt_us)
 		return;
-	rate = c->cwnd < c->ssthresh / 2 ? rate * 2 : rate * 6 / 5;
+	rate *= c->cwnd < c->ssthresh / 2 ? ipv4->sysctl_tcp_pacing_ss_ratio : ipv4->sysctl_tcp_pacing_ca_ratio;
 	rate /= tp->srtt_us;
 	sk->sk_pacing_rate = rate < limit ? rate : limit;
 }

@@ -54,6 +54,8 @@ struct netns_ipv4 {
 	const struct tcp_congestion_ops *tcp_congestion_control; /* the default */
 	__u8 sysctl_tcp_slow_start_after_idle;
 	__u8 sysctl_tcp_retries2;
+	int sysctl_tcp_pacing_ss_ratio; /* percent */
+	int sysctl_tcp_pacing_ca_ratio;
 };
 
 struct net {

@@ -38,6 +38,24 @@ static void the_first_window_is_paced(void)
 	expect(sk->sk_pacing_rate, 289600);
 }
 
+/* net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio: the first below half of ssthresh. */
+static void pacing_is_by_the_ratios_of_the_network(void)
+{
+	start();
+	tp.mss_cache = 1000;
+	sk->sk_max_pacing_rate = ~0UL;
+	network.ipv4.sysctl_tcp_pacing_ss_ratio = 300;
+	network.ipv4.sysctl_tcp_pacing_ca_ratio = 90;
+	pace(sk, &c);
+	expect(sk->sk_pacing_rate, 900000);
+	c.ssthresh = 202;
+	pace(sk, &c);
+	expect(sk->sk_pacing_rate, 3000000);
+	sk->sk_max_pacing_rate = 2000000;
+	pace(sk, &c);
+	expect(sk->sk_pacing_rate, 2000000);
+}
+
 /* There was no memory when it chose this congestion control. */
 static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void)
 {
@@ -124,11 +142,8 @@ static void a_route_limits_the_window(void)
 /* A window of 100 after two seconds without data, with a retransmission timer of 300 ms. */
 static __u32 after_two_seconds(__u32 sysctl, __u32 packets_out)
 {
-	static struct net net;
-
 	start();
-	sk->__sk_common.skc_net.net = &net;
-	net.ipv4.sysctl_tcp_slow_start_after_idle = sysctl;
+	network.ipv4.sysctl_tcp_slow_start_after_idle = sysctl;
 	tp.packets_out = packets_out;
 	tp.lsndtime = jiffies();
 	at(2000);
@@ -153,12 +168,9 @@ static int bounded_at(__u32 tries)
 
 static void an_established_connection_bounds_its_timer(void)
 {
-	static struct net net;
-
 	start();
 	sk->__sk_common.skc_state = TCP_ESTABLISHED;
-	sk->__sk_common.skc_net.net = &net;
-	net.ipv4.sysctl_tcp_retries2 = 15;
+	network.ipv4.sysctl_tcp_retries2 = 15;
 	rto_most = 120000;
 }
 
@@ -198,7 +210,7 @@ static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
 	expect(may_bound(sk), false);
 	expect(bounded_at(2), 120000);
 	an_established_connection_bounds_its_timer();
-	((struct net *)sk->__sk_common.skc_net.net)->ipv4.sysctl_tcp_retries2 = 5;
+	network.ipv4.sysctl_tcp_retries2 = 5;
 	expect(bounded_at(1), 120000);
 	an_established_connection_bounds_its_timer();
 	rto_most = 0;
@@ -352,6 +364,7 @@ static const struct trace traces[] = {
 	TRACE(a_connection_that_nothing_was_kept_of_begins_when_there_is_room),
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(the_first_window_is_paced),
+	TRACE(pacing_is_by_the_ratios_of_the_network),
 	TRACE(a_handshake_that_took_two_tries_leaves_nothing_to_report),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),

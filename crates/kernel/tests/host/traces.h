@@ -11,6 +11,7 @@
 #include <string.h>
 
 static struct tcp_sock tp;
+static struct net network;
 static struct connection c;
 static int failed;
 
@@ -35,6 +36,8 @@ static void start(void)
 	memset(&tp, 0, sizeof tp);
 	memset(&c, 0, sizeof c);
 	kept = &c;
+	network.ipv4 = (struct netns_ipv4){ .sysctl_tcp_pacing_ss_ratio = 200, .sysctl_tcp_pacing_ca_ratio = 120 };
+	((struct sock *)&tp)->__sk_common.skc_net.net = &network;
 	at(0);
 	tp.srtt_us = 8 * 100000;
 	tp.inet_conn.icsk_rto = 75; /* 300 ms */
