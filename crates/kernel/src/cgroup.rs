@@ -1,7 +1,9 @@
 //! Cgroups of version 2.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -9,13 +11,28 @@ use crate::Error;
 
 /// Where cgroups are mounted.
 pub(crate) fn root() -> Result<PathBuf, Error> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // Another mount point's name may be no UTF-8.
+    let mounts = fs::read("/proc/self/mounts").unwrap_or_default();
+    let mounts = String::from_utf8_lossy(&mounts);
     let of_version_2 = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
     let mount = mounts.lines().find(of_version_2).and_then(|line| line.split(' ').nth(1));
-    mount.map(PathBuf::from).ok_or_else(|| Error::Requirement {
+    mount.map(unescaped).ok_or_else(|| Error::Requirement {
         found: "no cgroups of version 2 are mounted".to_owned(),
         expected: "mount -t cgroup2 none /sys/fs/cgroup",
     })
+}
+
+/// What `/proc/self/mounts` means: white space and backslashes are written as three octal digits there.
+fn unescaped(path: &str) -> PathBuf {
+    let mut parts = path.split('\\');
+    let mut octets = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let (code, rest) = code.map_or((b'\\', part), |code| (code, &part[3..]));
+        octets.push(code);
+        octets.extend_from_slice(rest.as_bytes());
+    }
+    OsString::from_vec(octets).into()
 }
 
 /// A cgroup that is there, by its path or by that within the hierarchy.
@@ -108,4 +125,20 @@ pub(crate) fn sweep() -> Result<usize, Error> {
     }
     let root = root()?;
     within(&root).map_err(Error::file(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_point_may_have_white_space_in_its_name() {
+        for (written, path) in [
+            ("/sys/fs/cgroup", "/sys/fs/cgroup"),
+            (r"/a\040b\011/c\012", "/a b\t/c\n"),
+            (r"/\134040\134", r"/\040\"),
+        ] {
+            assert_eq!(unescaped(written), Path::new(path), "{written}");
+        }
+    }
 }
