@@ -474,4 +474,26 @@ END
         assert!(said.contains("unruffled is detached"), "{said}");
         assert!(!is_registered());
     }
+
+    /// A hundred pairs of interfaces go, one after another, while it looks for interfaces.
+    #[test]
+    fn attach_leaves_out_an_interface_that_goes_meanwhile() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "group=$(grep -m1 ' cgroup2 ' /proc/self/mounts | cut -d' ' -f2)/unruffled-test-$$
+            mkdir $group
+            for n in $(seq 100); do echo link add v$n type veth peer name w$n; done > /run/add
+            for n in $(seq 100); do echo link del v$n; done > /run/del
+            for round in 1 2 3; do
+                ip -batch /run/add && ip -batch /run/del &
+                until ip link show v99 >/dev/null 2>&1; do sleep 0.01; done
+                $U attach --cgroup $group >&2; echo $?
+                wait
+            done
+            $U detach >&2
+            rmdir $group",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n0\n0\n", "{output:?}");
+        assert!(!is_registered());
+    }
 }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Enum;
-use libbpf_rs::{Object, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use libbpf_rs::{Link, Object, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
@@ -26,19 +26,31 @@ pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     let (namespace, has_links) = (namespace::own()?, has_links());
     let mut links = Links::default();
     for (name, index) in interfaces()? {
-        if has_links {
-            for (program_name, way) in [("outgoing_syn", "out"), ("incoming_syn", "in")] {
-                // Of all that attaches to an interface by a link, libbpf-rs offers only XDP; the kind of
-                // link follows from the program.
-                let link = program(&object, program_name)?.attach_xdp(index);
-                let link = link.map_err(refused(format!("interface {name}")))?;
-                links.0.push((format!("{index}-{way}"), link));
-            }
+        let served = if has_links {
+            link(&object, &name, index).map(|served| links.0.extend(served))
         } else {
-            filter(&object, state, namespace, &name, index)?;
+            filter(&object, state, namespace, &name, index)
+        };
+        // One that is gone by now needs none.
+        if served.is_err() && interfaces()?.iter().all(|(_, there)| *there != index) {
+            continue;
         }
+        served?;
     }
     Ok(links)
+}
+
+/// Puts them on an interface by links, which are named.
+fn link(object: &Object, name: &str, interface: i32) -> Result<Vec<(String, Link)>, Error> {
+    let programs = [("outgoing_syn", "out"), ("incoming_syn", "in")];
+    let links = programs.map(|(program_name, way)| {
+        // Of all that attaches to an interface by a link, libbpf-rs offers only XDP; the kind of link
+        // follows from the program.
+        let link = program(object, program_name)?.attach_xdp(interface);
+        let link = link.map_err(refused(format!("interface {name}")))?;
+        Ok((format!("{interface}-{way}"), link))
+    });
+    links.into_iter().collect()
 }
 
 /// Puts them on an interface without links.
