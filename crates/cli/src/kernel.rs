@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use unruffled_kernel::{Attached, Attachment, Connection, NAME, Signal};
+use unruffled_kernel::{Attached, Attachment, NAME, Signal, Status};
 use unruffled_units::count;
 
 #[derive(Args)]
@@ -109,12 +109,13 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
     let mut before: BTreeMap<u64, (u64, Instant)> = BTreeMap::new();
     loop {
         let now = Instant::now();
-        let mut connections = match unruffled_kernel::status() {
+        let mut status = match unruffled_kernel::status() {
             Err(error) => return crate::refuse(format!("status: {error}")),
-            Ok(connections) => connections,
+            Ok(status) => status,
         };
+        let connections = &mut status.connections;
         // Between two looks it is known what was delivered.
-        for connection in &mut connections {
+        for connection in connections.iter_mut() {
             if let Some((acked, at)) = before.get(&connection.socket) {
                 let octets = connection.acked.saturating_sub(*acked);
                 connection.rate_bps = 8.0 * octets as f64 / now.duration_since(*at).as_secs_f64();
@@ -123,11 +124,14 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
         before = connections.iter().map(|c| (c.socket, (c.acked, now))).collect();
         let mut text = if arguments.json {
             let registered = unruffled_kernel::is_registered();
-            let document =
-                serde_json::json!({ "registered": registered, "connections": connections });
+            let document = serde_json::json!({
+                "registered": registered,
+                "connections": status.connections,
+                "others": status.others,
+            });
             format!("{document}\n")
         } else {
-            table(&connections)
+            table(&status)
         };
         if arguments.watch && !arguments.json && std::io::stdout().is_terminal() {
             // Home, and what stands below away.
@@ -141,7 +145,7 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
     }
 }
 
-fn table(connections: &[Connection]) -> String {
+fn table(status: &Status) -> String {
     let mut text = format!(
         "{:<40} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7} {:>8} {:>8} {:>7}\n",
         "peer",
@@ -156,7 +160,7 @@ fn table(connections: &[Connection]) -> String {
         "rtx"
     );
     let millis = |time: Duration| 1e3 * time.as_secs_f64();
-    for c in connections {
+    for c in &status.connections {
         let _ = writeln!(
             text,
             "{:<40} {:>9.2} {:>6} {:>9.1} {:>9.1} {:>6} {:>7} {:>8} {:>8} {:>7}",
@@ -172,7 +176,10 @@ fn table(connections: &[Connection]) -> String {
             c.retransmissions,
         );
     }
-    text += &count(connections.len(), "connection");
+    text += &count(status.connections.len(), "connection");
+    if status.others > 0 {
+        let _ = write!(text, "; {} of another version, not shown", status.others);
+    }
     text += if unruffled_kernel::is_registered() { "\n" } else { "; not registered\n" };
     text
 }

@@ -81,6 +81,6 @@ impl Listeners {
     }
 }
 
-pub(crate) fn records() -> Result<Vec<u8>, Error> {
+pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
     missing()
 }

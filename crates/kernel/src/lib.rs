@@ -37,7 +37,7 @@ pub use attach::{Attached, Attachment, attach, detach};
 pub use error::Error;
 pub use object::Registered;
 pub use run::{Signal, run};
-pub use status::{Connection, status};
+pub use status::{Connection, Status, status};
 
 /// The congestion control's name in the kernel.
 pub const NAME: &str = "unruffled";

@@ -177,42 +177,41 @@ impl Listeners {
     }
 }
 
-/// What is told of each connection, as `status.bpf.c` writes it.
-pub(crate) fn records() -> Result<Vec<u8>, Error> {
-    let mut records = Vec::new();
-    let mut object = None;
-    let mut kept_size = 0;
-    for info in MapInfoIter::default() {
-        if info.name.to_string_lossy() != CONNECTIONS {
-            continue;
-        }
+/// What is told of each connection, as `status.bpf.c` writes it, and how many there are of which another
+/// version keeps something else.
+pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
+    let kept: Vec<_> =
+        MapInfoIter::default().filter(|info| info.name.to_string_lossy() == CONNECTIONS).collect();
+    let (mut records, mut others) = (Vec::new(), Vec::new());
+    if kept.is_empty() {
+        return Ok((records, 0));
+    }
+    let object = open(STATUS)?;
+    let own = object.maps().find(|map| map.name() == CONNECTIONS).map(|map| map.value_size());
+    let object = load(object)?;
+    for info in kept {
         // One may be gone by now.
         let Ok(map) = MapHandle::from_map_id(info.id) else { continue };
-        let object: &Object = match &object {
-            Some(object) => object,
-            None => {
-                let open = open(STATUS)?;
-                for map in open.maps().filter(|map| map.name() == CONNECTIONS) {
-                    kept_size = map.value_size();
-                }
-                object.insert(load(open)?)
-            }
+        let (name, told) = if own == Some(info.value_size) {
+            ("tell", &mut records)
+        } else {
+            ("count", &mut others)
         };
-        // Another version's.
-        if info.value_size != kept_size {
-            continue;
-        }
+        let what = "the iterator over connections";
         let options = IterOpts::Map(MapIterOpts::from_fd(map.as_fd()));
-        let link = program(object, "tell")?.attach_iter_with_opts(options);
-        let link = link.map_err(refused("the iterator over connections"))?;
-        let mut iterator = Iter::new(&link).map_err(refused("the iterator over connections"))?;
-        iterator.read_to_end(&mut records).map_err(Error::file("the iterator over connections"))?;
+        let link = program(&object, name)?.attach_iter_with_opts(options).map_err(refused(what))?;
+        let mut iterator = Iter::new(&link).map_err(refused(what))?;
+        iterator.read_to_end(told).map_err(Error::file(what))?;
     }
-    Ok(records)
+    Ok((records, others.len()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::process::Command;
+
+    use libbpf_rs::MapFlags;
     use libbpf_rs::query::ProgInfoIter;
 
     use super::*;
@@ -242,5 +241,35 @@ mod tests {
             }
         }
         assert!((1..50_000).contains(&largest), "{largest} instructions");
+    }
+
+    /// What another version keeps of a connection has another size.
+    #[test]
+    fn connections_of_another_version_are_counted() {
+        if let Err(refusal) = crate::requirements::check() {
+            eprintln!("skipped: {refusal}");
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("unruffled-version-{}", std::process::id()));
+        fs::create_dir(&folder).expect("a new folder");
+        let (source, program) = (folder.join("another.c"), folder.join("another.o"));
+        let map = "struct { int (*type)[24]; int (*map_flags)[1]; int *key; long long *value; }
+            unruffled_conns __attribute__((section(\".maps\"), used));";
+        fs::write(&source, map).expect("a file");
+        let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+        let mut clang = Command::new(clang);
+        clang.args(["-g", "-target", "bpf", "-c"]).arg(&source).arg("-o").arg(&program);
+        assert!(clang.status().is_ok_and(|status| status.success()));
+        let object = load(open(&fs::read(&program).expect("a file")).expect("an object"));
+        fs::remove_dir_all(&folder).expect("a folder of ours");
+        let object = object.expect("this kernel takes it");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let stream = TcpStream::connect(listener.local_addr().expect("it listens"));
+        let stream = stream.expect("a connection");
+        let map = object.maps().next().expect("the only one");
+        let socket = stream.as_raw_fd().to_ne_bytes();
+        map.update(&socket, &[0; 8], MapFlags::ANY).expect("it is kept");
+        let (_, others) = records().expect("it is root");
+        assert!(others >= 1, "{others}");
     }
 }

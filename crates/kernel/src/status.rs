@@ -58,16 +58,25 @@ const AF_INET: u16 = 2;
 /// Closed sockets and listeners are not told of (include/net/tcp_states.h).
 const NO_CONNECTIONS: [u16; 2] = [7, 10];
 
-/// All connections, those with the highest rate first.
+/// What there is in all network namespaces.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// The connections, those with the highest rate first.
+    pub connections: Vec<Connection>,
+    /// How many more there are, under the congestion control of another version: no more is known of them.
+    pub others: usize,
+}
+
+/// How all connections stand.
 ///
 /// # Errors
 /// The process may not ask, or the programs are missing.
-pub fn status() -> Result<Vec<Connection>, Error> {
+pub fn status() -> Result<Status, Error> {
     requirements::check()?;
-    let records = object::records()?;
+    let (records, others) = object::records()?;
     let mut connections: Vec<_> = records.chunks_exact(RECORD).filter_map(parse).collect();
     connections.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.peer.cmp(&b.peer)));
-    Ok(connections)
+    Ok(Status { connections, others })
 }
 
 fn parse(record: &[u8]) -> Option<Connection> {
