@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The programs, each an object of its own.
-const PROGRAMS: [&str; 5] = ["unruffled", "status", "cgroup", "timestamps", "listeners"];
+const PROGRAMS: [&str; 6] =
+    ["unruffled", "status", "cgroup", "timestamps", "listeners", "namespace"];
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");

@@ -323,6 +323,38 @@ END
         assert!(!is_registered());
     }
 
+    /// Inodes' numbers are used again. The second one switched its timestamps off itself.
+    #[test]
+    fn detach_leaves_a_namespace_alone_that_has_the_number_of_another() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "t=/proc/sys/net/ipv4/tcp_timestamps
+            unshare --net sleep 60 &
+            first=$! pids=$!
+            until [ \"$(cat /proc/$first/comm)\" = sleep ]; do sleep 0.05; done
+            inode=$(stat -Lc %i /proc/$first/ns/net)
+            nsenter --target $first --net $U attach --default >&2
+            kill $first; wait $first
+            for n in $(seq 50); do
+                unshare --net sh -c \"echo 0 > $t; exec sleep 60\" &
+                pids=\"$pids $!\"
+                until [ \"$(cat /proc/$!/comm)\" = sleep ]; do sleep 0.05; done
+                [ $(stat -Lc %i /proc/$!/ns/net) = $inode ] && break
+            done
+            [ $(stat -Lc %i /proc/$!/ns/net) = $inode ] || echo skipped
+            $U detach >&2
+            nsenter --target $! --net cat $t
+            kill $pids 2>/dev/null",
+        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if said.starts_with("skipped") {
+            eprintln!("skipped: no number was used again");
+            return;
+        }
+        assert_eq!(said, "0\n", "{output:?}");
+        assert!(!is_registered());
+    }
+
     /// What is set meanwhile, what is no longer there, and what nobody set.
     #[test]
     fn detach_puts_back_what_it_can() {

@@ -60,6 +60,7 @@ struct netns_ipv4 {
 
 struct net {
 	struct netns_ipv4 ipv4;
+	__u64 net_cookie;
 };
 
 typedef struct {

@@ -81,6 +81,18 @@ impl Listeners {
     }
 }
 
+pub(crate) struct Cookies(());
+
+impl Cookies {
+    pub(crate) fn new() -> Result<Self, Error> {
+        missing()
+    }
+
+    pub(crate) fn own(&self) -> Result<u64, Error> {
+        missing()
+    }
+}
+
 pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
     missing()
 }

@@ -1,9 +1,9 @@
 //! Into the kernel, and out of it again.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::File;
 use std::path::PathBuf;
 
+use crate::namespace::Identity;
 use crate::state::{Former, State, Turn};
 use crate::{
     Error, NAME, Registered, cgroup, is_registered, namespace, object, pins, requirements,
@@ -84,9 +84,9 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
 }
 
 fn make_default(state: &mut State) -> Result<(), Error> {
-    let namespace = namespace::own()?;
+    let namespace = Identity::own(&object::Cookies::new()?)?;
     let (control, mut timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
-    let earlier = state.defaults.iter().find(|former| former.namespace == namespace);
+    let earlier = state.defaults.iter().find(|former| former.namespace.is(&namespace));
     // A new namespace inherits the default of the first one, and timestamps are its own.
     if control != NAME || earlier.is_none() {
         // Somebody has set another default since: timestamps may be off as an earlier attach left them.
@@ -95,7 +95,7 @@ fn make_default(state: &mut State) -> Result<(), Error> {
         {
             timestamps.clone_from(&earlier.timestamps);
         }
-        state.defaults.retain(|former| former.namespace != namespace);
+        state.defaults.retain(|former| !former.namespace.is(&namespace));
         state.defaults.push(Former { namespace, congestion_control: control, timestamps });
         state.store()?;
     }
@@ -105,18 +105,25 @@ fn make_default(state: &mut State) -> Result<(), Error> {
 
 /// Also where nobody attached: a new network namespace inherits the default of the first one.
 fn put_back_defaults(state: &State) -> Result<(), Error> {
-    let first = fs::metadata("/proc/1/ns/net").map(|metadata| metadata.ino()).unwrap_or_default();
-    let of = |inode: u64| state.defaults.iter().find(|former| former.namespace == inode);
-    let control_of =
-        |inode: u64| of(inode).map(|f| f.congestion_control.as_str()).filter(|c| *c != NAME);
+    let cookies = object::Cookies::new()?;
+    // What this thread's namespace had.
+    let own = || {
+        let namespace = Identity::own(&cookies).ok()?;
+        state.defaults.iter().find(|former| former.namespace.is(&namespace))
+    };
+    let control_of = |former: Option<&'_ Former>| {
+        former.map(|f| f.congestion_control.clone()).filter(|control| control != NAME)
+    };
+    let first = File::open("/proc/1/ns/net").ok();
+    let first = first.and_then(|first| namespace::inside(&first, || control_of(own())).ok()?);
     for (inode, namespace) in namespace::all() {
-        let former = of(inode);
-        let control = control_of(inode).or_else(|| control_of(first));
         let done = namespace::inside(&namespace, || {
+            let former = own();
+            let control = control_of(former).or_else(|| first.clone());
             // What somebody has set since stays.
             if is_set(DEFAULT, NAME) {
                 let set = |control: &&str| namespace::set_sysctl(DEFAULT, control).is_ok();
-                let _ = control.into_iter().chain(USUAL).find(set);
+                let _ = control.as_deref().into_iter().chain(USUAL).find(set);
             }
             if let Some(former) = former
                 && is_set(TIMESTAMPS, OFF)
@@ -124,7 +131,7 @@ fn put_back_defaults(state: &State) -> Result<(), Error> {
                 let _ = namespace::set_sysctl(TIMESTAMPS, &former.timestamps);
             }
         });
-        if former.is_some() {
+        if state.defaults.iter().any(|former| former.namespace.inode == inode) {
             done?;
         }
     }

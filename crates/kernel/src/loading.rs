@@ -19,6 +19,7 @@ pub(crate) const UNRUFFLED: &[u8] = object!("unruffled");
 pub(crate) const STATUS: &[u8] = object!("status");
 pub(crate) const CGROUP: &[u8] = object!("cgroup");
 pub(crate) const LISTENERS: &[u8] = object!("listeners");
+pub(crate) const NAMESPACE: &[u8] = object!("namespace");
 pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
 
 /// What libbpf complained of: its errors are numbers, its messages say why.

@@ -1,4 +1,4 @@
-//! Network namespaces: which is ours, and work in another.
+//! Network namespaces: which is which, and work in another.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -7,31 +7,63 @@ use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::object::Cookies;
 
 const OWN: &str = "/proc/thread-self/ns/net";
+
+/// Which one: its inode's number is used again when it is gone, and another may have it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// The inode of `/proc/PID/ns/net`.
+    #[serde(rename = "namespace")]
+    pub(crate) inode: u64,
+    /// What no other has; nothing, if an older version wrote it down.
+    #[serde(default)]
+    cookie: Option<u64>,
+}
+
+impl Identity {
+    /// That of this thread's.
+    pub(crate) fn own(cookies: &Cookies) -> Result<Self, Error> {
+        Ok(Self { inode: own()?, cookie: Some(cookies.own()?) })
+    }
+
+    /// Whether both are of the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let cookies = self.cookie.zip(other.cookie);
+        self.inode == other.inode && cookies.is_none_or(|(one, another)| one == another)
+    }
+
+    /// Does `work` in this one; nothing, if no process is in it any more.
+    #[cfg(bpf)]
+    pub(crate) fn within(
+        &self,
+        cookies: &Cookies,
+        work: impl FnOnce() + Send,
+    ) -> Result<(), Error> {
+        let Some((_, namespace)) = all().find(|(inode, _)| *inode == self.inode) else {
+            return Ok(());
+        };
+        inside(&namespace, || match Self::own(cookies) {
+            Ok(found) if !self.is(&found) => Ok(()),
+            found => found.map(|_| work()),
+        })?
+    }
+}
 
 /// The inode of this thread's.
 pub(crate) fn own() -> Result<u64, Error> {
     Ok(fs::metadata(OWN).map_err(Error::file(OWN))?.ino())
 }
 
-/// Does `work` in the namespace with this inode; nothing, if no process is in it any more.
-#[cfg(bpf)]
-pub(crate) fn within(inode: u64, work: impl FnOnce() + Send) -> Result<(), Error> {
-    if own()? == inode {
-        work();
-        return Ok(());
-    }
-    match all().find(|(found, _)| *found == inode) {
-        Some((_, namespace)) => inside(&namespace, work),
-        None => Ok(()),
-    }
-}
-
 /// Does `work` in this namespace.
-pub(crate) fn inside(namespace: &File, work: impl FnOnce() + Send) -> Result<(), Error> {
+pub(crate) fn inside<T: Send>(
+    namespace: &File,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Error> {
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let entered =

@@ -13,12 +13,15 @@ use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{
     Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
+    ProgramInput,
 };
 use rustix::time::{ClockId, clock_getres};
 
 use crate::Error;
 pub(crate) use crate::loading::unpin;
-use crate::loading::{CGROUP, LISTENERS, Links, STATUS, UNRUFFLED, load, open, program, refused};
+use crate::loading::{
+    CGROUP, LISTENERS, Links, NAMESPACE, STATUS, UNRUFFLED, load, open, program, refused,
+};
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
 
 /// Which build's congestion control this is, by its code.
@@ -177,6 +180,24 @@ impl Listeners {
     }
 }
 
+/// The kernel's names of network namespaces.
+pub(crate) struct Cookies(Object);
+
+impl Cookies {
+    pub(crate) fn new() -> Result<Self, Error> {
+        Ok(Self(load(open(NAMESPACE)?)?))
+    }
+
+    /// That of this thread's.
+    pub(crate) fn own(&self) -> Result<u64, Error> {
+        let mut cookie = [0; 8];
+        let input = ProgramInput { context_in: Some(&mut cookie), ..ProgramInput::default() };
+        let told = program(&self.0, "tell_cookie")?.test_run(input);
+        told.map_err(refused("the network namespace"))?;
+        Ok(u64::from_ne_bytes(cookie))
+    }
+}
+
 /// What is told of each connection, as `status.bpf.c` writes it, and how many there are of which another
 /// version keeps something else.
 pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
@@ -225,7 +246,7 @@ mod tests {
         }
         let kernel = Kernel::running().expect("it meets the requirements");
         let mut largest = 0;
-        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS, LISTENERS] {
+        for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE] {
             let mut object = open(object).expect("it was compiled");
             for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
                 if !kernel.has_links {

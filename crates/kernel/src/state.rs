@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::namespace::Identity;
 
 const LOCK: &str = "/run/unruffled.lock";
 const FILE: &str = "/run/unruffled/attached.json";
@@ -30,16 +31,17 @@ pub(crate) struct State {
 /// What a network namespace had.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Former {
-    /// The namespace, by the inode of `/proc/PID/ns/net`.
-    pub(crate) namespace: u64,
+    #[serde(flatten)]
+    pub(crate) namespace: Identity,
     pub(crate) congestion_control: String,
     pub(crate) timestamps: String,
 }
 
 /// An interface with a clsact queueing discipline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Filters {
-    pub(crate) namespace: u64,
+    #[serde(flatten)]
+    pub(crate) namespace: Identity,
     pub(crate) interface: i32,
     /// It was not there before.
     pub(crate) own: bool,

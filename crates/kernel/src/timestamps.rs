@@ -9,9 +9,11 @@ use libbpf_rs::{Link, Object, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
+use crate::Error;
 use crate::loading::{Links, TIMESTAMPS, load, open, program, refused};
+use crate::namespace::Identity;
+use crate::object::Cookies;
 use crate::state::{Filters, State};
-use crate::{Error, namespace};
 
 const INTERFACES: &str = "/proc/thread-self/net/dev";
 
@@ -23,13 +25,12 @@ const PRIORITY: u32 = 0x756e;
 /// with what is returned; else they stay until [`remove_filters`].
 pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     let object = load(open(TIMESTAMPS)?)?;
-    let (namespace, has_links) = (namespace::own()?, has_links());
+    let cookies = if has_links() { None } else { Some(Cookies::new()?) };
     let mut links = Links::default();
     for (name, index) in interfaces()? {
-        let served = if has_links {
-            link(&object, &name, index).map(|served| links.0.extend(served))
-        } else {
-            filter(&object, state, namespace, &name, index)
+        let served = match &cookies {
+            None => link(&object, &name, index).map(|served| links.0.extend(served)),
+            Some(cookies) => filter(&object, state, Identity::own(cookies)?, &name, index),
         };
         // One that is gone by now needs none.
         if served.is_err() && interfaces()?.iter().all(|(_, there)| *there != index) {
@@ -57,12 +58,12 @@ fn link(object: &Object, name: &str, interface: i32) -> Result<Vec<(String, Link
 fn filter(
     object: &Object,
     state: &mut State,
-    namespace: u64,
+    namespace: Identity,
     name: &str,
     interface: i32,
 ) -> Result<(), Error> {
     let refused = || refused(format!("interface {name}"));
-    let there = |f: &Filters| (f.namespace, f.interface) == (namespace, interface);
+    let there = |f: &Filters| f.namespace.is(&namespace) && f.interface == interface;
     if !state.filters.iter().any(there) {
         state.filters.push(Filters { namespace, interface, own: !has_clsact(interface) });
         state.store()?;
@@ -95,8 +96,12 @@ fn has_clsact(interface: i32) -> bool {
 
 /// Removes the filters of kernels without links.
 pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
+    if state.filters.is_empty() {
+        return Ok(());
+    }
+    let cookies = Cookies::new()?;
     for filters in &state.filters {
-        namespace::within(filters.namespace, || {
+        filters.namespace.within(&cookies, || {
             let no_program = std::io::stdin();
             for point in [TC_EGRESS, TC_INGRESS] {
                 let mut hook = hook(no_program.as_fd(), filters.interface, point);
