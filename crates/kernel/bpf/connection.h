@@ -105,6 +105,7 @@ struct counters {
 struct connection {
 	__u32 cwnd, ssthresh;
 	__u32 mss;		/* octets of a segment, of which these windows are */
+	__u32 probed;		/* icsk_mtup.search_low, as of then */
 	__u32 covered;		/* losses below this number are answered for */
 	__u32 rest;		/* SND.NXT at the last cut that came late: until it is acknowledged the window does not grow */
 	__u32 last_ack;		/* when */
@@ -165,6 +166,7 @@ static __noinline void begin(struct sock *sk, struct connection *c)
 	c->cwnd = tp->snd_cwnd;
 	c->ssthresh = tp->snd_ssthresh;
 	c->mss = tp->mss_cache;
+	c->probed = tp->inet_conn.icsk_mtup.search_low;
 	c->rest = tp->snd_una;
 	/* In CWR, Recovery and Loss the window was cut for all that was sent before. */
 	c->covered = ca_state(tp) >= TCP_CA_CWR ? tp->high_seq : tp->snd_una;

@@ -211,14 +211,17 @@ static __always_inline __u32 rescaled(__u32 window, __u32 from, __u32 to)
 
 /*
  * Segments have another size. Where a probe found that the path takes larger ones, the windows stay as they are in octets
- * (tcp_mtup_probe_success); where it takes only smaller ones they stay in segments, as the kernel has it.
+ * (tcp_mtup_probe_success). Where it takes only smaller ones, or a route or the peer's window allows larger ones, they stay in
+ * segments, as the kernel has it.
  */
 static __noinline void follow_segments(struct tcp_sock *tp, struct connection *c)
 {
-	__u32 from = c->mss, to = tp->mss_cache;
+	__u32 from = c->mss, to = tp->mss_cache, probed = tp->inet_conn.icsk_mtup.search_low;
+	bool found = probed > c->probed;
 
 	c->mss = to;
-	if (!from || to <= from)
+	c->probed = probed;
+	if (!from || to <= from || !found)
 		return;
 	c->cwnd = max(rescaled(c->cwnd, from, to), 2);
 	c->ssthresh = max(rescaled(c->ssthresh, from, to), 2);

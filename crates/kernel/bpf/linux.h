@@ -140,6 +140,9 @@ struct inet_connection_sock {
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_backoff;
+	struct {
+		int search_low; /* octets of the largest packet that a probe has found to fit */
+	} icsk_mtup;
 };
 
 struct tcp_options_received {

@@ -305,22 +305,25 @@ static void what_was_too_big_is_no_timeout(void)
 	expect(were_too_big(&tp), false);
 }
 
-/* A probe doubles the segments; later the path takes only a quarter. */
-static void larger_segments_leave_the_window_in_octets(void)
+/* A probe doubles the segments; later the path takes only a quarter, and then a route allows twice that. */
+static void a_probe_for_larger_segments_leaves_the_window_in_octets(void)
 {
 	start();
-	c.mss = 1000;
-	tp.mss_cache = 2000;
+	c.mss = c.probed = 1000;
+	tp.mss_cache = tp.inet_conn.icsk_mtup.search_low = 2000;
 	c.cubic.last_max = 120;
 	follow_segments(&tp, &c);
 	expect(c.cwnd, 50);
 	expect(c.ssthresh, 40);
 	expect(c.cubic.last_max, 60);
 	c.ssthresh = 0x7fffffff;
-	tp.mss_cache = 500;
+	tp.mss_cache = tp.inet_conn.icsk_mtup.search_low = 500;
 	follow_segments(&tp, &c);
 	expect(c.cwnd, 50);
 	tp.mss_cache = 1000;
+	follow_segments(&tp, &c);
+	expect(c.cwnd, 50);
+	tp.mss_cache = tp.inet_conn.icsk_mtup.search_low = 2000;
 	follow_segments(&tp, &c);
 	expect(c.cwnd, 25);
 	expect(c.ssthresh, 0x7fffffff);
@@ -378,7 +381,7 @@ static const struct trace traces[] = {
 	TRACE(an_undone_timeout_lets_no_burst_go),
 	TRACE(another_timeout_ends_the_way_back),
 	TRACE(what_was_too_big_is_no_timeout),
-	TRACE(larger_segments_leave_the_window_in_octets),
+	TRACE(a_probe_for_larger_segments_leaves_the_window_in_octets),
 	TRACE(an_echo_is_answered),
 	TRACE(timestamps_are_found_unless_they_are_authenticated),
 };
