@@ -228,6 +228,32 @@ mod loaded {
         assert!(!is_registered());
     }
 
+    /// The first to end has registered it; then `detach` takes it away from beside the others.
+    #[test]
+    fn a_command_keeps_what_another_has_registered() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "name=/proc/sys/net/ipv4/tcp_available_congestion_control
+            begin() {
+                $U run -- sh -c \"echo > /run/$1; until [ -e /run/$1-ends ]; do sleep 0.05; done\" &
+                until [ -e /run/$1 ]; do sleep 0.05; done
+            }
+            watch() {
+                for n in $(seq 200); do grep -q unruffled $name || { echo gone; break; }; done
+            }
+            begin first; first=$!
+            begin second; second=$!
+            echo > /run/first-ends; wait $first; watch
+            echo > /run/second-ends; wait $second
+            $U attach >&2
+            begin third
+            $U detach >&2; watch
+            echo > /run/third-ends; wait; echo all",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "all\n", "{output:?}");
+        assert!(!is_registered());
+    }
+
     #[test]
     fn what_is_run_is_told_to_end() {
         let Some(_turn) = turn_with_cgroups() else { return };

@@ -1,5 +1,6 @@
 //! In place of the programs, where they were not compiled.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use crate::Error;
@@ -7,7 +8,7 @@ use crate::state::State;
 
 /// The congestion control is registered as long as this lives.
 #[derive(Debug)]
-pub struct Registered(());
+pub(crate) struct Registered(());
 
 /// Says what the build lacked.
 fn missing<T>() -> Result<T, Error> {
@@ -20,11 +21,7 @@ fn missing<T>() -> Result<T, Error> {
 }
 
 impl Registered {
-    /// Registers it.
-    ///
-    /// # Errors
-    /// Always: there is nothing to register.
-    pub fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         missing()
     }
 
@@ -49,6 +46,14 @@ pub(crate) fn build() -> u64 {
 
 pub(crate) fn unregister(_: &Path) -> Result<(), Error> {
     missing()
+}
+
+pub(crate) fn pinned(_: &Path) -> Option<OwnedFd> {
+    None
+}
+
+pub(crate) fn registrations() -> Vec<u32> {
+    Vec::new()
 }
 
 pub(crate) fn unregister_left() {}

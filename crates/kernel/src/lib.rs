@@ -6,7 +6,7 @@
 //! - [`detach`]: undoes all that, whoever did it and however that ended.
 //! - [`run()`]: one program under it.
 //! - [`status()`]: how its connections stand.
-//! - [`Registered`]: it is registered as long as this lives, for races.
+//! - [`Hold`]: it is registered as long as this lives, for races.
 //!
 //! The program itself is `bpf/unruffled.bpf.c`. It is compiled with the feature `bpf`, by clang;
 //! without either, each of these says so.
@@ -15,6 +15,7 @@
 mod attach;
 mod cgroup;
 mod error;
+mod hold;
 mod namespace;
 mod pins;
 mod requirements;
@@ -35,7 +36,8 @@ mod object;
 
 pub use attach::{Attached, Attachment, attach, detach};
 pub use error::Error;
-pub use object::Registered;
+pub use hold::Hold;
+use object::Registered;
 pub use run::{Signal, run};
 pub use status::{Connection, Status, status};
 
@@ -47,19 +49,4 @@ pub fn is_registered() -> bool {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = std::fs::read_to_string(path).unwrap_or_default();
     names.split_whitespace().any(|name| name == NAME)
-}
-
-/// Registers it where nobody else has; whoever has may end, so ask again before it is needed again.
-///
-/// # Errors
-/// The kernel cannot have it.
-pub fn ensure_registered() -> Result<Option<Registered>, Error> {
-    if is_registered() {
-        return Ok(None);
-    }
-    match Registered::new() {
-        // Somebody else was faster.
-        Err(_) if is_registered() => Ok(None),
-        registered => registered.map(Some),
-    }
 }

@@ -5,12 +5,12 @@
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
-use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::Path;
 
 use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
-use libbpf_rs::query::MapInfoIter;
+use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{
     Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
     ProgramInput,
@@ -36,7 +36,7 @@ const CONNECTIONS: &str = "unruffled_conns";
 
 /// The congestion control is registered as long as this lives.
 #[derive(Debug)]
-pub struct Registered {
+pub(crate) struct Registered {
     link: Link,
     /// Its programs and maps.
     _object: Object,
@@ -44,10 +44,7 @@ pub struct Registered {
 
 impl Registered {
     /// Loads and registers it.
-    ///
-    /// # Errors
-    /// The kernel cannot have it.
-    pub fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         crate::requirements::check()?;
         let kernel = Kernel::running()?;
         let mut object = open(UNRUFFLED)?;
@@ -141,14 +138,27 @@ pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
     link.unpin().map_err(fail())
 }
 
+/// The link that is pinned there, if any.
+pub(crate) fn pinned(pin: &Path) -> Option<OwnedFd> {
+    // libbpf complains where there is none.
+    let pin = pin.exists().then_some(pin)?;
+    Link::open(pin).ok()?.as_fd().try_clone_to_owned().ok()
+}
+
+/// The maps of all registrations in the kernel, by their ids.
+pub(crate) fn registrations() -> Vec<u32> {
+    let is_ours = |info: &MapInfo| {
+        info.ty == MapType::StructOps && info.name.to_string_lossy() == crate::NAME
+    };
+    MapInfoIter::default().filter(is_ours).map(|info| info.id).collect()
+}
+
 /// Before 6.4 a registration outlives whoever registered it and was killed. With links the kernel
 /// refuses: those are another's, who lives.
 pub(crate) fn unregister_left() {
-    for info in MapInfoIter::default() {
-        if info.ty == MapType::StructOps && info.name.to_string_lossy() == crate::NAME {
-            let map = MapHandle::from_map_id(info.id);
-            let _ = map.and_then(|map| map.delete(&0_u32.to_ne_bytes()));
-        }
+    for id in registrations() {
+        let map = MapHandle::from_map_id(id);
+        let _ = map.and_then(|map| map.delete(&0_u32.to_ne_bytes()));
     }
 }
 

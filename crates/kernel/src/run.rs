@@ -8,7 +8,7 @@ pub use rustix::process::Signal;
 use rustix::process::{Pid, kill_process};
 
 use crate::state::{State, Turn};
-use crate::{Error, cgroup, ensure_registered, object, pins, requirements};
+use crate::{Error, Hold, cgroup, object, pins, requirements};
 
 /// How often the command is looked after.
 const TICK: Duration = Duration::from_millis(50);
@@ -33,8 +33,9 @@ fn under(
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
     let turn = Turn::wait()?;
-    // Held as long as the command runs; connections that outlive it hold it themselves.
-    let mut registered = Vec::from_iter(ensure_registered()?);
+    // As long as the command runs; connections that outlive it hold it themselves.
+    let mut hold = Hold::default();
+    hold.ensure()?;
     let own = cgroup::Own::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
@@ -55,7 +56,7 @@ fn under(
         }
         thread::sleep(TICK);
         // Whoever had registered it may have ended.
-        registered.extend(ensure_registered()?);
+        hold.ensure()?;
     }
 }
 

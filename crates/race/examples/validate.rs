@@ -115,7 +115,8 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 fn validate() -> Fallible<bool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build()?;
     // Held for all races; without it, the column is left out.
-    let registered = unruffled_kernel::ensure_registered();
+    let mut hold = unruffled_kernel::Hold::default();
+    let registered = hold.ensure();
     if let Err(reason) = &registered {
         eprintln!("without {KERNEL}: {reason}");
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::mpsc::channel;
 use std::thread;
 
+use unruffled_kernel::Hold;
 use unruffled_lab::Scenario;
 use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
@@ -71,7 +72,7 @@ impl Course<'_> {
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
         let needed = self.competitors.iter().any(Competitor::is_loaded);
-        let mut registered = Vec::new();
+        let mut hold = Hold::default();
         let undisturbed = Scenario {
             duration: Length::expected(self.length, self.scenario),
             ..self.scenario.clone()
@@ -88,7 +89,7 @@ impl Course<'_> {
                 let names = names.join(" and ");
                 started(&names);
                 if needed {
-                    registered.extend(unruffled_kernel::ensure_registered()?);
+                    hold.ensure()?;
                 }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);
                 let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
