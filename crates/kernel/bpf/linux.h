@@ -114,11 +114,13 @@ struct rate_sample {
 };
 
 struct tcp_congestion_ops {
-	/* First, for the loader to find: it takes it out where cong_control has the flags. */
+	/* First, for the loader to find. It takes out the first where cong_control has the flags, and one of the other two: since Linux
+	 * 7.1 CA_EVENT_TX_START is a call of its own. */
 	void (*in_ack_event)(struct sock *sk, __u32 flags);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	void (*cwnd_event_tx_start)(struct sock *sk);
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, __u8 new_state);
-	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
 	__u32 (*min_tso_segs)(struct sock *sk);
 	/* Two arguments before Linux 6.10, four since; the loader asks the running kernel. */
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);

@@ -114,18 +114,32 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	return max(c->cwnd, 2);
 }
 
-SEC("struct_ops")
-void BPF_PROG(unruffled_event, struct sock *sk, enum tcp_ca_event event)
+/* Something is sent, and nothing was in flight. */
+static __always_inline void start(struct sock *sk)
 {
 	struct connection *c = connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!c || event != CA_EVENT_TX_START)
+	if (!c)
 		return;
 	if (!tp->packets_out)
 		begin_flight(tp, c);
 	restart_after_idle(tp, c);
 	show_window(tp, c);
+}
+
+SEC("struct_ops")
+void BPF_PROG(unruffled_event, struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START)
+		start(sk);
+}
+
+/* The loader takes out this or unruffled_event. */
+SEC("struct_ops")
+void BPF_PROG(unruffled_start, struct sock *sk)
+{
+	start(sk);
 }
 
 /* One ACK, after the kernel has marked what it acknowledges and what it deems lost. */
@@ -254,6 +268,7 @@ struct tcp_congestion_ops unruffled = {
 	.set_state = (void *)unruffled_set_state,
 	.undo_cwnd = (void *)unruffled_undo,
 	.cwnd_event = (void *)unruffled_event,
+	.cwnd_event_tx_start = (void *)unruffled_start,
 	.cong_control = (void *)unruffled_control,
 	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,

@@ -13,7 +13,7 @@ use libbpf_rs::btf::{Btf, BtfType, ReferencesType as _};
 use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{
     Iter, IterOpts, Link, MapCore as _, MapHandle, MapIterOpts, MapMut, MapType, Object,
-    ProgramInput,
+    OpenObject, ProgramInput,
 };
 use rustix::time::{ClockId, clock_getres};
 
@@ -46,26 +46,7 @@ impl Registered {
     /// Loads and registers it.
     pub(crate) fn new() -> Result<Self, Error> {
         crate::requirements::check()?;
-        let kernel = Kernel::running()?;
-        let mut object = open(UNRUFFLED)?;
-        for mut map in object.maps_mut() {
-            if map.map_type() == MapType::StructOps {
-                if !kernel.has_links {
-                    map.set_map_flags(0).map_err(refused("a registration without link"))?;
-                }
-                // The first member, in_ack_event, is only for kernels that tell flags nowhere else.
-                if let (4, Some(value)) = (kernel.cong_control_arguments, map.initial_value_mut()) {
-                    value[..size_of::<usize>()].fill(0);
-                }
-            }
-            let constants = map.name().to_string_lossy().ends_with(".rodata");
-            if let (true, Some(value)) = (constants, map.initial_value_mut()) {
-                // The first two words; see connection.h.
-                value[0..4].copy_from_slice(&kernel.ticks.to_ne_bytes());
-                value[4..8].copy_from_slice(&kernel.cong_control_arguments.to_ne_bytes());
-            }
-        }
-        let mut object = load(object)?;
+        let mut object = load(Kernel::running()?.fit(open(UNRUFFLED)?)?)?;
         let link = {
             let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
             let mut operations: MapMut<'_> = operations.ok_or(Error::Nothing)?;
@@ -90,6 +71,8 @@ struct Kernel {
     cong_control_arguments: u32,
     /// Registrations are links since 6.4.
     has_links: bool,
+    /// The first packet in flight is told of by a call of its own since 7.1.
+    has_start: bool,
 }
 
 impl Kernel {
@@ -103,9 +86,11 @@ impl Kernel {
             return Err(unfit("no congestion control in BPF in this kernel's configuration"));
         }
         let operations: Option<Struct<'_>> = btf.type_by_name("tcp_congestion_ops");
-        let arguments = operations.and_then(|operations| {
-            let mut members = operations.iter();
-            let member = members.find(|m| m.name.is_some_and(|n| n == "cong_control"))?;
+        let member = |called: &str| {
+            let mut members = operations.as_ref()?.iter();
+            members.find(|m| m.name.is_some_and(|name| name == called))
+        };
+        let arguments = member("cong_control").and_then(|member| {
             let pointer = Ptr::try_from(btf.type_by_id::<BtfType<'_>>(member.ty)?).ok()?;
             let function = pointer.referenced_type().skip_mods_and_typedefs();
             Some(FuncProto::try_from(function).ok()?.iter().count() as u32)
@@ -116,7 +101,33 @@ impl Kernel {
         // The coarse clock's resolution is one tick.
         let tick = clock_getres(ClockId::MonotonicCoarse).tv_nsec.max(1) as u64;
         let ticks = ((1_000_000_000 + tick / 2) / tick) as u32;
-        Ok(Self { ticks, cong_control_arguments: arguments, has_links })
+        let has_start = member("cwnd_event_tx_start").is_some();
+        Ok(Self { ticks, cong_control_arguments: arguments, has_links, has_start })
+    }
+
+    /// Takes out of the congestion control what this kernel does not call, and tells it what it has to know.
+    fn fit(&self, mut object: OpenObject) -> Result<OpenObject, Error> {
+        for mut map in object.maps_mut() {
+            if map.map_type() == MapType::StructOps {
+                if !self.has_links {
+                    map.set_map_flags(0).map_err(refused("a registration without link"))?;
+                }
+                // The first members; see linux.h.
+                if let Some(value) = map.initial_value_mut() {
+                    let unused =
+                        [self.cong_control_arguments == 4, self.has_start, !self.has_start];
+                    let members = value.chunks_exact_mut(size_of::<usize>()).zip(unused);
+                    members.filter(|(_, unused)| *unused).for_each(|(member, _)| member.fill(0));
+                }
+            }
+            let constants = map.name().to_string_lossy().ends_with(".rodata");
+            if let (true, Some(value)) = (constants, map.initial_value_mut()) {
+                // The first two words; see connection.h.
+                value[0..4].copy_from_slice(&self.ticks.to_ne_bytes());
+                value[4..8].copy_from_slice(&self.cong_control_arguments.to_ne_bytes());
+            }
+        }
+        Ok(object)
     }
 }
 
@@ -257,13 +268,8 @@ mod tests {
         let kernel = Kernel::running().expect("it meets the requirements");
         let mut largest = 0;
         for object in [UNRUFFLED, STATUS, CGROUP, TIMESTAMPS, LISTENERS, NAMESPACE] {
-            let mut object = open(object).expect("it was compiled");
-            for mut map in object.maps_mut().filter(|m| m.map_type() == MapType::StructOps) {
-                if !kernel.has_links {
-                    map.set_map_flags(0).expect("a flag");
-                }
-            }
-            let object = load(object).expect("this kernel takes it");
+            let object = kernel.fit(open(object).expect("it was compiled"));
+            let object = load(object.expect("a flag")).expect("this kernel takes it");
             let names: Vec<_> = object.progs().map(|p| p.name().to_owned()).collect();
             for info in ProgInfoIter::default() {
                 if names.iter().any(|name| *name == *info.name.to_string_lossy()) {
