@@ -42,12 +42,24 @@ static __noinline void unbound_rto(struct sock *sk, struct connection *c)
 	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &most, sizeof most);
 }
 
+/* The minimum of RTO (tcp_rto_min): a sysctl's or a program's, or the route's. */
+static __always_inline __u32 rto_min_us(struct sock *sk)
+{
+	__u32 *metrics = (void *)(BPF_CORE_READ(sk, sk_dst_cache, _metrics) & ~3UL), locked = 0, ms = 0;
+
+	bpf_probe_read_kernel(&locked, sizeof locked, metrics + RTAX_LOCK - 1);
+	bpf_probe_read_kernel(&ms, sizeof ms, metrics + RTAX_RTO_MIN - 1);
+	if (locked & 1 << RTAX_RTO_MIN)
+		return ms * 1000;
+	return tcp_sk(sk)->inet_conn.icsk_rto_min * (USEC_PER_SEC / hz);
+}
+
 /* The timer has expired, and the kernel is about to double RTO. */
 static __noinline void bound_rto(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 tries = tp->inet_conn.icsk_backoff + 1;
-	__u32 in_order = (((__u64)c->lateness.on_time + TCP_RTO_MIN_US) << min(tries, TRIES)) / 1000;
+	__u32 in_order = (((__u64)c->lateness.on_time + rto_min_us(sk)) << min(tries, TRIES)) / 1000;
 	int most = 0, bound = max(in_order, LEAST_BOUND);
 
 	/*

@@ -83,8 +83,13 @@ struct socket {
 	unsigned long flags;
 };
 
+struct dst_entry {
+	unsigned long _metrics; /* an address, but for its two lowest bits */
+};
+
 struct sock {
 	struct socket *sk_socket;
+	struct dst_entry *sk_dst_cache;
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
@@ -139,7 +144,7 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	const struct tcp_congestion_ops *icsk_ca_ops;
-	__u32 icsk_rto; /* jiffies */
+	__u32 icsk_rto, icsk_rto_min; /* jiffies */
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_backoff;
 	struct {
@@ -217,7 +222,8 @@ enum {
 	IPPROTO_TCP = 6,
 	TCP_CONGESTION = 13,
 	TCP_RTO_MAX_MS = 44,
-	TCP_RTO_MIN_US = 200000,
+	RTAX_LOCK = 1, /* metrics of routes, from 1 on */
+	RTAX_RTO_MIN = 13,
 };
 
 #define USEC_PER_SEC 1000000U

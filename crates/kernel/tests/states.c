@@ -198,6 +198,17 @@ static void the_timer_may_be_no_longer_than_its_user_says(void)
 	expect(rto_most, 2000);
 }
 
+/* `ip route … rto_min 3s`: 3.1 s in order. Without lock it is what was measured once. */
+static void the_timer_is_bounded_to_no_less_than_the_route_says(void)
+{
+	an_established_connection_bounds_its_timer();
+	metrics[RTAX_RTO_MIN - 1] = 3000;
+	expect(bounded_at(2), 1200);
+	metrics[RTAX_LOCK - 1] = 1 << RTAX_RTO_MIN;
+	expect(bounded_at(1), 6200);
+	expect(bounded_at(2), 12400);
+}
+
 /* In order, closed by the application, impatient, or before Linux 6.15. */
 static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
 {
@@ -375,6 +386,7 @@ static const struct trace traces[] = {
 	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
 	TRACE(the_timer_doubles_from_what_it_would_be_in_order),
 	TRACE(the_timer_may_be_no_longer_than_its_user_says),
+	TRACE(the_timer_is_bounded_to_no_less_than_the_route_says),
 	TRACE(the_timer_is_left_alone_where_bounding_it_does_harm),
 	TRACE(a_second_outage_does_not_bound_the_timer),
 	TRACE(a_takeover_in_an_outage_cuts_no_second_time),

@@ -12,6 +12,8 @@
 
 static struct tcp_sock tp;
 static struct net network;
+static __u32 metrics[16]; /* of its route */
+static struct dst_entry route;
 static struct connection c;
 static int failed;
 
@@ -38,6 +40,10 @@ static void start(void)
 	kept = &c;
 	network.ipv4 = (struct netns_ipv4){ .sysctl_tcp_pacing_ss_ratio = 200, .sysctl_tcp_pacing_ca_ratio = 120 };
 	((struct sock *)&tp)->__sk_common.skc_net.net = &network;
+	memset(metrics, 0, sizeof metrics);
+	route._metrics = (unsigned long)metrics | 1;
+	((struct sock *)&tp)->sk_dst_cache = &route;
+	tp.inet_conn.icsk_rto_min = 50; /* 200 ms */
 	at(0);
 	tp.srtt_us = 8 * 100000;
 	tp.inet_conn.icsk_rto = 75; /* 300 ms */
