@@ -84,7 +84,7 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
 }
 
 fn make_default(state: &mut State) -> Result<(), Error> {
-    let namespace = Identity::own(&object::Cookies::new()?)?;
+    let namespace = Identity::own(Some(&object::Cookies::new()?))?;
     let (control, mut timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
     let earlier = state.defaults.iter().find(|former| former.namespace.is(&namespace));
     // A new namespace inherits the default of the first one, and timestamps are its own.
@@ -105,13 +105,14 @@ fn make_default(state: &mut State) -> Result<(), Error> {
 
 /// Also where nobody attached: a new network namespace inherits the default of the first one.
 fn put_back_defaults(state: &State) -> Result<(), Error> {
-    let cookies = object::Cookies::new()?;
+    // Without them it is done by inodes.
+    let cookies = object::Cookies::new().ok();
     // What this thread's namespace had.
     let own = || {
-        let namespace = Identity::own(&cookies).ok()?;
+        let namespace = Identity::own(cookies.as_ref()).ok()?;
         state.defaults.iter().find(|former| former.namespace.is(&namespace))
     };
-    let control_of = |former: Option<&'_ Former>| {
+    let control_of = |former: Option<&Former>| {
         former.map(|f| f.congestion_control.clone()).filter(|control| control != NAME)
     };
     let first = File::open("/proc/1/ns/net").ok();

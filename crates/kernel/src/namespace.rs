@@ -26,9 +26,9 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// That of this thread's.
-    pub(crate) fn own(cookies: &Cookies) -> Result<Self, Error> {
-        Ok(Self { inode: own()?, cookie: Some(cookies.own()?) })
+    /// That of this thread's; without cookies, by the inode alone.
+    pub(crate) fn own(cookies: Option<&Cookies>) -> Result<Self, Error> {
+        Ok(Self { inode: own()?, cookie: cookies.map(Cookies::own).transpose()? })
     }
 
     /// Whether both are of the same.
@@ -41,7 +41,7 @@ impl Identity {
     #[cfg(bpf)]
     pub(crate) fn within(
         &self,
-        cookies: &Cookies,
+        cookies: Option<&Cookies>,
         work: impl FnOnce() + Send,
     ) -> Result<(), Error> {
         let Some((_, namespace)) = all().find(|(inode, _)| *inode == self.inode) else {

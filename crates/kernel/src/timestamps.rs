@@ -30,7 +30,7 @@ pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     for (name, index) in interfaces()? {
         let served = match &cookies {
             None => link(&object, &name, index).map(|served| links.0.extend(served)),
-            Some(cookies) => filter(&object, state, Identity::own(cookies)?, &name, index),
+            Some(cookies) => filter(&object, state, Identity::own(Some(cookies))?, &name, index),
         };
         // One that is gone by now needs none.
         if served.is_err() && interfaces()?.iter().all(|(_, there)| *there != index) {
@@ -99,9 +99,10 @@ pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
     if state.filters.is_empty() {
         return Ok(());
     }
-    let cookies = Cookies::new()?;
+    // What can be undone is undone without them, too.
+    let cookies = Cookies::new().ok();
     for filters in &state.filters {
-        filters.namespace.within(&cookies, || {
+        filters.namespace.within(cookies.as_ref(), || {
             let no_program = std::io::stdin();
             for point in [TC_EGRESS, TC_INGRESS] {
                 let mut hook = hook(no_program.as_fd(), filters.interface, point);
