@@ -126,10 +126,13 @@ pub(crate) fn bar(length: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
-/// The columns of standard output's terminal, and whether it wants colour.
+/// The columns of standard output's terminal, 80 where it is none, and whether it wants colour.
 pub(crate) fn terminal() -> (usize, bool) {
-    let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-    (width, std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    let width = size.map_or(80, |(width, _)| usize::from(width.0));
+    // By no-color.org an empty one says nothing.
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    (width, std::io::stdout().is_terminal() && !plain)
 }
 
 /// The columns of standard output's terminal; none where it is a file or another program, which wants

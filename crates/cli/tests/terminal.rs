@@ -1,0 +1,59 @@
+//! What the command makes of the terminal that it runs in.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use tempfile::TempDir;
+
+/// A short comparison whose table takes some 70 columns.
+fn compare(folder: &TempDir) -> Command {
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    command.current_dir(folder).args(["compare", "--duration", "2 s", "--seeds", "2"]);
+    command.args(["--no-report", "--variants", "sack,rack"]).stdin(Stdio::null());
+    command
+}
+
+/// A terminal of so many columns: the end that shows, and the end that a program has.
+fn terminal(columns: u16) -> (File, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let shows = openpt(flags).expect("a terminal");
+    grantpt(&shows).and_then(|()| unlockpt(&shows)).expect("is ours");
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&shows, size).expect("has a size");
+    let program = ioctl_tiocgptpeer(&shows, flags).expect("has another end");
+    (shows.into(), program)
+}
+
+#[test]
+fn what_another_program_reads_does_not_depend_on_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let plain = compare(&folder).output().expect("runs").stdout;
+    let (_shows, program) = terminal(40);
+    let piped = compare(&folder).stderr(program).output().expect("runs").stdout;
+    assert_eq!(String::from_utf8_lossy(&piped), String::from_utf8_lossy(&plain));
+}
+
+#[test]
+fn a_terminal_has_colour_unless_no_color_says_otherwise() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let shown = |no_color: &str| {
+        let (mut shows, program) = terminal(80);
+        let mut command = compare(&folder);
+        command.env("NO_COLOR", no_color).stdout(program).stderr(Stdio::null());
+        let mut child = command.spawn().expect("runs");
+        // The last of its ends on this side.
+        drop(command);
+        let mut text = Vec::new();
+        // Once the program's end is closed, reading fails.
+        let _ = shows.read_to_end(&mut text);
+        assert!(child.wait().expect("ends").success());
+        String::from_utf8_lossy(&text).contains('\u{1b}')
+    };
+    assert_eq!([shown(""), shown("1")], [true, false]);
+}
