@@ -59,7 +59,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
         let variants = match variant.clone().or_else(|| usual("sack")) {
             Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
-            None => compare::variants(&scenario, &scenario.variants, "variants")?,
+            None => {
+                let place = compare::place_of_variants(name, set);
+                compare::variants(&scenario, &scenario.variants, &place)?
+            }
         };
         Ok((scenario, variants))
     });

@@ -33,11 +33,10 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     let scenario =
         Scenario::load(&arguments.scenario, &overrides).map_err(|error| error.by_flag(&flags))?;
     let variants = match arguments.variants.as_slice() {
-        [] => compare::variants(
-            &scenario,
-            &scenario.variants,
-            &format!("{}: variants", arguments.scenario),
-        )?,
+        [] => {
+            let place = compare::place_of_variants(&arguments.scenario, &arguments.set);
+            compare::variants(&scenario, &scenario.variants, &place)?
+        }
         names => compare::variants(&scenario, names, "--variants")?,
     };
     let report_path = arguments.results.report_path(&scenario.name);

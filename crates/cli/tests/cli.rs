@@ -56,6 +56,7 @@ fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
         let line = refusal(&folder, &["compare", "my.toml"]);
         assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
         assert_eq!(refusal(&folder, &["compare", "my.toml", "--json"]), line);
+        assert_eq!(refusal(&folder, &["bench", "sim", "my.toml"]), line);
         assert_eq!(files(&folder), ["my.toml"], "nothing is left behind");
     }
 }
@@ -130,6 +131,8 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
     for (arguments, wanted) in [
         (&["bench", "sim", "--duration", "-1s"][..], "--duration: "),
         (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
+        (&["bench", "sim", "dcr-4", "--set", "variants=bbr3"], "--set: variants: bbr3: no such"),
+        (&["compare", "--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
         (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': -1 is not in 1"),
         (
             &["compare", "--random", "1", "--draw", "-1"],

@@ -31,6 +31,13 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
     Ok(variants)
 }
 
+/// Where the names of a scenario's own senders stand: in `file`, unless `set` has replaced them.
+pub fn place_of_variants(file: &str, set: &[String]) -> String {
+    let replaces = |set: &String| set.split('=').next().unwrap_or_default().trim() == "variants";
+    let place = if set.iter().any(replaces) { "--set" } else { file };
+    format!("{place}: variants")
+}
+
 /// What `sack` delivers over the path without impairments, in bits per second; not a number where
 /// impairments are all that takes time on it.
 ///

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     pub(super) duration: Option<String>,
     /// Replace any key of the scenario; its beginning may be left out: delayed.fraction=30%
     #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     #[command(flatten)]
     pub(super) paths: Paths,
     #[command(flatten)]

@@ -86,7 +86,7 @@ impl Batch {
         let (file, text) = &self.scenario;
         for at in &self.stops {
             let scenario = Scenario::parse(file, text, &at.set)?;
-            let senders = senders(&scenario, file, &self.variants, own)?;
+            let senders = senders(&scenario, "variants", &self.variants, own)?;
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
                 let Some(sender) = senders.get(sender) else { return Err(lacking()) };

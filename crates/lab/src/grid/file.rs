@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
+use crate::compare::place_of_variants;
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
 use crate::scenario::{self, BUILTIN, Scenario};
@@ -175,10 +176,12 @@ impl Grid {
                     None => Error::Key { place: Place::CommandLine("--set"), key, message },
                 }
             }
-            Error::Variant { place, reason } => match self.origin("variants") {
-                Some(_) => self.wrong(&["variants"], reason.to_string()),
-                None => Error::Variant { place, reason },
-            },
+            Error::Variant { reason, .. } if self.origin("variants").is_some() => {
+                self.wrong(&["variants"], reason.to_string())
+            }
+            Error::Twice { name, .. } if self.origin("variants").is_some() => {
+                self.wrong(&["variants"], format!("{name} stands twice: expected each once"))
+            }
             other => other,
         }
     }
@@ -200,6 +203,11 @@ impl Grid {
         let (at, key) = keys.enumerate().rfind(|(_, key)| is_named(key))?;
         let section = if BESIDE.contains(&key) { "" } else { "set" };
         (at < self.own).then_some((section, key))
+    }
+
+    /// Where the names of senders stand, if not in this file.
+    pub(super) fn place_of_variants(&self) -> String {
+        place_of_variants(&self.scenario.0, &self.set[self.own..])
     }
 
     pub(super) fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {

@@ -93,7 +93,7 @@ impl Plan {
         let decisive = decisive(&scenario);
         let cost = cost(&scenario);
         let mut runs = Vec::with_capacity(self.variants.len() * self.seeds as usize);
-        let senders = senders(&scenario, &self.grid.scenario.0, &self.variants, &self.own);
+        let senders = senders(&scenario, &self.grid.place_of_variants(), &self.variants, &self.own);
         let senders = senders.map_err(|refused| self.grid.blame(refused))?;
         for (at, variant) in senders.iter().enumerate() {
             for seed in 1..=self.seeds {
@@ -197,14 +197,15 @@ impl Plan {
     }
 }
 
-/// The senders with the parameters of a scenario: those of these names, then `own`.
+/// The senders with the parameters of a scenario: those of these names, which stand at `place`, then
+/// `own`.
 pub(super) fn senders(
     scenario: &Scenario,
-    file: &str,
+    place: &str,
     names: &[String],
     own: &[Variant],
 ) -> Result<Vec<Variant>, Error> {
-    let mut all = variants(scenario, names, &format!("{file}: variants"))?;
+    let mut all = variants(scenario, names, place)?;
     for own in own {
         let mut own = own.clone();
         scenario.parametrise(&mut own)?;

@@ -96,6 +96,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         ("scenario = 'rr-3'\nduration = 'soon'", "grid.toml:2: duration: expected a time"),
         ("scenario = 'rr-3'\nseeds = 0", "grid.toml:2: seeds: expected a whole number"),
         ("scenario = 'rr-3'\nvariants = ['nix']", "grid.toml:2: variants: nix: no such variant"),
+        ("scenario = 'rr-3'\nvariants = 'sack,sack'", "grid.toml:2: variants: sack stands twice"),
         (
             "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['1 %', '5 %', '1%']",
             "grid.toml:3: grid.delayed.fraction: \"1%\" stands twice: expected each value once",
@@ -165,7 +166,20 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     }
 }
 
-/// A sweep's rows after all of its runs.
+#[test]
+fn senders_from_the_command_line_are_refused_as_such() {
+    for (set, wanted) in [
+        ("variants=nix", "--set: variants: nix: no such variant"),
+        ("variants=sack,sack", "--set: variants: sack stands twice"),
+    ] {
+        let text = "scenario = 'rr-3'\nvariants = ['sack']";
+        let grid = Grid::parse("grid.toml", text, None, &[set.to_owned()]);
+        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new()));
+        let refused = planned.expect_err(set).to_string();
+        assert!(refused.starts_with(wanted), "{refused}");
+    }
+}
+
 #[test]
 fn what_is_swept_cannot_be_set_as_well() {
     let told = |text: &str, overrides: &[&str]| {
@@ -195,6 +209,7 @@ fn swept(store: Option<Store>) -> (Sweep, usize) {
     let missing = sweep.missing().len();
     sweep.run(&never(), &()).unwrap().unwrap();
     assert!(sweep.missing().is_empty());
+/// A sweep's rows after all of its runs.
     (sweep, missing)
 }
 
