@@ -60,6 +60,10 @@ pub(super) fn read_all(
             return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
         }
         let axis = Axis::read(key.clone(), &value).map_err(wrong)?;
+        if section != "grid" && axis.is_counted() {
+            let message = "expected a range without count or step: points says how many are drawn";
+            return Err(wrong(message.to_owned()));
+        }
         // A sample may draw a value more often than others; a grid would count its runs twice.
         match repeated(&value).filter(|_| section == "grid") {
             Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
@@ -83,6 +87,11 @@ impl Axis {
             _ => return Err("expected a list of values, or a range { from, to, count }".to_owned()),
         };
         Ok(Self { key, values })
+    }
+
+    /// Whether it is a range that says how many values it has.
+    fn is_counted(&self) -> bool {
+        matches!(&self.values, Values::Range(range) if range.count.is_some())
     }
 
     /// All values, for a grid.

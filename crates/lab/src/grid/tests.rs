@@ -110,6 +110,11 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "grid.toml:6: sample.keys.window: expected a whole number from 1",
         ),
         (
+            "scenario = 'rr-3'\n[sample]\nmethod = 'random'\npoints = 2\n[sample.keys]\n\
+             window = { from = 10, to = 20, step = 5 }",
+            "grid.toml:6: sample.keys.window: expected a range without count or step: points says",
+        ),
+        (
             "scenario = 'rr-3'\n[grid]\nx = { from = 0, to = 1e9, step = 1 }",
             "grid.toml:3: grid.x: step: expected at most",
         ),
@@ -204,12 +209,12 @@ fn what_is_swept_cannot_be_set_as_well() {
     assert_eq!(told(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
 }
 
+/// A sweep's rows after all of its runs.
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
     let missing = sweep.missing().len();
     sweep.run(&never(), &()).unwrap().unwrap();
     assert!(sweep.missing().is_empty());
-/// A sweep's rows after all of its runs.
     (sweep, missing)
 }
 
