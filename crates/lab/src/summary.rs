@@ -55,10 +55,10 @@ pub fn summaries(comparison: &Comparison) -> Vec<Summary<'_>> {
     comparison.variants.iter().map(|v| Summary::of(v, comparison.undisturbed_bps)).collect()
 }
 
-/// The variant with the highest mean goodput; the first of equals, none if nothing ran.
+/// The variant with the highest mean goodput; the first of equals, none if nothing was delivered.
 pub fn best<'s, 'a>(summaries: &'s [Summary<'a>]) -> Option<&'s Summary<'a>> {
-    let ran = summaries.iter().filter(|s| s.goodput_bps.mean.is_finite());
-    ran.reduce(|best, s| if s.goodput_bps.mean > best.goodput_bps.mean { s } else { best })
+    let delivers = summaries.iter().filter(|s| s.goodput_bps.mean > 0.0);
+    delivers.reduce(|best, s| if s.goodput_bps.mean > best.goodput_bps.mean { s } else { best })
 }
 
 /// A column of the results: its head where space is short, and where it is not.
@@ -155,12 +155,15 @@ pub fn cells(columns: &[Column], summaries: &[Summary<'_>]) -> Vec<Vec<String>> 
     (0..summaries.len()).map(|i| columns.iter().map(|cells| cells[i].clone()).collect()).collect()
 }
 
-/// Decimals that show goodputs of this size, given in bits per second, as Mb/s to three digits.
+/// Decimals that show goodputs of this size, given in bits per second, as Mb/s to three digits, as far
+/// as a terminal of 80 columns has room for them.
 pub(crate) fn goodput_decimals(bps: impl IntoIterator<Item = f64>) -> usize {
     match bps.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max) / 1e6 {
         largest if largest >= 100.0 => 1,
         largest if largest >= 1.0 => 2,
-        _ => 3,
+        largest if largest >= 0.1 || largest == 0.0 => 3,
+        largest if largest >= 0.01 => 4,
+        _ => 5,
     }
 }
 
@@ -169,20 +172,32 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { NONE.to_owned() }
 }
 
-/// How the runs were made: `5 seeds, 1000 s each`.
+/// How the runs were made: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` where transfers have an end.
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
-    let mut rows = comparison.variants.iter().flat_map(|v| &v.rows);
-    let seconds = rows.next().map_or(0.0, |row| row.flow.duration_s);
-    let seconds = number(seconds, usize::from(seconds.fract() != 0.0));
+    let rows = comparison.variants.iter().flat_map(|v| &v.rows);
+    let mut times: Vec<f64> = rows.map(|row| row.flow.duration_s).collect();
+    times.sort_by(f64::total_cmp);
+    let ends = [times.first(), times.last()].map(|time| seconds(time.copied().unwrap_or(0.0)));
+    let seconds = match &ends {
+        [shortest, longest] if shortest == longest => shortest.clone(),
+        [shortest, longest] => format!("{shortest} to {longest}"),
+    };
     let each = if runs == 1 { "" } else { " each" };
     format!("{}, {seconds} s{each}", count(runs, "seed"))
+}
+
+/// Seconds to one decimal, or to three digits if there is less than one of them.
+fn seconds(time: f64) -> String {
+    let rounded = if time < 1.0 { format!("{time:.2e}") } else { format!("{time:.1}") };
+    rounded.parse().unwrap_or(time).to_string()
 }
 
 /// One sentence: who delivers most, how much of the undisturbed path that is, and what `sack` makes of it.
 pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
     let Some(best) = best(summaries) else {
-        return "No variant ran.".to_owned();
+        let ran = summaries.iter().any(|s| s.runs > 0);
+        return if ran { "No variant delivers anything." } else { "No variant ran." }.to_owned();
     };
     let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
     let mbps = |bps: f64| format!("{}\u{a0}Mb/s", number(bps / 1e6, decimals));
@@ -270,6 +285,35 @@ mod tests {
         let cells = cells(SIMULATION, &summaries(&comparison));
         assert!(cells.iter().all(|line| !line[1].contains('±')), "{cells:?}");
         assert_eq!(effort(&comparison), "1 seed, 1000 s");
+    }
+
+    #[test]
+    fn the_effort_is_that_of_all_runs() {
+        let mut comparison = fake::comparison();
+        let mut of = |times: [f64; 2]| {
+            let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
+            rows.zip(times.into_iter().cycle()).for_each(|(row, s)| row.flow.duration_s = s);
+            effort(&comparison)
+        };
+        assert_eq!(of([3.331_467, 17.320_034]), "5 seeds, 3.3 to 17.3 s each");
+        assert_eq!(of([30.0, 30.004]), "5 seeds, 30 s each");
+        assert_eq!(of([0.001, 0.150_02]), "5 seeds, 0.001 to 0.15 s each");
+    }
+
+    #[test]
+    fn a_slow_path_has_three_digits_as_well() {
+        let decimals = [40e9, 2.88e6, 0.48e6, 64e3, 6.8e3, 0.0].map(|bps| goodput_decimals([bps]));
+        assert_eq!(decimals, [1, 2, 3, 4, 5, 3]);
+    }
+
+    #[test]
+    fn of_nothing_no_variant_is_the_best() {
+        let mut comparison = fake::comparison();
+        let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
+        rows.for_each(|row| row.flow.goodput_bps = 0.0);
+        let summaries = summaries(&comparison);
+        assert_eq!(best(&summaries), None);
+        assert_eq!(finding(&comparison, &summaries), "No variant delivers anything.");
     }
 
     #[test]
