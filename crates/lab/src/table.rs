@@ -185,17 +185,11 @@ fn counted<'a, T>(
     all
 }
 
-/// A mean and the half-width of its 95 % confidence interval.
+/// A mean and the half-width of its 95 % confidence interval; a single run has none.
 #[derive(serde::Serialize)]
 struct Interval {
     mean: f64,
-    ci95: f64,
-}
-
-impl From<Estimate> for Interval {
-    fn from(estimate: Estimate) -> Self {
-        Self { mean: estimate.mean, ci95: estimate.half_width }
-    }
+    ci95: Option<f64>,
 }
 
 /// A [`Summary`] as `--json` prints it.
@@ -204,7 +198,10 @@ struct Means<'a>(Summary<'a>);
 impl Serialize for Means<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(summary) = self;
-        let interval = |estimate: Estimate| Interval::from(estimate);
+        let interval = |Estimate { mean, half_width }: Estimate| Interval {
+            mean,
+            ci95: (summary.runs > 1).then_some(half_width),
+        };
         let mut means = serializer.serialize_map(None)?;
         means.serialize_entry("variant", summary.variant)?;
         means.serialize_entry("runs", &summary.runs)?;
@@ -300,5 +297,14 @@ mod tests {
         assert!(value["variants"][0]["goodput_bps"]["ci95"].as_f64().unwrap() > 0.0);
         assert!(value["variants"][6]["dupthresh_mean"].is_null());
         assert_eq!(json(&comparison), json(&comparison.clone()));
+    }
+
+    #[test]
+    fn a_single_run_has_no_interval_in_json() {
+        let mut comparison = fake::comparison();
+        comparison.variants.iter_mut().for_each(|v| v.rows.truncate(1));
+        let value: serde_json::Value = serde_json::from_str(&json(&comparison)).unwrap();
+        assert!(value["variants"][0]["goodput_bps"]["mean"].as_f64().unwrap() > 0.0);
+        assert!(value["variants"][0]["goodput_bps"]["ci95"].is_null());
     }
 }
