@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
 use super::palette::{self, GRID, MUTED, TEXT};
-use super::plot::{self, Area, CHARACTER, Drawn, tick};
+use super::plot::{self, Area, CHARACTER, Drawn, ticks};
 use crate::summary::{Summary, goodput_decimals, number};
 
 /// Drawing units per variant, and above and below all of them.
@@ -35,7 +35,7 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         .map(|(mean, half)| if mean.is_finite() { (mean, half.max(0.0)) } else { (0.0, 0.0) })
         .collect();
     let largest = bars.iter().map(|b| b.0 + b.1).chain([undisturbed]);
-    let largest = plot::span(largest).end.max(1e-3) * 1.04;
+    let largest = Some(plot::span(largest).end).filter(|end| *end > 0.0).unwrap_or(1e-3) * 1.04;
     let longest = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0);
 
     let mut chart = ChartBuilder::on(area)
@@ -52,7 +52,7 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         .axis_style(MUTED.colour().stroke_width(2))
         .x_labels(6)
         .y_labels(0)
-        .x_label_formatter(&tick)
+        .x_label_formatter(&ticks(&(0.0..largest)))
         .label_style(plot::text(MUTED, HPos::Center, VPos::Center))
         .axis_desc_style(plot::text(MUTED, HPos::Center, VPos::Center))
         .x_desc("goodput (Mb/s)")

@@ -77,13 +77,16 @@ pub(super) struct Axes<'a> {
 /// Draws axes, grid and labels; the label of the upright axis lies above it.
 pub(super) fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
     let (x, y) = (proper(&axes.x), proper(&axes.y));
-    let widest = [y.start, y.end].map(|v| tick(&v.trunc()).chars().count()).into_iter().max();
+    // What follows the point takes room where there is much of it.
+    let fraction = Some(decimals(&y)).filter(|&n| n > DECIMALS).map_or(0, |n| n as usize);
+    let whole = |v: f64| tick(v.trunc(), DECIMALS).chars().count();
+    let widest = whole(y.start).max(whole(y.end)) + fraction;
     let mut chart = ChartBuilder::on(area)
         .margin_top(54)
         .margin_right(34)
         .x_label_area_size(76)
-        .y_label_area_size(24 + CHARACTER * widest.unwrap_or(0).max(4) as u32)
-        .build_cartesian_2d(x, y)?;
+        .y_label_area_size(24 + CHARACTER * widest.max(4) as u32)
+        .build_cartesian_2d(x.clone(), y.clone())?;
     let label = text(MUTED, HPos::Center, VPos::Center);
     chart
         .configure_mesh()
@@ -92,8 +95,8 @@ pub(super) fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
         .axis_style(MUTED.colour().stroke_width(2))
         .x_labels(6)
         .y_labels(5)
-        .x_label_formatter(&tick)
-        .y_label_formatter(&tick)
+        .x_label_formatter(&ticks(&x))
+        .y_label_formatter(&ticks(&y))
         .label_style(label.clone())
         .axis_desc_style(label)
         .x_desc(axes.x_label)
@@ -121,9 +124,24 @@ pub(super) fn round_up(value: f64) -> f64 {
     if unit.is_normal() { (value / unit).ceil() * unit } else { value }
 }
 
-/// A number on an axis: three decimals at most, thousands apart.
-pub(super) fn tick(value: &f64) -> String {
-    let text = format!("{value:.3}");
+/// Decimals at an axis, unless it is so short that these do not tell its numbers apart.
+const DECIMALS: i32 = 3;
+
+/// How many decimals tell the numbers at an axis apart.
+fn decimals(range: &Range<f64>) -> i32 {
+    let magnitude = (range.end - range.start).log10().floor() as i32;
+    (2 - magnitude).clamp(DECIMALS, 12)
+}
+
+/// Writes the numbers at the axis.
+pub(super) fn ticks(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
+    let decimals = decimals(range);
+    move |&value| tick(value, decimals)
+}
+
+/// A number at an axis: so many decimals at most, thousands apart.
+fn tick(value: f64, decimals: i32) -> String {
+    let text = format!("{value:.*}", decimals as usize);
     let text = text.trim_end_matches('0').trim_end_matches('.');
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     grouped(whole) + fraction
@@ -148,10 +166,18 @@ mod tests {
 
     #[test]
     fn ticks_are_short() {
-        let ticks = [0.0, 0.1 + 0.2, 500.25, 1000.0].map(|v| tick(&v));
-        assert_eq!(ticks, ["0", "0.3", "500.25", "1000"]);
-        let ticks = [81_250.0, -812_500.0, 1_200_000.0].map(|v| tick(&v));
-        assert_eq!(ticks, ["81\u{202f}250", "-812\u{202f}500", "1\u{202f}200\u{202f}000"]);
+        let shown = [0.0, 0.1 + 0.2, 500.25, 1000.0].map(|v| ticks(&(0.0..1000.0))(&v));
+        assert_eq!(shown, ["0", "0.3", "500.25", "1000"]);
+        let shown = [81_250.0, -812_500.0, 1_200_000.0].map(|v| ticks(&(-1e6..2e6))(&v));
+        assert_eq!(shown, ["81\u{202f}250", "-812\u{202f}500", "1\u{202f}200\u{202f}000"]);
+    }
+
+    #[test]
+    fn ticks_of_a_short_axis_are_told_apart() {
+        let shown = [0.0, 0.0002, 0.0004].map(|v| ticks(&(0.0..0.001))(&v));
+        assert_eq!(shown, ["0", "0.0002", "0.0004"]);
+        let shown = [5.0, 5.000_05, 5.000_1].map(|v| ticks(&(5.0..5.000_12))(&v));
+        assert_eq!(shown, ["5", "5.00005", "5.0001"]);
     }
 
     #[test]
