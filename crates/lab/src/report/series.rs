@@ -1,7 +1,7 @@
 //! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
 //! threshold.
 
-use plotters::element::Rectangle;
+use plotters::element::{Circle, Rectangle};
 use plotters::series::LineSeries;
 use plotters::style::Color;
 
@@ -93,14 +93,17 @@ pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<
         }
         let label = format!("{} of {} over time", quantity.name, variant.name);
         let svg = plot::svg(PANEL, &label, |area| {
-            let style = palette::variant(i).colour().stroke_width(3);
+            let colour = palette::variant(i).colour();
             let mut chart = plot::chart(area, &axes)?;
             let shade = |e: &Episode| {
                 let corners = [(e.from_s, axes.y.start), (e.until_s, axes.y.end)];
                 Rectangle::new(corners, palette::SHADE.colour().filled())
             };
             chart.draw_series(comparison.episodes.iter().map(shade))?;
-            chart.draw_series(LineSeries::new(points, style)).map(drop)
+            // A line of one point would not be seen.
+            let only = (points.len() == 1).then(|| Circle::new(points[0], 4, colour.filled()));
+            chart.draw_series(only)?;
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(3))).map(drop)
         });
         Some(Panel::new(i, variant, "", svg))
     };
@@ -123,6 +126,19 @@ pub(super) fn steps(points: &[(f64, f64)], end: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::fake;
+
+    #[test]
+    fn a_series_of_one_point_is_seen() {
+        let mut comparison = fake::comparison();
+        let seen = |comparison: &Comparison| {
+            let panels = panels(comparison, &CWND);
+            panels.iter().filter(|panel| panel.svg.contains("<circle")).count()
+        };
+        assert_eq!(seen(&comparison), 0);
+        comparison.variants[0].trace.cwnd.truncate(1);
+        assert_eq!(seen(&comparison), 1);
+    }
 
     #[test]
     fn a_step_keeps_its_value_until_the_next() {

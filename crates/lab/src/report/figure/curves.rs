@@ -196,9 +196,14 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
         let points: Vec<Option<(i32, i32)>> = curve.points.iter().map(beyond).collect();
         for stretch in points.split(Option::is_none) {
             let stretch: Vec<(i32, i32)> = stretch.iter().copied().flatten().collect();
-            if stretch.len() > 1 {
-                let width = if marks == Marks::Line { 3 } else { 4 };
-                line(area, &stretch, colour.stroke_width(width))?;
+            match (stretch.as_slice(), marks) {
+                ([], _) | ([_], Marks::Both) => {}
+                // A line of one point would not be seen.
+                (&[point], _) => area.draw(&Circle::new(point, 4, colour.filled()))?,
+                (stretch, marks) => {
+                    let width = if marks == Marks::Line { 3 } else { 4 };
+                    line(area, stretch, colour.stroke_width(width))?;
+                }
             }
         }
     }

@@ -85,6 +85,17 @@ fn pictures_stand_alone() {
 }
 
 #[test]
+fn a_time_series_of_one_point_is_seen() {
+    let circles = |interval: &str| {
+        let text = tiny::TEXT.replace("100 ms", interval);
+        let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+        let outcomes = tiny::outcomes(&experiments).expect("runs");
+        figure_file(&outcomes[0]).expect("is drawn").matches("<circle").count()
+    };
+    assert!(circles("6 s") > circles("3 s"));
+}
+
+#[test]
 fn what_has_one_name_has_one_colour() {
     let bars = tiny::TEXT.replace("y-range = [0, 4]", "kind = \"bars\"\nat = 20");
     for text in [tiny::TEXT, bars.as_str()] {
