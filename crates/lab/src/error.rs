@@ -216,6 +216,16 @@ impl Error {
         self
     }
 
+    /// The same with the scenario that does not take what the command line says, where that is given
+    /// to several.
+    #[must_use]
+    pub(crate) fn of_scenario(mut self, name: &str) -> Self {
+        if let Self::Key { place: Place::CommandLine(_), message, .. } = &mut self {
+            *message = format!("{name}: {message}");
+        }
+        self
+    }
+
     /// `path` cannot be written.
     pub fn output(path: &Path, reason: std::io::Error) -> Self {
         Self::Output { path: path.to_owned(), reason }

@@ -83,7 +83,8 @@ pub fn built_in(overrides: &[String]) -> Result<Vec<Scenario>, Error> {
         let with = |warmup| {
             let first =
                 [format!("duration={}", own.duration.min(LONGEST)), format!("warmup={warmup}")];
-            Scenario::load(name, &[&first, overrides].concat())
+            let scenario = Scenario::load(name, &[&first, overrides].concat());
+            scenario.map_err(|error| error.of_scenario(name))
         };
         let duration = with(Duration::ZERO)?.duration;
         with(own.warmup.min(duration / 10))
@@ -96,9 +97,12 @@ pub fn built_in(overrides: &[String]) -> Result<Vec<Scenario>, Error> {
 /// # Errors
 /// A key that they do not have.
 pub fn drawn(seed: u64, count: u32, overrides: &[String]) -> Result<Vec<Scenario>, Error> {
-    (1..=count)
-        .map(|n| Scenario::parse(&format!("{seed}-{n}"), &random_path(seed, n), overrides))
-        .collect()
+    let load = |n| {
+        let name = format!("{seed}-{n}");
+        let scenario = Scenario::parse(&name, &random_path(seed, n), overrides);
+        scenario.map_err(|error| error.of_scenario(&name))
+    };
+    (1..=count).map(load).collect()
 }
 
 /// Runs every sender on every path. `done` is called after each run.
@@ -304,6 +308,18 @@ mod tests {
         assert_eq!(dcr_4(&[]), pair("100 s", "10 s"));
         assert_eq!(dcr_4(&["duration=31 s"]), pair("31 s", "3.1 s"));
         assert_eq!(dcr_4(&["duration=300 s", "warmup=2 s"]), pair("300 s", "2 s"));
+    }
+
+    #[test]
+    fn a_key_that_one_of_many_paths_refuses_is_told_with_the_path() {
+        let message =
+            |refused: Result<Vec<Scenario>, Error>| refused.expect_err("is refused").to_string();
+        let late = message(built_in(&["delayed.fraction=2%".to_owned()]));
+        assert!(late.starts_with("--set: delayed.fraction: ad-10: unknown key: "), "{late}");
+        let late = message(built_in(&["warmup=30 s".to_owned()]));
+        assert_eq!(late, "--set: warmup: spray: expected less than the duration, 500 ms");
+        let late = message(drawn(7, 2, &["loss.every=x".to_owned()]));
+        assert!(late.starts_with("--set: loss.every: 7-1: unknown key"), "{late}");
     }
 
     #[test]
