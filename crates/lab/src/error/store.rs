@@ -30,10 +30,13 @@ pub enum StoreError {
     /// It may be read only.
     #[error("cannot be written: expected a file to write")]
     ReadOnly,
+    /// The disk is full.
+    #[error("no room left on its disk: expected some, or another file by --store")]
+    Full,
     /// A record cannot be put into octets.
     #[error("a record cannot be written: {0}")]
     Encoding(ciborium::ser::Error<std::io::Error>),
-    /// Anything else that SQLite says: a full disk, for example.
+    /// Anything else that SQLite says.
     #[error("{0}")]
     Sqlite(rusqlite::Error),
 }
@@ -61,6 +64,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged,
             Some(ErrorCode::CannotOpen) => Self::CannotOpen,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::DiskFull) => Self::Full,
             // Its tables are not those that were made.
             Some(ErrorCode::Unknown) => Self::Damaged,
             None if foreign(&error) => Self::Damaged,

@@ -50,6 +50,31 @@ fn what_is_put_comes_back_bit_for_bit() {
 }
 
 #[test]
+fn a_full_disk_is_told_and_costs_nothing_that_is_kept() {
+    let store = Store::in_memory().expect("opens");
+    put(&store, 1, &record(1.0));
+    let limit = "SELECT page_count FROM pragma_page_count";
+    let pages: i64 = store.connection.query_row(limit, [], |row| row.get(0)).expect("counts");
+    store.connection.pragma_update(None, "max_page_count", pages).expect("can be set");
+    let large = RunRecord { flows: vec![FlowRecord::default(); 1000], ..RunRecord::default() };
+    let run = Run {
+        key: key(2),
+        of: "test",
+        scenario: "",
+        variant: "sack",
+        seed: 2,
+        record: &large,
+        took: Duration::ZERO,
+    };
+    let refused = store.put(&run).expect_err("has no room").to_string();
+    assert_eq!(
+        refused,
+        "memory: no room left on its disk: expected some, or another file by --store"
+    );
+    assert!(store.has(&key(1)).expect("reads"));
+}
+
+#[test]
 fn a_new_file_is_made_by_several_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     for round in 0..50 {
