@@ -267,6 +267,7 @@ impl Experiment {
         };
         let source = FileText { file: name, text: text.to_owned() };
         let file: file::File = toml::from_str(text).map_err(|e| source.syntax(&e))?;
+        source.printable()?;
         reader::read(source, file, quick)
     }
 

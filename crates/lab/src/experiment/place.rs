@@ -66,6 +66,14 @@ impl FileText {
         Error::Key { place, key: path.join("."), message: message.into() }
     }
 
+    /// Refuses texts that would do to a terminal what none should; several lines they may have.
+    pub(crate) fn printable(&self) -> Result<(), Error> {
+        let found = DeTable::parse(&self.text).ok().and_then(|table| control_in(table.get_ref()));
+        found.map_or(Ok(()), |(span, found)| {
+            Err(self.wrong(&span, format!("expected no control characters, found {found:?}")))
+        })
+    }
+
     fn line(&self, at: usize) -> usize {
         self.text[..at.min(self.text.len())].matches('\n').count() + 1
     }
@@ -91,6 +99,23 @@ pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> String {
     match there.filter(|_| message == "duplicate key").and_then(|key| key.lines().next()) {
         Some(key) => format!("{message} {key}: expected each key once"),
         None => message,
+    }
+}
+
+/// The first control character in a text of the table, and where that text stands.
+fn control_in(table: &DeTable<'_>) -> Option<(Range<usize>, char)> {
+    table.iter().find_map(|(_, value)| control(value))
+}
+
+fn control(value: &toml::Spanned<DeValue<'_>>) -> Option<(Range<usize>, char)> {
+    match value.get_ref() {
+        DeValue::String(text) => {
+            let found = text.chars().find(|c| c.is_control() && !"\n\r\t".contains(*c));
+            found.map(|found| (value.span(), found))
+        }
+        DeValue::Array(values) => values.iter().find_map(control),
+        DeValue::Table(table) => control_in(table),
+        _ => None,
     }
 }
 

@@ -15,6 +15,8 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (old, new, wanted) in [
         ("id = \"tiny-1\"", "id = \"tiny 1\"", ":2: id: expected letters, digits and hyphens"),
         ("title =", "titel =", ":5: titel: unknown field `titel`, expected one of `id`"),
+        ("Figure 1", "\\u001b[2J", "my.toml:4: figure: expected no control characters, found '"),
+        ("\"SACK\"", "\"\\u0007\"", ": line 2.name: expected no control characters, found '\\u{7}"),
         ("figure = \"Figure 1\"\n", "", "my.toml:1: figure: missing: expected a value"),
         ("full = 2", "full = 0", ":11: seeds.full: expected a whole number from 1"),
         ("full = 2", "full = \"many\"", ":11: seeds.full: invalid type: string \"many\""),
