@@ -37,10 +37,13 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
     let largest = bars.iter().map(|b| b.0 + b.1).chain([undisturbed]);
     let largest = Some(plot::span(largest).end).filter(|end| *end > 0.0).unwrap_or(1e-3) * 1.04;
     let longest = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0);
+    let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
+    let value = |s: &Summary<'_>| number(s.goodput_bps.mean / 1e6, decimals);
+    let widest = summaries.iter().map(|s| value(s).chars().count()).max().unwrap_or(0);
 
     let mut chart = ChartBuilder::on(area)
         .margin_top(ABOVE as u32)
-        .margin_right(110)
+        .margin_right(24 + CHARACTER * widest.max(6) as u32)
         .x_label_area_size(BELOW as u32)
         .y_label_area_size(longest as u32 * CHARACTER + 24)
         .build_cartesian_2d(0.0..largest, n..0.0)?;
@@ -58,7 +61,6 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         .x_desc("goodput (Mb/s)")
         .draw()?;
 
-    let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
     for (i, (summary, &(mean, half))) in summaries.iter().zip(&bars).enumerate() {
         let (middle, colour) = (i as f64 + 0.5, palette::variant(i).colour());
         let corners = [(0.0, middle - 0.22), (mean, middle + 0.22)];
@@ -72,8 +74,7 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         let style = plot::text(TEXT, HPos::Right, VPos::Center);
         area.draw(&Text::new(name(summary), (left - 12, y), style))?;
         let style = plot::text(TEXT, HPos::Left, VPos::Center);
-        let value = number(summary.goodput_bps.mean / 1e6, decimals);
-        area.draw(&Text::new(value, (right + 14, y), style))?;
+        area.draw(&Text::new(value(summary), (right + 14, y), style))?;
     }
     if undisturbed.is_finite() && undisturbed > 0.0 {
         let style = TEXT.colour().stroke_width(3);
@@ -104,4 +105,26 @@ fn name(summary: &Summary<'_>) -> String {
         return summary.variant.to_owned();
     }
     summary.variant.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::fake;
+    use crate::summary::summaries;
+
+    #[test]
+    fn a_long_number_has_room_beside_its_bar() {
+        let mut comparison = fake::comparison();
+        for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "0.00970"), (97.037e9, "97037.0")] {
+            let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
+            rows.for_each(|row| row.flow.goodput_bps = bps);
+            let drawing = svg(&summaries(&comparison), 0.0, 760);
+            let mut texts = drawing.split("<text x=\"");
+            let text = texts.find(|text| text.contains(&format!(">{wanted}<"))).expect(wanted);
+            let (left, _) = text.split_once('"').expect("is a number");
+            let left: usize = left.parse().expect("is a number");
+            assert!(left + wanted.len() * CHARACTER as usize <= 760, "{wanted} at {left}");
+        }
+    }
 }
