@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -98,6 +99,16 @@ def test_what_the_store_has_is_not_run_again(command, grid, tmp_path):
     assert unruffled.sweep(grid=grid, store=store, quiet=True).to_csv() == first.stdout
     wider = _core.plan(_core.grid(grid, None, {"seeds": 3}), None, None, store)
     assert (wider.runs, wider.missing) == (36, 12)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_told_in_one_line(grid):
+    sweep = [sys.executable, "-m", "unruffled", "sweep", str(grid), "--csv", "--no-store"]
+    with open("/dev/full", "w") as full:
+        refused = subprocess.run(sweep, stdout=full, stderr=subprocess.PIPE, text=True)
+    _, *told = refused.stderr.splitlines()
+    assert told == ["unruffled: standard output: No space left on device (os error 28)"]
+    assert refused.returncode == 2
 
 
 def test_what_will_be_run_is_said_before(capsys):

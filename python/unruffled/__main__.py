@@ -34,9 +34,14 @@ def main() -> int:
         # UTF-8 in every locale, as the command has it.
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
-    except BrokenPipeError:
-        # A reader that has gone away is no error; nor is it when Python closes what is left.
+    except OSError as error:
+        # What is left is not tried again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # A reader that has gone away is no error.
+        if not isinstance(error, BrokenPipeError):
+            reason = f"{error.strerror} (os error {error.errno})"
+            print(f"unruffled: standard output: {reason}", file=sys.stderr)
+            return 2
     return 0
 
 
