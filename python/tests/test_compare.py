@@ -110,6 +110,7 @@ def test_any_key_can_be_set_with_any_value():
         ({"set": {"delayed.fraction": "200 %"}}, ["--set", "delayed.fraction=200 %"]),
         ({"set": {"rate": "1 Mbit/s"}}, ["--set", "rate=1 Mbit/s"]),
         ({"variants": ["bbr3"]}, ["--variants", "bbr3"]),
+        ({"set": {"variants": "bbr3"}}, ["--set", "variants=bbr3"]),
         ({"variants": ["sack", "sack"]}, ["--variants", "sack,sack"]),
         ({"variants": ["tcp-pr+cubic"]}, ["--variants", "tcp-pr+cubic"]),
         ({"scenario": "/"}, ["/"]),
@@ -253,6 +254,9 @@ def test_traces_are_tables(tmp_path):
     assert found.summary["variant"] == ["rr-ta", "rack"]
     mean = sum(row["goodput_bps"] for row in found.rows.to_pylist()[:2]) / 2
     assert found.summary["goodput_bps"][0] == pytest.approx(mean)
+    assert found.summary["goodput_bps_ci95"][0] > 0
+    single = unruffled.compare("rr-3", ["rr-ta"], seeds=1, duration="2 s")
+    assert single.summary["goodput_bps_ci95"] == [None]
     report = tmp_path / "report.html"
     found.report(report)
     assert report.read_text().startswith("<!")

@@ -58,7 +58,8 @@ fn read(
     }
     let origin = Origin::of(scenario)?;
     let scenario = origin.load(&overrides).map_err(|error| refused(error.by_flag(&flags)))?;
-    let variants = senders::chosen(&scenario, &origin.file, variants, ticket)?;
+    let place = lab::compare::place_of_variants(&origin.file, &overrides);
+    let variants = senders::chosen(&scenario, &place, variants, ticket)?;
     Ok(Job { scenario, variants })
 }
 

@@ -22,17 +22,16 @@ pub(crate) fn variants(name: Option<&str>) -> PyResult<String> {
     Ok(senders::json(&chosen).to_string())
 }
 
-/// The senders that were asked for, or the scenario's, in their order; `file` is what errors call
-/// the scenario. Those of Python's end the work of `ticket` with what they raise.
+/// The senders that were asked for, or the scenario's, which stand at `place`, in their order. Those
+/// of Python's end the work of `ticket` with what they raise.
 pub(crate) fn chosen(
     scenario: &Scenario,
-    file: &str,
+    place: &str,
     asked: Option<&Bound<'_, PyAny>>,
     ticket: &Arc<Ticket>,
 ) -> PyResult<Vec<Variant>> {
     let Some(asked) = asked else {
-        let place = format!("{file}: variants");
-        return compare::variants(scenario, &scenario.variants, &place).map_err(refused);
+        return compare::variants(scenario, &scenario.variants, place).map_err(refused);
     };
     let (mut names, mut all) = (Vec::new(), Vec::new());
     for item in asked.try_iter()? {
