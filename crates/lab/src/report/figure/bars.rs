@@ -46,7 +46,9 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         Some([low, high]) => Axis::new(low, high, panel.y_log),
         None => {
             let measured = bars.iter().map(|bar| bar.measured);
-            let measured = measured.flat_map(|e| [e.mean, e.mean + e.half_width]);
+            // What is measured above zero has no interval below it that needs room.
+            let low = |e: &Estimate| if e.mean < 0.0 { e.mean - e.half_width } else { e.mean };
+            let measured = measured.flat_map(|e| [low(&e), e.mean + e.half_width]);
             let printed = bars.iter().filter_map(|bar| bar.printed);
             Axis::of(measured.chain(printed).chain(panel.rule), panel.y_log, true)
         }

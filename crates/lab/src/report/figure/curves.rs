@@ -120,8 +120,9 @@ fn draw_curves(
     // What cannot be below zero has no interval that is: the axis need not go there.
     let positive = curves.iter().flat_map(|c| &c.points).all(|p| p.1.is_nan() || p.1 >= 0.0);
     let ends = |&(_, y, half): &(f64, f64, f64)| {
-        [if positive { f64::max(y - half, 0.0) } else { y - half }, y + half]
+        [if positive { f64::max(y - half, 0.0) } else { y - half }, y, y + half]
     };
+    // A logarithmic axis leaves out an end at zero, but not what is measured.
     let seen = |p: &&(f64, f64, f64)| x.place(p.0).is_some();
     let values = curves.iter().flat_map(|c| c.points.iter().filter(seen)).flat_map(ends);
     let y = match panel.y_range {

@@ -85,6 +85,22 @@ fn pictures_stand_alone() {
 }
 
 #[test]
+fn a_point_whose_interval_reaches_zero_is_on_a_logarithmic_axis() {
+    let markers = |axis: &str| {
+        // Far apart from seed to seed.
+        let text = tiny::TEXT
+            .replace("goodput() / 1e6", "(goodput() / 1e6) ** 20")
+            .replace("4 / 2 + x / 1000", "1e11");
+        let text = text.replace("y-range = [0, 4]", axis);
+        let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+        let outcomes = tiny::outcomes(&experiments).expect("runs");
+        let picture = figure_file(&outcomes[0]).expect("is drawn");
+        ["<circle", "<polygon", "<rect"].map(|mark| picture.matches(mark).count())
+    };
+    assert_eq!(markers("y-log = true"), markers("y-log = false"));
+}
+
+#[test]
 fn a_time_series_of_one_point_is_seen() {
     let circles = |interval: &str| {
         let text = tiny::TEXT.replace("100 ms", interval);
