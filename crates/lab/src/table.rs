@@ -12,7 +12,7 @@ use crate::statistics::Estimate;
 use crate::summary::{
     MEANS, Summary, best, cells, columns, effort, goodput_decimals, number, summaries,
 };
-use crate::text::wrapped;
+use crate::text::{cut, wrapped};
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -105,14 +105,6 @@ fn clauses(parts: &[&str], width: usize) -> String {
         }
     }
     text + wrapped(&line, width, "").as_str()
-}
-
-/// At most `width` characters of `text`.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// The runs as CSV: a header with the names of the run and of

@@ -21,6 +21,14 @@ pub fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(wrong)
 }
 
+/// At most `width` characters of `text`.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
 /// gets longer ones.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {

@@ -9,6 +9,7 @@ use plotters::style::{Color, RGBColor};
 use super::palette::{self, GRID, MUTED, TEXT};
 use super::plot::{self, Area, CHARACTER, Drawn, ticks};
 use crate::summary::{Summary, goodput_decimals, number};
+use crate::text::cut;
 
 /// Drawing units per variant, and above and below all of them.
 const ROW: usize = 54;
@@ -101,10 +102,7 @@ fn whisker(mean: f64, half: f64, y: f64, colour: RGBColor) -> [PathElement<(f64,
 }
 
 fn name(summary: &Summary<'_>) -> String {
-    if summary.variant.chars().count() <= LONGEST_NAME {
-        return summary.variant.to_owned();
-    }
-    summary.variant.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+    cut(summary.variant, LONGEST_NAME)
 }
 
 #[cfg(test)]

@@ -12,16 +12,20 @@ use crate::report::palette::{self, TEXT};
 use crate::report::plot::{self, Area, CHARACTER, Drawn};
 use crate::reproduce::FigureOutcome;
 use crate::statistics::Estimate;
+use crate::text::cut;
 
 /// Height of a bar with the space around it.
 const BAR: i32 = 56;
 /// The space above the bars, and that to their right, for numbers.
 const ABOVE: i32 = 16;
 const RIGHT: i32 = 130;
+/// Width of a character of a label, and so many fit into half of the drawing.
+const WIDE: i32 = CHARACTER as i32 + 1;
+const ROOM: usize = ((WIDTH / 2 - 24) / WIDE) as usize;
 
 /// A bar, and what is written beside it.
-struct Bar<'a> {
-    label: &'a str,
+struct Bar {
+    label: String,
     /// The place of its colour.
     style: usize,
     measured: Estimate,
@@ -34,9 +38,9 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let experiment = outcome.experiment;
     let measure = &experiment.measures[panel.y];
     let shown = panel.lines.iter().copied().filter(|&l| shows(experiment, panel, l));
-    let bars: Vec<Bar<'_>> = shown
+    let bars: Vec<Bar> = shown
         .map(|l| Bar {
-            label: &experiment.lines[l].label,
+            label: cut(&experiment.lines[l].label, ROOM),
             style: style(experiment, l),
             measured: outcome.lines[l].estimate(panel.y, panel.at),
             printed: experiment.paper_value(&measure.name, &experiment.lines[l].name),
@@ -54,11 +58,11 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         }
     };
     let longest = bars.iter().map(|bar| bar.label.chars().count()).max();
-    let left = 24 + (CHARACTER as i32 + 1) * longest.unwrap_or(0).max(3) as i32;
+    let left = 24 + WIDE * longest.unwrap_or(0).max(3) as i32;
     let field = Field {
         x,
         y: Axis::new(0.0, 1.0, false),
-        left: left.min(WIDTH / 2),
+        left,
         right: WIDTH - RIGHT,
         top: ABOVE,
         bottom: ABOVE + BAR * bars.len() as i32,
@@ -83,10 +87,10 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
 }
 
 /// The bar with its interval, its label and its number, at the height `middle`.
-fn draw_bar(area: &Area<'_>, field: &Field, middle: i32, bar: &Bar<'_>) -> Drawn {
+fn draw_bar(area: &Area<'_>, field: &Field, middle: i32, bar: &Bar) -> Drawn {
     let Estimate { mean, half_width: half } = bar.measured;
     let style = plot::text(TEXT, HPos::Right, VPos::Center);
-    area.draw(&Text::new(bar.label.to_owned(), (field.left - 12, middle), style))?;
+    area.draw(&Text::new(bar.label.as_str(), (field.left - 12, middle), style))?;
     let style = plot::text(TEXT, HPos::Left, VPos::Center);
     area.draw(&Text::new(crate::claims::short(mean), (field.right + 14, middle), style))?;
     let Some(end) = field.x.clamped(mean) else { return Ok(()) };

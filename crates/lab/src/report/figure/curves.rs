@@ -12,11 +12,14 @@ use crate::report::palette::{self, TEXT};
 use crate::report::plot::{self, Area, CHARACTER, Drawn};
 use crate::report::thin;
 use crate::reproduce::FigureOutcome;
+use crate::text::cut;
 
 /// Height of the part between the axes, the space above, and that to the right.
 const HEIGHT: i32 = 500;
 const ABOVE: i32 = 54;
 const RIGHT: i32 = 36;
+/// What an entry of the legend takes besides its name.
+const BESIDE: i32 = 84;
 /// Points of a time series that can be told apart.
 const COLUMNS: usize = 450;
 
@@ -119,10 +122,10 @@ fn draw_curves(
 ) -> String {
     // What cannot be below zero has no interval that is: the axis need not go there.
     let positive = curves.iter().flat_map(|c| &c.points).all(|p| p.1.is_nan() || p.1 >= 0.0);
+    // A logarithmic axis leaves out an end at zero, but not what is measured.
     let ends = |&(_, y, half): &(f64, f64, f64)| {
         [if positive { f64::max(y - half, 0.0) } else { y - half }, y, y + half]
     };
-    // A logarithmic axis leaves out an end at zero, but not what is measured.
     let seen = |p: &&(f64, f64, f64)| x.place(p.0).is_some();
     let values = curves.iter().flat_map(|c| c.points.iter().filter(seen)).flat_map(ends);
     let y = match panel.y_range {
@@ -131,10 +134,11 @@ fn draw_curves(
     };
     let widest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
     let left = 24 + CHARACTER as i32 * widest.max(3) as i32;
-    let names: Vec<&str> = match curves {
+    let room = (WIDTH - left - BESIDE) / (CHARACTER as i32 + 1);
+    let names: Vec<String> = match curves {
         // One time series needs no legend; one curve has a name that may matter.
         [_] if marks == Marks::Line || marks == Marks::Dots => Vec::new(),
-        curves => curves.iter().map(|c| c.name.as_str()).collect(),
+        curves => curves.iter().map(|c| cut(&c.name, room as usize)).collect(),
     };
     let (places, rows) = legend(&names, WIDTH - left);
     let height = ABOVE + HEIGHT + BELOW + rows * ROW;
@@ -167,7 +171,7 @@ fn draw_curves(
                 }
             }
             let style = plot::text(TEXT, HPos::Left, VPos::Center);
-            area.draw(&Text::new((*name).to_owned(), (x + 56, y), style))?;
+            area.draw(&Text::new(name.as_str(), (x + 56, y), style))?;
         }
         Ok(())
     })
@@ -228,11 +232,11 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
 }
 
 /// The legend's entries in lines that fit: `(left, line)` of each, and how many lines there are.
-fn legend(names: &[&str], width: i32) -> (Vec<(i32, i32)>, i32) {
+fn legend(names: &[String], width: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut row) = (0, 0);
     let mut places = Vec::new();
     for name in names {
-        let wide = 84 + name.chars().count() as i32 * (CHARACTER as i32 + 1);
+        let wide = BESIDE + name.chars().count() as i32 * (CHARACTER as i32 + 1);
         if x > 0 && x + wide > width {
             (x, row) = (0, row + 1);
         }

@@ -4,9 +4,11 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
+use super::WIDTH;
 use crate::report::axis::Axis;
 use crate::report::palette::{GRID, MUTED};
-use crate::report::plot::{self, Area, Drawn};
+use crate::report::plot::{self, Area, CHARACTER, Drawn};
+use crate::text::cut;
 
 /// A marker's half width.
 const MARK: i32 = 9;
@@ -49,7 +51,7 @@ impl Field {
         }
         self.draw_axes(area, labels.x)?;
         let style = plot::text(MUTED, HPos::Left, VPos::Center);
-        area.draw(&Text::new(labels.y.to_owned(), (2, 20), style))
+        area.draw(&Text::new(cut(labels.y, fitting(WIDTH)), (2, 20), style))
     }
 
     /// The ticks of the lower axis, with the grid above them.
@@ -70,13 +72,19 @@ impl Field {
         line(area, &axes, MUTED.colour().stroke_width(2))?;
         let style = plot::text(MUTED, HPos::Center, VPos::Center);
         let middle = (self.left + self.right) / 2;
-        area.draw(&Text::new(label.to_owned(), (middle, self.bottom + 66), style))
+        let label = cut(label, fitting(2 * middle.min(WIDTH - middle)));
+        area.draw(&Text::new(label, (middle, self.bottom + 66), style))
     }
 
     /// Where a point lies, if it is on both axes.
     pub(super) fn place(&self, x: f64, y: f64) -> Option<(i32, i32)> {
         Some((self.across(self.x.place(x)?), self.up(self.y.place(y)?)))
     }
+}
+
+/// How many characters fit into so many units.
+fn fitting(units: i32) -> usize {
+    (units / CHARACTER as i32).max(1) as usize
 }
 
 /// A line through these points.

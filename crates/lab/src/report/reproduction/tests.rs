@@ -101,6 +101,21 @@ fn a_point_whose_interval_reaches_zero_is_on_a_logarithmic_axis() {
 }
 
 #[test]
+fn long_names_stay_within_their_drawing() {
+    let long = "a name that goes on and on ".repeat(9);
+    let text = tiny::TEXT.replace("without delay", &long).replace("goodput (Mb/s)", &long);
+    for kind in ["bars\"\nat = 20", "line\""] {
+        let text = text.replace("y-range = [0, 4]", &format!("kind = \"{kind}"));
+        let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+        let outcomes = tiny::outcomes(&experiments).expect("runs");
+        let picture = figure_file(&outcomes[0]).expect("is drawn");
+        let shown = picture.split("<text").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
+        let longest = shown.map(|text| text.chars().count()).max();
+        assert!(longest.is_some_and(|longest| longest <= 75), "{longest:?}");
+    }
+}
+
+#[test]
 fn a_time_series_of_one_point_is_seen() {
     let circles = |interval: &str| {
         let text = tiny::TEXT.replace("100 ms", interval);
