@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import unruffled
+from unruffled import _sweep
 
 GRID = """
 scenario = "rr-3"
@@ -87,6 +90,25 @@ def test_command_and_package_draw_the_same_hypercube(command, tmp_path):
     none = command("sweep", str(file), env=os.environ | {"UNRUFFLED_PYTHON": "/nowhere"})
     assert none.returncode == 2
     assert "sample.method: latin is drawn by SciPy" in none.stderr
+
+
+def test_the_sweeps_of_the_documentation_make_sense(monkeypatch, tmp_path):
+    pytest.importorskip("scipy")
+    text = (Path(__file__).parents[2] / "docs/python.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (grid,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    Path("grid.toml").write_text(grid, encoding="utf-8")
+    points = []
+
+    def planned(scenario=None, grid=None, sample=None):
+        short = ["sack"], 1, "1 s", None
+        plan = _sweep._plan(scenario, grid, *short, sample, False, [])
+        points.append(plan.runs)
+
+    monkeypatch.setattr(unruffled, "sweep", planned)
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(next(block for block in blocks if block.startswith("found = unruffled.sweep(")))
+    assert points == [4 * 3 * 3 * 10, 2 * 5 * 50]
 
 
 def test_what_the_store_has_is_not_run_again(command, grid, tmp_path):
