@@ -100,6 +100,18 @@ def test_any_key_can_be_set_with_any_value():
     assert "delayed_ack = true" in scenario.toml
 
 
+def test_values_of_numpy_are_what_they_look_like():
+    numpy = pytest.importorskip("numpy")
+    values = {
+        "delayed.fraction": numpy.float64(0.2),
+        "tcp.window": numpy.int64(40),
+        "tcp.delayed_ack": numpy.bool_(True),
+    }
+    scenario = unruffled.scenario("rr-3", set=values)
+    for line in ("fraction = 0.2", "window = 40", "delayed_ack = true"):
+        assert line in scenario.toml
+
+
 @pytest.mark.parametrize(
     ("call", "arguments"),
     [

@@ -85,7 +85,10 @@ fn value(key: &str, given: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> 
         let values = given.try_iter()?.map(|item| value(key, &item?, levels - 1));
         return values.collect::<PyResult<_>>().map(Value::Array);
     }
-    // Numbers of NumPy and the like.
+    // Truth values and numbers of NumPy and the like.
+    if ["bool", "bool_"].contains(&given.get_type().name()?.to_cow()?.as_ref()) {
+        return Ok(Value::Boolean(given.is_truthy()?));
+    }
     if let Ok(index) = given.call_method0("__index__") {
         return whole(key, &index);
     }
