@@ -130,6 +130,8 @@ pub(crate) struct Moments {
     pub(crate) first_data: Option<Instant>,
     pub(crate) last_data: Option<Instant>,
     pub(crate) last_ack: Option<Instant>,
+    /// When an acknowledgement last covered something new.
+    pub(crate) advanced: Option<Instant>,
 }
 
 /// What is shown over time.

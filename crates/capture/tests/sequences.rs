@@ -333,3 +333,27 @@ fn a_late_segment_slows_a_sender_as_much_as_several_lost_at_a_time() {
     assert_eq!(verdict(3), Cause::Reordering);
     assert_ne!(verdict(2), Cause::Reordering);
 }
+
+/// A retransmission is lost, and new data goes out until the timer ends that (RFC 6298, section 5).
+#[test]
+fn a_timeout_is_told_though_the_sender_was_not_silent_before_it() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]);
+    for n in 2..10 {
+        let at = 150.0 + f64::from(n);
+        hand.ack(at, 1, 0, &[(2, n + 1)]).data(at, if n == 4 { 1 } else { n + 20 }, 0);
+    }
+    hand.data(330.0, 30, 0).data(350.0, 1, 0).ack(400.0, 10, 0, &[]);
+    assert_eq!(hand.found().retransmissions.timeouts, 1);
+}
+
+/// One that waits for a late packet resends at an acknowledgement, however long that takes.
+#[test]
+fn a_patient_sender_that_answers_an_acknowledgement_had_no_timeout() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]).ack(151.0, 1, 0, &[(2, 3)]);
+    hand.ack(350.0, 1, 0, &[(2, 10)]).data(350.0, 1, 0).ack(400.0, 10, 0, &[]);
+    assert_eq!(hand.found().retransmissions.timeouts, 0);
+}

@@ -36,6 +36,7 @@ impl Half {
         let mut newest = None;
         if ack > before {
             self.numbers.una = ack;
+            self.moments.advanced = Some(now);
             self.shown.acked.record(now, (ack - before) as f64);
             self.draw(ack, |sketch, at| sketch.acknowledged(now, at));
             let mut delivered: u64 = 0;

@@ -1,6 +1,6 @@
 //! Data that passes: new, late, or sent again.
 
-use unruffled_units::Duration;
+use unruffled_units::{Duration, Instant};
 
 use super::Half;
 use super::activity::Doing;
@@ -9,6 +9,12 @@ use crate::outstanding::{Delivered, Entry, Mark};
 
 /// The minimum retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
 const MIN_TIMEOUT: Duration = Duration::from_millis(180);
+
+/// The timer runs for more than so many round trips; those that wait for a late packet for less.
+const PATIENT: f64 = 1.2;
+
+/// A sender that resends because of an acknowledgement does so within this time.
+const PROMPT: Duration = Duration::from_millis(5);
 
 impl Half {
     /// A stretch up to `start` is overtaken by `by` before it came here.
@@ -130,15 +136,29 @@ impl Half {
         }
     }
 
+    /// Whether entry `at`, which is sent again, is so because the timer ran out: it has run since what
+    /// comes before the entry was acknowledged (RFC 6298, section 5), and no acknowledgement, to which
+    /// other retransmissions are an answer, came just before.
+    fn by_timer(&self, at: usize, now: Instant) -> bool {
+        let Some(entry) = self.outstanding.get(at) else { return false };
+        // An answer passes here so much later than what it is an answer to.
+        let answer = self.trips.behind.unwrap_or_default();
+        let begun = self.moments.advanced.map_or(entry.first.at, |at| at.max(entry.first.at));
+        let patient = self.round_trip().map_or(Duration::ZERO, |rtt| rtt.mul_f64(PATIENT));
+        let quiet = self.moments.last_ack.is_none_or(|last| now.since(last) > answer + PROMPT);
+        at == self.outstanding.head()
+            && quiet
+            && now.since(begun) >= answer + patient.max(MIN_TIMEOUT)
+    }
+
     /// A retransmission of entry `at` passes; gives the number of the recovery.
     pub(super) fn again(&mut self, at: usize, mark: Mark) -> u64 {
         self.counts.resent += 1;
         if let Some(start) = self.outstanding.get(at).map(|entry| entry.start) {
             self.draw(start, |sketch, at| sketch.resent(mark.at, at));
         }
-        let quiet = self.here.last.map_or(Duration::ZERO, |last| mark.at.since(last));
-        let patient = self.round_trip().map_or(MIN_TIMEOUT, |rtt| MIN_TIMEOUT.max(rtt));
-        if at == self.outstanding.head() && quiet >= patient {
+        if self.by_timer(at, mark.at) {
+            let quiet = self.here.last.map_or(Duration::ZERO, |last| mark.at.since(last));
             self.counts.timeouts += 1;
             // What was taken for flow or recovery was waiting.
             let moved = match self.activity.doing {
