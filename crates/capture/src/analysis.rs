@@ -130,6 +130,9 @@ pub struct Direction {
     /// follow each other, or, if shorter, between those that were sent closer together than they
     /// arrived.
     pub spacing_ms: Option<f64>,
+    /// The share of the segments in order that waited in the path for longer than what the sender had
+    /// in flight accounts for: for packets of others.
+    pub crowded: Option<f64>,
     /// Octets in flight over time.
     pub flight: Vec<Bin>,
     /// Acknowledged octets over time; a bin's sum is its count times its mean.

@@ -19,6 +19,7 @@ use activity::Activity;
 use counts::Counts;
 use order::Ids;
 
+use crate::crowding::Crowding;
 use crate::drawing::Sketch;
 use crate::episode::Episodes;
 use crate::lateness::Spans;
@@ -46,6 +47,7 @@ pub(crate) struct Half {
     /// By its acknowledgements.
     pub(crate) at_receiver: Spot,
     pub(crate) trains: Trains,
+    pub(crate) crowding: Crowding,
     pub(crate) episodes: Episodes,
     pub(crate) sizes: Sizes,
     pub(crate) stamps: Stamps,

@@ -31,6 +31,14 @@ impl Spans {
         self.histogram.as_ref().map_or(0, |histogram| histogram.len())
     }
 
+    /// How many spans are longer than this.
+    pub(crate) fn longer(&self, than: Duration) -> u64 {
+        let micros = than.as_nanos() / 1000;
+        let bins = self.histogram.iter().flat_map(|histogram| histogram.iter_recorded());
+        let longer = bins.filter(|bin| bin.value_iterated_to() > micros);
+        longer.map(|bin| u64::from(bin.count_at_value())).sum()
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.histogram else { return };
         match &mut self.histogram {

@@ -8,6 +8,7 @@
 mod analysis;
 mod analyzer;
 mod connection;
+mod crowding;
 mod datagrams;
 mod decode;
 mod density;

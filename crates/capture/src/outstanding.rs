@@ -51,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) first: Mark,
     /// What passed last.
     pub(crate) last: Mark,
+    /// Octets in flight when it passed, its own among them.
+    pub(crate) flight: u64,
     /// How often it was sent as far as is known: 0 for a stretch that has not passed.
     pub(crate) transmissions: u16,
     /// How many of the retransmissions DSACKs have told of.
@@ -73,6 +75,7 @@ impl Entry {
             number,
             first: mark,
             last: mark,
+            flight: 0,
             transmissions: 0,
             dsacked: 0,
             proved: 0,

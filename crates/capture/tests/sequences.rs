@@ -357,3 +357,20 @@ fn a_patient_sender_that_answers_an_acknowledgement_had_no_timeout() {
     hand.ack(350.0, 1, 0, &[(2, 10)]).data(350.0, 1, 0).ack(400.0, 10, 0, &[]);
     assert_eq!(hand.found().retransmissions.timeouts, 0);
 }
+
+/// Only others' packets make a sender wait that has one in flight.
+#[test]
+fn waiting_behind_the_packets_of_others_is_told_from_waiting_behind_ones_own() {
+    for (others_ms, crowded) in [(0.0, 0.0), (30.0, 1.0)] {
+        let mut hand = Hand::at_sender(false);
+        for turn in 0..200 {
+            // Two at a time, which arrive a millisecond apart, so that both are told of at once.
+            let (n, at) = (turn * 2, 100.0 * f64::from(turn + 1));
+            hand.data(at, n, 0).data(at, n + 1, 0);
+            let arrives = at + 50.0 + if turn > 0 { others_ms } else { 0.0 };
+            hand.ack(arrives, n + 1, 0, &[]).ack(arrives + 1.0, n + 2, 0, &[]);
+        }
+        let share = hand.found().crowded.unwrap();
+        assert!((share - crowded).abs() < 0.05, "{others_ms} ms: {share}");
+    }
+}

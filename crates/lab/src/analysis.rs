@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
-use unruffled_capture::{Analysis, Cause, Connection, Direction, Place, Quic, TRY, Verdict, judge};
+use unruffled_capture::{
+    Analysis, Cause, Connection, Direction, Place, Quic, TRY, Verdict, is_enough, judge,
+};
 use unruffled_units::count;
 
-use crate::fit::{self, Cost, FitError};
+use crate::fit::{self, Beside, Cost, FitError};
 use crate::table::{lines, plain_within};
 use crate::text;
 
@@ -22,6 +24,8 @@ const PRICED: usize = 3;
 pub struct Transfer<'a> {
     /// Which connection, by its place in the analysis.
     pub connection: usize,
+    /// The connection's first and last packet, in seconds since the capture's first.
+    pub span_s: (f64, f64),
     /// The direction.
     pub direction: &'a Direction,
     /// What slowed it.
@@ -31,6 +35,27 @@ pub struct Transfer<'a> {
 }
 
 impl Transfer<'_> {
+    /// The share of this one's time in which another was there too.
+    fn shared_with(&self, other: &Self) -> f64 {
+        let ((from, to), (began, ended)) = (self.span_s, other.span_s);
+        match to - from {
+            time if time > 0.0 => ((to.min(ended) - from.max(began)) / time).max(0.0),
+            _ => 0.0,
+        }
+    }
+
+    /// Those that went the same way at the same time.
+    fn beside(&self, transfers: &[Self]) -> Beside {
+        let mut beside = Beside::default();
+        for other in transfers {
+            if other.connection != self.connection && is_enough(other.direction) {
+                let share = self.shared_with(other);
+                beside.add(self.direction, other.direction, share, other.verdict.cause);
+            }
+        }
+        beside
+    }
+
     /// What reordering cost it, as a sentence, if reordering slowed it.
     pub(crate) fn cost_in_words(&self) -> Option<String> {
         match self.cost.as_ref()? {
@@ -42,9 +67,12 @@ impl Transfer<'_> {
 
 /// Finds out by simulation what reordering cost the largest transfers that it slowed.
 pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
-    let slowed = transfers.iter_mut().filter(|t| t.verdict.cause == Cause::Reordering);
-    for transfer in slowed.take(PRICED) {
-        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause);
+    let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
+    let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(PRICED).collect();
+    for at in priced {
+        let beside = transfers[at].beside(transfers);
+        let transfer = &mut transfers[at];
+        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause, &beside);
         transfer.cost = Some(cost.map_err(Arc::new));
     }
 }
@@ -76,7 +104,9 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
     found.sort_by_key(|&which| std::cmp::Reverse(direction(which).traffic.payload_bytes));
     let transfer = |which: (usize, usize)| {
         let direction = direction(which);
-        Transfer { connection: which.0, direction, verdict: judge(direction), cost: None }
+        let connection = &analysis.connections[which.0];
+        let span_s = (connection.start_s, connection.start_s + connection.duration_s);
+        Transfer { connection: which.0, span_s, direction, verdict: judge(direction), cost: None }
     };
     found.into_iter().map(transfer).collect()
 }

@@ -1,5 +1,6 @@
 //! The path that a capture shows, as a scenario, and how well it fits.
 
+mod beside;
 mod cost;
 mod path;
 
@@ -8,6 +9,7 @@ use unruffled_measure::End;
 use unruffled_tcp::Variant;
 use unruffled_units::Duration;
 
+pub use beside::Beside;
 pub use cost::{Cost, cost};
 use path::{Loss, Measured, measured, scenario};
 

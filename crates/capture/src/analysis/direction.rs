@@ -59,6 +59,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         },
         windows: windows(half),
         limits: limits(half, place),
+        crowded: spacing.and_then(|spacing| half.crowding.share(spacing)),
         spacing_ms: spacing.map(Duration::as_millis_f64),
         flight: half.shown.flight.bins(talk.first),
         acked: half.shown.acked.bins(talk.first),

@@ -34,12 +34,12 @@ impl Half {
         let before = self.numbers.una;
         let echo = segment.timestamps.map(|(_, echo)| echo).filter(|&echo| echo != 0);
         let mut newest = None;
+        let mut delivered: u64 = 0;
         if ack > before {
             self.numbers.una = ack;
             self.moments.advanced = Some(now);
             self.shown.acked.record(now, (ack - before) as f64);
             self.draw(ack, |sketch, at| sketch.acknowledged(now, at));
-            let mut delivered: u64 = 0;
             for at in self.outstanding.acknowledge(ack) {
                 if self.deliver(at, now, echo, before) {
                     newest = Some(at);
@@ -59,7 +59,9 @@ impl Half {
         }
         newest = self.take_blocks(segment, ack, now).max(newest);
         if let Some(at) = newest {
-            self.measure(at, now);
+            // A receiver that delays its acknowledgement waits for a second segment, if in order.
+            let ones = self.counts.acks.of_one > self.counts.acks.of_more;
+            self.measure(at, now, ones || delivered != 1 || segment.sack_count > 0);
         }
         self.episodes.acknowledged(now, self.numbers.una, self.numbers.next - self.numbers.una);
         self.settle();
@@ -214,14 +216,19 @@ impl Half {
         in_order
     }
 
-    /// A round trip from here, if entry `at` was sent but once (Karn).
-    fn measure(&mut self, at: usize, now: Instant) {
+    /// A round trip from here, if entry `at` was sent but once (Karn); the receiver may have told of
+    /// it `at_once`.
+    fn measure(&mut self, at: usize, now: Instant, at_once: bool) {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.transmissions == 1 && entry.original {
-            let (sent, number) = (entry.first.at, entry.number.any);
+            let (sent, number, flight) = (entry.first.at, entry.number.any, entry.flight);
             self.trains.arrive(Arrival { sent, at: now, number });
             let rtt = now.since(sent);
             self.learn_beyond(rtt);
+            if let (true, Some(least)) = (at_once, self.trips.beyond) {
+                let segments = flight.div_ceil(u64::from(self.full_segment()));
+                self.crowding.arrive(rtt, least, segments);
+            }
             self.trips.samples.record(rtt);
             self.shown.rtt.record(now, rtt.as_millis_f64());
         }

@@ -41,7 +41,8 @@ impl Half {
             let piece = size.min(end - self.numbers.next);
             let number = self.next_number();
             let entry = Entry::new(self.numbers.next, self.numbers.next + piece, number, mark);
-            self.outstanding.push(Entry { transmissions: 1, original: true, ..entry });
+            let flight = self.numbers.next + piece - self.numbers.una;
+            self.outstanding.push(Entry { flight, transmissions: 1, original: true, ..entry });
             self.here.arrivals.arrive(number, mark.at);
             self.draw(self.numbers.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;

@@ -35,6 +35,16 @@ pub enum FitError {
          and compare it with --set link.measured.rate=RATE)"
     )]
     NoRate,
+    /// Others use the path.
+    #[error(
+        "for {:.0} % of its packets the path was full of others' packets, and what those would leave \
+         it without the reordering is not seen",
+        share * 100.0
+    )]
+    Crowded {
+        /// The share of its packets that waited for those of others.
+        share: f64,
+    },
     /// No late packet is seen, only what the sender made of them.
     #[error("which packets came late is not seen, since the receiver sends no SACK")]
     NoneSeenLate,

@@ -4,7 +4,8 @@ use serde::Serialize;
 use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
-use super::{Fit, FitError, fit, goodput_bps, measured, same_time};
+use super::path::payload_share;
+use super::{Beside, Fit, FitError, fit, goodput_bps, measured, same_time};
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
@@ -12,6 +13,13 @@ const CAPTURED: [&str; 2] = [super::OBSERVED, "linux-reordering+cubic"];
 
 /// Where neither is near: one that learns nothing from reordering.
 const UNTAUGHT: &str = "sack";
+
+/// Others queue in the path if so many more packets waited for theirs than were late: those that came
+/// late without being overtaken look the same.
+const CROWDED: f64 = 0.25;
+
+/// Others who are seen and leave less than this share of the path unused are those who queue in it.
+const ALL_SEEN: f64 = 0.8;
 
 /// The sender that stands for `unruffled attach`.
 const ATTACHED: &str = "unruffled";
@@ -52,25 +60,41 @@ pub struct Cost {
     pub model_bps: f64,
     /// The Kolmogorov–Smirnov distance of the late times.
     pub distance: Option<f64>,
+    /// Other transfers that the model leaves their part of the path, each by the share of the time in
+    /// which it was there.
+    pub beside: f64,
     /// How sure all this is.
     pub sureness: Sureness,
     /// In words.
     pub text: String,
 }
 
-/// What reordering cost `direction`, for those whom it slowed.
+/// What reordering cost `direction`, for those whom it slowed, with others `beside` it.
 ///
 /// # Errors
 /// Why no number can be told.
-pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, FitError> {
+pub fn cost(
+    name: &str,
+    direction: &Direction,
+    cause: Cause,
+    beside: &Beside,
+) -> Result<Cost, FitError> {
     if cause != Cause::Reordering {
         return Err(FitError::NotReordered);
     }
     if direction.reordering().late_time.is_none() {
         return Err(FitError::NoneSeenLate);
     }
-    if !measured(direction)?.filled {
+    let path = measured(direction)?;
+    if !path.filled {
         return Err(FitError::NoRate);
+    }
+    let now_bps = direction.traffic.goodput_bps;
+    let crowded = direction.crowded.filter(|share| *share > path.late + CROWDED);
+    if let Some(share) = crowded
+        && beside.all_bps(now_bps) < path.rate_bps * ALL_SEEN
+    {
+        return Err(FitError::Crowded { share });
     }
     let fit = nearest(name, direction)?;
     let model_bps = fit.simulated_bps;
@@ -80,12 +104,14 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
     }
     let near = factor <= CLOSE && fit.distance.is_some_and(|distance| distance <= DISTANCE);
     // What the model gives is taken in proportion, so that its own error cancels, and a path carries
-    // no more than its rate.
+    // no more than its rate, or what others leave of it.
     let ratio = fit.observed_bps / model_bps;
+    let most_bps = fit.rate_bps * payload_share(direction);
+    let left_bps = beside.left_bps(now_bps, most_bps);
     let delivers = |toml: &str, sender: &str| {
         let variant = Variant::parse(sender)?;
         let bps = goodput_bps(&same_time(toml, direction)?, &variant)? * ratio;
-        Ok::<f64, FitError>(bps.min(fit.rate_bps))
+        Ok::<f64, FitError>(bps.min(left_bps.unwrap_or(most_bps)))
     };
     let without_bps = delivers(&fit.in_order, &fit.sender)?;
     let attached_bps = delivers(&fit.toml, ATTACHED)?;
@@ -105,8 +131,8 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
         false => rate::in_words(least),
     };
     let text = format!(
-        "It cost {:.0} %{}: {} now, {} without reordering, by the model ({}: for what was captured it \
-         gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
+        "It cost {:.0} %{}: {} now, {} without reordering, by the model, {} ({}: for what was \
+         captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
         share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
         match (open, near) {
@@ -117,6 +143,10 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
         },
         rate::in_words(fit.observed_bps),
         range(without_bps, lossless_bps),
+        match left_bps {
+            Some(_) => "where others that went the same way keep their part of the path",
+            None => "which has the path to itself",
+        },
         if near { "probable" } else { "possible" },
         rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
@@ -133,6 +163,7 @@ pub fn cost(name: &str, direction: &Direction, cause: Cause) -> Result<Cost, Fit
         sender: fit.sender,
         model_bps,
         distance: fit.distance,
+        beside: left_bps.map_or(0.0, |_| beside.transfers),
         sureness,
         text,
     })

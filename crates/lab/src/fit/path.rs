@@ -118,6 +118,12 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     })
 }
 
+/// The share of a path's rate that is payload.
+pub(super) fn payload_share(direction: &Direction) -> f64 {
+    let payload = f64::from(direction.traffic.segment_bytes);
+    payload / (payload + f64::from(header(direction)))
+}
+
 /// Octets of IP and TCP headers.
 fn header(direction: &Direction) -> u32 {
     let ip = if direction.from.is_ipv6() { 40 } else { 20 };

@@ -1,0 +1,86 @@
+//! What reordering costs a transfer that shares its path, by the captures of those who share it,
+//! against what it gets in the simulator where all is in order.
+
+use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
+use unruffled_lab::analysis::{Transfer, price, transfers};
+use unruffled_lab::capture::Capture;
+use unruffled_lab::fit::FitError;
+use unruffled_lab::{Scenario, run};
+use unruffled_measure::{End, FlowId, Monitor, Passage};
+use unruffled_tcp::{Segment, Variant};
+use unruffled_units::Instant;
+
+/// Transfers that share the path.
+const FLOWS: usize = 3;
+
+/// A capture of each flow at its sender.
+struct Each<'a>(Vec<Capture<&'a mut Vec<u8>>>);
+
+impl Monitor for Each<'_> {
+    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
+        // A capture is of the first flow.
+        self.0[flow.0 as usize].segment(FlowId(0), end, way, now, segment);
+    }
+}
+
+/// What all together get, in bits per second, and the capture of each.
+fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
+    let text = format!(
+        "name = 'shared'\nduration = '10 s'\nvariants = ['sack']\n\
+         [tcp]\nmss = '1460 B'\nheader = '40 B'\nwindow = 2000\ninitial_window = 10\n\
+         min_rto = '200 ms'\n\
+         [path]\nhops = ['l']\n\
+         [link.l]\nrate = '12 Mbit/s'\ndelay = '20 ms'\nqueue = 60\n{delayed}\n\
+         [[traffic]]\nname = 'all'\napp = 'bulk'\ncount = {FLOWS}\n"
+    );
+    let scenario = Scenario::parse("shared", &text, &[]).expect("is a scenario");
+    let mut octets = vec![Vec::new(); FLOWS];
+    let captures =
+        octets.iter_mut().map(|octets| Capture::at(End::Sender, octets).expect("memory takes it"));
+    let mut each = Each(captures.collect());
+    let variant = Variant::parse(sender).expect("is a sender");
+    let ran = run::record(&scenario, &variant, 1, Some(&mut each)).expect("runs");
+    each.0.into_iter().for_each(|capture| capture.finish().expect("memory takes it"));
+    let found = octets.into_iter().map(|octets| {
+        let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
+        let mut analyzer = Analyzer::new(Limits::default());
+        assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
+        analyzer.finish()
+    });
+    (ran.flows.iter().map(|flow| flow.goodput_bps).sum(), found.collect())
+}
+
+/// Many are late by more than the sender waits.
+const LATE: &str = "delayed = { fraction = '8 %', mean = '50 ms', deviation = '17 ms' }";
+
+/// Late packets leave a sender that waits longer fast enough for three of them to fill the path.
+const FULL: &str = "delayed = { fraction = '5 %', mean = '70 ms', deviation = '23 ms' }";
+
+fn first<'a>(found: &'a [Transfer<'a>]) -> &'a Transfer<'a> {
+    found.iter().find(|transfer| transfer.connection == 0).expect("is there")
+}
+
+#[test]
+fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
+    let (all_bps, mut captures) = shared("sack", LATE);
+    let (most_bps, _) = shared("sack", "");
+    let others = captures.split_off(1);
+    let mut together = captures.remove(0);
+    together.connections.extend(others.into_iter().flat_map(|analysis| analysis.connections));
+    let mut found = transfers(&together);
+    price("c", &mut found);
+    let cost = first(&found).cost.as_ref().unwrap().as_ref().unwrap();
+    let truth = 1.0 - all_bps / most_bps;
+    assert!((cost.share - truth).abs() < 0.1, "{truth}: {cost:?}");
+    assert!((cost.beside - 2.0).abs() < 0.1, "{cost:?}");
+    assert!(cost.text.contains("where others that went the same way"), "{cost:?}");
+}
+
+#[test]
+fn what_it_costs_is_not_told_where_others_who_are_not_seen_fill_the_path() {
+    let (_, captures) = shared("rack+cubic", FULL);
+    let mut found = transfers(&captures[0]);
+    price("c", &mut found);
+    let cost = first(&found).cost.as_ref().expect("reordering slowed it");
+    assert!(matches!(cost.as_ref().unwrap_err().as_ref(), FitError::Crowded { .. }), "{cost:?}");
+}
