@@ -154,6 +154,8 @@ pub struct Traffic {
     pub payload_bytes: u64,
     /// Acknowledgements of it that came back.
     pub acks: u64,
+    /// Those of them whose options the capture cut off.
+    pub cut_acks: u64,
     /// Whether the receiver acknowledges most segments in pairs: it delays.
     pub delayed_acks: bool,
     /// Whether it carries timestamps.

@@ -109,6 +109,7 @@ fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), Unread> {
         fin: flags & 0x01 != 0,
         rst: flags & 0x04 != 0,
         window: u16::from_be_bytes([w0, w1]),
+        cut: bytes.len() < header,
         ..Segment::default()
     };
     read_options(&bytes[20..header.min(bytes.len())], &mut segment);

@@ -59,6 +59,8 @@ pub struct Segment {
     pub sack_count: u8,
     /// The timestamp's value and the one that it echoes.
     pub timestamps: Option<(u32, u32)>,
+    /// Whether the capture cut off options.
+    pub cut: bool,
 }
 
 /// A UDP datagram.

@@ -68,6 +68,9 @@ pub fn judge(direction: &Direction) -> Verdict {
             format!("{}: too little to judge.", count(direction.traffic.segments, "segment"));
         return verdict(Cause::Unknown, Sureness::Certain, text);
     }
+    if is_cut(direction) {
+        return cut(direction);
+    }
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
@@ -115,6 +118,27 @@ pub fn judge(direction: &Direction) -> Verdict {
     } else {
         flowing(direction)
     }
+}
+
+/// Where so many acknowledgements are cut for each retransmission, some of those that told of it may be.
+const CUT: f64 = 0.25;
+
+/// Whether the capture cut off what tells of retransmissions whether they were needed.
+fn is_cut(direction: &Direction) -> bool {
+    let resent = direction.retransmissions.total;
+    resent > 0 && direction.traffic.cut_acks as f64 >= CUT * resent as f64
+}
+
+fn cut(direction: &Direction) -> Verdict {
+    let text = format!(
+        "The capture kept too little of each packet: {} lack options, so that late segments cannot be \
+         told from lost ones ({} sent again).",
+        count(direction.traffic.cut_acks, "acknowledgement"),
+        count(direction.retransmissions.total, "segment")
+    );
+    let mut verdict = verdict(Cause::Unknown, Sureness::Certain, text);
+    verdict.advice.push("Capture 128 octets of each packet: tcpdump -s 128.".to_owned());
+    verdict
 }
 
 /// Fewer cuts than this slow nobody for long.

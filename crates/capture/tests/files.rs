@@ -10,7 +10,10 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness, TsResolution};
-use unruffled_capture::{Analysis, Analyzer, Error, Limits, Source, read};
+use unruffled_capture::{
+    Analysis, Analyzer, Error, Frame, Limits, Link, Source, Transport, decode, read,
+};
+use unruffled_units::Instant;
 
 const PACKETS: u64 = 50;
 
@@ -160,4 +163,26 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
     assert_eq!(analysed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
     assert_eq!(analysed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+}
+
+/// 64 octets of an Ethernet frame hold ten of a TCP header's options.
+#[test]
+fn a_short_snap_length_cuts_off_options() {
+    use etherparse::TcpOptionElement::{Noop, Timestamp};
+    let mut octets = Vec::new();
+    etherparse::PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ipv4([192, 0, 2, 1], [192, 0, 2, 2], 64)
+        .tcp(4000, 80, 100, 1000)
+        .ack(1)
+        .options(&[Noop, Noop, Timestamp(1, 2)])
+        .expect("they fit")
+        .write(&mut octets, &[])
+        .expect("memory takes it");
+    for (captured, cut) in [(64, true), (octets.len(), false)] {
+        let length = octets.len() as u32;
+        let data = &octets[..captured];
+        let frame = Frame { at: Instant::ZERO, link: Link::Ethernet, length, data };
+        let Transport::Tcp(segment) = decode(&frame).unwrap().transport else { panic!("TCP") };
+        assert_eq!((segment.cut, segment.timestamps.is_some()), (cut, !cut));
+    }
 }

@@ -374,3 +374,21 @@ fn waiting_behind_the_packets_of_others_is_told_from_waiting_behind_ones_own() {
         assert!((share - crowded).abs() < 0.05, "{others_ms} ms: {share}");
     }
 }
+
+/// With a short snap length, nothing is left of SACK, and what came late looks lost.
+#[test]
+fn where_the_capture_cut_off_options_late_is_not_told_from_lost() {
+    let mut hand = Hand::at_sender(false).cutting_off_options();
+    for turn in 0..10 {
+        let (n, at) = (turn * 10, 200.0 * f64::from(turn + 1));
+        (0..10).for_each(|i| {
+            hand.data(at, n + i, 0);
+        });
+        hand.ack(at + 50.0, n + 1, 0, &[]).ack(at + 51.0, n + 1, 0, &[(n + 2, n + 10)]);
+        hand.data(at + 51.0, n + 1, 0).ack(at + 101.0, n + 10, 0, &[]);
+    }
+    let found = hand.found();
+    let verdict = judge(&found);
+    assert_eq!((verdict.cause, found.traffic.cut_acks), (Cause::Unknown, 30));
+    assert!(verdict.text.contains("kept too little of each packet"), "{}", verdict.text);
+}

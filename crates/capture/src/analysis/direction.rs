@@ -84,6 +84,7 @@ fn traffic(half: &Half, first: Instant) -> Traffic {
         segments: counts.segments,
         payload_bytes: counts.payload,
         acks: counts.acks.all,
+        cut_acks: counts.acks.cut,
         delayed_acks: counts.acks.of_more > counts.acks.of_one,
         timestamps: half.stamps.seen,
         stream_bytes: octets,

@@ -24,6 +24,7 @@ impl Half {
         }
         self.pass(now);
         self.counts.acks.all += 1;
+        self.counts.acks.cut += u64::from(segment.cut);
         self.moments.last_ack = Some(now);
         self.permit(segment, scale);
         if ack > self.numbers.next {

@@ -45,4 +45,6 @@ pub(crate) struct Acks {
     pub(crate) dsacks: u64,
     pub(crate) dsacks_unexplained: u64,
     pub(crate) zero_windows: u64,
+    /// Those whose options the capture cut off.
+    pub(crate) cut: u64,
 }

@@ -14,6 +14,8 @@ pub(crate) struct Hand {
     timestamps: bool,
     ids: bool,
     id: [u16; 2],
+    /// What the server sends comes without its options.
+    cut: bool,
 }
 
 impl Hand {
@@ -35,7 +37,7 @@ impl Hand {
     /// The instants at which the SYN, its answer and the answer to that pass.
     fn opened(timestamps: bool, at_us: [u64; 3]) -> Self {
         let analyzer = Analyzer::new(Limits::default());
-        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2] };
+        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2], cut: false };
         let stamps = timestamps.then_some((1, 0));
         let syn = Segment {
             seq: u32::MAX,
@@ -58,6 +60,12 @@ impl Hand {
     /// From now on, IP identifications count up unless a packet says its own.
     pub(crate) fn with_ids(mut self) -> Self {
         self.ids = true;
+        self
+    }
+
+    /// From now on, the capture cuts off the options of acknowledgements.
+    pub(crate) fn cutting_off_options(mut self) -> Self {
+        self.cut = true;
         self
     }
 
@@ -131,6 +139,9 @@ impl Hand {
         for (slot, &(from, to)) in segment.sack.iter_mut().zip(blocks) {
             *slot = (from * MSS, to * MSS);
             segment.sack_count += 1;
+        }
+        if self.cut {
+            segment = Segment { sack_count: 0, timestamps: None, cut: true, ..segment };
         }
         self.pass(1, (at_ms * 1000.0) as u64, segment);
         self
