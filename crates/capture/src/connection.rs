@@ -41,6 +41,9 @@ enum Handshake {
     Done,
 }
 
+/// No SYN is sent again within this time (RFC 6298, section 2: a second at first).
+const COPIED: Duration = Duration::from_millis(50);
+
 impl Talk {
     /// A connection that begins with this packet, for all that is known; `dots` of each kind are kept
     /// for its drawings.
@@ -129,6 +132,9 @@ impl Talk {
         }
         let answer = segment.ack.is_some();
         self.handshake = match self.handshake {
+            // The same packet at another interface: it comes through both.
+            Handshake::Syn(sent) if !answer && packet.at.since(sent) < COPIED => return,
+            Handshake::Answered(_, at) if answer && packet.at.since(at) < COPIED => return,
             Handshake::None if !answer && from == 0 => Handshake::Syn(packet.at),
             Handshake::Syn(sent) if answer && from == 1 => {
                 Handshake::Answered(packet.at.since(sent), packet.at)

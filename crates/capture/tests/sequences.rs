@@ -392,3 +392,21 @@ fn where_the_capture_cut_off_options_late_is_not_told_from_lost() {
     assert_eq!((verdict.cause, found.traffic.cut_acks), (Cause::Unknown, 30));
     assert!(verdict.text.contains("kept too little of each packet"), "{}", verdict.text);
 }
+
+/// A capture on all interfaces of a router or bridge has each packet twice.
+#[test]
+fn packets_that_pass_two_interfaces_are_copies() {
+    for timestamps in [false, true] {
+        let mut hand = Hand::at_two_interfaces(timestamps);
+        (0..10).for_each(|n| {
+            hand.data(100.0 + f64::from(n), n, n + 2);
+        });
+        (0..10).for_each(|n| {
+            hand.ack(150.0 + f64::from(n), n + 1, n + 2, &[]);
+        });
+        let found = hand.found();
+        let resent = found.retransmissions;
+        assert_eq!((resent.total, resent.duplicates), (0, 10), "{timestamps}");
+        assert!((found.rtt.min_ms.unwrap() - 50.0).abs() < 0.1, "{:?}", found.rtt);
+    }
+}

@@ -49,7 +49,7 @@ impl Half {
             (Some(id), Some(same)) if self.ids.tell() => id == same && mark.stamp == other.stamp,
             _ => {
                 let soon = Duration::from_millis(1).as_nanos();
-                let soon = self.trips.behind.map_or(soon, |rtt| soon.min(rtt.as_nanos() / 2));
+                let soon = self.reaction().map_or(soon, |rtt| soon.min(rtt.as_nanos() / 2));
                 let alike = mark.stamp == other.stamp && mark.id == other.id;
                 alike && mark.at.since(other.at).as_nanos() < soon
             }

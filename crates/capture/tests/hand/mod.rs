@@ -16,28 +16,35 @@ pub(crate) struct Hand {
     id: [u16; 2],
     /// What the server sends comes without its options.
     cut: bool,
+    /// Each packet passes again so much later, as at another interface.
+    again_us: Option<u64>,
 }
 
 impl Hand {
     /// A connection whose handshake passes at once at the client's: the round trip is 50 ms.
     pub(crate) fn at_sender(timestamps: bool) -> Self {
-        Self::opened(timestamps, [0, 50_000, 50_000])
+        Self::opened(timestamps, [0, 50_000, 50_000], None)
+    }
+
+    /// The same, each packet passing again 20 us later.
+    pub(crate) fn at_two_interfaces(timestamps: bool) -> Self {
+        Self::opened(timestamps, [0, 50_000, 50_030], Some(20))
     }
 
     /// The same at the server's, which gets what the client sends.
     pub(crate) fn at_receiver(timestamps: bool) -> Self {
-        Self::opened(timestamps, [0, 0, 50_000])
+        Self::opened(timestamps, [0, 0, 50_000], None)
     }
 
     /// The same half way between both.
     pub(crate) fn between() -> Self {
-        Self::opened(false, [0, 25_000, 50_000])
+        Self::opened(false, [0, 25_000, 50_000], None)
     }
 
     /// The instants at which the SYN, its answer and the answer to that pass.
-    fn opened(timestamps: bool, at_us: [u64; 3]) -> Self {
+    fn opened(timestamps: bool, at_us: [u64; 3], again_us: Option<u64>) -> Self {
         let analyzer = Analyzer::new(Limits::default());
-        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2], cut: false };
+        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2], cut: false, again_us };
         let stamps = timestamps.then_some((1, 0));
         let syn = Segment {
             seq: u32::MAX,
@@ -73,6 +80,9 @@ impl Hand {
         self.id[from] = self.id[from].wrapping_add(1);
         let id = self.ids.then_some(self.id[from]);
         self.pass_with(from, at_us, segment, id);
+        if let Some(later) = self.again_us {
+            self.pass_with(from, at_us + later, segment, id);
+        }
     }
 
     fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>) {
