@@ -217,7 +217,7 @@ pub struct Retransmissions {
     pub spurious_by_original: u64,
     /// Acknowledged too soon for the retransmission.
     pub spurious_by_time: u64,
-    /// Sent after a silence as long as a timeout.
+    /// Of the first segment outstanding, by the timer rather than at an acknowledgement.
     pub timeouts: u64,
     /// SYNs sent again.
     pub syns: u64,
