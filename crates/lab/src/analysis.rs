@@ -365,6 +365,10 @@ pub(crate) mod tests {
         let cost = first_cost(&captured_on("half-late", "rack", 100));
         // It gets a sixtieth of what it gets where all is in order.
         assert!(cost.share > 0.9, "{cost:?}");
+        assert!(
+            cost.text.contains(" without reordering, all by the faster of its ways, "),
+            "{cost:?}"
+        );
     }
 
     #[test]

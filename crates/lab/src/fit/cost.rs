@@ -131,7 +131,7 @@ pub fn cost(
         false => rate::in_words(least),
     };
     let text = format!(
-        "It cost {:.0} %{}: {} now, {} without reordering, by the model, {} ({}: for what was \
+        "It cost {:.0} %{}: {} now, {} without reordering{}, by the model, {} ({}: for what was \
          captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
         share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
@@ -143,6 +143,8 @@ pub fn cost(
         },
         rate::in_words(fit.observed_bps),
         range(without_bps, lossless_bps),
+        // Nobody knows what the other paths carry.
+        if path.turn.is_some() { ", all by the faster of its ways" } else { "" },
         match left_bps {
             Some(_) => "where others that went the same way keep their part of the path",
             None => "which has the path to itself",
