@@ -101,9 +101,13 @@ fn scenario(
     let distance = fit.distance.map_or(String::new(), |distance| {
         format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
     });
+    let unfilled = match fit.filled {
+        true => "",
+        false => "; its rate is a lower bound, since the transfer never filled its path",
+    };
     crate::tell(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
-         {:.2} % were captured{distance}",
+         {:.2} % were captured{distance}{unfilled}",
         path.display(),
         fit.sender,
         fit.simulated_bps / 1e6,

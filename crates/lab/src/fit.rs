@@ -48,6 +48,8 @@ pub struct Fit {
     pub lossless: Option<[String; 2]>,
     /// The rate of the path, in bits per second.
     pub rate_bps: f64,
+    /// Whether the transfer filled the path; if not, the rate is a lower bound.
+    pub filled: bool,
     /// Who was run over it.
     pub sender: String,
     /// What the capture shows, in bits per second.
@@ -149,6 +151,7 @@ fn attempt(
         in_order,
         lossless,
         rate_bps: path.rate_bps,
+        filled: path.filled,
         sender: variant.name().to_owned(),
         observed_bps: direction.traffic.goodput_bps,
         simulated_bps: goodput_bps(&parsed, variant)?,

@@ -104,7 +104,8 @@ pub(super) fn measured(direction: &Direction) -> Result<Measured, FitError> {
     });
     // The minimum round trip may be that of a handshake, whose packets are small.
     let of_data = samples.is_none_or(|s| s.percentiles_ms[0] < rtt_ms + spacing_ms / 2.0);
-    let sending_ms = if of_data { spacing_ms } else { 0.0 };
+    // The time of an unfilled path for one packet is not known but for its upper bound.
+    let sending_ms = if of_data && filled { spacing_ms } else { 0.0 };
     Ok(Measured {
         rate_bps,
         filled,
@@ -145,6 +146,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
     } else {
         "false"
     };
+    let unfilled = if path.filled { "" } else { "  # or more: the transfer never filled its path" };
     let byte_counting = if path.counts_bytes { "byte_counting = 2\n" } else { "" };
     let mut text = format!(
         "name = \"measured\"\n\
@@ -167,7 +169,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
          hops = [\"measured\"]\n\
          \n\
          [link.measured]\n\
-         rate = \"{:.6} Mbit/s\"\n\
+         rate = \"{:.6} Mbit/s\"{unfilled}\n\
          delay = \"{:.4} ms\"\n\
          queue = {}\n",
         quoted(&source),
@@ -267,5 +269,21 @@ mod tests {
             let toml = scenario("c", &direction, &path, Loss::None);
             assert!(toml.contains(&format!("\nduration = \"{wanted}\"\n")), "{rate_bps}: {toml}");
         }
+    }
+
+    /// Where somebody knows the rate and sets it, the delay must be right.
+    #[test]
+    fn a_path_that_was_never_filled_has_its_round_trip_as_delay_and_says_that_the_rate_is_a_bound()
+    {
+        let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
+        let sack = Variant::named("sack").expect("exists");
+        let mut direction = super::super::simulate(&captured, &sack).expect("runs");
+        direction.spacing_ms = None;
+        let path = measured(&direction).expect("is long enough");
+        let rtt_ms = direction.rtt.min_ms.expect("is seen whole");
+        assert!((path.delay_ms - rtt_ms / 2.0).abs() < 1e-9, "{} ms, {rtt_ms} ms", path.delay_ms);
+        let toml = scenario("c", &direction, &path, Loss::None);
+        assert!(toml.contains("# or more: the transfer never filled its path\n"), "{toml}");
+        Scenario::parse("c", &toml, &[]).expect("is a scenario");
     }
 }
