@@ -232,6 +232,13 @@ fn patience(direction: &Direction) -> Vec<String> {
         ),
         _ => {}
     }
+    if late.reordered == 0 {
+        advice.push(
+            "Set net.ipv4.tcp_sack = 1 at both ends and capture again: with SACK it is seen how late \
+             packets are, and what that costs."
+                .to_owned(),
+        );
+    }
     advice.push(
         "net.ipv4.tcp_reordering, tcp_max_reordering and tcp_recovery changed little in races: leave \
          them as they are."
