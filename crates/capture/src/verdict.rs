@@ -265,14 +265,28 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
             "Loss: {} of the segments were lost, in {}; with so much, a window that is halved \
-             at each gives about {} at this round trip of {}.",
+             at each gives about {} at this round trip of {}.{}",
             percent(losses.ratio),
             count(recoveries, "event"),
             rate(bound_bps),
-            ms(rtt)
+            ms(rtt),
+            by_time(direction)
         );
         verdict(Cause::Loss, Sureness::Probable, text)
     })
+}
+
+/// What is added where neither timestamps nor identifications told late segments from those sent again.
+fn by_time(direction: &Direction) -> &'static str {
+    let resent = &direction.retransmissions;
+    let told = resent.total + direction.reordering_here.reordered;
+    match resent.judged_by_time > 0 && resent.judged_by_time * 2 >= told {
+        true => {
+            " Time alone told late segments from those sent again: what came later than a round trip \
+             counts as lost."
+        }
+        false => "",
+    }
 }
 
 /// The sender is never seen to wait.
@@ -311,9 +325,10 @@ fn near_receiver(direction: &Direction) -> Verdict {
     };
     let lost = &direction.losses;
     let text = format!(
-        "{text}; {} of the packets came late, {} of them were lost.",
+        "{text}; {} of the packets came late, {} of them were lost.{}",
         percent(late.ratio),
-        percent(lost.ratio)
+        percent(lost.ratio),
+        by_time(direction)
     );
     verdict(Cause::Unknown, Sureness::Possible, text)
 }

@@ -414,3 +414,29 @@ fn packets_that_pass_two_interfaces_are_copies() {
         assert!((found.rtt.min_ms.unwrap() - 50.0).abs() < 0.1, "{:?}", found.rtt);
     }
 }
+
+/// Without timestamps and identifications, as with those of a clock that has not ticked in between.
+#[test]
+fn where_time_alone_told_late_from_sent_again_the_verdict_says_so() {
+    for (late_ms, said) in [(60.0, true), (0.0, false)] {
+        let mut hand = Hand::at_receiver(false);
+        for turn in 0..10 {
+            let (n, at) = (turn * 10, 200.0 * f64::from(turn + 1));
+            (0..4).for_each(|i| {
+                hand.data(at, n + i, 0);
+            });
+            if late_ms == 0.0 {
+                hand.data(at, n + 4, 0);
+            }
+            (5..10).for_each(|i| {
+                hand.data(at, n + i, 0);
+            });
+            if late_ms > 0.0 {
+                hand.ack(at, n + 4, 0, &[(n + 5, n + 10)]).data(at + late_ms, n + 4, 0);
+            }
+            hand.ack(at + late_ms, n + 10, 0, &[]);
+        }
+        let text = judge(&hand.found()).text;
+        assert_eq!(text.contains("Time alone told late segments"), said, "{text}");
+    }
+}
