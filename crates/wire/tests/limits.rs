@@ -325,6 +325,28 @@ fn a_new_connection_takes_the_place_of_time_wait_with_numbers_beyond_it() {
     assert_eq!((server.stack.time_waits(), server.stack.requests()), (0, 1));
 }
 
+/// A SYN that is dropped begins no connection: what is left of the old one goes on.
+#[test]
+fn a_syn_that_finds_no_room_does_not_end_time_wait() {
+    for held in [true, false] {
+        let mut server = Server::new();
+        let (id, next) = server.serves();
+        server.stack.finish(id);
+        server.says();
+        let last = server.gets("F.", 5001, next.add(1));
+        assert_eq!(last, [(".".to_owned(), next.add(1), SeqNr(5002))]);
+        if !held {
+            server.stack.release(id);
+            server.says();
+        }
+        server.from(2).shakes_hands();
+        assert_eq!(server.from(1000).gets("S", 9000, SeqNr(0)), [], "the backlog is full");
+        assert_eq!(server.gets("F.", 5001, next.add(1)), last, "held: {held}");
+        assert!(server.stack.poll_accept(server.listener, Waker::noop()).is_ready());
+        assert_eq!(server.gets("S", 9000, SeqNr(0))[0].0, "S.");
+    }
+}
+
 #[test]
 fn where_nobody_listens_a_syn_does_not_end_time_wait() {
     let (mut server, next) = waiting(false);

@@ -39,10 +39,12 @@ impl Stack {
             if let Some(isn) = self.gives_way(id, &arrival.segment)
                 && let Some(listener) = self.listener_for(tuple.local)
             {
-                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4); whoever holds
-                // the old one still reads what it has.
-                self.strike(tuple, id);
-                self.on_syn(tuple, listener, &arrival.segment, Some(isn), now);
+                // TIME-WAIT gives way to a new connection (RFC 9293, section 3.10.7.4), if it can be
+                // taken; whoever holds the old one still reads what it has.
+                if self.can_take(listener) {
+                    self.strike(tuple, id);
+                    self.add_request(tuple, listener, &arrival.segment, isn, now);
+                }
             } else {
                 self.on_segment_of(id, arrival, now);
             }
@@ -74,7 +76,7 @@ impl Stack {
         let flags = arrival.segment.flags;
         if let Some(listener) = self.listener_for(tuple.local) {
             if flags.syn && !flags.ack && !flags.rst {
-                self.on_syn(tuple, listener, &arrival.segment, None, now);
+                self.on_syn(tuple, listener, &arrival.segment, now);
                 return;
             }
             if self.on_cookie(tuple, listener, arrival, now) {

@@ -10,24 +10,21 @@ use super::{FourTuple, ListenerId, MAX_REPLIES, Relay, Stack, budget, cookies};
 use crate::codec::Arrival;
 
 impl Stack {
-    /// A SYN for a listener arrived. Where `isn` is given, the initial sequence number must be that.
+    /// A SYN for a listener arrived.
     pub(super) fn on_syn(
         &mut self,
         ends: FourTuple,
         listener: ListenerId,
         syn: &Segment,
-        isn: Option<u32>,
         now: Instant,
     ) {
         if !self.can_take(listener) {
             return;
         }
         if self.has_room_for_request() {
-            let isn = isn.unwrap_or_else(|| self.isn(ends, now));
-            self.opening.requests.add(ends, listener.0, syn, isn, now);
-            self.budget.charge(budget::REQUEST);
-            self.answer_syn(ends, listener, syn, isn, now);
-        } else if isn.is_none() {
+            let isn = self.isn(ends, now);
+            self.add_request(ends, listener, syn, isn, now);
+        } else {
             let isn = self.opening.cookies.make(ends, syn, now);
             let mut answer = self.syn_ack(ends, listener, syn, isn, now);
             cookies::write_options(&mut answer, syn);
@@ -36,13 +33,27 @@ impl Stack {
         }
     }
 
+    /// Answers a SYN that is taken, and for which there is room, and keeps what is needed of it.
+    pub(super) fn add_request(
+        &mut self,
+        ends: FourTuple,
+        listener: ListenerId,
+        syn: &Segment,
+        isn: u32,
+        now: Instant,
+    ) {
+        self.opening.requests.add(ends, listener.0, syn, isn, now);
+        self.budget.charge(budget::REQUEST);
+        self.answer_syn(ends, listener, syn, isn, now);
+    }
+
     pub(super) fn has_room_for_request(&self) -> bool {
         let limit = self.budget.limits.requests;
         self.opening.requests.len() < limit && self.budget.has_room_for(budget::REQUEST)
     }
 
     /// Whether the listener can have one connection more.
-    fn can_take(&mut self, listener: ListenerId) -> bool {
+    pub(super) fn can_take(&mut self, listener: ListenerId) -> bool {
         if !self.listeners.get(listener.0).is_some_and(|listener| listener.has_room()) {
             self.counters.overflowed += 1;
             return false;
@@ -224,7 +235,7 @@ impl Stack {
             let isn = kept.next_isn();
             if self.can_take(listener) {
                 self.forget_time_wait(ends);
-                self.on_syn(ends, listener, &arrival.segment, Some(isn), now);
+                self.add_request(ends, listener, &arrival.segment, isn, now);
             }
             return true;
         }
