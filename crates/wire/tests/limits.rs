@@ -122,6 +122,30 @@ fn those_who_take_nothing_leave_memory_for_one_who_does() {
     assert!(server.stack.octets() <= BUDGET);
 }
 
+/// Its SYN-ACK comes when nothing is left to write into.
+#[test]
+fn who_connects_is_told_though_memory_is_used_up() {
+    let mut server = Server::with(10, |config| config.limits.octets = 64 << 10);
+    let others: Vec<_> = (1..=10).map(|port| server.from(port).serves().0).collect();
+    let peer = "10.0.0.1:80".parse().expect("an address");
+    let id = server.stack.connect(peer, None, server.now).expect("room for one more");
+    let isn = server.sends()[0].seq;
+    let connected = |server: &mut Server| server.stack.poll_connected(id, Waker::noop());
+    assert!(connected(&mut server).is_pending());
+    for id in others {
+        server.writes(id, 4096);
+    }
+    (server.local, server.peer) = (server.stack.ends(id).expect("a connection").local, peer);
+    let mut woken = Vec::new();
+    server.stack.take_wakers(&mut woken);
+    woken.clear();
+    assert_eq!(server.gets("S.", 5000, isn.add(1)).last().map(|said| said.0.as_str()), Some("."));
+    server.stack.take_wakers(&mut woken);
+    assert_eq!(woken.len(), 1);
+    assert_eq!(connected(&mut server), Poll::Ready(Ok(())));
+    assert_eq!(server.writes(id, 1), 0, "there is no memory");
+}
+
 /// A window that was promised is not taken back, but where there is no memory for what comes it is
 /// dropped, as if it had been lost on its way; what is told from then on shrinks.
 #[test]

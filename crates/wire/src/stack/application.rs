@@ -194,7 +194,7 @@ impl Stack {
     ) -> Poll<Result<(), StackError>> {
         let socket = self.sound(id)?;
         if socket.opening() {
-            socket.wait_to_write(waker);
+            socket.wait_for_handshake(waker);
             return Poll::Pending;
         }
         Poll::Ready(Ok(()))
@@ -250,7 +250,7 @@ impl Stack {
             return Poll::Ready(Err(StackError::Finished));
         }
         if socket.opening() {
-            socket.wait_to_write(waker);
+            socket.wait_for_handshake(waker);
             return Poll::Pending;
         }
         let written = socket.write(&data[..data.len().min(LARGEST_COPY)], allowance);

@@ -73,6 +73,8 @@ struct Waiting {
     flushers: Vec<Waker>,
     /// A writer waits, for which there was no memory.
     starved: bool,
+    /// A writer waits for the end of the handshake.
+    opening: bool,
     /// There may be somebody.
     any: bool,
 }
@@ -282,6 +284,12 @@ impl Socket {
         remember(&mut self.waiting.writers, waker);
     }
 
+    /// Who writes, or only connects, waits for the end of the handshake.
+    pub(super) fn wait_for_handshake(&mut self, waker: &Waker) {
+        self.waiting.opening = true;
+        self.wait_to_write(waker);
+    }
+
     pub(super) fn wait_for_acknowledgement(&mut self, waker: &Waker) {
         self.waiting.any = true;
         remember(&mut self.waiting.flushers, waker);
@@ -382,7 +390,9 @@ impl Socket {
         {
             wakers.append(&mut self.waiting.readers);
         }
-        if !self.waiting.writers.is_empty() && (over || self.worth_writing(allowance)) {
+        // Who connects is told so though there be no memory to write into.
+        let opened = !self.opening() && std::mem::take(&mut self.waiting.opening);
+        if !self.waiting.writers.is_empty() && (over || opened || self.worth_writing(allowance)) {
             wakers.append(&mut self.waiting.writers);
         }
         if !self.waiting.flushers.is_empty() && (over || self.acknowledged()) {
