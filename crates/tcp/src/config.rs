@@ -31,8 +31,8 @@ impl IpVersion {
     }
 }
 
-/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4). Use it for
-/// [`PatienceConfig::keep_alive`].
+/// When to ask a silent peer whether it is still there (RFC 9293, section 3.8.4). Less than a second
+/// counts as a second, Linux's minimum. Use it for [`PatienceConfig::keep_alive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before the first probe.
@@ -41,6 +41,15 @@ pub struct KeepAlive {
     pub interval: Duration,
     /// Probes without an answer that end the connection.
     pub count: u32,
+}
+
+impl KeepAlive {
+    /// Its times as they are heeded: without a minimum a timer would be due again at once.
+    pub(crate) fn bounded(self) -> Self {
+        let minimum = Duration::from_secs(1);
+        let (idle, interval) = (self.idle.max(minimum), self.interval.max(minimum));
+        Self { idle, interval, ..self }
+    }
 }
 
 /// How segments are measured and bounded. Use it for [`Config::segments`].
@@ -131,7 +140,7 @@ pub struct PatienceConfig {
     /// How often a SYN is sent again before the attempt is given up; none never gives up.
     pub syn_retries: Option<u32>,
     /// How long what was sent may stay without an answer before the connection is given up (R2 of
-    /// RFC 9293, section 3.8.3, and the user timeout); none never gives up.
+    /// RFC 9293, section 3.8.3, and the user timeout); none never gives up, zero does at once.
     pub give_up: Option<Duration>,
     /// Probes of an idle connection, if any.
     pub keep_alive: Option<KeepAlive>,

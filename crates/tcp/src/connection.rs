@@ -29,7 +29,7 @@ use crate::parts::control::Window;
 use crate::receiver::Receiver;
 use crate::segment::Segment;
 use crate::sender::Sender;
-use crate::{Config, SeqNr, Variant};
+use crate::{Config, KeepAlive, SeqNr, Variant};
 use acknowledgement::PeerWindow;
 use challenge::ChallengeLimit;
 use handshake::Handshake;
@@ -124,7 +124,8 @@ impl Connection {
 
     fn new(config: Config, variant: &Variant, state: State) -> Self {
         let sack = variant.takes_sack();
-        let config = variant.settings(config);
+        let mut config = variant.settings(config);
+        config.patience.keep_alive = config.patience.keep_alive.map(KeepAlive::bounded);
         Self {
             state,
             error: None,

@@ -4,6 +4,7 @@
 mod wire;
 
 use unruffled_tcp::{Config, Error, Event, Ignored, KeepAlive};
+use unruffled_units::Instant;
 use wire::{End, config, ms};
 
 /// A client whose server has room for `window` octets, in segments of 1000.
@@ -198,6 +199,23 @@ fn a_peer_that_does_not_answer_is_gone() {
 fn traffic_keeps_alive() {
     let mut t = keep_alive();
     t.at(59_000).gets("P. 1:11 a1").says(". 1 a11").timer().says("").timer_at(119_000);
+}
+
+/// A timer that is due again at once never lets the driver sleep.
+#[test]
+fn a_peer_is_asked_once_a_second_at_the_most() {
+    let none = KeepAlive { idle: ms(0), interval: ms(0), count: 2 };
+    let mut t = End::established(config().with(|c| c.patience.keep_alive = Some(none)));
+    t.timer_at(1000).timer().says(". 0 a1").timer_at(2000);
+
+    let mut t = keep_alive();
+    t.connection.set_keep_alive(Some(none), Instant::from_millis(1_000_000));
+    t.writes(10).says("P. 1:11 a1").gets(". 1 a11").timer_at(1000).timer().says(". 10 a1");
+    t.timer_at(2000).timer().says(". 10 a1").timer_at(3000).timer().failed(Error::TimedOut);
+
+    // What is on its way asks as well.
+    let mut t = End::established(config().with(|c| c.patience.keep_alive = Some(none)));
+    t.at(900).writes(10).says("P. 1:11 a1").timer_at(1000).timer().says("").timer_at(1900);
 }
 
 #[test]

@@ -45,6 +45,7 @@ impl Connection {
     /// [`PatienceConfig::keep_alive`](crate::PatienceConfig::keep_alive) from now on. A peer counts as heard of when
     /// probing is switched on.
     pub fn set_keep_alive(&mut self, keep_alive: Option<KeepAlive>, now: Instant) {
+        let keep_alive = keep_alive.map(KeepAlive::bounded);
         let before = std::mem::replace(&mut self.config.patience.keep_alive, keep_alive);
         if !self.state.is_synchronised() || self.state == State::TimeWait {
             return;
