@@ -37,8 +37,9 @@ macro_rules! socket_options {
                 Ok(self.held.options()?.keepalive)
             }
 
-            /// When to ask a silent peer whether it is there (RFC 9293, section 3.8.4), and how
-            /// often before the connection ends with [`std::io::ErrorKind::TimedOut`].
+            /// When to ask a silent peer whether it is there (RFC 9293, section 3.8.4), once a second
+            /// at the most, and how often before the connection ends with
+            /// [`std::io::ErrorKind::TimedOut`].
             pub fn set_keepalive(
                 &self,
                 keepalive: Option<unruffled_tcp::KeepAlive>,
@@ -53,7 +54,7 @@ macro_rules! socket_options {
 
             /// How long what was sent, or a probe of a closed window, may stay without an answer
             /// before the connection ends with [`std::io::ErrorKind::TimedOut`] (RFC 9293, section
-            /// 3.8.3; RFC 5482); none for ever.
+            /// 3.8.3; RFC 5482); none for ever, zero for as long as without this setting.
             pub fn set_user_timeout(
                 &self,
                 timeout: Option<std::time::Duration>,

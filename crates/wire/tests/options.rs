@@ -143,6 +143,24 @@ fn what_stays_unacknowledged_for_the_user_timeout_ends_the_connection() {
     }
 }
 
+/// As Linux's `TCP_USER_TIMEOUT`: a connection that no answer can save would be of no use.
+#[test]
+fn a_user_timeout_of_zero_is_that_of_the_stack() {
+    let mut server = Server::new();
+    let (id, _) = server.serves();
+    for before in [None, Some(secs(5))] {
+        set(&mut server, id, |options| options.user_timeout = before);
+        set(&mut server, id, |options| options.user_timeout = Some(secs(0)));
+        assert_eq!(server.stack.options(id).unwrap().user_timeout, Some(secs(300)));
+    }
+    write(&mut server.stack, id, b"hello?");
+    server.sends();
+    server.silence(299);
+    assert_eq!(error(&server, id), None);
+    server.silence(1);
+    assert_eq!(error(&server, id), Some(Error::TimedOut));
+}
+
 /// The same for probes of a closed window, and a peer that answers them is not given up (RFC 9293,
 /// section 3.8.6.1).
 #[test]

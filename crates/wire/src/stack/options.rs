@@ -14,12 +14,14 @@ pub struct Options {
     /// Small segments do not wait for acknowledgements (Nagle's algorithm is off; RFC 9293, section
     /// 3.7.4).
     pub nodelay: bool,
-    /// When to ask a silent peer whether it is there (RFC 9293, section 3.8.4), if at all.
+    /// When to ask a silent peer whether it is there (RFC 9293, section 3.8.4), if at all; once a
+    /// second at the most.
     pub keepalive: Option<KeepAlive>,
     /// How long what was sent, or a probe of a closed window, may stay without an answer before the
     /// connection is given up (the user timeout of RFC 9293, section 3.8.3, and the local part of RFC
-    /// 5482); none waits for ever. A peer that answers, though its window stays closed, is not given
-    /// up (RFC 9293, section 3.8.6.1), and probes of an idle one have their own bound.
+    /// 5482); none waits for ever, and zero is the stack's own ([`StackConfig::connection`]), as
+    /// Linux's `TCP_USER_TIMEOUT` has it. A peer that answers, though its window stays closed, is not
+    /// given up (RFC 9293, section 3.8.6.1), and probes of an idle one have their own bound.
     pub user_timeout: Option<Duration>,
     /// Octets that may be written ahead of acknowledgements. None lets the buffer grow with what
     /// goes through it, to [`StackConfig::send_buffer`]; a size is there at once, or as much of it as
@@ -50,11 +52,16 @@ impl Options {
         }
     }
 
-    /// No buffer is larger than all memory, or holds nothing.
-    fn bounded(self, octets: usize) -> Self {
+    /// No buffer is larger than all memory, or holds nothing, and no user timeout is over at once.
+    fn bounded(self, config: &StackConfig) -> Self {
+        let octets = config.limits.octets;
+        let user_timeout = match self.user_timeout {
+            Some(Duration::ZERO) => config.connection.patience.give_up,
+            other => other,
+        };
         let bound = |size: Option<usize>| size.map(|size| size.clamp(1, octets.max(1)));
         let (send_buffer, receive_buffer) = (bound(self.send_buffer), bound(self.receive_buffer));
-        Self { send_buffer, receive_buffer, ..self }
+        Self { user_timeout, send_buffer, receive_buffer, ..self }
     }
 }
 
@@ -87,11 +94,11 @@ impl Stack {
         now: Instant,
         change: impl FnOnce(&mut Options),
     ) -> Result<(), StackError> {
-        let (gone, most) = (self.gone(), self.budget.limits.octets);
+        let gone = self.gone();
         let socket = self.sockets.get_mut(id.0).ok_or(gone)?;
         let mut options = socket.options;
         change(&mut options);
-        socket.apply(options.bounded(most), now);
+        socket.apply(options.bounded(&self.config), now);
         // What waited may leave, who waited may write, and timers have changed.
         self.after(id);
         Ok(())
@@ -125,10 +132,10 @@ impl Stack {
         id: ListenerId,
         change: impl FnOnce(&mut Options),
     ) -> Result<(), StackError> {
-        let (gone, most) = (self.gone(), self.budget.limits.octets);
+        let gone = self.gone();
         let listener = self.listeners.get_mut(id.0).ok_or(gone)?;
         change(&mut listener.options);
-        listener.options = listener.options.bounded(most);
+        listener.options = listener.options.bounded(&self.config);
         Ok(())
     }
 
