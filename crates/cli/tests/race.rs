@@ -62,6 +62,20 @@ fn the_table_has_a_line_for_each_sender_and_says_that_the_octets_are_the_same() 
     assert!(page.contains("seeds = 1\nvariants = ["), "what was run");
 }
 
+/// Of a transfer that is over in two round trips, nothing arrives within the time that its octets
+/// take at the link's rate.
+#[test]
+fn a_short_transfer_has_its_share_of_a_short_one() {
+    let folder = folder();
+    let short = ["--bytes=10kB", "--set=bottleneck.delay=50ms", "--kernel=none", "--no-report"];
+    let short = [&["race", "in-order", "--variants=sack", "--json"][..], &short].concat();
+    let Some(output) = run(&folder, &short) else { return };
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let share = value["rows"][0]["goodput_bps"].as_f64().expect("a number")
+        / value["undisturbed_bps"].as_f64().expect("a number");
+    assert!((0.5..1.1).contains(&share), "{share}");
+}
+
 #[test]
 fn json_has_the_rows_of_a_comparison_with_the_kernels_counters() {
     let folder = folder();

@@ -56,7 +56,8 @@ fn undisturbed_until(stop: &AtomicBool, scenario: &Scenario) -> Result<Option<f6
         return Ok(Some(f64::NAN));
     }
     let ran = run_until(stop, &undisturbed, &sack, 1, None)?;
-    Ok(ran.map(|row| row.flow.goodput_bps))
+    // A short transfer may take no time, too.
+    Ok(ran.map(|row| if row.flow.duration_s > 0.0 { row.flow.goodput_bps } else { f64::NAN }))
 }
 
 /// How many runs [`compare`] makes.

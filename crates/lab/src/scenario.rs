@@ -325,11 +325,11 @@ impl Scenario {
         if u64::from(before) < self.sources() { before } else { 0 }
     }
 
-    /// The same with one transfer that goes on for ever.
+    /// The same with one transfer of so many octets, or one that goes on for ever.
     #[must_use]
-    pub fn endless(mut self) -> Self {
+    pub fn with_bytes(mut self, octets: Option<u64>) -> Self {
         if let [Traffic { app: App::Bulk { bytes }, .. }] = self.traffic.as_mut_slice() {
-            *bytes = None;
+            *bytes = octets;
         }
         self
     }

@@ -11,7 +11,7 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
 use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
-use unruffled_units::{self as units, count};
+use unruffled_units::count;
 
 use crate::competitor::release;
 use crate::entrant::{Entrant, Task};
@@ -73,12 +73,8 @@ impl Course<'_> {
     ) -> Result<Finished, Error> {
         let needed = self.competitors.iter().any(Competitor::is_loaded);
         let mut hold = Hold::default();
-        let undisturbed = Scenario {
-            duration: Length::expected(self.length, self.scenario),
-            ..self.scenario.clone()
-        };
-        let undisturbed = Scenario { warmup: units::Duration::ZERO, ..undisturbed.endless() };
-        let undisturbed_bps = undisturbed_bps(&undisturbed).map_err(unruffled_net::Error::from)?;
+        let undisturbed_bps = undisturbed_bps(&self.length.simulated(self.scenario))
+            .map_err(unruffled_net::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
         let (mut failures, mut lateness) = (Vec::new(), Lateness::new());
         let all: Vec<usize> = (0..runs.len()).collect();

@@ -56,6 +56,10 @@ fn what_takes_time_or_ends_is_no_loop_without_time() {
     let drawn = chain("delay = \"0 s\"", &["link.wan.alternate.extra=9 ms"]).expect("takes time");
     let undisturbed = crate::compare::undisturbed_bps(&drawn).expect("is not run");
     assert!(undisturbed.is_nan(), "{undisturbed}");
+    let keys = ["link.wan.alternate.extra=9 ms", "flow.bytes=1 MB"];
+    let short = chain("delay = \"0 s\"", &keys).expect("takes time");
+    let undisturbed = crate::compare::undisturbed_bps(&short).expect("is over");
+    assert!(undisturbed.is_nan(), "{undisturbed}");
 }
 
 #[test]
