@@ -222,23 +222,30 @@ impl Arrived {
     }
 
     /// The SACK blocks of an acknowledgement, at most `limit`: a DSACK if there is one to report,
-    /// then ranges, the most recently changed first.
+    /// then ranges, the most recently changed first. Where those have joined, the first of the others
+    /// fill up: "as many distinct SACK blocks as possible" (RFC 2018, section 4).
     pub(super) fn blocks(&self, limit: usize, mut push: impl FnMut(u64, u64)) {
         let mut left = limit;
         if let Some(duplicate) = self.duplicate.filter(|_| left > 0) {
             push(duplicate.0, duplicate.1);
             left -= 1;
         }
-        for &octet in self.recent[..self.recent_len].iter().take(left) {
+        let recent = &self.recent[..self.recent_len.min(left)];
+        for &octet in recent {
             let at = self.ranges.partition_point(|r| r.1 <= octet);
             if let Some(&(l, r)) = self.ranges.get(at).filter(|r| r.0 <= octet) {
                 push(l, r);
             }
         }
+        if recent.len() < left {
+            let told = |r: &&(u64, u64)| recent.iter().any(|octet| (r.0..r.1).contains(octet));
+            let others = self.ranges.iter().filter(|r| !told(r));
+            others.take(left - recent.len()).for_each(|&(l, r)| push(l, r));
+        }
     }
 
     /// How many blocks there are to tell of.
     pub(super) fn block_count(&self) -> usize {
-        self.recent_len + usize::from(self.duplicate.is_some())
+        self.ranges.len() + usize::from(self.duplicate.is_some())
     }
 }

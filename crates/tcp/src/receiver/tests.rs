@@ -44,6 +44,25 @@ fn the_most_recently_changed_block_comes_first() {
     assert_eq!(peer.gets(1), "C4 S8 S6");
 }
 
+/// RFC 2018, section 4: as many blocks as there is room for, though those that changed recently have
+/// joined.
+#[test]
+fn what_changed_long_ago_fills_up_what_the_recent_blocks_leave() {
+    let mut peer = Peer::new();
+    for n in [40, 30, 35, 2, 4, 6, 8, 10, 12, 14, 16] {
+        peer.gets(n);
+    }
+    assert_eq!(peer.gets(3), "C0 S2-4 S16 S14");
+    for n in [5, 7, 9, 11] {
+        peer.gets(n);
+    }
+    assert_eq!(peer.gets(13), "C0 S2-14 S16 S30");
+    assert_eq!(peer.gets(15), "C0 S2-16 S30 S35");
+    assert_eq!(peer.gets(1), "C16 S30 S35 S40");
+    assert_eq!(peer.gets(17), "C17 S30 S35 S40");
+    assert_eq!(peer.gets(35), "C17 S35 S35 S30");
+}
+
 #[test]
 fn a_duplicate_below_the_cumulative_point_is_reported_first() {
     // RFC 2883, section 4.1.
