@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
 use unruffled_lab::Scenario;
 use unruffled_net::{Namespace, Pair, Statistics};
@@ -23,7 +24,7 @@ use crate::{Competitor, Error, guest};
 /// The port of the first receiver.
 const PORT: u16 = 5001;
 
-/// How long a connection may take to come about.
+/// How long a connection may take to come about, if the transfer is not over before.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// What every entrant of a heat is to do.
@@ -133,10 +134,10 @@ impl<'a> Entrant<'a> {
         let (received, account) = match &self.sender {
             Sender::Kernel { network, control } => {
                 let network = network.namespace();
-                let stream =
-                    network.run(|| connect(self.to, control).map_err(Error::system("connecting")));
+                let stream = network.run(|| {
+                    connect(self.to, control, self.patience()).map_err(Error::system("connecting"))
+                });
                 let stream = stream.map_err(io::Error::other)?;
-                stream.set_write_timeout(Some(PATIENCE))?;
                 let received = self.transfer(stream, seed, start)?;
                 (received, Account::Kernel(Statistics::of(network)?))
             }
@@ -151,13 +152,20 @@ impl<'a> Entrant<'a> {
                         watch.lock().unwrap_or_else(PoisonError::into_inner).event(now, event);
                     })));
                 });
-                let connect =
-                    stream::TcpStream::connect_from(&handle, None, self.to, Some(HANDSHAKE));
-                let mut stream = connect?;
-                stream.set_write_timeout(Some(PATIENCE));
+                let patience = Some(self.patience());
+                let stream = stream::TcpStream::connect_from(&handle, None, self.to, patience);
+                let mut stream = match stream {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+                    stream => Some(stream?),
+                };
+                if let Some(stream) = &mut stream {
+                    stream.set_write_timeout(Some(PATIENCE));
+                }
                 let received = self.transfer(stream.clone(), seed, start)?;
                 handle.with(|stack| stack.watch(None));
-                stream.abort();
+                if let Some(stream) = stream {
+                    stream.abort();
+                }
                 (received, Account::Ours(watch))
             }
         };
@@ -169,14 +177,28 @@ impl<'a> Entrant<'a> {
         Ok(Transferred { received, account, name: self.competitor.name(), seed, seconds })
     }
 
-    /// Sends from `stream` to the receiver until that has enough.
+    /// How long to wait for a connection.
+    fn patience(&self) -> Duration {
+        match self.task.length {
+            Length::Time(time) => time.min(HANDSHAKE),
+            Length::Bytes(_) => HANDSHAKE,
+        }
+    }
+
+    /// Sends from `stream`, if there is one in time, to the receiver until that has enough.
     fn transfer(
         &self,
-        stream: impl io::Write + Send,
+        stream: Option<impl io::Write + Send>,
         seed: u64,
         start: Instant,
     ) -> io::Result<Received> {
         let (length, stop) = (self.task.length, AtomicBool::new(false));
+        let Some(stream) = stream else {
+            return match length {
+                Length::Time(time) if time <= HANDSHAKE => Ok(Received::nothing()),
+                _ => Err(io::Error::other(format!("no connection within {HANDSHAKE:?}"))),
+            };
+        };
         thread::scope(|scope| {
             let sender = scope.spawn(|| send(stream, seed, length, &stop));
             let received = self.receive(start);
@@ -224,11 +246,17 @@ fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// A kernel's connection under a congestion control. Only the first network may have another than
-/// an unrestricted one as its default, so the socket has to be told.
-fn connect(to: SocketAddr, control: &str) -> io::Result<TcpStream> {
+/// A kernel's connection under a congestion control; none if there is none within `patience`. Only the
+/// first network may have another than an unrestricted one as its default, so the socket has to be
+/// told.
+fn connect(to: SocketAddr, control: &str, patience: Duration) -> io::Result<Option<TcpStream>> {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
     sockopt::set_tcp_congestion(&socket, control)?;
-    rustix::net::connect(&socket, &to)?;
-    Ok(TcpStream::from(socket))
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))?;
+    match rustix::net::connect(&socket, &to) {
+        Err(Errno::INPROGRESS) => return Ok(None),
+        connected => connected?,
+    }
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(PATIENCE))?;
+    Ok(Some(TcpStream::from(socket)))
 }

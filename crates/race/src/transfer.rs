@@ -29,6 +29,13 @@ pub(crate) struct Received {
     pub(crate) complete: bool,
 }
 
+impl Received {
+    /// What there is when the time is up before there is a connection.
+    pub(crate) fn nothing() -> Self {
+        Self { complete: true, ..Self::default() }
+    }
+}
+
 /// Writes octets until there are enough of them, then waits; either way until `stop` is set.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Races over real packets. Without the rights to make namespaces, these say that they were skipped.
 #![cfg(target_os = "linux")]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use unruffled_lab::record::RunRow;
 use unruffled_lab::{Scenario, compare};
@@ -132,6 +132,21 @@ fn it_ends_with_it_although_nobody_comes_to_the_receiver() {
         let course = Course { length, reverse, ..course(&scenario, &competitors) };
         let Some(finished) = run(&course) else { return };
         assert_eq!(rows(&finished)[0].flow.goodput_bps, 0.0);
+    }
+}
+
+/// Nor does it wait for a connection any longer.
+#[test]
+fn it_ends_with_it_although_there_is_no_connection() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=100%"]);
+    let length = Length::Time(Duration::from_millis(500));
+    let ours = (ours(&scenario, &["sack"]), false);
+    for (competitors, reverse) in [ours, (kernels(&["reno"]), false), (kernels(&["reno"]), true)] {
+        let course = Course { length, reverse, ..course(&scenario, &competitors) };
+        let begun = Instant::now();
+        let Some(finished) = run(&course) else { return };
+        assert_eq!(rows(&finished)[0].flow.goodput_bps, 0.0);
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     }
 }
 
