@@ -146,6 +146,28 @@ fn who_connects_is_told_though_memory_is_used_up() {
     assert_eq!(server.writes(id, 1), 0, "there is no memory");
 }
 
+/// A peer that always has something to say says it with each acknowledgement.
+#[test]
+fn what_is_acknowledged_beside_text_counts_though_there_is_no_memory_for_that() {
+    let mut server = Server::with(11, |config| config.limits.octets = 64 << 10);
+    let (id, next) = server.from(11).serves();
+    assert_eq!(server.writes(id, 500), 500);
+    assert_eq!(server.says().len(), 1);
+    let others: Vec<_> = (1..=10).map(|port| server.from(port).serves().0).collect();
+    for id in others {
+        server.writes(id, 4096);
+    }
+    server.from(11).takes(&segment("F.", 5001, next.add(500)), b"text");
+    assert_eq!(server.stack.counters().segments_refused, 1);
+    assert_eq!(server.stack.poll_acknowledged(id, Waker::noop()), Poll::Ready(Ok(())));
+    assert!(server.stack.poll_read(id, Waker::noop(), &mut [0; 9]).is_pending());
+    // Once it is used no more, its memory is there for what comes again.
+    server.silence(2);
+    server.takes(&segment("F.", 5001, next.add(500)), b"text");
+    let mut out = [0; 9];
+    assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(4)));
+}
+
 /// A window that was promised is not taken back, but where there is no memory for what comes it is
 /// dropped, as if it had been lost on its way; what is told from then on shrinks.
 #[test]

@@ -63,12 +63,14 @@ impl Stack {
     pub(super) fn on_segment_of(&mut self, id: ConnectionId, arrival: &Arrival<'_>, now: Instant) {
         let allowance = self.budget.allowance();
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        if !socket.has_memory_for(&arrival.segment, allowance) {
+        let Arrival { mut segment, mut payload, .. } = *arrival;
+        if !socket.has_memory_for(&segment, allowance) {
             self.counters.segments_refused += 1;
-            return;
+            // Its text is as good as lost, but what it acknowledges frees memory.
+            (segment.len, segment.flags.fin, payload) = (0, false, &[]);
         }
         let mut relay = Relay { watcher: &mut self.watcher, id };
-        self.replies.urgent = socket.handle(arrival.segment, arrival.payload, now, &mut relay);
+        self.replies.urgent = socket.handle(segment, payload, now, &mut relay);
         self.after(id);
     }
 

@@ -29,7 +29,7 @@ pub struct Counters {
     pub replies_dropped: u64,
     /// Connections refused, to either side, because there were too many, or too little memory.
     pub connections_refused: u64,
-    /// Segments dropped because there was no memory for what they carry.
+    /// Segments whose text was dropped because there was no memory for it.
     pub segments_refused: u64,
     /// Connections that ended without TIME-WAIT, because too many were in it.
     pub time_waits_refused: u64,
