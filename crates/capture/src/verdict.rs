@@ -68,8 +68,8 @@ pub fn judge(direction: &Direction) -> Verdict {
             format!("{}: too little to judge.", count(direction.traffic.segments, "segment"));
         return verdict(Cause::Unknown, Sureness::Certain, text);
     }
-    if is_cut(direction) {
-        return cut(direction);
+    if is_truncated(direction) {
+        return truncated(direction);
     }
     let late = direction.reordering();
     let resent = &direction.retransmissions;
@@ -120,16 +120,17 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
 }
 
-/// Where so many acknowledgements are cut for each retransmission, some of those that told of it may be.
-const CUT: f64 = 0.25;
+/// Where so many acknowledgements lack options for each retransmission, some of those that told of it may
+/// be among them.
+const TRUNCATED: f64 = 0.25;
 
 /// Whether the capture cut off what tells of retransmissions whether they were needed.
-fn is_cut(direction: &Direction) -> bool {
+fn is_truncated(direction: &Direction) -> bool {
     let resent = direction.retransmissions.total;
-    resent > 0 && direction.traffic.cut_acks as f64 >= CUT * resent as f64
+    resent > 0 && direction.traffic.cut_acks as f64 >= TRUNCATED * resent as f64
 }
 
-fn cut(direction: &Direction) -> Verdict {
+fn truncated(direction: &Direction) -> Verdict {
     let text = format!(
         "The capture kept too little of each packet: {} lack options, so that late segments cannot be \
          told from lost ones ({} sent again).",
