@@ -24,6 +24,8 @@ pub struct Path {
     pub name: String,
     /// The scenario in a line.
     pub title: String,
+    /// How long it is simulated, in seconds.
+    pub duration_s: f64,
     /// Goodput of each sender, in bits per second: the mean over the seeds.
     pub goodput_bps: Vec<f64>,
 }
@@ -37,6 +39,8 @@ pub struct Gallery {
     pub paths: Vec<Path>,
     /// The number of runs of each sender on each path.
     pub seeds: u64,
+    /// Keys replaced in every scenario, as `KEY=VALUE`.
+    pub overrides: Vec<String>,
 }
 
 /// A sender's shares of the best over all paths.
@@ -105,7 +109,8 @@ pub fn drawn(seed: u64, count: u32, overrides: &[String]) -> Result<Vec<Scenario
     (1..=count).map(load).collect()
 }
 
-/// Runs every sender on every path. `done` is called after each run.
+/// Runs every sender on every path, in which the `overrides` were replaced. `done` is called after
+/// each run.
 ///
 /// # Errors
 /// A sender that is not there, or a parameter that does not fit.
@@ -113,6 +118,7 @@ pub fn gallery(
     scenarios: &[Scenario],
     senders: &[String],
     place: &str,
+    overrides: &[String],
     done: impl Fn() + Sync,
 ) -> Result<Gallery, Error> {
     let mut tasks = Vec::new();
@@ -135,6 +141,7 @@ pub fn gallery(
         .map(|scenario| Path {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
+            duration_s: scenario.duration.as_secs_f64(),
             goodput_bps: vec![0.0; senders.len()],
         })
         .collect();
@@ -142,7 +149,7 @@ pub fn gallery(
         paths[path].goodput_bps[sender] += bps / scenarios[path].seeds as f64;
     }
     let seeds = scenarios.iter().map(|scenario| scenario.seeds).max().unwrap_or(0);
-    Ok(Gallery { senders: senders.to_vec(), paths, seeds })
+    Ok(Gallery { senders: senders.to_vec(), paths, seeds, overrides: overrides.to_vec() })
 }
 
 /// The number of runs that [`gallery`] makes.
@@ -260,12 +267,14 @@ mod tests {
         let path = |name: &str, goodput_bps: [f64; 2]| Path {
             name: name.to_owned(),
             title: format!("path {name}"),
+            duration_s: 10.0,
             goodput_bps: goodput_bps.to_vec(),
         };
         Gallery {
             senders: vec!["unruffled".to_owned(), "rack".to_owned()],
             paths: vec![path("a", [9e6, 10e6]), path("b", [8e6, 2e6]), path("c", [0.0, 0.0])],
             seeds: 1,
+            overrides: Vec::new(),
         }
     }
 
@@ -327,10 +336,10 @@ mod tests {
         let overrides = ["duration=2 s".to_owned(), "seeds=1".to_owned()];
         let scenarios = drawn(7, 2, &overrides).expect("paths");
         let senders = ["rack".to_owned(), "sack".to_owned()];
-        let gallery = gallery(&scenarios, &senders, "here", || {}).expect("they run");
+        let gallery = gallery(&scenarios, &senders, "here", &[], || {}).expect("they run");
         assert_eq!(gallery.paths.len(), 2);
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps > 0.0)));
-        let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", || {});
+        let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", &[], || {});
         assert!(unknown.is_err());
     }
 }

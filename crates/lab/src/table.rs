@@ -49,7 +49,11 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
         Medium::Wire => "sack, no impairments, simulated",
     };
     let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
-    let below = clauses(&[&below, "counts: means per run", "±: 95 %"], width);
+    let mut parts = vec![below.as_str()];
+    if summaries.iter().any(|summary| summary.runs > 1) {
+        parts.extend(["counts: means per run", "±: 95 %"]);
+    }
+    let below = clauses(&parts, width);
     let notes: String = comparison.notes.iter().map(|note| wrapped(note, width, "")).collect();
     let groups = groups(comparison, width);
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
@@ -222,6 +226,18 @@ mod tests {
         assert!(table.contains(below), "{table}");
         assert_eq!(table.split_whitespace().filter(|word| *word == "note").count(), 8, "{table}");
         assert!(render(&comparison, 90, false).contains("per run; ±: 95 %\n"));
+    }
+
+    #[test]
+    fn a_single_run_has_no_interval_to_explain() {
+        let mut comparison = fake::comparison();
+        assert!(render(&comparison, 90, false).contains('±'));
+        for variant in &mut comparison.variants {
+            variant.rows.truncate(1);
+            variant.records.truncate(1);
+        }
+        let table = render(&comparison, 90, false);
+        assert!(!table.contains('±') && !table.contains("means"), "{table}");
     }
 
     fn widest(text: &str) -> usize {

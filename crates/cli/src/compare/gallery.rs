@@ -10,7 +10,8 @@ use crate::output;
 
 /// What to print, and what became of the report.
 pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
-    let (mut overrides, flags) = arguments.overrides()?;
+    let (given, flags) = arguments.overrides()?;
+    let mut overrides = given.clone();
     if arguments.seeds.is_none() {
         // First, so that --set can replace it.
         overrides.insert(0, "seeds=1".to_owned());
@@ -30,8 +31,8 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
     let runs = gallery::runs(&scenarios, senders.len());
     let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
-    let found =
-        pool.install(|| gallery::gallery(&scenarios, &senders, "--variants", || bar.inc(1)));
+    let found = pool
+        .install(|| gallery::gallery(&scenarios, &senders, "--variants", &given, || bar.inc(1)));
     bar.finish_and_clear();
     let found = found?;
     let written = arguments.results.write(&found, report.as_deref());

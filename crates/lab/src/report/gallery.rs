@@ -23,12 +23,14 @@ pub fn gallery(gallery: &Gallery) -> String {
     });
     let paths = gallery.paths.iter().map(|path| {
         let best = format!("{:.4}", path.best_bps() / 1e6);
-        context! { name => path.name.clone(), title => path.title.clone(), best }
+        let seconds = path.duration_s.to_string();
+        context! { name => path.name.clone(), title => path.title.clone(), seconds, best }
     });
     let contents = context! {
         style => Value::from_safe_string(palette::stylesheet() + STYLE),
         title => "Senders by paths",
         seeds => gallery.seeds,
+        overrides => gallery.overrides.clone(),
         heads => ["sender", "median %", "10th percentile %", "mean %", "worst %", "worst path"],
         lines => standings.iter().map(line).collect::<Vec<_>>(),
         rows => rows.collect::<Vec<_>>(),
@@ -46,16 +48,19 @@ mod tests {
         let path = |name: &str, goodput_bps: [f64; 2]| Path {
             name: name.to_owned(),
             title: format!("path <{name}>"),
+            duration_s: 12.0,
             goodput_bps: goodput_bps.to_vec(),
         };
         let html = super::gallery(&Gallery {
             senders: vec!["unruffled".to_owned(), "rack".to_owned()],
             paths: vec![path("a", [9e6, 10e6]), path("b", [8e6, 2e6])],
             seeds: 1,
+            overrides: vec!["delayed.fraction=30%".to_owned()],
         });
         assert_eq!(html.matches("class=\"heat\"").count(), 4);
         assert!(html.contains("--share:0.2500\">25</td>"), "{html}");
-        assert!(html.contains("path &lt;a&gt;"));
+        assert!(html.contains("path &lt;a&gt;; 12 s; best 10.0000 Mb/s"), "{html}");
+        assert!(html.contains("1 seed; with delayed.fraction=30%."), "{html}");
         assert!(html.contains("<h1>Senders by paths</h1>"));
         assert!(html.contains("<h2>Goodput, per cent of the best</h2>"));
         assert!(html.contains("<th scope=\"col\">worst path</th>"));

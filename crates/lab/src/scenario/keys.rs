@@ -228,6 +228,8 @@ impl Keys {
         let Some(value) = self.get(key) else { return Ok(None) };
         let text = match value {
             Value::String(text) => text,
+            // Not hundreds of digits.
+            Value::Float(n) if n.abs() >= 1e17 => format!("{n:e}"),
             other => other.to_string(),
         };
         parse(&text).map(Some).map_err(|e| self.wrong(key, e.to_string()))
