@@ -36,7 +36,7 @@ impl FileText {
                     let key = table.map_or(field.to_owned(), |table| format!("{table}.{field}"));
                     Error::Key { place, key, message: "missing: expected a value".to_owned() }
                 }
-                None => self.wrong(&span, error.message()),
+                None => self.wrong(&span, plainly(error.message())),
             };
         }
         Error::Syntax { place, message: complaint(&self.text, error) }
@@ -100,6 +100,29 @@ pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> String {
         Some(key) => format!("{message} {key}: expected each key once"),
         None => message,
     }
+}
+
+/// What the deserializer says of a value of another kind, as elsewhere: what was expected, and what is
+/// there.
+fn plainly(message: &str) -> String {
+    let kind = ["invalid type: ", "invalid value: "].iter().find_map(|p| message.strip_prefix(p));
+    let Some((found, expected)) = kind.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "u32" | "u64" | "usize" => "a whole number",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other => other,
+    };
+    let found = match found {
+        "sequence" => "a list",
+        "map" => "a table",
+        other => other.strip_prefix("string ").or(other.split('`').nth(1)).unwrap_or(other),
+    };
+    format!("expected {expected}, found {found}")
 }
 
 /// The first control character in a text of the table, and where that text stands.
