@@ -35,6 +35,9 @@ pub(super) const PANEL: (u32, u32) = (800, 450);
 /// Mean width of a character of text.
 pub(super) const CHARACTER: u32 = 14;
 
+/// The same of a name that something stands beside, which it must not run into.
+pub(super) const LETTER: i32 = CHARACTER as i32 + 1;
+
 /// An SVG element of this size for a page, with `label` for those who cannot see it.
 pub(super) fn svg(size: (u32, u32), label: &str, draw: impl FnOnce(&Area<'_>) -> Drawn) -> String {
     let mut drawing = String::new();

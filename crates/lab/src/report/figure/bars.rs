@@ -9,7 +9,7 @@ use super::{BELOW, ROW, WIDTH, shows, style};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
 use crate::report::palette::{self, TEXT};
-use crate::report::plot::{self, Area, CHARACTER, Drawn};
+use crate::report::plot::{self, Area, Drawn, LETTER};
 use crate::reproduce::FigureOutcome;
 use crate::statistics::Estimate;
 use crate::text::cut;
@@ -19,9 +19,8 @@ const BAR: i32 = 56;
 /// The space above the bars, and that to their right, for numbers.
 const ABOVE: i32 = 16;
 const RIGHT: i32 = 130;
-/// Width of a character of a label, and so many fit into half of the drawing.
-const WIDE: i32 = CHARACTER as i32 + 1;
-const ROOM: usize = ((WIDTH / 2 - 24) / WIDE) as usize;
+/// So many letters of a label fit into half of the drawing.
+const ROOM: usize = ((WIDTH / 2 - 24) / LETTER) as usize;
 
 /// A bar, and what is written beside it.
 struct Bar {
@@ -58,7 +57,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
         }
     };
     let longest = bars.iter().map(|bar| bar.label.chars().count()).max();
-    let left = 24 + WIDE * longest.unwrap_or(0).max(3) as i32;
+    let left = 24 + LETTER * longest.unwrap_or(0).max(3) as i32;
     let field = Field {
         x,
         y: Axis::new(0.0, 1.0, false),

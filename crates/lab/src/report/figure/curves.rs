@@ -9,7 +9,7 @@ use super::{BELOW, ROW, WIDTH, shows, style};
 use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
 use crate::report::palette::{self, TEXT};
-use crate::report::plot::{self, Area, CHARACTER, Drawn};
+use crate::report::plot::{self, Area, CHARACTER, Drawn, LETTER};
 use crate::report::thin;
 use crate::reproduce::FigureOutcome;
 use crate::text::cut;
@@ -134,7 +134,7 @@ fn draw_curves(
     };
     let widest = y.ticks().iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
     let left = 24 + CHARACTER as i32 * widest.max(3) as i32;
-    let room = (WIDTH - left - BESIDE) / (CHARACTER as i32 + 1);
+    let room = (WIDTH - left - BESIDE) / LETTER;
     let names: Vec<String> = match curves {
         // One time series needs no legend; one curve has a name that may matter.
         [_] if marks == Marks::Line || marks == Marks::Dots => Vec::new(),
@@ -236,7 +236,7 @@ fn legend(names: &[String], width: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut row) = (0, 0);
     let mut places = Vec::new();
     for name in names {
-        let wide = BESIDE + name.chars().count() as i32 * (CHARACTER as i32 + 1);
+        let wide = BESIDE + name.chars().count() as i32 * LETTER;
         if x > 0 && x + wide > width {
             (x, row) = (0, row + 1);
         }
