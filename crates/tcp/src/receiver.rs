@@ -75,9 +75,9 @@ impl Receiver {
         u64::from(self.ack_due) ^ self.window.edge() ^ self.next()
     }
 
-    /// Whether something is missing below the furthest that has arrived.
+    /// Whether something is missing below the furthest that has arrived, which may be the FIN.
     pub(crate) fn has_hole(&self) -> bool {
-        self.arrived.has_hole()
+        self.arrived.has_hole() || (self.end.is_some() && !self.at_end())
     }
 
     /// RCV.NXT, with the FIN counted once it has been reached.
@@ -207,13 +207,13 @@ impl Receiver {
             }
             (end, len, fin) = (bound, (bound - offset) as u32, false);
         }
+        let had_hole = self.has_hole();
         // No stream ends before what has arrived of it.
         let known_to = self.arrived.highest();
         if fin && self.end.is_none() && end >= known_to {
             self.end = Some(end);
         }
         let before = self.arrived.next();
-        let had_hole = self.arrived.has_hole();
         self.rtx = rtx;
         let discarded = match self.arrived.make_room(offset, end) {
             Room::Enough => None,

@@ -135,6 +135,18 @@ fn the_peer_closes_first() {
     t.gets(". 2 a2").says("").is(State::Closed).no_timer();
 }
 
+/// RFC 5681, section 4.2: a segment that fills a gap is acknowledged at once, if it is the FIN alone
+/// that waits behind it.
+#[test]
+fn what_was_missing_before_the_end_is_not_acknowledged_late() {
+    let mut t = End::established(config().with(|c| c.delayed_ack = Some(ms(40))));
+    t.gets("F. 201 a1").says(". 1 a1");
+    assert!(t.connection.has_hole());
+    t.gets(". 1:101 a1").says(". 1 a101");
+    t.gets("P. 101:201 a1").says(". 1 a202").is(State::CloseWait);
+    assert!(!t.connection.has_hole());
+}
+
 /// Figure 13.
 #[test]
 fn both_close_at_the_same_time() {
