@@ -24,6 +24,17 @@ fn three_duplicates_begin_fast_retransmit() {
     }
 }
 
+/// RFC 5681, section 2 (c): "the SYN and FIN bits are both off".
+#[test]
+fn a_fin_is_no_duplicate() {
+    for name in ["reno", "newreno", "sack", "rack"] {
+        let mut t = end(name, 4);
+        t.writes(4000).says(". 1:1001 a1, . 1001:2001 a1, . 2001:3001 a1, P. 3001:4001 a1");
+        t.gets(". 1 a1").says("").gets(". 1 a1").says("").gets("F. 1 a1").says(". 4001 a2");
+        t.gets(". 2 a1").says(". 1:1001 a2");
+    }
+}
+
 /// The first two of six are lost: a partial acknowledgement resends the second (RFC 6582).
 #[test]
 fn a_partial_acknowledgement_resends_the_next_hole() {

@@ -102,7 +102,8 @@ impl Connection {
                 }
             }
         }
-        let repeated = acked == una && segment.len == 0 && unchanged;
+        // A FIN has a number of its own, as text has: it leaves whatever arrived (RFC 5681, section 2).
+        let repeated = acked == una && segment.len == 0 && !segment.flags.fin && unchanged;
         let ack = Ack {
             una: acked.max(una),
             blocks,
