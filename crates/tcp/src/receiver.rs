@@ -109,6 +109,9 @@ impl Receiver {
     pub(crate) fn fix_window(&mut self, octets: u64, told: bool) {
         self.moderation = None;
         self.window.fix(octets);
+        if !told {
+            self.window.promise_in_syn();
+        }
         if told && self.end.is_none() && self.window.should_update(self.arrived.next()) {
             self.ack_due = true;
         }

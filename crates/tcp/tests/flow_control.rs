@@ -23,6 +23,15 @@ fn the_window_is_what_the_application_has_not_read() {
     assert_eq!(t.connection.readable(), 4000);
 }
 
+/// The SYN-ACK tells of the buffer as it is by then, and what it promises is accepted.
+#[test]
+fn a_buffer_that_is_set_before_the_handshake_is_promised_by_it() {
+    let mut t = End::listen(Config { receive_buffer: 2000, ..config() });
+    t.connection.set_receive_buffer(10_000);
+    t.gets("S 0 sackok").says("S. 0 a1 w10000").gets(". 1 a1").says("");
+    t.gets(". 3001:4001 a1").says(". 1 a1 sack3001-4001").accepts();
+}
+
 /// Section 3.8.6.2.2: told when it opens by a segment or half the buffer, and not before.
 #[test]
 fn a_closed_window_is_opened_by_an_update() {

@@ -73,6 +73,11 @@ impl ReceiveWindow {
         self.size.min(u64::from(u16::MAX)) as u16
     }
 
+    /// A SYN will tell of the window as it is now.
+    pub(crate) fn promise_in_syn(&mut self) {
+        self.edge = self.edge.max(u64::from(self.syn_field()));
+    }
+
     /// The shift to offer, or that was agreed on.
     pub(crate) fn scale(&self) -> u8 {
         self.scale
