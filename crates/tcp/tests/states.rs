@@ -101,6 +101,20 @@ fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
     t.writes(1000).says("P. 1:1001 a1");
 }
 
+/// RFC 7323, section 4.3: or the client takes the second it waited for a round trip. A SYN that was
+/// late changes nothing.
+#[test]
+fn the_answer_to_a_syn_that_comes_again_echoes_that_one() {
+    let mut t = End::listen(config().with(|c| {
+        c.timestamps.offer = true;
+        c.timestamps.paws = Some(ms(0));
+    }));
+    t.gets("S 0 ts100:0").says("S. 0 a1 ts1000000:100");
+    t.at(900).gets("S 0 ts1100:0").says("S. 0 a1 ts1000900:1100");
+    t.at(901).gets("S 0 ts100:0").says("S. 0 a1 ts1000901:1100");
+    t.at(910).gets(". 1 a1 ts1110:1000900").says("").is(State::Established);
+}
+
 #[test]
 fn an_active_attempt_is_refused_after_both_syns() {
     let mut t = End::connect(config());

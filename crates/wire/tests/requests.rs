@@ -60,6 +60,18 @@ fn a_syn_that_comes_again_is_answered_again_with_the_same_number() {
     assert_eq!(server.stack.requests(), 1);
 }
 
+/// RFC 7323, section 4.3: what a client takes for the round trip is no longer than that to its last SYN.
+#[test]
+fn a_syn_that_comes_again_is_answered_with_the_echo_of_its_own_timestamp() {
+    let mut server = Server::new();
+    let mut echo = |value| {
+        server.takes(&stamped(segment("S", 5000, SeqNr(0)), value, 0), &[]);
+        server.now += Duration::from_millis(300);
+        server.sends()[0].timestamps.map(|timestamps| timestamps.echo)
+    };
+    assert_eq!([u32::MAX, 999, u32::MAX, 999].map(&mut echo), [u32::MAX, 999, 999, 999].map(Some));
+}
+
 /// RFC 9293, section 3.10.7.4: what does not belong into SYN-RECEIVED is answered and changes nothing.
 #[test]
 fn what_does_not_end_the_handshake_leaves_the_request_as_it_is() {

@@ -148,6 +148,9 @@ impl Connection {
             self.challenge(now);
             return Err(Ignored::Syn);
         }
+        // The answer echoes this SYN, not the first one, which may be seconds older (RFC 7323, section
+        // 4.3): all of it lies before the stream.
+        self.clock.remember(segment, 0, 0, now);
         let acknowledges = segment.flags.ack && segment.ack == self.numbers.ours.add(1);
         if acknowledges && !self.handshake.passive {
             // Simultaneous open, RFC 9293, figure 7: their SYN-ACK acknowledges our SYN.

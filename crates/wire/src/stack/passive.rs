@@ -133,10 +133,11 @@ impl Stack {
         now: Instant,
     ) -> bool {
         let Some(request) = self.opening.requests.get_mut(ends) else { return false };
-        let syn = request.syn();
         let isn = request.isn;
         let listener = ListenerId(request.listener);
-        if request.is_repeated_by(&arrival.segment) {
+        let repeated = request.is_repeated_by(&arrival.segment);
+        let syn = request.syn();
+        if repeated {
             self.answer_syn(ends, listener, &syn, isn, now);
             return true;
         }

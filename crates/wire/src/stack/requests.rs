@@ -53,11 +53,17 @@ impl Request {
         Some(self.first).filter(|_| self.retries == 0 && !self.repeated)
     }
 
-    /// Whether `segment` is the SYN once more, which is answered once more.
+    /// Whether `segment` is the SYN once more, which is answered once more: with the echo of its own
+    /// timestamp, unless that is older than one before (RFC 7323, section 4.3).
     pub(super) fn is_repeated_by(&mut self, segment: &Segment) -> bool {
         let flags = segment.flags;
         let same = flags.syn && !flags.ack && !flags.rst && segment.seq == self.peer_isn;
         self.repeated |= same;
+        if let (true, Some(stamp), Some(theirs)) = (same, &mut self.stamp, segment.timestamps)
+            && theirs.value.wrapping_sub(*stamp) as i32 > 0
+        {
+            *stamp = theirs.value;
+        }
         same
     }
 }
