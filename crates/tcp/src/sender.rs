@@ -103,6 +103,11 @@ impl Sender {
         self.machine.back_off();
     }
 
+    /// The attempt is over that it expired in.
+    pub(crate) fn forget_back_off(&mut self) {
+        self.machine.forget_back_off();
+    }
+
     pub(crate) fn window(&self) -> Window {
         self.machine.window()
     }

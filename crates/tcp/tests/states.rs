@@ -2,7 +2,7 @@
 
 mod wire;
 
-use unruffled_tcp::{Config, Error, Ignored, State, reset_for};
+use unruffled_tcp::{Config, Error, Ignored, State, Unreachable, reset_for};
 use wire::{End, OURS, THEIRS, config, ms, parse};
 
 #[test]
@@ -99,6 +99,16 @@ fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
     t.gets("S 0 mss500").says("S. 0 a1 nows").gets("S 7").says("").is(State::Listen);
     t.gets("S 0 mss2000").says("S. 0 a1").gets(". 1 a1 w10000").is(State::Established);
     t.writes(1000).says("P. 1:1001 a1");
+}
+
+/// What was learnt of the peer that did not come says nothing of the next one.
+#[test]
+fn the_next_attempt_begins_with_the_first_timeout() {
+    let mut t = End::listen(config().with(|c| c.patience.syn_retries = Some(1)));
+    t.gets("S 0").says("S. 0 a1").timer_at(1000).timer().says("S. 0 a1").timer_at(3000);
+    t.cannot_reach(Unreachable::Host, 0).gets("R 1").says("").is(State::Listen).no_timer();
+    t.gets("S 0").says("S. 0 a1").timer_at(2000).timer().says("S. 0 a1").timer_at(4000);
+    t.timer().failed(Error::TimedOut);
 }
 
 /// RFC 7323, section 4.3: or the client takes the second it waited for a round trip. A SYN that was

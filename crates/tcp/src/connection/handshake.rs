@@ -216,6 +216,9 @@ impl Connection {
         self.handshake = Handshake::new(self.handshake.passive, self.handshake.sack_offered);
         self.timers.stop(ConnectionTimer::Handshake);
         self.timers.stop(ConnectionTimer::GiveUp);
+        // The next peer is another one, and as near as any.
+        self.sender.forget_back_off();
+        self.unreachable = None;
         self.clock = super::Clock::new(&self.config);
         // Nothing has arrived: what was agreed on is forgotten, the scale among it.
         self.receiver = super::Receiver::of(&self.config);

@@ -112,6 +112,10 @@ impl Composed {
         self.round_trips.rto.back_off();
     }
 
+    pub(super) fn forget_back_off(&mut self) {
+        self.round_trips.rto.forget_backoff();
+    }
+
     pub(super) fn window(&self) -> Window {
         self.window
     }

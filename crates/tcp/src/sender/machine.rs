@@ -53,6 +53,10 @@ impl Machine {
         either!(self, machine => machine.back_off());
     }
 
+    pub(super) fn forget_back_off(&mut self) {
+        either!(self, machine => machine.forget_back_off());
+    }
+
     pub(super) fn window(&self) -> Window {
         either!(self, machine => machine.window())
     }

@@ -62,6 +62,10 @@ impl TcpPr {
         self.handshake.back_off();
     }
 
+    pub(super) fn forget_back_off(&mut self) {
+        self.handshake.forget_backoff();
+    }
+
     pub(super) fn window(&self) -> Window {
         self.tables.window()
     }
