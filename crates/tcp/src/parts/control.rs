@@ -28,6 +28,12 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// Segments are smaller: `ratio` of them fit into one of before.
+    pub(crate) fn scale(&mut self, ratio: f64) {
+        self.cwnd *= ratio;
+        self.ssthresh *= ratio;
+    }
+
     /// How many of `counted` segments grow it before slow start is over.
     pub(crate) fn slow_start_steps(&self, counted: u32) -> f64 {
         (self.ssthresh - self.cwnd).ceil().clamp(0.0, f64::from(counted))

@@ -214,9 +214,11 @@ impl Composed {
 
     /// `ratio` segments fit into one of before: the window stays, in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
-        self.window.cwnd *= ratio;
-        self.window.ssthresh *= ratio;
+        self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.on_smaller_segments(ratio);
+        }
     }
 
     /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but
@@ -224,10 +226,13 @@ impl Composed {
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(numbers);
         stream.retransmissions.begin(Cause::Timeout, self.window, now);
-        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
+        // A reduction that is under way goes on: that cwnd has not come down yet must not end it.
+        if !matches!(self.recovery.phase, Phase::Recovery { .. }) {
+            self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
+        }
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
         self.enter_loss(stream, true);
-        self.responses.stop();
+        self.responses.give_up();
         self.timers.stop(SenderTimer::Detect);
         self.restart_retransmission_timer(now);
     }

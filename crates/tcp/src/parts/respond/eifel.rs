@@ -46,6 +46,11 @@ impl Eifel {
         self.watch = Some(Watch { before, resent: None });
     }
 
+    /// Something else than a loss is recovered from.
+    pub(crate) fn stop(&mut self) {
+        self.watch = None;
+    }
+
     /// No recovery is watched: an acknowledgement without a DSACK tells nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.watch.is_none()

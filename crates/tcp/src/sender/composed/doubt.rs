@@ -321,6 +321,17 @@ impl Doubt {
         }
     }
 
+    /// Segments are smaller by `ratio`: windows stay, in octets.
+    pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
+        for cut in &mut self.cuts {
+            cut.saved.scale(ratio);
+        }
+        for Suspicion { load, .. } in &mut self.suspicions {
+            load.cwnd *= ratio;
+            load.flight = (f64::from(load.flight) * ratio) as u32;
+        }
+    }
+
     /// Segments were split: they have other numbers, in the same order.
     pub(super) fn renumber(&mut self, numbers: &Renumbered) {
         for (segment, _) in &mut self.by_segment {

@@ -34,6 +34,14 @@ impl Responses {
         }
     }
 
+    /// What is resent from now on was too big for the path, whatever became of the rest.
+    pub(super) fn give_up(&mut self) {
+        self.stop();
+        if let Some(eifel) = &mut self.eifel {
+            eifel.stop();
+        }
+    }
+
     /// Recovery is over.
     pub(super) fn stop(&mut self) {
         if let Some(f_rto) = &mut self.f_rto {
@@ -117,6 +125,11 @@ impl Composed {
     ) {
         let Some(window) = self.responses.restoration.respond(self.window, saved) else { return };
         self.control.on_undo(&self.window, &saved);
+        if let Phase::Loss { too_big: true, .. } = self.recovery.phase {
+            // What was too big for the path is lost all the same, and slow start fills the window.
+            self.window.ssthresh = self.window.ssthresh.max(window.ssthresh).max(window.cwnd);
+            return;
+        }
         self.window = window;
         if self.recovery.phase != Phase::Open {
             // Nothing was lost: what is still marked is late too.

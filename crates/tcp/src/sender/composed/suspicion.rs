@@ -166,14 +166,24 @@ impl Composed {
         }
         // What slow start added since then was built on the loss; what came after it by one segment
         // in a round trip would have come after a reduction as well.
-        let cwnd = if then.cwnd < self.window.ssthresh { then.cwnd } else { self.window.cwnd };
-        let cwnd = cwnd.min(self.window.cwnd);
+        let slow = then.cwnd < self.window.ssthresh;
+        // A window that is filled anew, because segments were too big, says nothing.
+        let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
+        let cwnd = match too_big {
+            true => then.cwnd,
+            false if slow => then.cwnd.min(self.window.cwnd),
+            false => self.window.cwnd,
+        };
         let flow = self.flow(stream, now);
         // All of it may have been acknowledged meanwhile.
         let flight = flow.flight.max(f64::from(then.flight)).min(cwnd);
         let flow = Flow { flight, ..flow };
         let window = Window { cwnd, ..self.window };
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
+        if too_big {
+            // It is filled up to that.
+            return;
+        }
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
         self.recovery.fast_retransmit_due = true;

@@ -264,6 +264,13 @@ impl Retransmissions {
         Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
+    /// Segments are smaller by `ratio`: windows that may come back stay, in octets.
+    pub(crate) fn on_smaller_segments(&mut self, ratio: f64) {
+        for episode in &mut self.episodes {
+            episode.saved.scale(ratio);
+        }
+    }
+
     /// Segments were split: they have other numbers, in the same order.
     pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
         for record in &mut self.records {
