@@ -24,6 +24,22 @@ fn three_duplicates_begin_fast_retransmit() {
     }
 }
 
+/// RFC 4653, section 3.1: what an acknowledgement with SACK blocks begins does not begin. The standard
+/// holds, and RFC 3042.
+#[test]
+fn ncr_waits_no_longer_than_the_standard() {
+    for name in ["ncr-careful", "ncr-aggressive"] {
+        let mut t = end(name, 9);
+        t.writes(12_000);
+        let all: Vec<String> =
+            (0..9).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001)).collect();
+        t.says(&all.join(", "));
+        t.gets(". 1 a1").says(". 9001:10001 a1").gets(". 1 a1").says("");
+        assert_eq!(t.connection.dupthresh(), Some(3), "{name}");
+        t.gets(". 1 a1").says(". 1:1001 a1");
+    }
+}
+
 /// RFC 5681, section 2 (c): "the SYN and FIN bits are both off".
 #[test]
 fn a_fin_is_no_duplicate() {

@@ -40,6 +40,7 @@ use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
 use crate::parts::detect::fixed::Fixed;
 use crate::parts::detect::{Detector, LossDetector, View};
+use crate::parts::limited_transmit::rfc3042::Rfc3042;
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
 use timers::{SenderTimer, SenderTimers};
 
@@ -83,7 +84,8 @@ impl Composed {
 
     /// The peer turned out not to know SACK: recover as NewReno does. What works by SACK blocks alone
     /// gives way to RFC 5681: loss detection in time or by distance (RFC 8985, section 4), the tail
-    /// loss probe (section 7) and the proportional reduction.
+    /// loss probe (section 7), the proportional reduction, and all of RFC 4653, which begins with an
+    /// acknowledgement that has SACK blocks (section 3.1).
     pub(super) fn without_sack(&mut self, stream: &Stream, now: Instant) {
         if self.policy.acks != Acks::Sack {
             return;
@@ -92,7 +94,11 @@ impl Composed {
         self.policy.probes = false;
         self.policy.reduction = Reduction::AtOnce;
         let rule = self.detector.rule(&self.view(stream, now));
-        if rule.overdue.is_some() || rule.distance.is_some() {
+        let ncr = matches!(self.limited_transmit, AnyLimitedTransmit::Ncr(_));
+        if ncr {
+            self.limited_transmit = AnyLimitedTransmit::Rfc3042(Rfc3042);
+        }
+        if ncr || rule.overdue.is_some() || rule.distance.is_some() {
             self.detector = Detector::Fixed(Fixed::standard());
             self.doubt = None;
         }
