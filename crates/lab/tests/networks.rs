@@ -211,6 +211,21 @@ fn who_stops_sends_nothing_of_a_transfer_that_is_not_over() {
 }
 
 #[test]
+fn who_stops_in_a_pause_stops_no_other_source() {
+    let web = |name: &str, stop: &str, size: &str| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\ncount = 50\napp = \"web\"\nsize = \"{size}\"\n\
+             pause.distribution = \"exponential\"\npause.mean = \"50 ms\"\nstop = \"{stop}\"\n"
+        )
+    };
+    let both = [web("first", "5 s", "2 kB"), web("later", "19 s", "100 kB")].concat();
+    let record = run(&line("", &both), &["link.line.rate=1 Gbit/s"]);
+    // More than 130 in 19 s, where nobody stops them.
+    let fewest = record.group("later").map(|flow| flow.transfers).min();
+    assert!(fewest > Some(100), "{fewest:?}");
+}
+
+#[test]
 fn what_a_link_sends_again_keeps_it_busy_and_may_be_lost() {
     let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1000 B\"\ninterval = \"8 ms\"\n\
                stop = \"19 s\"\n";

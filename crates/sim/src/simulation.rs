@@ -263,14 +263,17 @@ impl Simulation {
     /// Gives up a flow that nothing will happen to any more, if its source opens others.
     fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
-        if self.flows[slot].as_ref().is_some_and(|flow| flow.passing && flow.is_over()) {
-            self.flows[slot] = None;
-            // The first numbers are the sources'.
-            if slot >= self.world.sources.len() {
-                self.free.push(id.0);
-            }
-            monitor.closed(id, self.world.now);
+        let Some(flow) = self.flows[slot].take_if(|flow| flow.passing && flow.is_over()) else {
+            return;
+        };
+        // The number may soon be another source's.
+        let latest = &mut self.world.sources[flow.source as usize].flow;
+        *latest = latest.filter(|latest| *latest != id.0);
+        // The first numbers are the sources'.
+        if slot >= self.world.sources.len() {
+            self.free.push(id.0);
         }
+        monitor.closed(id, self.world.now);
     }
 
     fn on_timer(&mut self, which: u32, monitor: &mut impl Monitor) {
