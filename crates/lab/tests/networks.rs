@@ -270,3 +270,18 @@ fn only_the_ratio_of_weights_counts() {
     let offered = |name| record.link(name).expect("is measured").offered_packets;
     assert_eq!((offered("a"), offered("b")), (7500, 2500));
 }
+
+#[test]
+fn what_a_connection_before_leaves_behind_is_not_late_in_the_next() {
+    let web = "[[traffic]]\nname = \"a\"\ncount = 10\napp = \"web\"\nsize = \"20 kB\"\n\
+               pause.distribution = \"constant\"\npause.value = \"0 s\"\n";
+    // Acknowledgements are lost and data keeps its order: only what is sent again comes late.
+    let lossy = "loss.fraction = 0.3\nloss.packets = \"acks\"";
+    let record = run(&line(lossy, web), &["record.deliveries=true"]);
+    for flow in &record.flows {
+        let (late, resent) = (flow.path.out_of_order_segments, flow.sending.retransmits);
+        assert!(late <= resent, "{late} late, {resent} sent again");
+// None was sent again before it came.
+        assert_eq!(flow.resent_delivery_mean_s, None);
+    }
+}

@@ -16,6 +16,8 @@ pub struct FlowMeter {
     /// When the last octet was delivered.
     finished: Instant,
     highest_arrived: Option<u64>,
+    /// The same of the connection before.
+    highest_before: Option<u64>,
     cwnd: TimeMean,
     dupthresh: TimeMean,
     /// Sum of SRTT's values in nanoseconds, and their number.
@@ -39,7 +41,7 @@ impl FlowMeter {
 
     /// A new connection of this source begins.
     pub fn opened(&mut self) {
-        self.highest_arrived = None;
+        self.highest_before = self.highest_arrived.take();
         self.counts.connections += 1;
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.restart();
@@ -98,6 +100,13 @@ impl FlowMeter {
             }
             _ => {}
         }
+    }
+
+    /// Something happened inside a connection that was there before the present one.
+    pub(crate) fn after(&mut self, end: End, now: Instant, event: &Event) {
+        let present = std::mem::replace(&mut self.highest_arrived, self.highest_before);
+        self.event(end, now, event);
+        self.highest_before = std::mem::replace(&mut self.highest_arrived, present);
     }
 
     /// Times segments by what happened at `end`, where that is wanted.

@@ -40,6 +40,9 @@ pub struct Measurement {
     pub deliveries: bool,
 }
 
+/// Marks the source of a flow that is not its latest: no source has such a number.
+const PAST: u32 = 1 << 31;
+
 /// Counts each source's flows: the monitor of a run whose [`FlowRecord`]s are wanted.
 ///
 /// ```
@@ -66,8 +69,10 @@ pub struct Meter {
     plan: Measurement,
     /// By source.
     flows: Vec<FlowMeter>,
-    /// The source of each flow that is there.
+    /// The source of each flow that is there, and [`PAST`] besides where that has opened another since.
     sources: Vec<u32>,
+    /// The flow that each source opened last.
+    latest: Vec<u32>,
     curves: Option<Curves>,
     /// More is kept than counts.
     detailed: bool,
@@ -85,6 +90,7 @@ impl Meter {
         Self {
             flows: plan.sources.iter().map(|_| flow()).collect(),
             sources: Vec::new(),
+            latest: vec![u32::MAX; plan.sources.len()],
             detailed: curves.is_some() || plan.deliveries,
             curves,
             plan,
@@ -117,7 +123,23 @@ impl Meter {
         }
     }
 
+    /// Something happened in a connection that is not its source's latest: what was sent again in vain
+    /// may still come.
+    #[inline(never)]
+    fn after(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+        let source = self.source(flow);
+        if let Some(flow) = self.flows.get_mut(source) {
+            flow.after(end, now, event);
+        }
+    }
+
     fn source(&self, flow: FlowId) -> usize {
+        self.sources.get(flow.0 as usize).map_or(usize::MAX, |&source| (source & !PAST) as usize)
+    }
+
+    /// The source of a flow that is its latest.
+    #[inline]
+    fn source_of_latest(&self, flow: FlowId) -> usize {
         self.sources.get(flow.0 as usize).map_or(usize::MAX, |&source| source as usize)
     }
 }
@@ -128,6 +150,13 @@ impl Monitor for Meter {
         if self.sources.len() <= slot {
             self.sources.resize(slot + 1, u32::MAX);
         }
+        if let Some(latest) = self.latest.get_mut(source as usize) {
+            let before = std::mem::replace(latest, flow.0);
+            // Unless that number is another source's by now.
+            if let Some(before) = self.sources.get_mut(before as usize).filter(|s| **s == source) {
+                *before |= PAST;
+            }
+        }
         self.sources[slot] = source;
         if let Some(flow) = self.flows.get_mut(source as usize) {
             flow.opened();
@@ -137,8 +166,10 @@ impl Monitor for Meter {
     // Inlined where the engine tells something, it comes down to the few counts that this changes.
     #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
-        let source = self.source(flow);
-        let Some(flow) = self.flows.get_mut(source) else { return };
+        let source = self.source_of_latest(flow);
+        let Some(flow) = self.flows.get_mut(source) else {
+            return self.after(flow, end, now, event);
+        };
         flow.event(end, now, event);
         if self.detailed {
             self.keep(source, (end, now, event));
