@@ -281,7 +281,7 @@ fn what_a_connection_before_leaves_behind_is_not_late_in_the_next() {
     for flow in &record.flows {
         let (late, resent) = (flow.path.out_of_order_segments, flow.sending.retransmits);
         assert!(late <= resent, "{late} late, {resent} sent again");
-// None was sent again before it came.
+        // None was sent again before it came.
         assert_eq!(flow.resent_delivery_mean_s, None);
     }
 }

@@ -51,6 +51,8 @@ pub struct Trace {
     pub reordering_lengths: Vec<u64>,
 }
 
+/// No flow has this number.
+const NO_FLOW: FlowId = FlowId(u32::MAX);
 /// Points per curve: more than a plot has pixels.
 const POINTS: u64 = 2_000;
 /// Segments of the time–sequence plot's window, at most.
@@ -63,7 +65,7 @@ const LENGTHS: usize = 257;
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: Trace,
-    /// The source to follow, and its flow.
+    /// The source to follow, and its latest flow.
     source: u32,
     flow: FlowId,
     /// Octets of a segment.
@@ -112,6 +114,13 @@ impl Monitor for Recorder {
         }
     }
 
+    fn closed(&mut self, flow: FlowId, _now: Instant) {
+        // The number may soon be another source's.
+        if flow == self.flow {
+            self.flow = NO_FLOW;
+        }
+    }
+
     fn watches_links(&self) -> bool {
         false
     }
@@ -156,5 +165,23 @@ impl Monitor for Recorder {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_another_source_has_taken_is_not_followed() {
+        let at = Instant::from_millis;
+        let mut recorder = Recorder::new(Duration::from_secs(10), Duration::ZERO, 1000);
+        let reordered = Event::Reordered { length: 3, delay: Duration::ZERO };
+        recorder.opened(FlowId(7), 0, at(0));
+        recorder.event(FlowId(7), End::Sender, at(1), &reordered);
+        recorder.closed(FlowId(7), at(2));
+        recorder.opened(FlowId(7), 1, at(3));
+        recorder.event(FlowId(7), End::Sender, at(4), &reordered);
+        assert_eq!(recorder.into_trace().reordering_lengths, [0, 0, 0, 1]);
     }
 }
