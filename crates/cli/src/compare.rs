@@ -75,7 +75,7 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
 
 fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
     let written = output::write(path, |file| {
-        let mut capture = Capture::new(file).map_err(reason)?;
+        let mut capture = Capture::new(file).map_err(reason)?.of(scenario.first_compared());
         run::run(scenario, variant, 1, Some(&mut capture)).map_err(std::io::Error::other)?;
         capture.finish().map_err(reason)
     });

@@ -370,6 +370,18 @@ fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn a_capture_is_of_the_sender_that_is_compared() {
+    let folder = folder();
+    let text = "duration = '2 s'\nseeds = 1\nvariants = ['rack']\n[path]\nhops = ['a']\n\
+                [link.a]\nrate = '10 Mbit/s'\ndelay = '10 ms'\n[[traffic]]\nname = 'noise'\n\
+                app = 'udp'\nsize = '1 kB'\ninterval = '10 ms'\n[[traffic]]\nname = 'one'\n";
+    std::fs::write(folder.path().join("two.toml"), text).unwrap();
+    prints(&folder, &["compare", "two.toml", "--no-report", "--pcap", "p.pcapng"]);
+    let found = prints(&folder, &["analyze", "p.pcapng"]);
+    assert!(found.contains("1 TCP connection"), "{found}");
+}
+
+#[test]
 fn tshark_reads_a_capture_without_complaint() {
     if std::process::Command::new("tshark").arg("--version").output().is_err() {
         println!("skipped: tshark is not installed");

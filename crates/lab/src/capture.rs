@@ -16,14 +16,20 @@ use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
 
-/// Addresses (for documentation, RFC 5737) and ports of the two ends.
+/// Addresses (for documentation, RFC 5737) and ports of the two ends; each connection but the first
+/// has a port of its own above the sender's.
 const SENDER: ([u8; 4], u16) = ([192, 0, 2, 1], 49_152);
 const RECEIVER: ([u8; 4], u16) = ([198, 51, 100, 1], 5_001);
 
-/// A monitor that writes what passes one end of the first flow.
+/// A monitor that writes what passes one end of the connections of one source, the first unless
+/// [`of`](Self::of) says another.
 pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
     end: End,
+    source: u32,
+    /// Its connections that are there, and their ports.
+    flows: Vec<(FlowId, u16)>,
+    next_port: u16,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<PcapError>,
     packet: Vec<u8>,
@@ -65,11 +71,20 @@ impl<W: Write> Capture<W> {
         Ok(Self {
             writer,
             end,
+            source: 0,
+            flows: Vec::new(),
+            next_port: SENDER.1,
             failed: None,
             packet: Vec::new(),
             payload: Vec::new(),
             identification: 0,
         })
+    }
+
+    /// The same of the source of that number.
+    #[must_use]
+    pub fn of(self, source: u32) -> Self {
+        Self { source, ..self }
     }
 
     /// Ends the capture.
@@ -87,11 +102,13 @@ impl<W: Write> Capture<W> {
         &mut self,
         now: Instant,
         passage: Passage,
+        port: u16,
         segment: &Segment,
     ) -> Result<(), PcapError> {
+        let sender = (SENDER.0, port);
         let (from, to) = match (self.end, passage) {
-            (End::Sender, Passage::Out) | (End::Receiver, Passage::In) => (SENDER, RECEIVER),
-            (End::Sender, Passage::In) | (End::Receiver, Passage::Out) => (RECEIVER, SENDER),
+            (End::Sender, Passage::Out) | (End::Receiver, Passage::In) => (sender, RECEIVER),
+            (End::Sender, Passage::In) | (End::Receiver, Passage::Out) => (RECEIVER, sender),
         };
         if self.end == End::Sender {
             self.identification = self.identification.wrapping_add(1);
@@ -183,9 +200,23 @@ fn options(segment: &Segment) -> Vec<TcpOptionElement> {
 }
 
 impl<W: Write> Monitor for Capture<W> {
+    fn opened(&mut self, flow: FlowId, source: u32, _now: Instant) {
+        if source == self.source {
+            self.flows.push((flow, self.next_port));
+            self.next_port = self.next_port.checked_add(1).unwrap_or(SENDER.1);
+        }
+    }
+
+    fn closed(&mut self, flow: FlowId, _now: Instant) {
+        self.flows.retain(|(other, _)| *other != flow);
+    }
+
     fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        if flow == FlowId(0) && end == self.end && self.failed.is_none() {
-            self.failed = self.write(now, way, segment).err();
+        if end != self.end || self.failed.is_some() {
+            return;
+        }
+        if let Some(&(_, port)) = self.flows.iter().find(|(other, _)| *other == flow) {
+            self.failed = self.write(now, way, port, segment).err();
         }
     }
 }

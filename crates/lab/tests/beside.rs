@@ -17,9 +17,12 @@ const FLOWS: usize = 3;
 struct Each<'a>(Vec<Capture<&'a mut Vec<u8>>>);
 
 impl Monitor for Each<'_> {
+    fn opened(&mut self, flow: FlowId, source: u32, now: Instant) {
+        self.0[source as usize].opened(flow, source, now);
+    }
+
     fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        // A capture is of the first flow.
-        self.0[flow.0 as usize].segment(FlowId(0), end, way, now, segment);
+        self.0[flow.0 as usize].segment(flow, end, way, now, segment);
     }
 }
 
@@ -35,8 +38,9 @@ fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     );
     let scenario = Scenario::parse("shared", &text, &[]).expect("is a scenario");
     let mut octets = vec![Vec::new(); FLOWS];
-    let captures =
-        octets.iter_mut().map(|octets| Capture::at(End::Sender, octets).expect("memory takes it"));
+    let captures = octets.iter_mut().zip(0..).map(|(octets, source)| {
+        Capture::at(End::Sender, octets).expect("memory takes it").of(source)
+    });
     let mut each = Each(captures.collect());
     let variant = Variant::parse(sender).expect("is a sender");
     let ran = run::record(&scenario, &variant, 1, Some(&mut each)).expect("runs");

@@ -1,6 +1,8 @@
 //! Several flows over networks: what the records of a run say must agree with what was sent.
 
+use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
+use unruffled_lab::capture::Capture;
 use unruffled_lab::run::record;
 use unruffled_measure::{FlowRecord, RunRecord, jain};
 use unruffled_tcp::Variant;
@@ -284,4 +286,26 @@ fn what_a_connection_before_leaves_behind_is_not_late_in_the_next() {
         // None was sent again before it came.
         assert_eq!(flow.resent_delivery_mean_s, None);
     }
+}
+
+#[test]
+fn a_capture_has_every_connection_of_the_source_that_is_compared() {
+    let noise = "[[traffic]]\nname = \"noise\"\nsender = \"reno\"\n";
+    let web = "[[traffic]]\nname = \"a\"\napp = \"web\"\nsize = \"20 kB\"\n\
+               pause.distribution = \"constant\"\npause.value = \"0 s\"\n";
+    let text = line("queue = 20", &[noise, web].concat());
+    let scenario = Scenario::parse("test", &text, &[]).expect("a good scenario");
+    let mut octets = Vec::new();
+    let capture = Capture::new(&mut octets).expect("memory takes it");
+    let mut capture = capture.of(scenario.first_compared());
+    let sack = Variant::named("sack").expect("is in the table");
+    let record = record(&scenario, &sack, 1, Some(&mut capture)).expect("a loaded scenario runs");
+    capture.finish().expect("memory takes it");
+    let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
+    let mut analyzer = Analyzer::new(Limits::default());
+    assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
+    let (found, flow) = (analyzer.finish().connections, &record.flows[1]);
+    assert_eq!((flow.sender.as_str(), found.len() as u64), ("sack", flow.connections));
+    let sent: u64 = found.iter().map(|one| one.directions[0].traffic.payload_bytes).sum();
+    assert_eq!(sent, 1000 * flow.sending.sent_segments);
 }

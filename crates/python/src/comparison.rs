@@ -240,7 +240,8 @@ pub(crate) fn record(
         let failed = |why| Error::output(&path, why);
         let file = std::fs::File::create(&path).map_err(failed)?;
         let capture = Capture::new(std::io::BufWriter::new(file));
-        let mut capture = capture.map_err(|e| failed(reason(e)))?;
+        let capture = capture.map_err(|e| failed(reason(e)))?;
+        let mut capture = capture.of(job.scenario.first_compared());
         let Some(sender) = job.variants.first() else { return Ok(()) };
         match run_until(&told.stop, &job.scenario, sender, seed, Some(&mut capture))? {
             Some(_) => capture.finish().map_err(|e| failed(reason(e))),
