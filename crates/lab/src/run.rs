@@ -88,7 +88,9 @@ fn finish(
     let over = Instant::ZERO + scenario.duration;
     let mut until = Instant::ZERO;
     while until < over {
-        until = (until + SLICE).min(over);
+        // Nothing is looked at before something happens.
+        let next = simulation.due().unwrap_or(until);
+        until = (until.max(next) + SLICE).min(over);
         // With nothing left to happen, the rest of a long duration is over at once.
         if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
             break;

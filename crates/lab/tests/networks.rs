@@ -262,6 +262,10 @@ fn nothing_is_waited_for_when_all_is_over() {
     let ten = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\n";
     let record = run(&line("", ten), &["duration=1000000000 s"]);
     assert_eq!(record.flows[0].delivered_segments, 10);
+    // Nor between events that are years apart.
+    let late = "[[traffic]]\nname = \"a\"\nbytes = \"10 kB\"\nstart = \"9999999999 s\"\n";
+    let record = run(&line("", late), &["duration=10000000000 s"]);
+    assert_eq!(record.flows[0].delivered_segments, 10);
 }
 
 #[test]

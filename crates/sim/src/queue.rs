@@ -173,6 +173,11 @@ impl Queue {
         self.near.is_empty()
     }
 
+    /// When the next plan is due, if there is one.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.near.get(self.head).map(|entry| entry.at)
+    }
+
     /// The next plan, if it is due by `end`.
     #[inline]
     pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {

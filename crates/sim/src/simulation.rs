@@ -136,6 +136,11 @@ impl Simulation {
         self.world.now
     }
 
+    /// When the next event is due, if anything is left to happen.
+    pub fn due(&self) -> Option<Instant> {
+        self.world.queue.due()
+    }
+
     /// One end of a flow, if it is there: not before its start, and not after its end if its source
     /// opens others.
     pub fn connection(&self, flow: FlowId, end: End) -> Option<&Connection> {
