@@ -20,7 +20,8 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Runs `variant` over the scenario with `seed`; `monitor` is told of everything besides.
 ///
 /// # Errors
-/// A link's configuration that makes no sense; loaded scenarios have none.
+/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
+/// loaded scenarios have none of that.
 pub fn run(
     scenario: &Scenario,
     variant: &Variant,
@@ -33,7 +34,8 @@ pub fn run(
 /// The same as [`run`], unless `stop` is set before it ends: then none.
 ///
 /// # Errors
-/// A link's configuration that makes no sense; loaded scenarios have none.
+/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
+/// loaded scenarios have none of that.
 pub fn run_until(
     stop: &AtomicBool,
     scenario: &Scenario,
@@ -42,14 +44,15 @@ pub fn run_until(
     monitor: Option<&mut dyn Monitor>,
 ) -> Result<Option<RunRow>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
-    let record = finish(stop, scenario, built, LinkMeters::default(), monitor);
+    let record = finish(stop, scenario, built, LinkMeters::default(), monitor)?;
     Ok(record.map(|record| row(scenario, variant, seed, &record)))
 }
 
 /// The same as [`run`], with all that was counted of flows and links.
 ///
 /// # Errors
-/// A link's configuration that makes no sense; loaded scenarios have none.
+/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
+/// loaded scenarios have none of that.
 pub fn record(
     scenario: &Scenario,
     variant: &Variant,
@@ -62,7 +65,8 @@ pub fn record(
 /// The same as [`record`], unless `stop` is set before it ends: then none.
 ///
 /// # Errors
-/// A link's configuration that makes no sense; loaded scenarios have none.
+/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
+/// loaded scenarios have none of that.
 pub fn record_until(
     stop: &AtomicBool,
     scenario: &Scenario,
@@ -72,7 +76,7 @@ pub fn record_until(
 ) -> Result<Option<RunRecord>, ConfigError> {
     let built = assembly::assemble(scenario, variant, seed)?;
     let links = LinkMeters::new(&built.plan);
-    Ok(finish(stop, scenario, built, links, monitor))
+    finish(stop, scenario, built, links, monitor)
 }
 
 /// Runs what was built to its end, or until it is stopped: then none.
@@ -82,7 +86,7 @@ fn finish(
     built: Built,
     links: LinkMeters,
     mut monitor: Option<&mut dyn Monitor>,
-) -> Option<RunRecord> {
+) -> Result<Option<RunRecord>, ConfigError> {
     let Built { mut simulation, plan } = built;
     let mut meters = (Meter::new(plan), links);
     let over = Instant::ZERO + scenario.duration;
@@ -95,8 +99,12 @@ fn finish(
         if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
             break;
         }
+        if simulation.has_too_many() {
+            let wanted = "at most 10000000 (expected a queue on each link, or lower rates)";
+            return Err(ConfigError::new("packets on their way", wanted, "more"));
+        }
         if stop.load(Ordering::Relaxed) {
-            return None;
+            return Ok(None);
         }
     }
     let (meter, links) = meters;
@@ -113,7 +121,7 @@ fn finish(
     }
     let (links, queues) = links.records(over);
     series.extend(queues);
-    Some(RunRecord { flows, links, series })
+    Ok(Some(RunRecord { flows, links, series }))
 }
 
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends

@@ -313,3 +313,12 @@ fn a_capture_has_every_connection_of_the_source_that_is_compared() {
     let sent: u64 = found.iter().map(|one| one.directions[0].traffic.payload_bytes).sum();
     assert_eq!(sent, 1000 * flow.sending.sent_segments);
 }
+
+#[test]
+fn packets_that_nothing_limits_do_not_fill_memory() {
+    let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1 kB\"\ninterval = \"1 us\"\n";
+    let scenario = Scenario::parse("test", &line("", udp), &[]).expect("a good scenario");
+    let sack = Variant::named("sack").expect("is in the table");
+    let refused = record(&scenario, &sack, 1, None).expect_err("is too much").to_string();
+    assert!(refused.starts_with("packets on their way must be at most 10000000 "), "{refused}");
+}

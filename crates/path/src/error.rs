@@ -25,7 +25,8 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(field: &str, expected: &'static str, found: impl fmt::Display) -> Self {
+    /// `field` must be `expected`, not `found`.
+    pub fn new(field: &str, expected: &'static str, found: impl fmt::Display) -> Self {
         Self { field: field.to_owned(), expected, found: found.to_string() }
     }
 

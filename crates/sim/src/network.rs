@@ -310,6 +310,11 @@ impl Network {
         Some(id)
     }
 
+    /// How many packets have been on their way at a time.
+    pub(crate) fn most(&self) -> usize {
+        self.packets.len()
+    }
+
     #[inline]
     pub(crate) fn packet(&self, id: u32) -> &Packet {
         &self.packets[id as usize]

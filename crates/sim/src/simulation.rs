@@ -81,6 +81,10 @@ impl<M: Monitor> Observer for Relay<'_, M> {
 }
 
 impl Simulation {
+    /// More packets than this on their way at a time are [`too many`](Self::has_too_many): they take
+    /// some gigabytes.
+    pub const MOST_PACKETS: usize = 10_000_000;
+
     /// Nothing, at the origin of time.
     pub fn new() -> Self {
         Self::default()
@@ -148,7 +152,14 @@ impl Simulation {
         Some(&flow.ends[end.index()].connection)
     }
 
-    /// Lets everything happen that is due by `until`; says whether anything is left to happen.
+    /// Whether more packets than [`MOST_PACKETS`](Self::MOST_PACKETS) have been on their way at a time:
+    /// datagrams that come faster than a link without a limit sends them fill any memory.
+    pub fn has_too_many(&self) -> bool {
+        self.world.network.most() > Self::MOST_PACKETS
+    }
+
+    /// Lets everything happen that is due by `until`, unless there are
+    /// [`too many packets`](Self::has_too_many); says whether anything is left to happen.
     pub fn run(&mut self, until: Instant, monitor: &mut impl Monitor) -> bool {
         if !self.sealed {
             self.sealed = true;
@@ -167,7 +178,12 @@ impl Simulation {
                 FutureEvent::Packet(packet) => self.arrive(packet, monitor),
                 FutureEvent::Held(packet) => self.resume(packet, monitor),
                 FutureEvent::Timer(which) => self.on_timer(which, monitor),
-                FutureEvent::Application(source) => self.go_on(source, monitor),
+                FutureEvent::Application(source) => {
+                    self.go_on(source, monitor);
+                    if self.has_too_many() {
+                        return true;
+                    }
+                }
                 FutureEvent::Stop(source) => self.stop(source, monitor),
             }
         }
