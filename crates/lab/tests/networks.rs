@@ -322,3 +322,16 @@ fn packets_that_nothing_limits_do_not_fill_memory() {
     let refused = record(&scenario, &sack, 1, None).expect_err("is too much").to_string();
     assert!(refused.starts_with("packets on their way must be at most 10000000 "), "{refused}");
 }
+
+#[test]
+fn datagrams_have_a_goodput_over_time() {
+    let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1 kB\"\ninterval = \"10 ms\"\n";
+    let record = run(&line("", udp), &["record.series=[\"goodput\"]"]);
+    let points = &record.series[0].points;
+    assert_eq!(points.len(), 20);
+    // The first arrives after 11 ms, so the first second has one fewer.
+    assert!(
+        points.iter().all(|(at, bps)| [792e3, 800e3].contains(bps) && *at >= 1.0),
+        "{points:?}"
+    );
+}

@@ -51,8 +51,7 @@ impl Curves {
         for curve in curves {
             match (curve.quantity, end, *event) {
                 (Quantity::Goodput, End::Receiver, Event::Delivered { len }) => {
-                    curve.close_intervals(now, interval);
-                    curve.octets += len;
+                    curve.deliver(now, interval, len);
                 }
                 (Quantity::Srtt, End::Sender, Event::Acknowledged { srtt: Some(srtt), .. }) => {
                     curve.sample(now, interval, srtt.as_secs_f64());
@@ -70,6 +69,15 @@ impl Curves {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// A packet without TCP of so many octets arrived.
+    pub(crate) fn datagram(&mut self, source: usize, now: Instant, octets: u32) {
+        let interval = self.interval;
+        let curves = self.sources.get_mut(source).into_iter().flat_map(|(_, curves)| curves);
+        for curve in curves.filter(|curve| curve.quantity == Quantity::Goodput) {
+            curve.deliver(now, interval, u64::from(octets));
         }
     }
 
@@ -103,6 +111,12 @@ impl GrowingSeries {
             self.points.push((now.as_secs_f64(), value));
             self.due = now + interval;
         }
+    }
+
+    /// So many octets of goodput are delivered.
+    fn deliver(&mut self, now: Instant, interval: Duration, octets: u64) {
+        self.close_intervals(now, interval);
+        self.octets += octets;
     }
 
     /// Closes all intervals that end by `now`, each with what was delivered in it.

@@ -199,7 +199,12 @@ impl Monitor for Meter {
         let Some(flow) = self.flows.get_mut(source) else { return };
         match passage {
             Passage::Out => flow.datagram_sent(now),
-            Passage::In => flow.datagram_arrived(now, octets),
+            Passage::In => {
+                flow.datagram_arrived(now, octets);
+                if let Some(curves) = &mut self.curves {
+                    curves.datagram(source, now, octets);
+                }
+            }
         }
     }
 }
