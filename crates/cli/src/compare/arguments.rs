@@ -100,7 +100,7 @@ pub(super) struct Paths {
     pub(super) all: bool,
     /// Like --all, over N paths drawn at random
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) random: Option<u32>,
     /// What the random paths are drawn from
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
