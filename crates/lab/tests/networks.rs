@@ -335,3 +335,20 @@ fn datagrams_have_a_goodput_over_time() {
         "{points:?}"
     );
 }
+
+#[test]
+fn what_is_dropped_after_the_end_is_not_counted() {
+    // What leaves the first link comes to the second, which has room for one packet, after 10 s.
+    let text = "duration = \"5 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"far\", \"slow\"]\n\
+                [link.far]\ndelay = \"10 s\"\n\
+                [link.slow]\nrate = \"80 kbit/s\"\ndelay = \"0 s\"\nqueue = 1\n\
+                [[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1 kB\"\ninterval = \"10 ms\"\n";
+    let dropped = |duration| {
+        let record = run(text, &[duration]);
+        let link = record.link("slow").expect("is measured").dropped_packets;
+        (record.flows[0].path.dropped_segments, link)
+    };
+    assert_eq!(dropped("duration=5 s"), (0, 0));
+    let (of_flow, of_link) = dropped("duration=15 s");
+    assert!(of_link > 400 && of_flow == of_link, "{of_flow}, {of_link}");
+}

@@ -182,7 +182,8 @@ impl Monitor for Meter {
 
     fn dropped(&mut self, flow: FlowId, now: Instant, _cause: DropCause, segment: &Segment) {
         let source = self.source(flow);
-        if let Some(flow) = self.flows.get_mut(source) {
+        // What is dropped behind several links is told ahead of time.
+        if let Some(flow) = self.flows.get_mut(source).filter(|_| now < self.plan.measured.1) {
             flow.dropped(now, segment);
         }
     }
