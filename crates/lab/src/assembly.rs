@@ -143,6 +143,7 @@ impl<'a> Builder<'a> {
             },
             receiver: Config { receive_buffer, ..scenario.receiver.clone() },
             header: scenario.header,
+            sack_block: scenario.sack_block,
             start,
             stop: group.stop,
             app,

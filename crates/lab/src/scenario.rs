@@ -115,6 +115,8 @@ pub struct Scenario {
     pub receiver: Config,
     /// Octets of header on the wire, for each segment.
     pub header: u32,
+    /// Octets that each SACK block adds to it.
+    pub sack_block: u32,
     /// The links from sender to receiver, where the network is nothing else; real packets can cross
     /// these alone.
     pub hops: Vec<Hop>,
@@ -198,7 +200,7 @@ impl Scenario {
         let variants = k.list("variants")?;
         let variants = k.required("variants", variants, "[\"sack\", \"rr-ta\"]")?;
 
-        let Ends { sender, receiver, header } = tcp::read(k)?;
+        let Ends { sender, receiver, header, sack_block } = tcp::read(k)?;
         let bytes = k.bytes("flow.bytes")?;
         let (network, hops) = network::read(k)?;
         let traffic = traffic::read(k, &network, bytes, sender.mss)?;
@@ -221,6 +223,7 @@ impl Scenario {
             sender,
             receiver,
             header,
+            sack_block,
             hops,
             network,
             traffic,

@@ -20,6 +20,8 @@ pub struct SourceConfig {
     pub receiver: Config,
     /// Octets that each packet has on the wire beside its payload.
     pub header: u32,
+    /// Octets that each SACK block adds to a packet: eight in ns-2.
+    pub sack_block: u32,
     /// When the sender connects first.
     pub start: Instant,
     /// When the application stops sending; what is on its way is still delivered.

@@ -36,6 +36,7 @@ use crate::route::{Chooser, Route};
 ///     sender: Config::default(),
 ///     receiver: Config::default(),
 ///     header: 40,
+///     sack_block: 8,
 ///     start: Instant::ZERO,
 ///     stop: None,
 ///     app: App::Bulk { bytes: Some(100_000) },
@@ -445,7 +446,8 @@ impl World {
         let World { network, sources, queue, now } = self;
         let source = &mut sources[flow.source as usize];
         monitor.segment(id, end, Passage::Out, *now, segment);
-        let size = segment.len + source.config.header;
+        let SourceConfig { header, sack_block, .. } = source.config;
+        let size = segment.len + header + sack_block * segment.sack.as_slice().len() as u32;
         let path = source.routes[end.index()].next();
         let label = Label { flow: id, to: end.other(), size, path };
         flow.underway += network.send(segment, label, *now, queue, monitor).copies();

@@ -47,6 +47,7 @@ fn allocations(variant: &str, warm: u64, seconds: u64) -> (u64, u64) {
         sender: config.clone(),
         receiver: config,
         header: 40,
+        sack_block: 0,
         start: Instant::ZERO,
         stop: None,
         app: App::Bulk { bytes: None },

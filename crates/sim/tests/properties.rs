@@ -82,6 +82,7 @@ fn run(case: &Case) -> u64 {
         sender: case.sender.clone(),
         receiver: case.receiver.clone(),
         header: 40,
+        sack_block: 0,
         start: Instant::ZERO,
         stop: None,
         app: App::Bulk { bytes: Some(case.bytes) },

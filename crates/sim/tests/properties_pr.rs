@@ -109,6 +109,7 @@ c.receive_buffer = 1000 << room;
             sender: config.clone(),
             receiver: config,
             header: 40,
+            sack_block: 0,
             start: Instant::ZERO,
             stop: None,
             app: App::Bulk { bytes: Some(bytes) },

@@ -56,6 +56,7 @@ fn run(name: &str) -> Counts {
             sender: config.clone(),
             receiver: config.clone(),
             header: 40,
+            sack_block: 0,
             start: Instant::ZERO + Duration::from_secs(start),
             stop: None,
             app: App::Bulk { bytes },

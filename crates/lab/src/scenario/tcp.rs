@@ -12,6 +12,8 @@ pub(super) struct Ends {
     pub(super) receiver: Config,
     /// Octets of header on the wire, for each segment.
     pub(super) header: u32,
+    /// Octets that each SACK block adds to it.
+    pub(super) sack_block: u32,
 }
 
 /// What a retransmission timer may be set to at most is at least this: with nothing, simulated time
@@ -33,6 +35,10 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let header = k.bytes("tcp.header")?.unwrap_or(40);
     if header > 10_000 {
         return Err(k.wrong("tcp.header", "expected at most 10000 B"));
+    }
+    let sack_block = k.bytes("tcp.sack_block")?.unwrap_or(0);
+    if sack_block > 1_000 {
+        return Err(k.wrong("tcp.sack_block", "expected at most 1000 B"));
     }
     let window = k.count("tcp.window", 1, most_segments(mss))?.unwrap_or(2_000);
     let initial_window = k.count("tcp.initial_window", 1, 1_000)?;
@@ -94,5 +100,5 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.isn = 1_000_000;
     });
     let receiver = Config { isn: 2_000_000, ..sender.clone() };
-    Ok(Ends { sender, receiver, header: header as u32 })
+    Ok(Ends { sender, receiver, header: header as u32, sack_block: sack_block as u32 })
 }

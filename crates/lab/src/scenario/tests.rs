@@ -98,6 +98,17 @@ fn a_list_of_numbers_may_be_texts() {
 }
 
 #[test]
+fn sack_blocks_may_take_room_on_the_wire() {
+    assert_eq!(rr_3(&[]).expect("a scenario").sack_block, 0);
+    let scenario = rr_3(&["tcp.sack_block=8 B"]).expect("good overrides");
+    assert_eq!(scenario.sack_block, 8);
+    let (_, segments) = scenario.facts().into_iter().find(|(name, _)| name == "segments").unwrap();
+    assert!(segments.ends_with(" B on the wire, 8 B more for each SACK block"), "{segments}");
+    let line = rr_3(&["tcp.sack_block=1001 B"]).expect_err("is too much").to_string();
+    assert_eq!(line, "--set: tcp.sack_block: expected at most 1000 B");
+}
+
+#[test]
 fn a_queue_may_drop_at_random() {
     let red = ["queue=200", "red.min=20", "red.max=60", "red.weight=0.002"];
     let red = red.map(|key| format!("link.bottleneck.{key}"));

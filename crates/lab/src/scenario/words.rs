@@ -1,5 +1,7 @@
 //! A scenario as people read it: its path and ends in words, and when the path is at its worst.
 
+use std::fmt::Write;
+
 use unruffled_path::{Impairment, Times};
 use unruffled_units::{Duration, Instant, count};
 
@@ -47,10 +49,12 @@ impl Scenario {
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = self.path_in_words();
         let tcp = &self.sender;
-        facts.push((
-            "segments".to_owned(),
-            format!("{} B of payload, {} B on the wire", tcp.mss, tcp.mss + self.header),
-        ));
+        let mut segments =
+            format!("{} B of payload, {} B on the wire", tcp.mss, tcp.mss + self.header);
+        if self.sack_block > 0 {
+            write!(segments, ", {} B more for each SACK block", self.sack_block).expect("a string");
+        }
+        facts.push(("segments".to_owned(), segments));
         let window = tcp.receive_buffer / u64::from(tcp.mss);
         facts.push(("receiver's window".to_owned(), format!("{window} segments")));
         facts.push(("initial window".to_owned(), format!("{} segments", tcp.window.initial)));
