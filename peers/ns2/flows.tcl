@@ -29,6 +29,7 @@ array set cfg {
     duration    1100
     warmup      100
     spread      1
+    backrate    0
     seed        1
     scheduler   Heap
     headers     few
@@ -48,6 +49,8 @@ array set cfg {
 # window             the receiver's window, packets, and the initial ssthresh
 # duration, warmup   seconds; only warmup .. duration is measured
 # spread             every flow starts at a time uniform on [0, spread) s
+# backrate           bits per second of the links back, unless 0; their delay makes up for it with
+#                    acknowledgements of 40 bytes, so that only SACK blocks make a difference
 # scheduler, headers as in path.tcl
 # perflow            1: a second line, packets delivered by each flow
 # set                further Agent/TCP variables, as in set=name:value,name:value
@@ -113,6 +116,21 @@ for {set i 0} {$i < $cfg(flows)} {incr i} {
     set ftp [new Application/FTP]
     $ftp attach-agent $tcp($i)
     $ns at [expr {[$starts uniform 0 1] * $cfg(spread)}] "$ftp start"
+}
+
+# ACKs without SACK blocks take as long as before.
+proc sendback {a b} {
+    global cfg ns
+    if {$cfg(backrate) == 0} return
+    set link [[$ns link $a $b] link]
+    set before [$link set bandwidth_]
+    $link set delay_ [expr {[$link set delay_] + 320.0 / $before - 320.0 / $cfg(backrate)}]
+    $link set bandwidth_ $cfg(backrate)
+}
+sendback $r2 $r1
+for {set i 0} {$i < $cfg(flows)} {incr i} {
+    sendback [$sink($i) set node_] $r2
+    sendback $r1 [$tcp($i) set node_]
 }
 
 # The integral of a queue's length so far, with the piece since its last change.
