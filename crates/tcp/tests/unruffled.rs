@@ -256,6 +256,42 @@ fn three_suspicions_at_a_time_are_proof() {
     t.timer().sees("fast-retransmit").ssthresh(2.5).sends("R7");
 }
 
+/// Section 4: the round trip of a reduction ends while much is missing still; what ssthresh allows
+/// beyond what was let out until then is found by slow start, and not sent at once.
+#[test]
+fn what_a_reduction_left_missing_is_not_resent_in_a_burst() {
+    let mut t = late_by_40(false);
+    for n in 0..20 {
+        t.at(200 + n).writes(1).sends(&(4 + n).to_string());
+    }
+    // All but the last one are lost; the fourth that is due proves it.
+    t.at(319).ack("C3 S23").sends("");
+    for n in 4..7 {
+        let due = t.connection().poll_timeout().expect("a timer");
+        t.wait_until(due);
+        t.timer().sees("").sends(&format!("R{n}"));
+    }
+    let due = t.connection().poll_timeout().expect("a timer");
+    t.wait_until(due);
+    t.timer().sees("fast-retransmit").ssthresh(10.0).sends("R7");
+    // The others come due, but nothing more leaves.
+    let silent = |t: &mut Trace, until: u64| {
+        while let Some(due) = t.connection().poll_timeout() {
+            if due >= Instant::from_millis(100_000 + until) {
+                break;
+            }
+            t.wait_until(due);
+            t.timer().sends("");
+        }
+    };
+    silent(&mut t, 446);
+    // PRR: as many as arrived, and one.
+    t.at(446).ack("C7 S23").cwnd(5.0).sends("R8-12");
+    silent(&mut t, 546);
+    // There is room for one that is late, as usual: a tenth of the window.
+    t.at(546).ack("C8 S23").sees("recovered").cwnd(5.0).pipe(6).ssthresh(10.0).sends("R13 R14");
+}
+
 /// Section 5: the retransmission timer restarts with every delivery, so that a hole may be open for
 /// longer than the timeout.
 #[test]
@@ -274,6 +310,20 @@ fn what_is_sacked_restarts_the_retransmission_timer() {
         // A timeout would have doubled it.
         t.rto(1000.0);
     }
+}
+
+/// Section 5: but not when the receiver took back what it had SACKed (RFC 2018, section 8), which
+/// nothing but the timeout has resent.
+#[test]
+fn what_the_receiver_took_back_is_resent_after_the_timeout() {
+    let mut t = missing_4(false);
+    // 4 arrives, and 5, which was SACKed, is wanted again.
+    t.at(345).ack("C4").sends("");
+    for n in 0..10 {
+        t.at(400 + 100 * n).writes(1).sends(&(6 + n).to_string());
+        t.ack(&format!("C4 S6-{}", 6 + n)).sends("").timer_at(1345);
+    }
+    t.at(1345).timer().sees("timeout").sends("T5");
 }
 
 /// Section 5: when nothing is delivered for two round trips, the last segment is resent, though a
@@ -446,4 +496,6 @@ fn after_a_timeout_the_window_doubles_in_a_round_trip() {
     t.at(1800).ack("C4").cwnd(2.0).sends("T5 T6").timer();
     t.at(1900).ack("C5").cwnd(3.0).sends("T7 T8").timer();
     t.at(1901).ack("C5 S7").cwnd(4.0).sends("T9 T10").timer();
+    t.at(1902).ack("C5 S7-8").cwnd(5.0).sends("T11 T12").timer();
+    t.at(1903).ack("C5 S7-9").cwnd(5.2).ssthresh(4.5).sends("");
 }

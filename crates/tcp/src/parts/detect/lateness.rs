@@ -200,11 +200,15 @@ impl Lateness {
         self.current.samples + self.earlier.samples
     }
 
+    fn losses(&self) -> u32 {
+        self.current.lost + self.earlier.lost
+    }
+
     /// The smallest bound above which at most the share lost lies, or the greatest share allowed.
     fn look_up(&self) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
-        let lost = f64::from(self.current.lost + self.earlier.lost);
-        let allowed = lost.min(f64::from(self.samples()) * self.most) as u32;
+        let most = f64::from(self.samples()) * self.most;
+        let allowed = f64::from(self.losses()).min(most) as u32;
         let mut above = 0;
         for at in (1..BINS).rev() {
             above += kept.at(at);
@@ -233,9 +237,7 @@ impl Lateness {
     /// So many more segments were late by more than `wait` than were lost, that one of which nothing
     /// more was heard was late.
     pub(super) fn rather_late(&self, wait: Duration) -> bool {
-        let (Some(kept), lost) = (&self.kept, self.current.lost + self.earlier.lost) else {
-            return false;
-        };
+        let (Some(kept), lost) = (&self.kept, self.losses()) else { return false };
         let enough = lost.saturating_mul(ODDS);
         let late = kept.current.count + kept.earlier.count;
         // None lost: what was has been forgotten, and so must what it proved.

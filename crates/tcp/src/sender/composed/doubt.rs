@@ -265,6 +265,11 @@ impl Doubt {
         self.cuts.back().map(|cut| cut.began)
     }
 
+    /// Nothing has proved the last reduction yet.
+    pub(super) fn last_cut_is_unproved(&self) -> bool {
+        self.cuts.back().is_some_and(|cut| cut.proofs == 0)
+    }
+
     /// The first pending suspicion: when it was sent, and how much was on its way when it was resent.
     pub(super) fn first_pending(&mut self) -> Option<(Instant, Load)> {
         loop {

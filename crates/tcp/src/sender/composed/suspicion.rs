@@ -118,8 +118,9 @@ impl Composed {
             if self.doubt.as_ref()?.is_fresh(sent) && !recovering {
                 self.cut(stream, then, now, observer);
             }
+            let first = self.doubt.as_ref()?.last_cut_is_unproved();
             self.prove_first();
-            if matches!(self.recovery.phase, Phase::Loss { .. }) {
+            if first && matches!(self.recovery.phase, Phase::Loss { .. }) {
                 // The timeout's reduction, which leaves cwnd at what is in flight, was due.
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             }
@@ -190,7 +191,9 @@ impl Composed {
         self.begin_proportional_reduction(stream, 0);
         self.limited_transmit.on_recovery();
         self.end_probe();
-        self.restart_retransmission_timer(now);
+        if !stream.board.reneged() {
+            self.restart_retransmission_timer(now);
+        }
         self.schedule_probe(stream, now);
     }
 
@@ -208,7 +211,11 @@ impl Composed {
         }
         let cut = self.doubt.as_ref().and_then(|doubt| doubt.last_cut());
         if cut.zip(latest_sent).is_some_and(|(cut, sent)| sent > cut) {
+            // Much may be missing still: what ssthresh allows beyond what PRR let out is not sent at once,
+            // slow start finds it.
+            let reached = self.window.cwnd;
             self.end_recovery(stream, now, observer);
+            self.window.cwnd = self.window.cwnd.min(reached);
         }
     }
 
