@@ -237,42 +237,35 @@ fn a_delayed_acknowledgement_does_not_disprove_what_a_probe_repaired() {
     }
 }
 
-/// Section 4: so many at a time are proof by their number.
-#[test]
-fn three_suspicions_at_a_time_are_proof() {
+/// So many segments more, of which all but the last are lost; three are suspected, and the fourth is due.
+fn three_suspected_of(sent: u64) -> Trace {
     let mut t = late_by_40(false);
-    for n in 0..5 {
+    for n in 0..sent {
         t.at(200 + n).writes(1).sends(&(4 + n).to_string());
     }
-    t.at(304).ack("C3 S8").sends("");
+    t.at(299 + sent).ack(&format!("C3 S{}", 3 + sent)).sends("");
     for n in 4..7 {
         let due = t.connection().poll_timeout().expect("a timer");
         t.wait_until(due);
         t.timer().sees("").sends(&format!("R{n}"));
     }
-    // The fourth is due now; three are pending, and that is proof: half of a flight of five.
     let due = t.connection().poll_timeout().expect("a timer");
     t.wait_until(due);
-    t.timer().sees("fast-retransmit").ssthresh(2.5).sends("R7");
+    t
+}
+
+/// Section 4: so many at a time are proof by their number.
+#[test]
+fn three_suspicions_at_a_time_are_proof() {
+    // Three are pending, and that is proof: half of a flight of five.
+    three_suspected_of(5).timer().sees("fast-retransmit").ssthresh(2.5).sends("R7");
 }
 
 /// Section 4: the round trip of a reduction ends while much is missing still; what ssthresh allows
 /// beyond what was let out until then is found by slow start, and not sent at once.
 #[test]
 fn what_a_reduction_left_missing_is_not_resent_in_a_burst() {
-    let mut t = late_by_40(false);
-    for n in 0..20 {
-        t.at(200 + n).writes(1).sends(&(4 + n).to_string());
-    }
-    // All but the last one are lost; the fourth that is due proves it.
-    t.at(319).ack("C3 S23").sends("");
-    for n in 4..7 {
-        let due = t.connection().poll_timeout().expect("a timer");
-        t.wait_until(due);
-        t.timer().sees("").sends(&format!("R{n}"));
-    }
-    let due = t.connection().poll_timeout().expect("a timer");
-    t.wait_until(due);
+    let mut t = three_suspected_of(20);
     t.timer().sees("fast-retransmit").ssthresh(10.0).sends("R7");
     // The others come due, but nothing more leaves.
     let silent = |t: &mut Trace, until: u64| {
