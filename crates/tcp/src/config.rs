@@ -96,7 +96,7 @@ pub struct WindowConfig {
 pub struct RtoConfig {
     /// The minimum (RFC 6298, 2.4: 1 s).
     pub min: Duration,
-    /// The maximum (RFC 6298, 2.5: at least 60 s).
+    /// The maximum (RFC 6298, 2.5: at least 60 s), or the minimum if that is longer.
     pub max: Duration,
     /// Before a round-trip time was measured, unless the minimum is longer (RFC 6298, 2.1: 1 s).
     pub initial: Duration,

@@ -50,6 +50,7 @@ impl Rto {
     /// section 5: an implementation may).
     pub(crate) fn new(bounds: &RtoConfig, doubtful_after: Option<u32>, timer: AnyTimer) -> Self {
         let &RtoConfig { min, max, initial, max_doublings, .. } = bounds;
+        let max = max.max(min);
         Self {
             min,
             max,
@@ -191,6 +192,13 @@ mod tests {
     fn rto(min: Duration) -> Rto {
         let bounds = RtoConfig { min, ..crate::Config::default().rto };
         Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298))
+    }
+
+    #[test]
+    fn a_maximum_below_the_minimum_is_the_minimum() {
+        let mut r = rto(ms(100_000));
+        r.sample(ms(100), 1.0);
+        assert_eq!(r.base(), ms(100_000));
     }
 
     #[test]

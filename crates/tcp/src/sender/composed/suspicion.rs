@@ -170,10 +170,12 @@ impl Composed {
         let slow = then.cwnd < self.window.ssthresh;
         // A window that is filled anew, because segments were too big, says nothing.
         let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
-        let cwnd = match too_big {
-            true => then.cwnd,
-            false if slow => then.cwnd.min(self.window.cwnd),
-            false => self.window.cwnd,
+        let cwnd = if too_big {
+            then.cwnd
+        } else if slow {
+            then.cwnd.min(self.window.cwnd)
+        } else {
+            self.window.cwnd
         };
         let flow = self.flow(stream, now);
         // All of it may have been acknowledged meanwhile.
