@@ -24,6 +24,12 @@ fn three_duplicates_begin_fast_retransmit() {
     }
 }
 
+/// So many segments of 1000 octets, from the first one on.
+fn segments(count: u32) -> String {
+    let all = (0..count).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001));
+    all.collect::<Vec<_>>().join(", ")
+}
+
 /// RFC 4653, section 3.1: what an acknowledgement with SACK blocks begins does not begin. The standard
 /// holds, and RFC 3042.
 #[test]
@@ -31,9 +37,7 @@ fn ncr_waits_no_longer_than_the_standard() {
     for name in ["ncr-careful", "ncr-aggressive"] {
         let mut t = end(name, 9);
         t.writes(12_000);
-        let all: Vec<String> =
-            (0..9).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001)).collect();
-        t.says(&all.join(", "));
+        t.says(&segments(9));
         t.gets(". 1 a1").says(". 9001:10001 a1").gets(". 1 a1").says("");
         assert_eq!(t.connection.dupthresh(), Some(3), "{name}");
         t.gets(". 1 a1").says(". 1:1001 a1");
@@ -57,9 +61,7 @@ fn a_partial_acknowledgement_resends_the_next_hole() {
     for name in ["rack", "quic"] {
         let mut t = end(name, 6);
         t.writes(6000);
-        let all: Vec<String> =
-            (0..6).map(|n| format!(". {}:{} a1", n * 1000 + 1, n * 1000 + 1001)).collect();
-        t.says(&all.join(", ").replace(". 5001", "P. 5001"));
+        t.says(&segments(6).replace(". 5001", "P. 5001"));
         t.gets(". 1 a1").says("").gets(". 1 a1").says("").gets(". 1 a1").says(". 1:1001 a1");
         t.gets(". 1 a1").says("").gets(". 1 a1001").says(". 1001:2001 a1").gets(". 1 a6001");
         assert!(t.events.contains(&Event::Recovered), "{name}");
