@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The highest number that a path is named by, and as many are drawn at most; each takes longer to draw than the one before.
+/// The highest number that a path is named by, and as many are drawn at most: each takes longer to draw
+/// than the one before.
 const MOST: u32 = 10_000;
 /// Octets of a packet on the wire.
 const PACKET: f64 = 1500.0;

@@ -61,6 +61,12 @@ impl Composed {
         self.doubt.as_ref().is_some_and(|doubt| doubt.proof().is_some())
     }
 
+    /// Holes say nothing, for what is missing may only be late; but what the receiver took back only the
+    /// timeout has resent.
+    pub(super) fn holes_are_usual(&self, stream: &Stream) -> bool {
+        self.doubting() && !stream.board.reneged()
+    }
+
     /// Segment `number` is about to be resent because of `cause`: says what that means.
     pub(super) fn suspect(
         &mut self,

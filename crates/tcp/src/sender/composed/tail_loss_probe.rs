@@ -48,8 +48,8 @@ impl Composed {
     /// TLP_calc_PTO, where the conditions of section 7.2 hold; otherwise stops the timer.
     pub(super) fn schedule_probe(&mut self, stream: &Stream, now: Instant) {
         let mut flight = stream.board.outstanding();
-        if self.doubting() && !stream.board.reneged() {
-            // Holes are usual, and nothing is found out about them while nothing is delivered.
+        if self.holes_are_usual(stream) {
+            // Nothing is found out about them while nothing is delivered.
             flight -= stream.board.sacked();
         } else if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 {
             flight = 0;

@@ -50,9 +50,8 @@ impl Composed {
             if self.policy.probes {
                 self.schedule_probe(stream, now);
             }
-        } else if delivered && self.doubting() && !stream.board.reneged() {
-            // A hole may be open for longer than the timeout while all goes well behind it; but what the
-            // receiver took back only the timeout has resent.
+        } else if delivered && self.holes_are_usual(stream) {
+            // A hole may be open for longer than the timeout while all goes well behind it.
             self.restart_retransmission_timer(now);
             self.schedule_probe(stream, now);
         }
