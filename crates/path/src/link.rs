@@ -168,18 +168,18 @@ impl Link {
 
     /// Offers a packet to a [plain](Self::is_plain) link, as [`offer`](Self::offer) does, and gives only
     /// when it arrives: none if the queue drops it.
-    #[inline(always)]
     pub fn carry(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
-        let departed = match self.transmitter.is_quick(bytes) {
-            true => self.transmitter.admit_quickly(now),
-            false => self.admit(bytes, now),
-        };
-        departed.map(|departed| departed + self.delay)
+        self.carry_quickly(bytes, now).or_else(|| {
+            let limit = self.plain.unwrap_or(usize::MAX);
+            self.transmitter.admit(bytes, limit, now).map(|departed| departed + self.delay)
+        })
     }
 
-    #[inline(never)]
-    fn admit(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
-        self.transmitter.admit(bytes, self.plain.unwrap_or(usize::MAX), now)
+    /// The same in the case that is usual: a packet of the size of the one before, and room for it. None
+    /// in any other, in which nothing is changed.
+    #[inline(always)]
+    pub fn carry_quickly(&mut self, bytes: u32, now: Instant) -> Option<Instant> {
+        self.transmitter.admit_quickly(bytes, now, self.delay)
     }
 
     /// Offers a packet of `bytes` octets that travels `way` within its flow at `now`, which must not

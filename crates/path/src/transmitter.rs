@@ -82,20 +82,24 @@ impl Transmitter {
         self.pending.len()
     }
 
-    /// Whether [`Self::admit_quickly`] knows what becomes of a packet of `bytes` octets.
+    /// What [`Self::admit`] does with a packet of the usual size that it lets in, and `delay` later; none,
+    /// and nothing is changed, where that is not all.
     #[inline(always)]
-    pub(crate) fn is_quick(&self, bytes: u32) -> bool {
-        self.quick == bytes
-    }
-
-    /// What [`Self::admit`] does if [`Self::is_quick`].
-    #[inline(always)]
-    pub(crate) fn admit_quickly(&mut self, now: Instant) -> Option<Instant> {
-        if self.last.since(now) > self.span {
+    pub(crate) fn admit_quickly(
+        &mut self,
+        bytes: u32,
+        now: Instant,
+        delay: Duration,
+    ) -> Option<Instant> {
+        let waits = self.last.since(now);
+        if self.quick != bytes || waits > self.span {
             return None;
         }
-        self.last = now.max(self.last) + self.service.1;
-        Some(self.last)
+        // A check is less than what a sum that saturates takes.
+        let departed = now.checked_add(waits)?.checked_add(self.service.1)?;
+        let arrival = departed.checked_add(delay)?;
+        self.last = departed;
+        Some(arrival)
     }
 
     /// Takes a packet of `bytes` octets at `now` unless `limit` are there, and gives when its last bit
@@ -229,7 +233,7 @@ mod tests {
     }
 
     fn admitted(line: &mut Transmitter, size: u32, now: Instant) -> Option<Instant> {
-        if line.is_quick(size) { line.admit_quickly(now) } else { line.admit(size, 5, now) }
+        line.admit_quickly(size, now, Duration::ZERO).or_else(|| line.admit(size, 5, now))
     }
 
     #[test]

@@ -79,8 +79,9 @@ struct Step {
     runs_on: bool,
     /// It is the last one of its path.
     last: bool,
-    /// Nothing but a queue is there, and nobody is told of crossings.
-    plain: bool,
+    /// So many links from this one on are plain, and all but the last of these run on: nothing but a
+    /// queue is there, and nobody is told of crossings.
+    plain: u32,
 }
 
 /// How a packet left a run of plain links.
@@ -140,8 +141,8 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let Label { flow, to, size, path: PathId(mut step) } = label;
-        let run = self.run(&mut step, size, now);
+        let Label { flow, to, size, path: PathId(step) } = label;
+        let (step, run) = self.run(step, size, now);
         let (segment, behind, arrival) = (*segment, NONE, Instant::ZERO);
         match run {
             Run::Arrives(link, arrival) => {
@@ -163,19 +164,37 @@ impl Network {
     /// Follows a packet of `size` octets that comes at `at` to the link of `step`, as far as links are
     /// plain and order allows: that is a quarter of what [`Self::offer`] takes.
     #[inline(always)]
-    fn run(&mut self, step: &mut u32, size: u32, mut at: Instant) -> Run {
-        for &Step { link, runs_on, plain, .. } in &self.steps[*step as usize..] {
-            if !plain {
+    fn run(&mut self, step: u32, size: u32, mut at: Instant) -> (u32, Run) {
+        let ahead = &self.steps[step as usize..];
+        let links = &ahead[..ahead[0].plain as usize];
+        for (place, &Step { link, .. }) in links.iter().enumerate() {
+            match self.hops[link.0 as usize].link.carry_quickly(size, at) {
+                Some(arrival) => at = arrival,
+                None => return self.run_slowly(step + place as u32, size, at),
+            }
+        }
+        let behind = step + links.len() as u32;
+        match links.last() {
+            Some(&Step { link, runs_on: false, .. }) => (behind - 1, Run::Arrives(link, at)),
+            _ => (behind, Run::Meets(at)),
+        }
+    }
+
+    /// The same where a queue is full or a packet has another size than the one before.
+    #[inline(never)]
+    fn run_slowly(&mut self, mut step: u32, size: u32, mut at: Instant) -> (u32, Run) {
+        for &Step { link, runs_on, plain, .. } in &self.steps[step as usize..] {
+            if plain == 0 {
                 break;
             }
             match self.hops[link.0 as usize].link.carry(size, at) {
                 Some(arrival) if runs_on => at = arrival,
-                Some(arrival) => return Run::Arrives(link, arrival),
-                None => return Run::Dropped(at),
+                Some(arrival) => return (step, Run::Arrives(link, arrival)),
+                None => return (step, Run::Dropped(at)),
             }
-            *step += 1;
+            step += 1;
         }
-        Run::Meets(at)
+        (step, Run::Meets(at))
     }
 
     #[inline]
@@ -327,6 +346,7 @@ impl Network {
     }
 
     /// The packet has got to the far end of a step that is not its last: sends it on.
+    #[inline(never)]
     pub(crate) fn pass_on(
         &mut self,
         id: u32,
@@ -334,9 +354,8 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let packet = &mut self.packets[id as usize];
-        let (mut step, size) = (packet.step + 1, packet.size);
-        let run = self.run(&mut step, size, now);
+        let packet = &self.packets[id as usize];
+        let (step, run) = self.run(packet.step + 1, packet.size, now);
         let packet = &mut self.packets[id as usize];
         packet.step = step;
         match run {

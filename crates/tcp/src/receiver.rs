@@ -184,6 +184,7 @@ impl Receiver {
 
     /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it. What lies
     /// beyond the window, or beyond an end already told, is cut off.
+    #[inline]
     pub(crate) fn on_segment(
         &mut self,
         offset: u64,
@@ -193,14 +194,26 @@ impl Receiver {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let (mut end, mut len, mut fin) = (offset + u64::from(len), len, fin);
-        if !fin
-            && self.end.is_none()
-            && end <= self.window.edge()
-            && self.arrived.follows(offset, end)
-        {
-            return self.on_next(end, rtx, now, observer);
+        let end = offset + u64::from(len);
+        let next = !fin && self.end.is_none() && self.arrived.follows(offset, end);
+        if next && end <= self.window.edge() {
+            self.on_next(end, rtx, now, observer);
+        } else {
+            self.on_any_segment(offset, len, fin, rtx, now, observer);
         }
+    }
+
+    #[inline(never)]
+    fn on_any_segment(
+        &mut self,
+        offset: u64,
+        len: u32,
+        fin: bool,
+        rtx: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let (mut end, mut len, mut fin) = (offset + u64::from(len), len, fin);
         let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
         if end > bound {
             // Not kept, but answered (RFC 9293, section 3.10.7.4).

@@ -19,6 +19,13 @@ pub struct Flags {
     pub psh: bool,
 }
 
+impl Flags {
+    /// An acknowledgement, with text or without, and nothing else.
+    pub(crate) const fn are_usual(self) -> bool {
+        self.ack & !self.syn & !self.fin & !self.rst
+    }
+}
+
 /// The timestamps option (RFC 7323, section 3). Use it where packets are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {

@@ -202,6 +202,7 @@ impl Sender {
     }
 
     /// `acked` is acknowledged: when that is a window probe's octet, the peer has taken it.
+    #[inline(always)]
     pub(crate) fn settle_probe(&mut self, acked: u64) {
         if let Some(sent) = self.stream.settle_probe(acked) {
             self.machine.on_probe_taken(&self.stream, sent);

@@ -109,6 +109,12 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
+    /// `self + span`; none where that would saturate.
+    #[inline]
+    pub fn checked_add(self, span: Duration) -> Option<Self> {
+        self.0.checked_add(span.0).map(Self)
+    }
+
     /// The span from `earlier` to `self`; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))

@@ -64,7 +64,7 @@ impl Network {
         let path = PathId(self.steps.len() as u32);
         let last = links.len() - 1;
         let steps = links.iter().enumerate();
-        let step = |(i, &link)| Step { link, runs_on: false, last: i == last, plain: false };
+        let step = |(i, &link)| Step { link, runs_on: false, last: i == last, plain: 0 };
         self.steps.extend(steps.map(step));
         path
     }
@@ -81,14 +81,18 @@ impl Network {
             let link = if watched { link } else { link.unwatched() };
             self.hops.push(LinkState { link, line: (NONE, NONE), held: Vec::new() });
         }
-        for step in &mut self.steps {
-            step.plain = !watched && self.hops[step.link.0 as usize].link.is_plain();
-        }
         for i in 1..self.steps.len() {
             let (previous, next) = (self.steps[i - 1].link, self.steps[i].link);
             self.steps[i - 1].runs_on = !self.steps[i - 1].last
                 && self.feeders[next.0 as usize] == Feeder::Only(previous)
                 && self.hops[previous.0 as usize].link.keeps_order();
+        }
+        let mut behind = 0;
+        for step in self.steps.iter_mut().rev() {
+            let plain = !watched && self.hops[step.link.0 as usize].link.is_plain();
+            let run = if step.runs_on { behind } else { 0 };
+            step.plain = if plain { run + 1 } else { 0 };
+            behind = step.plain;
         }
     }
 }

@@ -44,6 +44,7 @@ impl Connection {
 
     /// The peer has answered: with progress, or with a closed window, which keeps the connection for
     /// as long as it likes.
+    #[inline]
     pub(super) fn answered(&mut self, now: Instant) {
         if let Some(patience) = self.config.patience.give_up
             && self.timers.runs(ConnectionTimer::GiveUp)

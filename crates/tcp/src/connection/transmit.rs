@@ -11,15 +11,18 @@ impl Connection {
     /// The next segment to send, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        // Every second poll ends here.
-        if self.has_nothing_to_send() { None } else { self.next_segment(now, observer) }
+        // Every second poll ends here, and so do those of an end that has nothing to say but what arrived.
+        match self.has_no_data() {
+            true if !self.receiver.ack_due() => None,
+            true => Some(self.segment(&self.acknowledgement(), now)),
+            false => self.next_segment(now, observer),
+        }
     }
 
-    /// Whether [`Self::next_segment`] would change and give nothing.
-    #[inline]
-    fn has_nothing_to_send(&self) -> bool {
+    /// Whether [`Self::next_segment`] would change nothing, and give nothing but an acknowledgement.
+    #[inline(always)]
+    fn has_no_data(&self) -> bool {
         self.state == State::Established
-            && !self.receiver.ack_due()
             && (self.sender.idle() || (self.sender.rests() && !self.config.segments.count_options))
             && self.reset.is_none()
             && !self.receiver.was_read()
@@ -38,7 +41,11 @@ impl Connection {
             State::TimeWait => None,
             _ => self.data(now, observer),
         };
-        let leaving = leaving.or_else(|| self.acknowledgement())?;
+        let leaving = match leaving {
+            None if !self.receiver.ack_due() => return None,
+            None => self.acknowledgement(),
+            Some(data) => data,
+        };
         Some(self.segment(&leaving, now))
     }
 
@@ -51,19 +58,17 @@ impl Connection {
         self.receiver.moderate(now);
         match self.state {
             State::SynSent | State::SynReceived if self.handshake.take_due() => Some(self.syn(now)),
-            State::SynReceived => {
-                let leaving = self.acknowledgement()?;
-                Some(self.segment(&leaving, now))
+            State::SynReceived if self.receiver.ack_due() => {
+                Some(self.segment(&self.acknowledgement(), now))
             }
             _ => None,
         }
     }
 
-    /// An acknowledgement without data, if it is due.
-    fn acknowledgement(&self) -> Option<Leaving> {
-        let rtx = self.receiver.answers_rtx();
-        let offset = self.sender.stream.nxt();
-        self.receiver.ack_due().then(|| Leaving { offset, rtx, ..Leaving::default() })
+    /// An acknowledgement without data.
+    fn acknowledgement(&self) -> Leaving {
+        let (offset, rtx) = (self.sender.stream.nxt(), self.receiver.answers_rtx());
+        Leaving { offset, rtx, ..Leaving::default() }
     }
 
     /// Data, or a probe that stands for it.
@@ -109,7 +114,7 @@ impl Connection {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(
         &mut self,
         transmission: Transmission,
@@ -126,7 +131,7 @@ impl Connection {
     }
 
     /// The segment, which acknowledges all that has arrived.
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, leaving: &Leaving, now: Instant) -> Segment {
         let &Leaving { offset, len, fin, psh, rtx } = leaving;
         let mut sack = SackBlocks::default();

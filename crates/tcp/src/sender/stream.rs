@@ -163,7 +163,7 @@ impl Stream {
     }
 
     /// The next `len` octets leave for the first time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_new(&mut self, len: u64, now: Instant) -> Transmission {
         let offset = self.nxt;
         self.flow_control.forget_probe();

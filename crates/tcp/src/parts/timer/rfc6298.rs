@@ -68,7 +68,7 @@ impl Rto {
 
     /// A round-trip time was measured, one of `per_round` in this window (RFC 7323, appendix G:
     /// the gains are per round trip, not per sample).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
         match self.srtt.filter(|_| !std::mem::take(&mut self.doubtful)) {
             None => {

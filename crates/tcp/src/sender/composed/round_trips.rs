@@ -45,7 +45,7 @@ impl RoundTrips {
     /// A round trip was timed, with `flight` segments outstanding when the acknowledgement came. RFC
     /// 4015, step 11: the first one of data that had not been sent when the timer expired spuriously
     /// sets the timer anew.
-    #[inline]
+    #[inline(always)]
     fn sample(&mut self, rtt: Duration, una: u64, flight: u32) {
         match self.adapt.take_if(|before| una > before.point).and_then(|before| before.rtt) {
             Some((srtt, rttvar)) => self.rto.adapt(srtt, rttvar, rtt),

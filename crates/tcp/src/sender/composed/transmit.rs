@@ -137,14 +137,14 @@ impl Composed {
         counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.recovery.dupacks))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn new_data(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         let len = stream.next_new()?;
         Some(self.send_new(stream, len, now))
     }
 
     /// The next `len` octets leave, whatever the window.
-    #[inline]
+    #[inline(always)]
     pub(in crate::sender) fn send_new(
         &mut self,
         stream: &mut Stream,

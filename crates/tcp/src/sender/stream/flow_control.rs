@@ -123,6 +123,7 @@ impl Stream {
 
     /// `acked` is acknowledged: when that is the probe's octet, the peer has taken it. Says when it
     /// was sent.
+    #[inline(always)]
     pub(crate) fn settle_probe(&mut self, acked: u64) -> Option<Instant> {
         let sent = self.flow_control.probe.take_if(|_| acked > self.nxt)?;
         self.board.push(self.nxt, 1, sent);

@@ -129,7 +129,7 @@ impl Scoreboard {
     }
 
     /// What [`Self::acknowledge`] does if [`Self::is_in_order`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledge_in_order(
         &mut self,
         una: u64,
