@@ -235,8 +235,17 @@ impl Simulation {
 
     /// A packet has got to the end that it is for.
     fn deliver(&mut self, packet: u32, monitor: &mut impl Monitor) {
+        // Compiled for each end, since what happens there has little in common.
+        match self.world.network.packet(packet).to {
+            End::Sender => self.deliver_to(End::Sender, packet, monitor),
+            End::Receiver => self.deliver_to(End::Receiver, packet, monitor),
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_to(&mut self, to: End, packet: u32, monitor: &mut impl Monitor) {
         let now = self.world.now;
-        let &Packet { flow: id, to, ref segment, .. } = self.world.network.packet(packet);
+        let &Packet { flow: id, ref segment, .. } = self.world.network.packet(packet);
         let Some(flow) = &mut self.flows[id.0 as usize] else {
             monitor.datagram(id, Passage::In, now, segment.len);
             return self.world.network.release(packet);
@@ -260,7 +269,7 @@ impl Simulation {
         if let Some(reset) = &reset {
             self.world.send(flow, (id, to), reset, monitor);
         }
-        self.world.pump(flow, (id, to), monitor);
+        self.world.pump_here(flow, (id, to), monitor);
         if complete {
             self.complete(id, monitor);
         }
@@ -405,9 +414,15 @@ impl Simulation {
 }
 
 impl World {
+    /// [`Self::pump_here`], out of the way of what happens most.
+    #[inline(never)]
+    fn pump(&mut self, flow: &mut Flow, end: (FlowId, End), monitor: &mut impl Monitor) {
+        self.pump_here(flow, end, monitor);
+    }
+
     /// Sends all that the connection at one end of `flow` wants to send, and plans its next timer.
-    #[inline]
-    fn pump(&mut self, flow: &mut Flow, (id, end): (FlowId, End), monitor: &mut impl Monitor) {
+    #[inline(always)]
+    fn pump_here(&mut self, flow: &mut Flow, (id, end): (FlowId, End), monitor: &mut impl Monitor) {
         let now = self.now;
         loop {
             let connection = &mut flow.ends[end.index()].connection;

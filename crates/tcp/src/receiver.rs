@@ -118,6 +118,7 @@ impl Receiver {
     }
 
     /// The window field of the acknowledgement that leaves now.
+    #[inline(always)]
     pub(crate) fn advertise(&mut self) -> u16 {
         self.window.advertise(self.next())
     }
@@ -184,7 +185,7 @@ impl Receiver {
 
     /// A segment of `len` octets from `offset` arrived; `fin` ends the stream behind it. What lies
     /// beyond the window, or beyond an end already told, is cut off.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_segment(
         &mut self,
         offset: u64,
@@ -262,7 +263,7 @@ impl Receiver {
     }
 
     /// What [`Self::on_segment`] does with what comes next of a stream without holes: half as much.
-    #[inline]
+    #[inline(always)]
     fn on_next(&mut self, end: u64, rtx: bool, now: Instant, observer: &mut impl Observer) {
         self.rtx = rtx;
         let offset = self.arrived.advance(end);
@@ -278,7 +279,7 @@ impl Receiver {
 
     /// One more segment is to be answered: not at once, if acknowledgements are delayed and it came in
     /// order.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, in_order: bool, now: Instant) {
         self.unanswered += 1;
         match self.delay {

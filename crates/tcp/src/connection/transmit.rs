@@ -9,7 +9,7 @@ use crate::sender::Transmission;
 
 impl Connection {
     /// The next segment to send, if any.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
         // Every second poll ends here, and so do those of an end that has nothing to say but what arrived.
         match self.has_no_data() {

@@ -143,6 +143,7 @@ impl ReceiveWindow {
     }
 
     /// The window field of an acknowledgement of everything below `next`.
+    #[inline(always)]
     pub(crate) fn advertise(&mut self, next: u64) -> u16 {
         let unit = 1_u64 << self.scale;
         let most = u64::from(u16::MAX);

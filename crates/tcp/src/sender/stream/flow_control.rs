@@ -102,6 +102,7 @@ impl Stream {
     }
 
     /// Nothing is on its way that an answer could come to, and the window holds back what there is.
+    #[inline(always)]
     pub(crate) fn blocked_by_window(&self) -> bool {
         self.nxt < self.written && self.board.outstanding() == 0 && self.next_new().is_none()
     }
