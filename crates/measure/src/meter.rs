@@ -113,23 +113,23 @@ impl Meter {
         (flows, self.curves.map_or_else(Vec::new, |curves| curves.into_series(end)))
     }
 
-    /// What costs more than counting.
+    /// What costs more than counting. It takes the event by value: else each would have to be in memory.
     #[inline(never)]
-    fn keep(&mut self, source: usize, (end, now, event): (End, Instant, &Event)) {
+    fn keep(&mut self, source: usize, (end, now, event): (End, Instant, Event)) {
         let Some(flow) = self.flows.get_mut(source) else { return };
-        flow.time_deliveries(end, now, event);
+        flow.time_deliveries(end, now, &event);
         if let Some(curves) = &mut self.curves {
-            curves.event(source, (end, now, event), flow.last_delivery());
+            curves.event(source, (end, now, &event), flow.last_delivery());
         }
     }
 
     /// Something happened in a connection that is not its source's latest: what was sent again in vain
     /// may still come.
     #[inline(never)]
-    fn after(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
+    fn after(&mut self, flow: FlowId, end: End, now: Instant, event: Event) {
         let source = self.source(flow);
         if let Some(flow) = self.flows.get_mut(source) {
-            flow.after(end, now, event);
+            flow.after(end, now, &event);
         }
     }
 
@@ -168,11 +168,11 @@ impl Monitor for Meter {
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         let source = self.source_of_latest(flow);
         let Some(flow) = self.flows.get_mut(source) else {
-            return self.after(flow, end, now, event);
+            return self.after(flow, end, now, *event);
         };
         flow.event(end, now, event);
         if self.detailed {
-            self.keep(source, (end, now, event));
+            self.keep(source, (end, now, *event));
         }
     }
 

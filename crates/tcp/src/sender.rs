@@ -145,7 +145,7 @@ impl Sender {
     }
 
     /// An acceptable acknowledgement arrived: none before una, none beyond what was sent.
-    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant, observer: &mut impl Observer) {
+    pub(crate) fn on_ack(&mut self, ack: Ack<'_>, now: Instant, observer: &mut impl Observer) {
         self.machine.on_ack(&mut self.stream, ack, now, observer);
         self.settled = !self.stream.outstanding() && self.machine.settled(&self.stream);
     }

@@ -128,7 +128,7 @@ impl Connection {
             rtx: segment.rtx,
             echo: self.clock.echoed(segment, now),
         };
-        self.sender.on_ack(&ack, now, observer);
+        self.sender.on_ack(ack, now, observer);
         if self.sender.stream.finished() && self.sender.stream.done() {
             self.on_fin_acknowledged(now);
         }

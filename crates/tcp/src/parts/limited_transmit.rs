@@ -100,6 +100,14 @@ any_of! { $
     }
 }
 
+impl AnyLimitedTransmit {
+    /// Whether [`LimitedTransmit::grow_while_waiting`] or [`LimitedTransmit::idle`] does anything.
+    #[inline]
+    pub(crate) fn heeds_waits(&self) -> bool {
+        matches!(self, Self::Windows(_) | Self::Dcr(_))
+    }
+}
+
 impl LimitedTransmit for AnyLimitedTransmit {
     fn about(&self) -> Cow<'static, str> {
         each!(self, part => part.about())

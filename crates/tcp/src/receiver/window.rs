@@ -137,6 +137,9 @@ impl ReceiveWindow {
         // No more can be told than the field holds: a peer that does not scale knows of all there is
         // to know while the buffer has more.
         let most = u64::from(u16::MAX) << self.scale;
+        if self.limit() <= self.edge {
+            return false;
+        }
         let (known, free) =
             (self.edge.saturating_sub(next), self.limit().saturating_sub(next).min(most));
         free >= 2 * known && next + free >= self.edge + self.step()

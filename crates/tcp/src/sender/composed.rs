@@ -37,7 +37,7 @@ use super::stream::{Renumbered, Stream};
 use crate::Config;
 use crate::observer::Cause;
 use crate::parts::Variable;
-use crate::parts::control::{AnyControl, CongestionControl, Flow, Window};
+use crate::parts::control::{AnyControl, CongestionControl, Flow, Reno, Window};
 use crate::parts::detect::fixed::Fixed;
 use crate::parts::detect::{Detector, LossDetector, View};
 use crate::parts::limited_transmit::rfc3042::Rfc3042;
@@ -172,9 +172,24 @@ impl Composed {
         // section 2.3), above all the one that ends its recovery.
         let timed_out = matches!(before, Phase::Loss { .. });
         let limit = if timed_out { 1 } else { self.policy.byte_counting };
-        let (counted, flow) = (acked.min(limit), self.flow(stream, now));
-        self.control.grow(&mut self.window, acked, counted, &flow);
+        let counted = acked.min(limit);
+        match &mut self.control {
+            AnyControl::Reno(_) => Reno::grow_by(&mut self.window, counted),
+            _ => {
+                let flow = self.flow(stream, now);
+                self.control.grow(&mut self.window, acked, counted, &flow);
+            }
+        }
         self.window.cwnd = self.window.cwnd.min(self.policy.max_cwnd);
+    }
+
+    /// New data was acknowledged, but something else than the window was the limit.
+    fn limited(&mut self, stream: &Stream, now: Instant) {
+        // Reno takes nothing of the flow, which takes longer to make than all that Reno does.
+        if !matches!(self.control, AnyControl::Reno(_)) {
+            let flow = self.flow(stream, now);
+            self.control.on_limited(&flow);
+        }
     }
 
     /// Segments in flight, without what limited transmit sent beyond cwnd.

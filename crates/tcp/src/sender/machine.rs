@@ -93,7 +93,7 @@ impl Machine {
     pub(super) fn on_ack(
         &mut self,
         stream: &mut Stream,
-        ack: &Ack<'_>,
+        ack: Ack<'_>,
         now: Instant,
         observer: &mut impl Observer,
     ) {

@@ -111,7 +111,7 @@ impl TcpPr {
     pub(super) fn on_ack(
         &mut self,
         stream: &mut Stream,
-        ack: &Ack<'_>,
+        ack: Ack<'_>,
         now: Instant,
         observer: &mut impl Observer,
     ) {
@@ -119,7 +119,7 @@ impl TcpPr {
         // A copy may be faster than all before it, but not twice as fast (BSD's bad retransmits too
         // are what is acknowledged within half a round trip).
         let soon = now - stream.min_rtt().unwrap_or_default() / 2;
-        let read = stream.acknowledge(ack, now, |arrival| {
+        let read = stream.acknowledge(&ack, now, |arrival| {
             tables.on_covered(arrival.number, arrival.original, soon);
             None
         });
@@ -129,8 +129,8 @@ impl TcpPr {
         }
         tables.forget_below(stream.board.first());
         tables.on_ack(now);
-        stream.measure_reordering(ack, &read, now, observer);
-        report_spurious(stream, ack, &read, now, observer);
+        stream.measure_reordering(&ack, &read, now, observer);
+        report_spurious(stream, &ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;
         stream.retransmissions.expire(now, || horizon);
         if let Phase::Recovery { point, .. } | Phase::Loss { point, .. } = self.phase

@@ -12,17 +12,24 @@ pub(crate) const RENO: Kind<AnyControl> = kind!("reno", |_| AnyControl::Reno(Ren
 #[derive(Debug)]
 pub(crate) struct Reno;
 
+impl Reno {
+    /// RFC 5681, equations 2 and 3, for each segment that counts.
+    #[inline]
+    pub(crate) fn grow_by(window: &mut Window, counted: u32) {
+        let steps = f64::from(counted);
+        let slow = window.slow_start_steps(counted);
+        window.cwnd += slow;
+        window.cwnd += (steps - slow) / window.cwnd;
+    }
+}
+
 impl CongestionControl for Reno {
     fn about(&self) -> Cow<'static, str> {
         "Reno, RFC 5681".into()
     }
 
     fn grow(&mut self, window: &mut Window, _acked: u32, counted: u32, _flow: &Flow) {
-        // RFC 5681, equations 2 and 3, for each that counts.
-        let steps = f64::from(counted);
-        let slow = window.slow_start_steps(counted);
-        window.cwnd += slow;
-        window.cwnd += (steps - slow) / window.cwnd;
+        Self::grow_by(window, counted);
     }
 
     fn on_loss(&mut self, _window: &Window, _timeout: bool, flow: &Flow) -> f64 {

@@ -18,26 +18,27 @@ impl Composed {
     pub(in crate::sender) fn on_ack(
         &mut self,
         stream: &mut Stream,
-        ack: &Ack<'_>,
+        ack: Ack<'_>,
         now: Instant,
         observer: &mut impl Observer,
     ) {
         // Header prediction (V. Jacobson): a third of the instructions of a run in order.
-        match self.is_predicted(stream, ack) {
-            true => self.read_ack::<true>(stream, ack, now, observer),
+        match self.is_predicted(stream, &ack) {
+            true => self.read_ack::<true>(stream, &ack, now, observer),
             false => self.read_any_ack(stream, ack, now, observer),
         }
     }
 
+    // By value: it would have to be in memory for all, if it could be referred to.
     #[inline(never)]
     fn read_any_ack(
         &mut self,
         stream: &mut Stream,
-        ack: &Ack<'_>,
+        ack: Ack<'_>,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        self.read_ack::<false>(stream, ack, now, observer);
+        self.read_ack::<false>(stream, &ack, now, observer);
     }
 
     /// Whether the acknowledgement is what most are: it covers segments that were sent once, no hole is
@@ -77,18 +78,19 @@ impl Composed {
             self.limited_transmit.on_progress(&progress, &mut self.window);
         }
         if self.policy.probes {
-            self.on_ack_of_probe(stream, ack, now);
+            self.on_ack_of_probe(stream, *ack, now);
         }
         let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
         // Even of a predicted one the detector may have learnt that something was late.
         if self.doubting() {
-            self.grow_by_delivery(stream, &delivery, pipe_before, phase_before, now);
+            self.grow_by_delivery(stream, delivery.segments, pipe_before, phase_before, now);
         } else {
             let may_grow = advanced && !reversed && self.grows_after(phase_before);
             self.grow_and_wait(stream, ack, &read, may_grow.then_some(phase_before), now);
         }
         if matches!(self.recovery.phase, Phase::Recovery { .. }) {
-            self.proportional_rate_reduction(stream, &delivery, advanced && !newly_lost);
+            let safe = advanced && !newly_lost;
+            self.proportional_rate_reduction(stream, delivery.segments, safe);
         }
         self.rearm_after_ack(stream, advanced, delivery.segments > 0, now);
         self.tell_acknowledged(stream, now, observer);
@@ -131,7 +133,17 @@ impl Composed {
         }
         // A view takes longer to make than a fixed detector needs for all it does.
         if !matches!(self.detector, Detector::Fixed(_)) {
-            self.tell_detector(stream, ack, read, now);
+            let delivery = &read.delivery;
+            let facts = AckFacts {
+                delivered: delivery.segments,
+                sacked: delivery.sacked,
+                advanced: read.advanced,
+                dsack: ack.dsack.is_some(),
+                reordered: delivery.reordered,
+                latest_sent: delivery.latest_sent,
+                latest_sent_once: delivery.original_sent,
+            };
+            self.tell_detector(stream, &facts, now);
         }
         if !PREDICTED {
             self.disprove_arrived(stream, now, observer);
@@ -148,18 +160,8 @@ impl Composed {
 
     /// The acknowledgement was read into the scoreboard.
     #[inline(never)]
-    fn tell_detector(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading, now: Instant) {
-        let delivery = &read.delivery;
-        let facts = AckFacts {
-            delivered: delivery.segments,
-            sacked: delivery.sacked,
-            advanced: read.advanced,
-            dsack: ack.dsack.is_some(),
-            reordered: delivery.reordered,
-            latest_sent: delivery.latest_sent,
-            latest_sent_once: delivery.original_sent,
-        };
-        self.detector.on_ack(&facts, &self.view(stream, now));
+    fn tell_detector(&mut self, stream: &Stream, facts: &AckFacts, now: Instant) {
+        self.detector.on_ack(facts, &self.view(stream, now));
     }
 
     /// Recovery goes on or ends by what was delivered. Says whether a reduction proved spurious by it.
@@ -200,9 +202,11 @@ impl Composed {
             if window_was_full {
                 self.grow(stream, delivery.passed, before, now);
             } else {
-                let flow = self.flow(stream, now);
-                self.control.on_limited(&flow);
+                self.limited(stream, now);
             }
+        }
+        if !self.limited_transmit.heeds_waits() {
+            return;
         }
         let wait = Wait {
             now,

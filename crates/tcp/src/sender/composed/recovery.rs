@@ -156,7 +156,7 @@ impl Composed {
             let dupthresh = rule.dupthresh.unwrap_or(u32::MAX);
             let due = self.recovery.dupacks >= dupthresh && self.may_begin_recovery(stream.una());
             if due && stream.board.mark_first_lost() {
-                self.begin_recovery(stream, delivery, now, observer);
+                self.begin_recovery(stream, delivery.segments, now, observer);
             }
         }
         false
@@ -180,14 +180,15 @@ impl Composed {
             self.timers.stop(SenderTimer::Detect);
             return false;
         }
-        self.apply_rule(stream, delivery, now, observer)
+        // By value: it would have to be in memory for all, if it could be referred to.
+        self.apply_rule(stream, *delivery, now, observer)
     }
 
     #[inline(never)]
     fn apply_rule(
         &mut self,
         stream: &mut Stream,
-        delivery: &Delivery,
+        delivery: Delivery,
         now: Instant,
         observer: &mut impl Observer,
     ) -> bool {
@@ -222,16 +223,16 @@ impl Composed {
         }
         let due = applied.newly_lost > 0 || lapsed;
         if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
-            self.begin_recovery(stream, delivery, now, observer);
+            self.begin_recovery(stream, delivery.segments, now, observer);
         }
         applied.newly_lost > 0
     }
 
-    /// What an acknowledgement delivered, or a timer, has told of the first loss.
+    /// An acknowledgement that `delivered` so many segments, or a timer, has told of the first loss.
     fn begin_recovery(
         &mut self,
         stream: &mut Stream,
-        delivery: &Delivery,
+        delivered: u32,
         now: Instant,
         observer: &mut impl Observer,
     ) {
@@ -255,7 +256,7 @@ impl Composed {
             // Westwood may find room for more than the window is.
             Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
-            Reduction::Proportional => self.begin_proportional_reduction(stream, delivery.segments),
+            Reduction::Proportional => self.begin_proportional_reduction(stream, delivered),
         }
         self.restart_retransmission_timer(now);
     }
@@ -295,11 +296,11 @@ impl Composed {
     pub(super) fn proportional_rate_reduction(
         &mut self,
         stream: &Stream,
-        delivery: &Delivery,
+        delivered: u32,
         safe: bool,
     ) {
         if self.policy.reduction == Reduction::Proportional {
-            let told = Told { delivered: delivery.segments, pipe: stream.pipe(), safe };
+            let told = Told { delivered, pipe: stream.pipe(), safe };
             let target = self.target() as u32;
             if let Some(budget) = self.recovery.prr.on_ack(told, target) {
                 self.window.cwnd = f64::from(told.pipe + budget);

@@ -11,7 +11,7 @@ use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
-use crate::sender::stream::{Delivery, Reading, Resent, SegNo, Spurious, Stream, Transmission};
+use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
@@ -337,25 +337,24 @@ impl Composed {
     pub(super) fn grow_by_delivery(
         &mut self,
         stream: &Stream,
-        delivery: &Delivery,
+        delivered: u32,
         pipe_before: u32,
         phase_before: Phase,
         now: Instant,
     ) {
-        if delivery.segments == 0 {
+        if delivered == 0 {
             return;
         }
         match (phase_before, self.recovery.phase) {
             (Phase::Loss { .. }, Phase::Loss { .. }) => {
-                self.grow(stream, delivery.segments, phase_before, now);
+                self.grow(stream, delivered, phase_before, now);
             }
             (Phase::Open, Phase::Open) => {
                 let full = pipe_before >= self.room();
                 if !*self.recovery.window_was_full.get_or_insert(full) {
-                    let flow = self.flow(stream, now);
-                    self.control.on_limited(&flow);
+                    self.limited(stream, now);
                 } else if !self.overflows(stream) {
-                    self.grow(stream, delivery.segments, phase_before, now);
+                    self.grow(stream, delivered, phase_before, now);
                 }
             }
             _ => {}

@@ -108,7 +108,7 @@ impl Composed {
     }
 
     /// TLP_process_ack (section 7.4.2).
-    pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: &Ack<'_>, now: Instant) {
+    pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: Ack<'_>, now: Instant) {
         if self.doubting() {
             // A probe that resends is a suspicion, and is proved or disproved as one.
             self.probe.end = None;

@@ -37,7 +37,7 @@ fn acknowledge(sender: &mut Sender, una: u64, to: u64, ms: u64) -> usize {
         rtx: false,
         echo: None,
     };
-    sender.on_ack(&ack, Instant::from_millis(ms), &mut ());
+    sender.on_ack(ack, Instant::from_millis(ms), &mut ());
     sent(sender, ms)
 }
 
