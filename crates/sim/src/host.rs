@@ -6,6 +6,7 @@ use unruffled_units::Instant;
 
 use crate::End;
 use crate::app::{App, Running};
+use crate::network::PathId;
 use crate::route::{Chooser, Route};
 
 /// Where traffic comes from, and where it goes; [`Simulation::add_source`](crate::Simulation::add_source)
@@ -55,6 +56,8 @@ pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
     /// The timer event that is planned, if one is.
     pub(crate) armed: Option<Instant>,
+    /// The path of all its packets, where there is one.
+    pub(crate) path: Option<PathId>,
 }
 
 /// A connection, and whose it is.
@@ -62,6 +65,9 @@ pub(crate) struct Endpoint {
 pub(crate) struct Flow {
     pub(crate) source: u32,
     pub(crate) ends: [Endpoint; 2],
+    /// The source's [`SourceConfig::header`] and [`SourceConfig::sack_block`].
+    pub(crate) header: u32,
+    pub(crate) sack_block: u32,
     /// Packets on their way.
     pub(crate) underway: u32,
     /// How much the receiver must have for the transfer to be complete.
@@ -94,14 +100,20 @@ impl TrafficSource {
 
     /// A new connection of it.
     pub(crate) fn connect(&self, number: u32) -> Flow {
-        let SourceConfig { sender, receiver, variant, stop, .. } = &self.config;
-        let endpoint = |connection| Endpoint { connection, armed: None };
+        let SourceConfig { sender, receiver, variant, stop, header, sack_block, .. } = &self.config;
+        let endpoint = |connection, end: End| Endpoint {
+            connection,
+            armed: None,
+            path: self.routes[end.index()].only(),
+        };
         Flow {
             source: number,
             ends: [
-                endpoint(Connection::connect(sender.clone(), variant)),
-                endpoint(Connection::listen(receiver.clone(), variant)),
+                endpoint(Connection::connect(sender.clone(), variant), End::Sender),
+                endpoint(Connection::listen(receiver.clone(), variant), End::Receiver),
             ],
+            header: *header,
+            sack_block: *sack_block,
             underway: 0,
             expects: u64::MAX,
             begun: Instant::ZERO,

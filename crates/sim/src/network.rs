@@ -132,7 +132,7 @@ pub(crate) struct Network {
 
 impl Network {
     /// An endpoint sends a packet.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         segment: &Segment,

@@ -107,17 +107,17 @@ impl Chooser {
         Self::Runs { paths, at }
     }
 
-    /// The path of the next packet.
-    #[inline]
-    pub(crate) fn next(&mut self) -> PathId {
+    /// The path of all packets, if there is but one.
+    pub(crate) fn only(&self) -> Option<PathId> {
         match self {
-            Self::Only(path) => *path,
-            _ => self.choose(),
+            Self::Only(path) => Some(*path),
+            _ => None,
         }
     }
 
+    /// The path of the next packet.
     #[inline(never)]
-    fn choose(&mut self) -> PathId {
+    pub(crate) fn next(&mut self) -> PathId {
         match self {
             Self::Only(path) => *path,
             Self::RoundRobin { paths, total } => {

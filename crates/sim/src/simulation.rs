@@ -205,6 +205,7 @@ impl Simulation {
         }
     }
 
+    #[inline(always)]
     fn arrive(&mut self, id: u32, monitor: &mut impl Monitor) {
         let World { network, queue, now, .. } = &mut self.world;
         if network.is_on_last_step(id) {
@@ -234,12 +235,23 @@ impl Simulation {
     }
 
     /// A packet has got to the end that it is for.
+    #[inline(always)]
     fn deliver(&mut self, packet: u32, monitor: &mut impl Monitor) {
         // Compiled for each end, since what happens there has little in common.
         match self.world.network.packet(packet).to {
-            End::Sender => self.deliver_to(End::Sender, packet, monitor),
-            End::Receiver => self.deliver_to(End::Receiver, packet, monitor),
+            End::Sender => self.deliver_to_sender(packet, monitor),
+            End::Receiver => self.deliver_to_receiver(packet, monitor),
         }
+    }
+
+    #[inline(never)]
+    fn deliver_to_sender(&mut self, packet: u32, monitor: &mut impl Monitor) {
+        self.deliver_to(End::Sender, packet, monitor);
+    }
+
+    #[inline(never)]
+    fn deliver_to_receiver(&mut self, packet: u32, monitor: &mut impl Monitor) {
+        self.deliver_to(End::Receiver, packet, monitor);
     }
 
     #[inline(always)]
@@ -267,7 +279,7 @@ impl Simulation {
         let complete = to == End::Receiver && connection.received() >= flow.expects;
         let passing = flow.passing;
         if let Some(reset) = &reset {
-            self.world.send(flow, (id, to), reset, monitor);
+            self.world.reset(flow, (id, to), reset, monitor);
         }
         self.world.pump_here(flow, (id, to), monitor);
         if complete {
@@ -449,8 +461,19 @@ impl World {
         }
     }
 
+    #[inline(never)]
+    fn reset(
+        &mut self,
+        flow: &mut Flow,
+        end: (FlowId, End),
+        segment: &Segment,
+        monitor: &mut impl Monitor,
+    ) {
+        self.send(flow, end, segment, monitor);
+    }
+
     /// Sends a segment of one end of `flow` to the other.
-    #[inline]
+    #[inline(always)]
     fn send(
         &mut self,
         flow: &mut Flow,
@@ -459,11 +482,13 @@ impl World {
         monitor: &mut impl Monitor,
     ) {
         let World { network, sources, queue, now } = self;
-        let source = &mut sources[flow.source as usize];
         monitor.segment(id, end, Passage::Out, *now, segment);
-        let SourceConfig { header, sack_block, .. } = source.config;
-        let size = segment.len + header + sack_block * segment.sack.as_slice().len() as u32;
-        let path = source.routes[end.index()].next();
+        let blocks = segment.sack.as_slice().len() as u32;
+        let size = segment.len + flow.header + flow.sack_block * blocks;
+        let path = match flow.ends[end.index()].path {
+            Some(path) => path,
+            None => sources[flow.source as usize].routes[end.index()].next(),
+        };
         let label = Label { flow: id, to: end.other(), size, path };
         flow.underway += network.send(segment, label, *now, queue, monitor).copies();
     }

@@ -76,7 +76,8 @@ impl Sender {
             Recipe::TcpPr(settings) => (settings.selective, Lengths::Mean),
         };
         let stream = Stream::new(config, selective, lengths);
-        Self { stream, settled: false, machine: Machine::new(config, recipe) }
+        let machine = Machine::new(config, recipe);
+        Self { settled: machine.settled(&stream), stream, machine }
     }
 
     /// The peer turned out not to know SACK.
