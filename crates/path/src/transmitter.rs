@@ -21,6 +21,8 @@ pub(crate) struct Transmitter {
     account: Account,
     /// The account may be even.
     even: bool,
+    /// When the last packet departs of those that had another size.
+    mixed_until: Instant,
     /// Packets of this size, if there is one, come without an account of them.
     quick: u32,
     /// No packet of that size is taken when the last one departs later than so long from now.
@@ -61,6 +63,7 @@ impl Transmitter {
             service: (0, Duration::ZERO),
             account: Account::Exact,
             even: false,
+            mixed_until: Instant::ZERO,
             quick: NO_SIZE,
             span: Duration::MAX,
         }
@@ -105,7 +108,7 @@ impl Transmitter {
     /// Takes a packet of `bytes` octets at `now` unless `limit` are there, and gives when its last bit
     /// leaves.
     pub(crate) fn admit(&mut self, bytes: u32, limit: usize, now: Instant) -> Option<Instant> {
-        if self.even && self.last <= now && self.account == Account::Lazy {
+        if self.even && self.mixed_until <= now && self.account == Account::Lazy {
             self.pending.clear();
             self.account = Account::Even;
         }
@@ -181,7 +184,7 @@ impl Transmitter {
     /// The next packet, which comes at `now`, has another size than the one before it.
     #[inline(never)]
     fn serve(&mut self, bytes: u32, now: Instant) {
-        self.quick = NO_SIZE;
+        (self.quick, self.mixed_until) = (NO_SIZE, self.last);
         if self.account == Account::Even && self.last > now {
             self.account = Account::Lazy;
             let mut departure = self.last;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unruffled_units::Instant;
+use unruffled_units::{Duration, Instant};
 
 use crate::{ConfigError, LinkConfig};
 pub use settings::Red;
@@ -81,8 +81,11 @@ impl RedQueue {
     #[inline(never)]
     pub(crate) fn admits(&mut self, bytes: u32, now: Instant, busy_until: Instant) -> bool {
         let queue = self.queue(now);
-        let missed = self.per_second * now.since(busy_until).as_secs_f64();
-        self.estimate(queue, missed.floor());
+        let missed = match now.since(busy_until) {
+            Duration::ZERO => 0.0,
+            idle => (self.per_second * idle.as_secs_f64()).floor(),
+        };
+        self.estimate(queue, missed);
         self.count += 1;
         self.count_bytes += u64::from(bytes);
 
@@ -128,7 +131,13 @@ impl RedQueue {
     /// Averages `queue` in, after `missed` packets that the idle link could have sent
     /// (`REDQueue::estimator`).
     fn estimate(&mut self, queue: f64, missed: f64) {
-        self.average = self.average * (1.0 - self.weight).powf(missed + 1.0) + self.weight * queue;
+        // The power is not computed where it is the number itself, or multiplies nothing.
+        let kept = match missed {
+            _ if self.average == 0.0 => 0.0,
+            0.0 => self.average * (1.0 - self.weight),
+            _ => self.average * (1.0 - self.weight).powf(missed + 1.0),
+        };
+        self.average = kept + self.weight * queue;
     }
 
     /// The share of packets that the average calls to drop (`calculate_p_new`).
