@@ -20,14 +20,31 @@ impl Composed {
         if self.rests(stream) { None } else { self.next_transmission(stream, now) }
     }
 
-    /// Nothing is new, lost or due: every poll of a receiver finds that.
+    /// Nothing is lost or due, and nothing is new or may leave: every poll of a receiver finds that, and
+    /// every second one of a sender.
     #[inline]
     pub(in crate::sender) fn rests(&self, stream: &Stream) -> bool {
-        !stream.has_new()
+        self.recovery.window_was_full.is_none()
             && stream.board.lost() == 0
             && matches!(self.recovery.phase, Phase::Open)
             && !self.probe.is_due()
-            && self.recovery.window_was_full.is_none()
+            && (!stream.has_new() || self.window_is_full(stream))
+    }
+
+    /// Whether what is on its way is all that the window and limited transmit let go.
+    #[inline]
+    fn window_is_full(&self, stream: &Stream) -> bool {
+        stream.outstanding()
+            && !self.doubting()
+            && stream.board.outstanding() >= self.allowed(stream)
+            && !self.limited_transmit.may_exceed(stream.pipe())
+    }
+
+    /// How many segments may be on their way while nothing is deemed lost.
+    #[inline]
+    fn allowed(&self, stream: &Stream) -> u32 {
+        let cwnd = self.limited_transmit.window(self.window.cwnd);
+        cwnd as u32 + self.limited_transmit.allowance(self.duplicates(stream), cwnd)
     }
 
     fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
@@ -45,10 +62,7 @@ impl Composed {
 
     fn poll_open(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         self.restart_after_idle(stream, now);
-        let duplicates = self.duplicates(stream);
-        let cwnd = self.limited_transmit.window(self.window.cwnd);
-        let allowed = cwnd as u32 + self.limited_transmit.allowance(duplicates, cwnd);
-        if stream.board.outstanding() < allowed {
+        if stream.board.outstanding() < self.allowed(stream) {
             return self.new_data(stream, now);
         }
         if !self.limited_transmit.may_exceed(stream.pipe()) {
