@@ -94,12 +94,12 @@ impl Transmitter {
         now: Instant,
         delay: Duration,
     ) -> Option<Instant> {
-        let waits = self.last.since(now);
-        if self.quick != bytes || waits > self.span {
+        let begun = now.max(self.last);
+        if self.quick != bytes || begun.since(now) > self.span {
             return None;
         }
         // A check is less than what a sum that saturates takes.
-        let departed = now.checked_add(waits)?.checked_add(self.service.1)?;
+        let departed = begun.checked_add(self.service.1)?;
         let arrival = departed.checked_add(delay)?;
         self.last = departed;
         Some(arrival)

@@ -167,13 +167,16 @@ impl Network {
     fn run(&mut self, step: u32, size: u32, mut at: Instant) -> (u32, Run) {
         let ahead = &self.steps[step as usize..];
         let links = &ahead[..ahead[0].plain as usize];
-        for (place, &Step { link, .. }) in links.iter().enumerate() {
+        let (mut rest, behind) = (links.iter(), step + links.len() as u32);
+        while let Some(&Step { link, .. }) = rest.next() {
             match self.hops[link.0 as usize].link.carry_quickly(size, at) {
                 Some(arrival) => at = arrival,
-                None => return self.run_slowly(step + place as u32, size, at),
+                None => {
+                    let left = rest.len() as u32 + 1;
+                    return self.run_slowly(behind - left, size, at);
+                }
             }
         }
-        let behind = step + links.len() as u32;
         match links.last() {
             Some(&Step { link, runs_on: false, .. }) => (behind - 1, Run::Arrives(link, at)),
             _ => (behind, Run::Meets(at)),
