@@ -193,14 +193,14 @@ impl Scoreboard {
             start,
             len,
             sent: now,
-            links: Links::LOOSE,
+            links: self.order.links_behind(),
             sacked: false,
             lost: false,
             resent: false,
             retransmitted: false,
         };
         crate::ring::push(&mut self.entries, entry);
-        self.order.append(&mut ring(&mut self.entries, self.base), number);
+        self.order.append_linked(&mut ring(&mut self.entries, self.base), number);
         number
     }
 

@@ -31,7 +31,8 @@ pub(crate) struct TimeOrder {
     cursor: u32,
 }
 
-/// The links of one entry, as [`low`] bits of segment numbers.
+/// The links of one entry, as [`low`] bits of segment numbers. What the first one has for `prev` means
+/// nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links {
     pub(super) prev: u32,
@@ -39,7 +40,6 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub(crate) const LOOSE: Self = Self { prev: NIL, next: NIL };
     /// As distances: one back and one on.
     pub(crate) const ADJACENT: Self = Self { prev: 1, next: 1 };
 }
@@ -71,10 +71,21 @@ impl TimeOrder {
     }
 
     /// Puts `number`, just transmitted, behind all others.
-    #[inline]
     pub(crate) fn append(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
+        *ring.links(low(number)) = self.links_behind();
+        self.append_linked(ring, number);
+    }
+
+    /// The links of an entry behind all others.
+    #[inline]
+    pub(crate) fn links_behind(&self) -> Links {
+        Links { prev: self.tail, next: NIL }
+    }
+
+    /// [`append`](Self::append) of an entry that has [these](Self::links_behind) links.
+    #[inline]
+    pub(crate) fn append_linked(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
         let number = low(number);
-        *ring.links(number) = Links { prev: self.tail, next: NIL };
         match self.tail {
             NIL => self.head = number,
             tail => ring.links(tail).next = number,
@@ -125,9 +136,8 @@ impl TimeOrder {
         debug_assert_eq!(self.head, low(number), "the first segment was sent first");
         let next = ring.links(low(number)).next;
         self.head = next;
-        match next {
-            NIL => self.tail = NIL,
-            next => ring.links(next).prev = NIL,
+        if next == NIL {
+            self.tail = NIL;
         }
         // Nothing was sent before it.
         if latest || self.cursor == low(number) {
@@ -135,11 +145,16 @@ impl TimeOrder {
         }
     }
 
+    /// The one before `number`, which is in the list.
+    fn before(&self, ring: &mut Ring<'_, impl Timed>, number: u32) -> u32 {
+        if number == self.head { NIL } else { ring.links(number).prev }
+    }
+
     /// Takes `number` out; it must be in the list.
     #[inline]
     pub(crate) fn remove(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
         let number = low(number);
-        let Links { prev, next } = *ring.links(number);
+        let (prev, next) = (self.before(ring, number), ring.links(number).next);
         match prev {
             NIL => self.head = next,
             prev => ring.links(prev).next = next,
@@ -155,7 +170,7 @@ impl TimeOrder {
 
     /// `number` is now the latest-sent segment known to be delivered; it is still in the list.
     pub(crate) fn delivered_latest(&mut self, ring: &mut Ring<'_, impl Timed>, number: SegNo) {
-        self.cursor = ring.links(low(number)).prev;
+        self.cursor = self.before(ring, low(number));
     }
 
     /// A segment that is no longer in the list is the latest-sent one known to be delivered: looks
@@ -163,7 +178,7 @@ impl TimeOrder {
     pub(crate) fn seek<E: Timed>(&mut self, ring: &mut Ring<'_, E>, before: impl Fn(&E) -> bool) {
         self.cursor = self.tail;
         while self.cursor != NIL && !before(ring.entry(self.cursor)) {
-            self.cursor = ring.links(self.cursor).prev;
+            self.cursor = self.before(ring, self.cursor);
         }
     }
 

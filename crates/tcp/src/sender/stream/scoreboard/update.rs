@@ -136,9 +136,7 @@ impl Scoreboard {
         mut on_delivered: impl FnMut(Instant),
     ) -> Delivery {
         let mut d = Delivery::default();
-        while let Some(front) = self.entries.front()
-            && front.end() <= una
-        {
+        while let Some(front) = self.entries.front() {
             let key = front.key();
             on_delivered(front.sent);
             d.segments += 1;
@@ -150,6 +148,9 @@ impl Scoreboard {
             self.order.pop_first(&mut ring(&mut self.entries, self.base), self.base, latest);
             self.entries.pop_front();
             self.base += 1;
+            if key.1 >= una {
+                break;
+            }
         }
         self.highest = Some(d.number);
         self.edge = self.edge.max(self.base);
