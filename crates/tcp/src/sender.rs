@@ -164,19 +164,13 @@ impl Sender {
         self.settled() && !self.stream.has_new()
     }
 
-    /// A poll would give nothing, for all that can be told at once.
-    #[inline]
-    pub(crate) fn rests(&self) -> bool {
-        self.machine.rests(&self.stream)
-    }
-
     /// Reads something of each line of memory that a connection with nothing on its way needs.
     pub(crate) fn touch(&self) -> u64 {
         self.stream.touch() ^ u64::from(self.settled)
     }
 
     /// The next segment that may leave at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Transmission> {
         if self.idle() {
             return None;

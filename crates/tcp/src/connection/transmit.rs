@@ -11,24 +11,30 @@ impl Connection {
     /// The next segment to send, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, observer: &mut impl Observer) -> Option<Segment> {
-        // Every second poll ends here, and so do those of an end that has nothing to say but what arrived.
-        match self.has_no_data() {
-            true if !self.receiver.ack_due() => None,
-            true => Some(self.segment(&self.acknowledgement(), now)),
-            false => self.next_segment(now, observer),
+        if !self.is_usual() {
+            return self.next_segment(now, observer);
         }
+        let leaving = match self.sender.poll(now) {
+            Some(transmission) => self.leave(transmission, now, observer),
+            None if self.sender.stream.blocked_by_window() => {
+                return self.next_segment(now, observer);
+            }
+            None if !self.receiver.ack_due() => return None,
+            None => self.acknowledgement(),
+        };
+        Some(self.segment(&leaving, now))
     }
 
-    /// Whether [`Self::next_segment`] would change nothing, and give nothing but an acknowledgement.
+    /// Whether data or an acknowledgement is all that can leave: the connection is open, nothing rare is
+    /// due, and no timer has to be set or stopped.
     #[inline(always)]
-    fn has_no_data(&self) -> bool {
+    fn is_usual(&self) -> bool {
         self.state == State::Established
-            && (self.sender.idle() || (self.sender.rests() && !self.config.segments.count_options))
             && self.reset.is_none()
             && !self.receiver.was_read()
             && !self.idle.is_probe_due()
             && self.timers.next().is_none()
-            && !self.sender.stream.blocked_by_window()
+            && (!self.config.segments.count_options || self.sender.idle())
     }
 
     #[inline(never)]

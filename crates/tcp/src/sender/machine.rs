@@ -108,16 +108,7 @@ impl Machine {
         }
     }
 
-    /// Whether it is plain to see that a poll gives nothing.
-    #[inline]
-    pub(super) fn rests(&self, stream: &Stream) -> bool {
-        match self {
-            Self::Composed(machine) => machine.rests(stream),
-            Self::TcpPr(_) => false,
-        }
-    }
-
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         either!(self, machine => machine.poll(stream, now))
     }

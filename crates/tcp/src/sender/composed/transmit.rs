@@ -11,7 +11,7 @@ use crate::sender::stream::{SegNo, Stream, Transmission};
 
 impl Composed {
     /// The next segment that may leave at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub(in crate::sender) fn poll(
         &mut self,
         stream: &mut Stream,
@@ -22,8 +22,8 @@ impl Composed {
 
     /// Nothing is lost or due, and nothing is new or may leave: every poll of a receiver finds that, and
     /// every second one of a sender.
-    #[inline]
-    pub(in crate::sender) fn rests(&self, stream: &Stream) -> bool {
+    #[inline(always)]
+    fn rests(&self, stream: &Stream) -> bool {
         self.recovery.window_was_full.is_none()
             && stream.board.lost() == 0
             && matches!(self.recovery.phase, Phase::Open)
@@ -32,7 +32,7 @@ impl Composed {
     }
 
     /// Whether what is on its way is all that the window and limited transmit let go.
-    #[inline]
+    #[inline(never)]
     fn window_is_full(&self, stream: &Stream) -> bool {
         stream.outstanding()
             && !self.doubting()
@@ -47,6 +47,7 @@ impl Composed {
         cwnd as u32 + self.limited_transmit.allowance(self.duplicates(stream), cwnd)
     }
 
+    #[inline(never)]
     fn next_transmission(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         self.recovery.window_was_full = None;
         if let Some(transmission) = self.poll_probe(stream, now) {
