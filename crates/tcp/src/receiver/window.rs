@@ -158,17 +158,21 @@ impl ReceiveWindow {
                 return field as u16;
             }
         }
+        let known = self.edge.saturating_sub(next);
+        let whole = (known >> self.scale).min(most);
+        if next + (whole << self.scale) == self.edge {
+            return whole as u16;
+        }
         // Rounded up, lest the edge move back. A peer that sends crumbs could push it on and on that
         // way: an eighth of the window beyond its end the field is rounded down, and what was
         // promised is accepted all the same.
-        let known = self.edge.saturating_sub(next);
         let field = known.div_ceil(unit).min(most);
         let edge = next + (field << self.scale);
         if edge <= self.edge.max(self.limit() + self.slack(self.size)) {
             self.edge = self.edge.max(edge);
             field as u16
         } else {
-            (known >> self.scale).min(most) as u16
+            whole as u16
         }
     }
 }
