@@ -223,26 +223,56 @@ impl Network {
         queue: &mut Queue,
         monitor: &mut impl Monitor,
     ) -> Progress {
-        let packet = &mut self.packets[id as usize];
+        let packet = &self.packets[id as usize];
         let (way, Packet { flow, size, mut step, .. }) = (packet.way(), *packet);
         let mut at = now;
-        let (link, outcome) = loop {
-            let Step { link: id, runs_on, .. } = self.steps[step as usize];
-            let link = &mut self.hops[id.0 as usize].link;
+        loop {
+            let Step { link: on, runs_on, .. } = self.steps[step as usize];
+            let link = &mut self.hops[on.0 as usize].link;
             let outcome = link.offer(size, way, at);
             if self.watched {
                 let (backlog, again, outcome) = (link.backlog(), false, &outcome);
                 let crossing = Crossing { flow, at, size, backlog, again, outcome };
-                monitor.crossed(id, &crossing);
+                monitor.crossed(on, &crossing);
             }
             match outcome.verdict {
-                Verdict::Deliver(arrival) if runs_on => at = arrival,
-                _ => break (id, outcome),
+                Verdict::Deliver(arrival) if runs_on => match self.run(step + 1, size, arrival) {
+                    (next, Run::Meets(meets)) => (step, at) = (next, meets),
+                    (last, run) => return self.end_run(id, last, run, queue, monitor),
+                },
+                _ => {
+                    self.packets[id as usize].step = step;
+                    return self.travel(id, on, at, outcome, queue, monitor);
+                }
             }
-            step += 1;
-        };
+        }
+    }
+
+    /// Plans what becomes of a packet behind a run of links that ended at `step`.
+    #[inline(always)]
+    fn end_run(
+        &mut self,
+        id: u32,
+        step: u32,
+        run: Run,
+        queue: &mut Queue,
+        monitor: &mut impl Monitor,
+    ) -> Progress {
+        let packet = &mut self.packets[id as usize];
         packet.step = step;
-        self.travel(id, link, at, outcome, queue, monitor)
+        match run {
+            Run::Arrives(link, arrival) => {
+                (packet.arrival, packet.behind) = (arrival, NONE);
+                self.line_up(id, link, arrival, queue);
+                Progress::Underway
+            }
+            Run::Dropped(at) => {
+                monitor.dropped(packet.flow, at, DropCause::Queue, &packet.segment);
+                self.free.push(id);
+                Progress::Dropped
+            }
+            Run::Meets(at) => self.offer(id, at, queue, monitor),
+        }
     }
 
     /// Plans what becomes of a packet behind `link`, to which it came at `at`.
@@ -359,21 +389,7 @@ impl Network {
     ) -> Progress {
         let packet = &self.packets[id as usize];
         let (step, run) = self.run(packet.step + 1, packet.size, now);
-        let packet = &mut self.packets[id as usize];
-        packet.step = step;
-        match run {
-            Run::Arrives(link, arrival) => {
-                (packet.arrival, packet.behind) = (arrival, NONE);
-                self.line_up(id, link, arrival, queue);
-                Progress::Underway
-            }
-            Run::Dropped(at) => {
-                monitor.dropped(packet.flow, at, DropCause::Queue, &packet.segment);
-                self.free.push(id);
-                Progress::Dropped
-            }
-            Run::Meets(at) => self.offer(id, at, queue, monitor),
-        }
+        self.end_run(id, step, run, queue, monitor)
     }
 
     /// The packet has got to the end that it is for, and its number is free.
