@@ -123,6 +123,10 @@ impl Reader {
                     let message = "expected numbers, each greater than the one before";
                     return Err(self.source.wrong(&values.span(), message));
                 }
+                if x.log && values.get_ref().iter().any(|&value| value <= 0.0) {
+                    let message = "expected numbers above 0 on a logarithmic axis";
+                    return Err(self.source.wrong(&values.span(), message));
+                }
                 let point = |&x: &f64| Point { x, variables: Vec::new() };
                 values.get_ref().iter().map(point).collect()
             }
@@ -185,7 +189,9 @@ impl Reader {
             let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
                 && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
             if !plain || crate::claims::is_taken(name) {
-                let message = format!("expected a name that no function has, found {name:?}");
+                let message = format!(
+                    "expected a name that no function has, of letters, digits and _, found {name:?}"
+                );
                 return Err(self.source.wrong(&measure.name.span(), message));
             }
             if measures.iter().any(|m| m.name == *name) {

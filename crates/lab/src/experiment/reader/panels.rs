@@ -74,20 +74,22 @@ impl Reader {
         };
         let own = |a: &Option<String>, b: &Option<String>| a.clone().or_else(|| b.clone());
         let (y_range, x_range) = (&panel.y_range, &panel.x_range);
+        let y_log = panel.y_log.or(usual.y_log).unwrap_or(false);
+        let x_log = sweep.log && kind != Kind::Time;
         Ok(Panel {
             title: own(&panel.title, &usual.title),
             kind,
             y,
             y_label: own(&panel.y_label, &usual.y_label),
-            y_range: self.range(y_range.as_ref().or(usual.y_range.as_ref()))?,
-            y_log: panel.y_log.or(usual.y_log).unwrap_or(false),
+            y_range: self.range(y_range.as_ref().or(usual.y_range.as_ref()), y_log)?,
+            y_log,
             x_label: own(&panel.x_label, &usual.x_label),
-            x_range: self.range(x_range.as_ref().or(usual.x_range.as_ref()))?,
+            x_range: self.range(x_range.as_ref().or(usual.x_range.as_ref()), x_log)?,
             lines: shown,
             curves,
             at,
             dots: panel.dots.or(usual.dots).unwrap_or(false),
-            rule: self.height(panel.rule.as_ref().or(usual.rule.as_ref()))?,
+            rule: self.height(panel.rule.as_ref().or(usual.rule.as_ref()), y_log)?,
         })
     }
 
@@ -124,19 +126,28 @@ impl Reader {
         Ok(nearest)
     }
 
-    fn height(&self, rule: Option<&Spanned<f64>>) -> Result<Option<f64>, Error> {
+    fn height(&self, rule: Option<&Spanned<f64>>, log: bool) -> Result<Option<f64>, Error> {
         let Some(rule) = rule else { return Ok(None) };
-        if !rule.get_ref().is_finite() {
+        if !rule.get_ref().is_finite() || (log && *rule.get_ref() <= 0.0) {
             return Err(self.source.wrong(&rule.span(), "expected a height on the axis"));
         }
         Ok(Some(*rule.get_ref()))
     }
 
-    fn range(&self, range: Option<&Spanned<[f64; 2]>>) -> Result<Option<[f64; 2]>, Error> {
+    fn range(
+        &self,
+        range: Option<&Spanned<[f64; 2]>>,
+        log: bool,
+    ) -> Result<Option<[f64; 2]>, Error> {
         let Some(range) = range else { return Ok(None) };
         let [low, high] = *range.get_ref();
-        if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+        // Of what is not a number neither holds.
+        if !(low < high && (high - low).is_finite()) {
             return Err(self.source.wrong(&range.span(), "expected [lowest, highest]"));
+        }
+        if log && low <= 0.0 {
+            let message = "expected [lowest, highest], above 0 on a logarithmic axis";
+            return Err(self.source.wrong(&range.span(), message));
         }
         Ok(Some([low, high]))
     }
