@@ -167,6 +167,25 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
     }
 }
 
+#[test]
+fn senders_that_send_nothing_of_a_scenario_are_not_compared() {
+    let folder = folder();
+    let text = scenario("seeds", "1") + "[[traffic]]\nname = \"flows\"\nsender = \"rack\"\n";
+    write(&folder, "my.toml", &text);
+    for (arguments, place) in [
+        (&["compare", "my.toml"][..], "my.toml: variants"),
+        (&["compare", "my.toml", "--set", "variants=reno"], "--set: variants"),
+        (&["compare", "my.toml", "--variants", "sack,rr-ta"], "--variants"),
+    ] {
+        let line = refusal(&folder, arguments);
+        let wanted = ": nothing is sent by these: expected [[traffic]] without a sender, or with ";
+        assert!(line.starts_with(&format!("unruffled: {place}{wanted}")), "{line}");
+    }
+    write(&folder, "my.toml", text.replace("\"rack\"", "\"$variant\""));
+    let arguments = ["compare", "my.toml", "--variants", "sack", "--seeds", "1", "--no-report"];
+    prints(&folder, &arguments);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn help_that_finds_no_room_is_an_error() {

@@ -10,14 +10,18 @@ use unruffled_tcp::{Variant, VariantError};
 use crate::error::Error;
 use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use crate::run::{record_until, row, run_until};
-use crate::scenario::Scenario;
+use crate::scenario::{App, Scenario, Traffic};
 use crate::senders;
 
 /// The senders of the given names, in their order, with the scenario's parameters.
 ///
 /// # Errors
-/// A name that no sender has, or a parameter that does not fit; `place` says where the names stand.
+/// A name that no sender has, a parameter that does not fit, or a scenario in which nothing is of
+/// these senders; `place` says where the names stand.
 pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Vec<Variant>, Error> {
+    if of_variant(scenario).is_none() {
+        return Err(Error::NothingCompared { place: place.to_owned() });
+    }
     let mut variants: Vec<Variant> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
         if variants.iter().any(|earlier| earlier.name() == name) {
@@ -29,6 +33,12 @@ pub fn variants(scenario: &Scenario, names: &[String], place: &str) -> Result<Ve
         variants.push(variant);
     }
     Ok(variants)
+}
+
+/// The first traffic whose sender is the variant that is compared.
+pub(crate) fn of_variant(scenario: &Scenario) -> Option<&Traffic> {
+    let datagrams = |group: &Traffic| matches!(group.app, App::Datagrams { .. });
+    scenario.traffic.iter().find(|group| group.sender.is_none() && !datagrams(group))
 }
 
 /// Where the names of a scenario's own senders stand: in `file`, unless `set` has replaced them.

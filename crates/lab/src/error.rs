@@ -92,6 +92,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// No traffic takes the senders that are compared.
+    #[error(
+        "{place}: nothing is sent by these: expected [[traffic]] without a sender, or with \"$variant\""
+    )]
+    NothingCompared {
+        /// Where the senders stand.
+        place: String,
+    },
     /// The experiment is neither built in nor a file.
     #[error(
         "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML file"

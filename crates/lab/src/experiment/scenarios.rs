@@ -5,6 +5,7 @@ use unruffled_tcp::Variant;
 
 use super::{Base, Experiment, Formula, Line, Point, Setting};
 use crate::Scenario;
+use crate::compare;
 use crate::error::{Error, Place};
 use crate::expression::{self, ExpressionError};
 
@@ -42,6 +43,11 @@ impl Experiment {
         // A run is known by its scenario's TOML, which has its keys in an order of its own: what is
         // run must be what is read from that.
         let scenario = Scenario::parse(&self.source.file, &scenario.toml, &[])?;
+        if let (None, Some(group)) = (&line.variant, compare::of_variant(&scenario)) {
+            let message =
+                format!("expected a variant beside it, which sends traffic.{}", group.name);
+            return Err(self.wrong(&line.span, message));
+        }
         let name = line.variant.as_deref().unwrap_or(USUAL_VARIANT);
         let mut variant =
             Variant::parse(name).map_err(|e| self.wrong(&line.span, e.to_string()))?;
