@@ -88,6 +88,12 @@ fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// Whether a value is no whole number at all, of which the standard library tells what it found alone.
+fn of_no_number(error: &clap::Error) -> bool {
+    use std::error::Error;
+    error.source().is_some_and(|source| source.is::<std::num::ParseIntError>())
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -104,6 +110,7 @@ fn main() -> ExitCode {
             // Of what cannot go together its usage shows the one.
             let usage = match error.kind() {
                 clap::error::ErrorKind::ArgumentConflict => Some("only one of them"),
+                _ if of_no_number(&error) => Some("a whole number"),
                 _ => text.lines().find_map(|line| line.strip_prefix("Usage: ")),
             };
             let usage = usage.map_or(String::new(), |usage| format!(": expected {usage}"));

@@ -168,6 +168,19 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
 }
 
 #[test]
+fn what_is_no_number_is_refused_with_what_was_expected() {
+    for (arguments, wanted) in [
+        (&["compare", "--jobs", "two"][..], "invalid value 'two' for '--jobs <N>': "),
+        (&["compare", "--random", "1.5"], "invalid value '1.5' for '--random <N>': "),
+        (&["store", "prune", "--older", ""], "invalid value '' for '--older <DAYS>': "),
+    ] {
+        let line = refusal(&folder(), arguments);
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.ends_with(": expected a whole number\n"), "{line}");
+    }
+}
+
+#[test]
 fn senders_that_send_nothing_of_a_scenario_are_not_compared() {
     let folder = folder();
     let text = scenario("seeds", "1") + "[[traffic]]\nname = \"flows\"\nsender = \"rack\"\n";
