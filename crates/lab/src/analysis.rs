@@ -189,7 +189,8 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         + skipped.other_protocols
         + skipped.malformed;
     if unread > 0 {
-        text += &format!("{unread} packets are neither TCP nor UDP, or not whole enough to tell\n");
+        let packets = if unread == 1 { "packet is" } else { "packets are" };
+        text += &format!("{unread} {packets} neither TCP nor UDP, or not whole enough to tell\n");
     }
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
