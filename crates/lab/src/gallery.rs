@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::run::run;
 use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
+use crate::statistics::quantile;
 use crate::table::lines;
 
 /// How long a built-in scenario runs at most.
@@ -173,14 +174,6 @@ impl Path {
         let best = self.best_bps();
         if best > 0.0 { self.goodput_bps[sender] / best } else { 1.0 }
     }
-}
-
-/// The value below which a share `q` of the sorted `values` lies, between them by proportion.
-fn quantile(values: &[f64], q: f64) -> f64 {
-    let at = q * values.len().saturating_sub(1) as f64;
-    let (low, rest) = (at as usize, at.fract());
-    let value = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
-    if rest == 0.0 { value(low) } else { value(low) * (1.0 - rest) + value(low + 1) * rest }
 }
 
 impl Gallery {

@@ -26,6 +26,14 @@ impl Estimate {
     }
 }
 
+/// The value below which a share `q` of the sorted `values` lies, between them by proportion.
+pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
+    let at = q * values.len().saturating_sub(1) as f64;
+    let (low, rest) = (at as usize, at.fract());
+    let value = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+    if rest == 0.0 { value(low) } else { value(low) * (1.0 - rest) + value(low + 1) * rest }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

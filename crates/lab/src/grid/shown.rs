@@ -10,6 +10,7 @@ use super::plan::Value;
 use super::sweep::Sweep;
 use crate::metric::METRICS;
 use crate::record::RunRow;
+use crate::statistics::quantile;
 use crate::summary::number;
 use crate::table::{lines, plain};
 
@@ -105,12 +106,11 @@ impl Sweep {
         let standing = |(i, name): (usize, &&str)| {
             let shares = &mut shares[i];
             shares.sort_by(f64::total_cmp);
-            let at = |i: usize| shares.get(i).copied().unwrap_or(f64::NAN);
             Standing {
                 variant: (*name).to_owned(),
                 wins: wins[i],
-                median_share: at(shares.len() / 2),
-                worst_share: at(0),
+                median_share: quantile(shares, 0.5),
+                worst_share: quantile(shares, 0.0),
             }
         };
         names.iter().enumerate().map(standing).collect()
@@ -132,7 +132,7 @@ impl Sweep {
         }
         format!(
             "{}: {}, {}\n\n{}\nshare: mean goodput over the best sender’s at the same \
-             point\n",
+             point; where several are best, all win\n",
             plan.name(),
             count(plan.points(), "point"),
             count(plan.runs(), "run"),

@@ -308,3 +308,20 @@ fn csv_and_json_have_the_point_and_its_values_before_the_run() {
     assert!(wins >= 6, "somebody wins each point");
     assert!(sweep.render().contains("rr-3: 6 points, 24 runs"), "{}", sweep.render());
 }
+
+#[test]
+fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
+    let (sweep, _) = swept(None);
+    let json: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
+    let mean = |point: usize, variant: &str| {
+        let rows = json["rows"].as_array().unwrap().iter();
+        let of = rows.filter(|row| row["point"] == point && row["variant"] == variant);
+        of.map(|row| row["goodput_bps"].as_f64().unwrap()).sum::<f64>() / 2.0
+    };
+    let share = |point| mean(point, "sack") / mean(point, "sack").max(mean(point, "rr-ta"));
+    let mut shares: Vec<f64> = (0..6).map(share).collect();
+    shares.sort_by(f64::total_cmp);
+    let told = json["standings"][0]["median_share"].as_f64().unwrap();
+    assert!((told - (shares[2] + shares[3]) / 2.0).abs() < 1e-12, "{told} of {shares:?}");
+    assert!(shares[3] - shares[2] > 1e-3, "they differ: {shares:?}");
+}
