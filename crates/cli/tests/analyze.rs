@@ -123,3 +123,23 @@ fn a_report_shows_the_verdict_and_what_reordering_cost_without_a_network() {
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--report", "c.pcapng"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    // pcap of Ethernet; then a frame of ARP, which is neither.
+    let mut octets = b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00".to_vec();
+    octets.extend([0_u32, 0, 65535, 1, 0, 0, 42, 42].map(u32::to_le_bytes).concat());
+    octets.extend([0; 12]);
+    octets.extend(b"\x08\x06");
+    octets.extend([0; 28]);
+    fs::write(folder.path().join("arp.pcap"), &octets).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "arp.pcap"]);
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    assert!(text.contains("\n1 packet is neither TCP nor UDP, "), "{text}");
+    octets.extend_from_within(24..);
+    fs::write(folder.path().join("arp.pcap"), &octets).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "arp.pcap"]);
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    assert!(text.contains("\n2 packets are neither TCP nor UDP, "), "{text}");
+}
