@@ -106,8 +106,10 @@ impl Keys {
         let name = name.and_then(|name| name.get_ref().as_str());
         let good = |name: &&str| !name.is_empty() && !name.contains(['.', ' ', '"']);
         let (Some(table), Some(name)) = (item.get_ref().as_table(), name.filter(good)) else {
-            let (key, message) =
-                (format!("{group}.name"), "expected a name of its own, such as \"bulk\"");
+            let (key, message) = (
+                format!("{group}.name"),
+                "expected a name without spaces, dots and quotes, such as \"bulk\"",
+            );
             return Err(Error::Key { place, key, message: message.to_owned() });
         };
         let key = format!("{group}.{name}");
@@ -366,14 +368,25 @@ impl Keys {
 
     /// What to say of a key that was not asked for: which ones were, in the table closest to it.
     fn unknown(&self, key: &str) -> String {
+        let asked_below = |start: &str| {
+            let asked = self.asked.borrow();
+            let below = asked.iter().filter_map(|asked| asked.strip_prefix(start));
+            let names: BTreeSet<_> =
+                below.filter_map(|below| below.split('.').next()).map(str::to_owned).collect();
+            Vec::from_iter(names).join(", ")
+        };
+        let names = asked_below(&format!("{key}."));
+        if !names.is_empty() {
+            return format!("expected a table of {names}");
+        }
         let mut table = split(key).0;
+        if GROUPS.contains(&table) {
+            return format!("expected [[{table}]] with a name, or [{table}.NAME]");
+        }
         loop {
             let start = if table.is_empty() { String::new() } else { format!("{table}.") };
-            let asked = self.asked.borrow();
-            let below = asked.iter().filter_map(|asked| asked.strip_prefix(&start));
-            let names: BTreeSet<&str> = below.filter_map(|below| below.split('.').next()).collect();
+            let names = asked_below(&start);
             if !names.is_empty() {
-                let names = Vec::from_iter(names).join(", ");
                 let place = if table.is_empty() { "" } else { " below " };
                 return format!("unknown key: expected one of {names}{place}{table}");
             }
