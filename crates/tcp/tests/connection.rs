@@ -72,6 +72,17 @@ fn a_handshake_with_a_repeated_answer_is_no_sample() {
     assert_eq!((server.state(), server.srtt()), (State::Established, None));
 }
 
+/// The same where both connect: SYN and SYN-ACK have the same number, and the first may be lost.
+#[test]
+fn a_handshake_from_both_sides_is_no_sample() {
+    let [mut one, mut other] = [(); 2].map(|()| Connection::connect(Config::default(), &variant()));
+    assert_eq!(send(&mut one, 0).len(), 1, "this SYN is lost");
+    exchange(&mut other, &mut one, 900);
+    exchange(&mut one, &mut other, 950);
+    exchange(&mut other, &mut one, 1000);
+    assert_eq!((one.state(), one.srtt()), (State::Established, None));
+}
+
 fn data(number: u32, timestamp: u32) -> Segment {
     Segment {
         seq: SeqNr(8).add((number - 1) * 1000),

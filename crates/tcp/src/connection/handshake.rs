@@ -115,9 +115,10 @@ impl Connection {
                 self.establish(segment, now);
                 self.receiver.demand_ack();
             } else {
-                // Both ends connect to one another at the same time.
+                // Both ends connect to one another at the same time: this sends the SYN again, with an
+                // acknowledgement.
                 self.state = State::SynReceived;
-                self.handshake.demand();
+                self.handshake.demand_again();
             }
         }
     }
