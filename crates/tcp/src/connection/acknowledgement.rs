@@ -46,7 +46,7 @@ impl PeerWindow {
 
 impl Connection {
     /// The stream offset that the segment acknowledges, if that can be true: no more than what was
-    /// sent, and not longer ago than the peer's greatest window.
+    /// sent, not longer ago than the peer's greatest window, and not before the stream began.
     #[inline(always)]
     fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
         let una = self.sender.stream.una();
@@ -55,7 +55,7 @@ impl Connection {
             Some(una + ahead as u64).filter(|&acked| acked <= self.sender.stream.max_ack())
         } else {
             let behind = ahead.unsigned_abs();
-            (behind <= self.sender.stream.max_window()).then(|| una.saturating_sub(behind))
+            una.checked_sub(behind).filter(|_| behind <= self.sender.stream.max_window())
         }
     }
 
