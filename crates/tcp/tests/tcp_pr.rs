@@ -17,6 +17,20 @@ fn slow_start_sends_two_for_each_acknowledgement() {
     t.at(201).ack("C3").cwnd(4.0).sends("6 7");
 }
 
+/// RFC 5681, section 4.1: RW = min(IW, cwnd) after more than a timeout, which is mxrtt here, without
+/// data sent. Slow start leads back.
+#[test]
+fn after_a_pause_the_window_is_the_initial_one() {
+    let mut t = Trace::of("tcp-pr").restarts().window(2).writes(5).start();
+    t.sends("1 2").at(100).ack("C1").sends("3 4").ack("C2").cwnd(4.0).sends("5");
+    t.at(200).ack("C5").cwnd(4.0).rto(300.0).no_timer();
+    t.at(401).writes(9).cwnd(2.0).sends("6 7");
+    t.at(500).ack("C6").cwnd(3.0).sends("8 9");
+    let mut t = Trace::of("tcp-pr").restarts().window(2).writes(5).start();
+    t.sends("1 2").at(100).ack("C1").sends("3 4").ack("C2").sends("5").at(200).ack("C5");
+    t.at(400).writes(9).cwnd(4.0).sends("6-9");
+}
+
 /// Without SACK a hole stops everything until the packets behind it are dropped as well: they came,
 /// but nobody can tell.
 #[test]

@@ -142,9 +142,13 @@ impl Stream {
         self.board.outstanding() > 0
     }
 
-    /// When a segment left last.
-    pub(super) fn last_sent(&self) -> Option<Instant> {
-        self.last_sent
+    /// "A TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent
+    /// data in an interval exceeding the retransmission timeout" (RFC 5681, section 4.1): whether that
+    /// is now.
+    pub(super) fn restarts(&self, timeout: impl FnOnce() -> Duration, now: Instant) -> bool {
+        !self.outstanding()
+            && self.last_sent.is_some_and(|sent| now.since(sent) > timeout())
+            && self.next_new().is_some()
     }
 
     /// Minimum recent round-trip time.

@@ -32,6 +32,8 @@ pub(crate) struct TcpPr {
     look: Option<Instant>,
     /// The handshake's timeout, which is in force until a round trip was timed.
     handshake: Rto,
+    /// RW, if a window is not trusted after a pause (RFC 5681, section 4.1).
+    restart_window: Option<u32>,
 }
 
 impl TcpPr {
@@ -43,6 +45,7 @@ impl TcpPr {
             phase: Phase::Open,
             look: None,
             handshake: Rto::new(&config.rto, doubtful_after, timer),
+            restart_window: config.window.restart.then_some(config.window.initial),
         }
     }
 
@@ -188,6 +191,9 @@ impl TcpPr {
 
     /// flush-cwnd, one packet at a time.
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
+        if let Some(most) = self.restart_window.filter(|_| stream.restarts(|| self.rto(), now)) {
+            self.tables.restart_after_idle(most);
+        }
         let may_send = self.tables.may_send(now);
         // Line 25: the smallest number first, and what was dropped is older than what is new.
         let sent = if may_send { self.next(stream, now) } else { None };

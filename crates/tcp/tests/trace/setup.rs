@@ -48,6 +48,12 @@ impl Setup {
         self
     }
 
+    /// After a pause the window is the initial one.
+    pub(crate) fn restarts(mut self) -> Self {
+        self.config.window.restart = true;
+        self
+    }
+
     /// Minimum retransmission timeout, in milliseconds.
     pub(crate) fn min_rto(mut self, ms: u64) -> Self {
         self.config.rto.min = Duration::from_millis(ms);

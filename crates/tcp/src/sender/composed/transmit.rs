@@ -216,19 +216,12 @@ impl Composed {
         Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
     }
 
-    /// "A TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not
-    /// sent data in an interval exceeding the retransmission timeout", and RW is min(IW, cwnd)
-    /// (RFC 5681, section 4.1).
+    /// RW is min(IW, cwnd) (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
-        if !self.policy.restart_window || stream.outstanding() {
-            return;
+        if self.policy.restart_window && stream.restarts(|| self.rto(), now) {
+            self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
+            let flow = self.flow(stream, now);
+            self.control.on_limited(&flow);
         }
-        let Some(sent) = stream.last_sent() else { return };
-        if now.since(sent) <= self.rto() || stream.next_new().is_none() {
-            return;
-        }
-        self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
-        let flow = self.flow(stream, now);
-        self.control.on_limited(&flow);
     }
 }

@@ -226,6 +226,12 @@ impl Tables {
         self.slow_start = true;
     }
 
+    /// After a pause the window is no larger than `most`, and slow start leads back to ssthresh.
+    pub(super) fn restart_after_idle(&mut self, most: u32) {
+        self.window.cwnd = self.window.cwnd.min(f64::from(most));
+        self.slow_start = true;
+    }
+
     /// Packets were split; what was too big for the path counts as dropped (line 6), which says
     /// nothing of congestion.
     pub(crate) fn on_split(&mut self, numbers: &Renumbered, lost: impl Fn(SegNo) -> bool) {
