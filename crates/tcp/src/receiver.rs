@@ -77,17 +77,22 @@ impl Receiver {
 
     /// Whether something is missing below the furthest that has arrived, which may be the FIN.
     pub(crate) fn has_hole(&self) -> bool {
-        self.arrived.has_hole() || (self.end.is_some() && !self.at_end())
+        self.arrived.has_hole()
     }
 
     /// RCV.NXT, with the FIN counted once it has been reached.
     pub(crate) fn next(&self) -> u64 {
-        self.arrived.next() + u64::from(self.at_end())
+        self.arrived.next()
     }
 
     /// Everything up to the FIN has arrived.
     pub(crate) fn at_end(&self) -> bool {
-        self.end == Some(self.arrived.next())
+        self.end.is_some_and(|end| end < self.arrived.next())
+    }
+
+    /// The end of what has arrived in order, the FIN left out.
+    fn text_end(&self) -> u64 {
+        self.arrived.next().min(self.end.unwrap_or(u64::MAX))
     }
 
     /// What the last acknowledgement acknowledged, cumulatively.
@@ -130,7 +135,7 @@ impl Receiver {
 
     /// Octets in order that the application has not taken.
     pub(crate) fn readable(&self) -> u64 {
-        self.arrived.next() - self.window.taken()
+        self.text_end() - self.window.taken()
     }
 
     /// The application took `octets`; the peer is told when that opens the window enough.
@@ -214,23 +219,8 @@ impl Receiver {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let (mut end, mut len, mut fin) = (offset + u64::from(len), len, fin);
-        let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
-        if end > bound {
-            // Not kept, but answered (RFC 9293, section 3.10.7.4).
-            self.ack_due = true;
-            if offset >= bound {
-                return;
-            }
-            (end, len, fin) = (bound, (bound - offset) as u32, false);
-        }
-        let had_hole = self.has_hole();
-        // No stream ends before what has arrived of it.
-        let known_to = self.arrived.highest();
-        if fin && self.end.is_none() && end >= known_to {
-            self.end = Some(end);
-        }
-        let before = self.arrived.next();
+        let Some((end, len)) = self.trim(offset, len, fin) else { return };
+        let (had_hole, before) = (self.has_hole(), self.text_end());
         self.rtx = rtx;
         let discarded = match self.arrived.make_room(offset, end) {
             Room::Enough => None,
@@ -241,17 +231,25 @@ impl Receiver {
                 return;
             }
         };
-        if let Some((left, right)) = discarded {
-            observer.on_event(now, &Event::Discarded { offset: left, len: right - left });
+        let stream_end = self.end.unwrap_or(u64::MAX);
+        let text =
+            |left, right: u64| right.min(stream_end).checked_sub(left).filter(|&len| len > 0);
+        if let Some((left, right)) = discarded
+            && let Some(len) = text(left, right)
+        {
+            observer.on_event(now, &Event::Discarded { offset: left, len });
         }
-        let fresh = self.arrived.add(offset, end, |left, right| {
-            let len = (right - left) as u32;
-            observer.on_event(now, &Event::Fresh { offset: left, len });
+        let mut fresh = false;
+        self.arrived.add(offset, end, |left, right| {
+            if let Some(len) = text(left, right) {
+                fresh = true;
+                observer.on_event(now, &Event::Fresh { offset: left, len: len as u32 });
+            }
         });
         if len > 0 {
             observer.on_event(now, &Event::Arrived { offset, len, duplicate: !fresh });
         }
-        let next = self.arrived.next();
+        let next = self.text_end();
         if next > before {
             observer.on_event(now, &Event::Delivered { len: next - before });
             if let Some(moderation) = &mut self.moderation {
@@ -260,6 +258,24 @@ impl Receiver {
         }
         let whole = !self.arrived.has_hole() && self.arrived.duplicate().is_none();
         self.answer(fresh && !had_hole && whole && !fin, now);
+    }
+
+    /// Cuts off what lies beyond the window, or beyond the end: gives where the segment ends, its FIN
+    /// counted, and how much text it has.
+    fn trim(&mut self, offset: u64, len: u32, fin: bool) -> Option<(u64, u32)> {
+        let end = offset + u64::from(len);
+        let bound = self.end.map_or(self.window.edge(), |end| end.min(self.window.edge()));
+        if end > bound {
+            // Not kept, but answered (RFC 9293, section 3.10.7.4).
+            self.ack_due = true;
+            return (offset < bound).then(|| (bound, (bound - offset) as u32));
+        }
+        // No stream ends before what has arrived of it.
+        if fin && self.end.is_none() && end >= self.arrived.highest() {
+            self.end = Some(end);
+        }
+        // The FIN has a number, and is SACKed by that as text is.
+        Some((end + u64::from(fin && self.end == Some(end)), len))
     }
 
     /// What [`Self::on_segment`] does with what comes next of a stream without holes: half as much.

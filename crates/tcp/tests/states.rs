@@ -197,10 +197,26 @@ fn a_half_closed_connection_takes_and_sends_data() {
     t.gets(". 2 a1501").finishes().says("F. 1501 a2").is(State::LastAck);
 }
 
+/// It has a number, and is SACKed by that as text is (RFC 2018, section 3; so does Linux).
 #[test]
 fn a_fin_waits_for_its_turn() {
     let mut t = End::established(config());
-    t.gets("F. 1001 a1").says(". 1 a1").is(State::Established);
+    t.gets("F. 1001 a1").says(". 1 a1 sack1001-1002").is(State::Established);
+    t.gets(". 501:1001 a1").says(". 1 a1 sack501-1002");
+    t.gets(". 1:501 a1").says(". 1 a1002").is(State::CloseWait);
+    let mut t = End::established(config());
+    t.gets("F. 501:1001 a1").says(". 1 a1 sack501-1002");
+    assert_eq!(t.connection.readable(), 0);
+    t.gets(". 1:501 a1").says(". 1 a1002").is(State::CloseWait);
+    assert_eq!((t.connection.readable(), t.connection.received()), (1000, 1001));
+}
+
+/// So is one that comes twice (RFC 2883).
+#[test]
+fn a_fin_that_comes_again_is_reported_as_a_duplicate() {
+    let mut t = End::established(config());
+    t.gets("F. 1001 a1").says(". 1 a1 sack1001-1002");
+    t.gets("F. 1001 a1").says(". 1 a1 sack1001-1002 sack1001-1002");
     t.gets(". 1:1001 a1").says(". 1 a1002").is(State::CloseWait);
 }
 

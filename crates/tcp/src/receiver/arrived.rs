@@ -28,7 +28,7 @@ pub(super) enum Room {
     None,
 }
 
-/// The octets that have arrived, as stream offsets.
+/// The octets that have arrived, as stream offsets; the FIN counts as one.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Arrived {
@@ -121,23 +121,24 @@ impl Arrived {
         Room::Without(dropped)
     }
 
-    /// Takes in a segment of `left..right`; tells what of it is new, and says whether any is.
-    pub(super) fn add(&mut self, left: u64, right: u64, fresh: impl FnMut(u64, u64)) -> bool {
+    /// Takes in a segment of `left..right`; tells what of it is new.
+    pub(super) fn add(&mut self, left: u64, right: u64, fresh: impl FnMut(u64, u64)) {
         let unreported = self.duplicate.take();
-        let any = right > left && self.insert(left, right, fresh);
+        if left < right {
+            self.insert(left, right, fresh);
+        }
         // Pieces of a joined segment arrive before the first can be reported.
         self.duplicate = match (unreported, self.duplicate) {
             (Some(first), Some(second)) if first.1 == second.0 => Some((first.0, second.1)),
             (first, second) => second.or(first),
         };
-        any
     }
 
-    /// Adds `left..right` to what has arrived; tells what of it is new, and says whether any is.
-    fn insert(&mut self, left: u64, right: u64, mut fresh: impl FnMut(u64, u64)) -> bool {
+    /// Adds `left..right` to what has arrived; tells what of it is new.
+    fn insert(&mut self, left: u64, right: u64, mut fresh: impl FnMut(u64, u64)) {
         if right <= self.next {
             self.duplicate = Some((left, right));
-            return false;
+            return;
         }
         if left < self.next {
             self.duplicate = Some((left, self.next));
@@ -146,7 +147,7 @@ impl Arrived {
         if left == self.next && self.ranges.front().is_none_or(|r| right < r.0) {
             self.next = right;
             fresh(left, right);
-            return true;
+            return;
         }
         // The ranges that overlap or touch.
         let from = self.ranges.partition_point(|r| r.1 < left);
@@ -155,7 +156,7 @@ impl Arrived {
             self.ranges.insert(from, (left, right));
             self.remember(left, right, left);
             fresh(left, right);
-            return true;
+            return;
         }
         let mut at = left;
         for &(held, end) in self.ranges.range(from..to) {
@@ -175,7 +176,6 @@ impl Arrived {
             .find(|(l, r)| l < r);
         self.duplicate = self.duplicate.or(overlap);
         let merged = (first.0.min(left), last.1.max(right));
-        let any = to - from > 1 || merged != first;
         if merged.0 <= self.next {
             self.ranges.drain(from..to);
             self.next = merged.1;
@@ -187,7 +187,6 @@ impl Arrived {
             }
             self.remember(merged.0, merged.1, merged.0);
         }
-        any
     }
 
     /// Puts the range that holds `octet` first among the recent ones, in place of those it took in.

@@ -1,3 +1,7 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
 use super::*;
 
 /// A receiver of 1000-octet segments, named by their numbers from 1 as in RR-TCP's figure 1.
@@ -161,4 +165,90 @@ fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
     assert!(gets(1));
     assert!(gets(3), "out of order");
     assert!(gets(2), "fills the hole");
+}
+
+/// What a segment brought, told one number after another; the FIN has the last one.
+#[derive(Default)]
+struct Numbers {
+    held: BTreeSet<u64>,
+    end: Option<u64>,
+}
+
+impl Numbers {
+    fn next(&self) -> u64 {
+        (0..).find(|n| !self.held.contains(n)).expect("not everything has arrived")
+    }
+
+    /// The run around `n` of those that are held above the first gap.
+    fn run(&self, n: u64) -> (u64, u64) {
+        let held = |n: &u64| self.held.contains(n);
+        let left = (0..n).rev().take_while(held).last().unwrap_or(n);
+        (left, n + (n..).take_while(held).count() as u64)
+    }
+
+    /// A segment from `offset` to `end` within `edge`: gives what is new of its text, and the first
+    /// stretch that came twice.
+    fn gets(
+        &mut self,
+        offset: u64,
+        end: u64,
+        fin: bool,
+        edge: u64,
+    ) -> (Vec<u64>, Option<(u64, u64)>) {
+        let bound = self.end.unwrap_or(u64::MAX).min(edge);
+        let highest = self.held.last().map_or(0, |last| last + 1);
+        if fin && self.end.is_none() && end <= bound && end >= highest {
+            self.end = Some(end);
+        }
+        let ends = fin && self.end == Some(end);
+        let numbers: Vec<u64> = (offset..end.min(bound)).chain(ends.then_some(end)).collect();
+        let is_old = |n: &&u64| self.held.contains(n);
+        let twice: Vec<u64> =
+            numbers.iter().skip_while(|n| !is_old(n)).take_while(is_old).copied().collect();
+        let fresh =
+            numbers.iter().filter(|n| !is_old(n) && Some(**n) != self.end).copied().collect();
+        self.held.extend(&numbers);
+        (fresh, twice.first().zip(twice.last()).map(|(first, last)| (*first, last + 1)))
+    }
+}
+
+proptest! {
+    /// RFC 2018, section 4, and RFC 2883, section 4, the FIN being a number among the others.
+    #[test]
+    fn what_is_told_is_what_a_list_of_numbers_says(
+        segments in prop::collection::vec((0..40_u64, 0..12_u64, prop::bool::weighted(0.2)), 1..40),
+    ) {
+        let mut numbers = Numbers::default();
+        let mut r = Receiver::new(36, 4, None);
+        for (offset, len, fin) in segments {
+            let (fresh, twice) = numbers.gets(offset, offset + len, fin, 36);
+            let mut told = Vec::new();
+            let mut observer = |_: Instant, event: &Event| {
+                if let Event::Fresh { offset, len } = *event {
+                    told.extend(offset..offset + u64::from(len));
+                }
+            };
+            r.on_segment(offset, len as u32, fin, false, Instant::ZERO, &mut observer);
+            prop_assert_eq!(told, fresh);
+            let next = numbers.next();
+            prop_assert_eq!(r.next(), next);
+            prop_assert_eq!(r.at_end(), numbers.end.is_some_and(|end| end < next));
+            prop_assert_eq!(r.readable(), next.min(numbers.end.unwrap_or(next)));
+            let mut blocks = Vec::new();
+            r.blocks(4, |left, right| blocks.push((left, right)));
+            if let Some(twice) = twice {
+                prop_assert_eq!(blocks.remove(0), twice);
+            }
+            for &(left, right) in &blocks {
+                prop_assert!(left > next, "{:?} is no more than {} says", (left, right), next);
+                prop_assert_eq!(numbers.run(left), (left, right));
+            }
+            let runs: BTreeSet<_> =
+                numbers.held.range(next..).map(|&n| numbers.run(n)).collect();
+            prop_assert_eq!(blocks.len(), runs.len().min(4 - usize::from(twice.is_some())));
+            if r.ack_due() {
+                r.acknowledged();
+            }
+        }
+    }
 }

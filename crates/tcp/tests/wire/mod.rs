@@ -324,7 +324,7 @@ fn show(segment: &Segment, expected: &str) -> String {
     for word in expected.split_whitespace().skip(1) {
         if word == "sackok" {
             text += if segment.sack_permitted { " sackok" } else { " nosack" };
-        } else if word.starts_with("sack") {
+        } else if word.starts_with("sack") && !text.contains(" sack") {
             for block in segment.sack.as_slice() {
                 let (left, right) = (block.left.distance(THEIRS), block.right.distance(THEIRS));
                 text += &format!(" sack{left}-{right}");
