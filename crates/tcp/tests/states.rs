@@ -218,6 +218,8 @@ fn a_fin_that_comes_again_is_reported_as_a_duplicate() {
     t.gets("F. 1001 a1").says(". 1 a1 sack1001-1002");
     t.gets("F. 1001 a1").says(". 1 a1 sack1001-1002 sack1001-1002");
     t.gets(". 1:1001 a1").says(". 1 a1002").is(State::CloseWait);
+    t.gets("F. 1001 a1").says(". 1 a1002 sack1001-1002");
+    t.gets("F. 501:1001 a1").says(". 1 a1002 sack501-1002");
 }
 
 /// Before the handshake is done.

@@ -213,7 +213,7 @@ impl Connection {
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
-    /// text is reported as a duplicate (RFC 2883). An old FIN restarts TIME-WAIT.
+    /// text, or an old FIN, is reported as a duplicate (RFC 2883). The latter restarts TIME-WAIT.
     fn answer_unacceptable(
         &mut self,
         segment: &Segment,
@@ -222,13 +222,14 @@ impl Connection {
         observer: &mut impl Observer,
     ) {
         let (len, fin, rtx) = (segment.len, segment.flags.fin, segment.rtx);
-        let old = |offset: &u64| offset + u64::from(len) <= self.receiver.next();
+        let numbers = len + u32::from(fin);
+        let old = |offset: &u64| offset + u64::from(numbers) <= self.receiver.next();
         match offset.filter(old) {
-            Some(offset) if len > 0 && self.state.is_synchronised() => {
-                self.receiver.on_segment(offset, len, false, rtx, now, observer);
+            Some(offset) if numbers > 0 && self.state.is_synchronised() => {
+                self.receiver.on_segment(offset, len, fin, rtx, now, observer);
                 self.receiver.demand_ack();
             }
-            _ if len > 0 || fin => self.receiver.demand_ack(),
+            _ if numbers > 0 => self.receiver.demand_ack(),
             _ => self.challenge(now),
         }
         if fin && self.state == State::TimeWait {
