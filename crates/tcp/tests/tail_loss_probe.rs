@@ -49,6 +49,21 @@ fn the_timeout_bounds_the_probe() {
     t.at(600).timer().sees("timeout").sends("T1");
 }
 
+/// RFC 3522: an echo that is earlier than the first retransmission shows a timeout spurious, and the
+/// first was the probe. The receiver has told of a duplicate, or it would prove nothing at all here.
+#[test]
+fn an_answer_to_the_probe_does_not_show_the_timeout_spurious() {
+    let timed_out = || {
+        let mut t = Trace::of("rack+eifel").timestamps().fixed_window(4).writes(1).start();
+        t.sends("1").at(100).echoing(0).ack("C1").at(150).ack("C1 D1");
+        t.at(200).writes(1).sends("2").at(600).timer().sees("probe").sends("P2");
+        t.at(1600).timer().sees("timeout").sends("T2");
+        t
+    };
+    timed_out().at(1610).echoing(600).ack("C2").sees("recovered");
+    timed_out().at(1610).echoing(200).ack("C2").sees("spurious-timeout, recovered");
+}
+
 /// Section 7.2: "when there is no SRTT estimate available, the PTO SHOULD be 1 second" needs a
 /// connection without a timed handshake; the engine always has one. Section 7.3: the probe is
 /// "a previously unsent data segment, if one exists", one beyond the window.

@@ -158,6 +158,11 @@ impl Composed {
             && let Some(eifel) = &mut self.responses.eifel
         {
             eifel.begin(before);
+            let first = stream.board.entry(stream.board.first());
+            if first.retransmitted {
+                // By a probe, or by a recovery that was spurious: what answers that may come only now.
+                eifel.on_retransmit(first.sent);
+            }
         }
         if before.timeout
             && let Some(f_rto) = &mut self.responses.f_rto
