@@ -169,8 +169,7 @@ impl Connection {
         if !segment.flags.rst {
             self.answer_unacceptable(segment, offset, now, observer);
         }
-        let Flags { ack, syn, fin, rst, .. } = segment.flags;
-        let bare = ack && !syn && !fin && !rst && segment.len == 0;
+        let bare = segment.flags.are_usual() && segment.len == 0;
         let (next, edge) = (self.receiver.next(), self.receiver.window().edge());
         if let Some(offset) = offset
             && bare
