@@ -1,5 +1,5 @@
-//! `attach`, `detach`, `run` and `status`. Each command runs in a network and mount namespace of its own,
-//! so the machine's defaults, its /run and its pins are not touched; that the congestion control is
+//! `attach`, `detach`, `run` and `status`. Each command runs in a network, mount and PID namespace of its
+//! own, so the machine's defaults, its /run and its pins are not touched; that the congestion control is
 //! registered is seen by all. Without the rights, these say that they were skipped.
 #![cfg(target_os = "linux")]
 
@@ -14,9 +14,11 @@ const UNRUFFLED: &str = env!("CARGO_BIN_EXE_unruffled");
 fn script(text: &str) -> Output {
     let folder = std::path::Path::new(UNRUFFLED).parent().expect("a program is in a folder");
     let path = std::env::var("PATH").unwrap_or_default();
+    // With processes of its own: pins that are not those of process 1 are refused.
     let setting = "mount -t tmpfs none /run && mount -t bpf none /sys/fs/bpf && ip link set dev lo up || exit 99";
     Command::new("unshare")
-        .args(["--net", "--mount", "sh", "-c", &format!("{setting}\n{text}")])
+        .args(["--net", "--mount", "--pid", "--fork", "--mount-proc"])
+        .args(["sh", "-c", &format!("{setting}\n{text}")])
         .env("U", "unruffled")
         .env("PATH", format!("{}:{path}", folder.display()))
         .output()
