@@ -277,6 +277,24 @@ END
         assert!(!is_registered());
     }
 
+    /// A command that is run may run another.
+    #[test]
+    fn detach_removes_the_cgroups_of_runs_that_were_killed() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "root=$(grep -m1 ' cgroup2 ' /proc/self/mounts | cut -d' ' -f2)
+            left() { find $root -name 'unruffled-run-*' | wc -l; }
+            $U run -- $U run -- sh -c 'echo $$ $PPID > /run/began; exec sleep 60' &
+            until [ -s /run/began ]; do sleep 0.05; done
+            kill -KILL $! $(cat /run/began)
+            sleep 0.2
+            left
+            $U detach; echo $?
+            left",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n2\n0\n", "{output:?}");
+    }
+
     /// The registrations that the kernel keeps, by their ids; nothing without bpftool.
     fn registrations() -> Option<BTreeSet<u32>> {
         let list = Command::new("bpftool").args(["map", "list"]).output().ok()?;

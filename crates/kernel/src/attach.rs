@@ -164,6 +164,8 @@ pub fn detach() -> Result<(), Error> {
     requirements::check()?;
     pins::check()?;
     let _turn = Turn::wait()?;
+    // Of commands that were killed; without cgroups there are none.
+    let _ = cgroup::sweep();
     if !State::exists() && !pins::directory().exists() {
         let registered = is_registered();
         object::unregister_left();

@@ -113,12 +113,12 @@ pub(crate) fn sweep() -> Result<usize, Error> {
             if !entry?.is_dir() {
                 continue;
             }
+            // A command that is run may run another.
+            left += within(&path).unwrap_or(0);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with(PREFIX) {
                 // It is refused while somebody is in it.
                 left += usize::from(fs::remove_dir(&path).is_err());
-            } else {
-                left += within(&path).unwrap_or(0);
             }
         }
         Ok(left)
