@@ -29,12 +29,15 @@ impl Competitor {
     /// The kernel lacks one.
     pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
         let available = available();
-        let known = |name: &&String| *name == NAME || available.iter().any(|a| a == *name);
-        if let Some(missing) = names.iter().find(|name| !known(name)) {
-            let available = available.join(", ");
-            return Err(Error::NoCongestionControl { name: missing.clone(), available });
+        let known = |name: &String| *name == NAME || available.contains(name);
+        let names: Vec<_> = names.iter().map(|name| name.trim().to_owned()).collect();
+        match names.iter().find(|name| !known(name)) {
+            Some(missing) => {
+                let (name, available) = (missing.clone(), available.join(", "));
+                Err(Error::NoCongestionControl { name, available })
+            }
+            None => Ok(names.into_iter().map(Self::Kernel).collect()),
         }
-        Ok(names.iter().cloned().map(Self::Kernel).collect())
     }
 
     /// The kernel under what it has of CUBIC, Reno and BBR.
