@@ -49,3 +49,12 @@ def test_what_is_no_capture_is_refused_with_the_line_of_the_command(command, tmp
         with pytest.raises(unruffled.Error) as told:
             unruffled.analyze(file)
         assert f"unruffled: {told.value}\n" == theirs.stderr
+
+
+def test_a_record_is_that_of_the_command(capture, tmp_path):
+    file = tmp_path / "late.pcapng"
+    unruffled.record(file, "few-late", "rack+cubic", duration="10 s")
+    assert file.read_bytes() == capture.read_bytes()
+    for seed, found in [(-1, "-1"), (1.5, "float"), (2**64, "int")]:
+        with pytest.raises(unruffled.Error, match=f"seed: expected a whole number .* {found}$"):
+            unruffled.record(file, seed=seed)

@@ -156,6 +156,8 @@ def test_what_is_no_value_of_a_scenario_is_refused():
         ({"variants": 5}, "variants: expected names of senders, or unruffled.own, found int"),
         ({"seeds": 10**30}, r"seeds: expected a number from -2\^63 to 2\^63 - 1"),
         ({"set": {"tcp.window": 2**70}}, r"tcp\.window: expected a number from -2\^63 to"),
+        ({"set": "tcp.window=50"}, "set: expected a dictionary of keys and values, found str"),
+        ({"set": 5}, "set: expected a dictionary of keys and values, found int"),
         ({"set": {1: 1}}, "set: expected strings as keys, found int"),
         ({"scenario": {"tcp": {2: 1}}}, "tcp: expected strings as keys, found int"),
     ],

@@ -89,6 +89,11 @@ def test_what_makes_no_sense_is_refused():
         unruffled.compare("rr-3", [unruffled.own("tcp-pr", Three)], 1, "5 s")
     with pytest.raises(unruffled.Error, match="expected a name of small letters"):
         unruffled.compare("rr-3", [unruffled.own("sack", Three, "A b")], 1, "5 s")
+    twice = [unruffled.own("sack", Three), unruffled.own("sack", Silent, "three")]
+    with pytest.raises(unruffled.Error, match=r"sack\+three stands twice: expected each once"):
+        unruffled.compare("rr-3", twice, 1, "5 s")
+    with pytest.raises(unruffled.Error, match=r"sack\+cubic stands twice: expected each once"):
+        unruffled.compare("rr-3", ["sack+cubic", unruffled.own("sack", Three, "cubic")], 1, "5 s")
     with pytest.raises(unruffled.Error, match="overdue_s: expected 0 s or more"):
         unruffled.Rule(overdue_s=-1.0)
 

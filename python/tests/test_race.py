@@ -26,6 +26,8 @@ def test_real_packets_give_rows():
     assert found.rows["variant"] == ["kernel-reno", "sack"]
     assert all(goodput > 0 for goodput in found.rows["goodput_bps"])
     assert found.notes[0].startswith("2 transfers")
+    found = unruffled.race("in-order", kernel="none", variants="sack,rr-ta", bytes="10 kB")
+    assert found.rows["variant"] == ["sack", "rr-ta"]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,8 @@ def test_real_packets_give_rows():
         ({"kernel": [], "variants": []}, ["half-late", "--kernel", "none", "--variants", "none"]),
         ({"together": True}, ["half-late", "--together"]),
         ({"variants": ["nix"]}, ["half-late", "--variants", "nix"]),
+        ({"kernel": "reno, nix"}, ["half-late", "--kernel", "reno, nix"]),
+        ({"variants": "sack, nix"}, ["half-late", "--variants", "sack, nix"]),
         ({"set": {"tcp.mss": "40 B"}}, ["half-late", "--set", "tcp.mss=40 B"]),
         ({"set": {"duration": "2 s"}}, ["half-late", "--set", "duration=2 s"]),
     ],
@@ -45,3 +49,21 @@ def test_errors_are_exceptions_with_the_line_of_the_command(command, call, argum
     with pytest.raises(unruffled.Error) as told:
         unruffled.race(**call)
     assert f"unruffled: {told.value}\n" == refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ({"kernel": 5}, "kernel: expected names, found int"),
+        ({"variants": [unruffled.own("sack", object)]}, "variants: expected names, found Own"),
+        ({"seeds": -1}, "seeds: expected a whole number from 1 to 1000, found -1"),
+        ({"seeds": 10**6}, "seeds: expected a whole number from 1 to 1000, found 1000000"),
+        ({"seeds": 1.5}, "seeds: expected a whole number from 1 to 1000, found float"),
+        ({"set": 5}, "set: expected a dictionary of keys and values, found int"),
+        ({"bytes": "1 MB", "duration": "1 s"}, "duration and bytes: expected only one of them"),
+        ({"reverse": True, "variants": "sack"}, "reverse and variants: expected only one of them"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_named(call, wanted):
+    with pytest.raises(unruffled.Error, match=wanted):
+        unruffled.race(**call)

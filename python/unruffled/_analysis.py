@@ -6,7 +6,10 @@ import os
 from collections.abc import Mapping
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value, entries, plain
+from unruffled._types import ScenarioLike, Value, entries, plain, whole
+
+#: The last seed there is.
+LAST_SEED = 2**64 - 1
 
 
 def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) -> _core.Analysis:
@@ -67,4 +70,5 @@ def record(
         A wrong scenario, key or sender, or a file that cannot be written.
     """
     path = os.fspath(path)
+    seed = whole("seed", seed, 0, LAST_SEED)
     _core.record(path, plain(scenario), variant, seed, duration, entries(set))

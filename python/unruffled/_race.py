@@ -7,13 +7,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value, entries, plain
+from unruffled._types import ScenarioLike, Value, entries, names, plain, whole
+
+#: Seeds that one may ask for, as of the command.
+MOST_SEEDS = 1000
 
 
 def race(
     scenario: ScenarioLike = "half-late",
-    kernel: Sequence[str] | None = None,
-    variants: Sequence[str] | None = None,
+    kernel: Sequence[str] | str | None = None,
+    variants: Sequence[str] | str | None = None,
     duration: str | None = None,
     bytes: str | None = None,
     seeds: int = 1,
@@ -34,14 +37,15 @@ def race(
         scenario.
     kernel
         Congestion controls of the kernel; what it has of CUBIC, Reno and BBR
-        unless given, none if empty.
+        unless given, none if empty. ``"unruffled"`` takes the command: the
+        package has no BPF programs.
     variants
         Our senders, in place of the scenario's; none if empty.
     duration
         How long each transfer lasts; 30 s unless given, whatever the scenario
         says.
     bytes
-        Send so much in place of what goes in a time, such as ``"33 MB"``.
+        Send so much in place of what goes in ``duration``, such as ``"33 MB"``.
     seeds
         How many seeds to run, whatever the scenario says.
     set
@@ -49,7 +53,7 @@ def race(
     together
         Let all send at once and share the path.
     reverse
-        Let the kernel send to our stack.
+        Let the kernel send to our stack, in place of any of ``variants`` to it.
     progress
         Whether to draw a progress bar; unless given, in terminals and notebooks.
 
@@ -67,11 +71,18 @@ def race(
     """
     if not hasattr(_core, "race"):
         raise _core.UnruffledError(f"race: expected Linux, found {sys.platform}")
+    for one, other, both in [
+        ("duration", "bytes", duration is not None and bytes is not None),
+        ("reverse", "variants", reverse and bool(variants)),
+    ]:
+        if both:
+            raise _core.UnruffledError(f"race: {one} and {other}: expected only one of them")
+    seeds = whole("seeds", seeds, 1, MOST_SEEDS)
     with _progress.bar(None, "transfer", progress) as show:
         found, failures = _core.race(
             plain(scenario),
-            _named(kernel),
-            _named(variants),
+            names("kernel", kernel),
+            names("variants", variants),
             duration,
             bytes,
             seeds,
@@ -83,10 +94,3 @@ def race(
     for failure in failures:
         warnings.warn(failure, RuntimeWarning, stacklevel=2)
     return found
-
-
-def _named(names: Sequence[str] | None) -> list[str]:
-    """Say none as the command does."""
-    if names is None:
-        return []
-    return list(names) or ["none"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unruffled import _core, _progress
 from unruffled._detector import Own
 from unruffled._latin import latin
-from unruffled._types import ScenarioLike, Value, plain, senders, threads
+from unruffled._types import ScenarioLike, Value, entries, plain, senders, threads
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -115,7 +115,7 @@ def _plan(
     store: str | os.PathLike[str] | bool,
     own: list[Own],
 ) -> _core.Sweep:
-    overrides: dict[str, Any] = dict(set or {})
+    overrides: dict[str, Any] = entries(set) or {}
     if variants is not None:
         names = [variant for variant in variants if isinstance(variant, str)]
         if not names:

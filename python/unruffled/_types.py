@@ -24,7 +24,12 @@ def plain(scenario: ScenarioLike | None) -> Any:
 
 def entries(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
     """Turn what is set into a dictionary."""
-    return None if set is None else dict(set)
+    if set is None:
+        return None
+    if not isinstance(set, Mapping):
+        kind = type(set).__name__
+        raise UnruffledError(f"set: expected a dictionary of keys and values, found {kind}")
+    return dict(set)
 
 
 def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | None:
@@ -41,6 +46,11 @@ def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | Non
             raise _no_sender(variant)
     if not listed:
         raise UnruffledError("variants: expected at least one sender, found none")
+    called = [v if isinstance(v, str) else f"{v.base}+{v.name}" for v in listed]
+    for variant, name in zip(listed, called, strict=True):
+        # Of those of Rust the command's line tells.
+        if isinstance(variant, Own) and called.count(name) > 1:
+            raise UnruffledError(f"--variants: {name} stands twice: expected each once")
     return listed
 
 
@@ -49,19 +59,38 @@ def _no_sender(found: object) -> UnruffledError:
     return UnruffledError(f"variants: expected names of senders, or unruffled.own, found {kind}")
 
 
+def names(called: str, given: Sequence[str] | str | None) -> list[str]:
+    """List names as the command takes them: nothing leaves them to it, an empty list is none."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return given.split(",")
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    for name in listed:
+        if not isinstance(name, str):
+            raise UnruffledError(f"{called}: expected names, found {type(name).__name__}")
+    return listed or ["none"]
+
+
+def whole(called: str, given: int, least: int, most: int) -> int:
+    """Check a whole number."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        known = isinstance(given, int) and abs(number) < 10**9
+        found = number if known else type(given).__name__
+        raise UnruffledError(
+            f"{called}: expected a whole number from {least} to {most}, found {found}"
+        )
+    return number
+
+
 #: Threads that one may ask for, as of the command.
 MOST_JOBS = 1024
 
 
 def threads(jobs: int | None) -> int | None:
     """Check how many threads to run on."""
-    if jobs is None:
-        return None
-    try:
-        count = operator.index(jobs)
-    except TypeError:
-        count = 0
-    if not 1 <= count <= MOST_JOBS:
-        found = count if isinstance(jobs, int) and abs(count) < 10**9 else type(jobs).__name__
-        raise UnruffledError(f"jobs: expected a whole number from 1 to {MOST_JOBS}, found {found}")
-    return count
+    return None if jobs is None else whole("jobs", jobs, 1, MOST_JOBS)
