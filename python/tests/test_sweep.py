@@ -247,6 +247,16 @@ def test_the_command_hands_over_to_dask(command, cluster, grid):
     assert refused.stderr.startswith("unruffled: --dask: expected Python with the package")
 
 
+@pytest.mark.parametrize("address", ["nonsense", "", "http://scheduler:8786"])
+def test_an_address_that_is_none_is_refused_at_once(command, grid, address):
+    pytest.importorskip("distributed")
+    more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
+    refused = command("sweep", str(grid), "--no-store", "--dask", address, env=more, timeout=60)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"unruffled: --dask: {address}: ")
+    assert refused.stderr.count("\n") == 1
+
+
 def test_results_of_another_version_are_refused():
     from unruffled import _core
 

@@ -53,10 +53,13 @@ def _sweep(given: argparse.Namespace) -> unruffled.Sweep:
             raise unruffled.Error(f"--set {setting}: expected KEY=VALUE")
         overrides[key.strip()] = value.strip()
     client = None
-    if given.dask:
+    if given.dask is not None:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
 
         try:
+            # A client of an address that is none never comes to its end.
+            get_address_host_port(given.dask)
             client = Client(given.dask, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0] if str(error) else "no answer"
