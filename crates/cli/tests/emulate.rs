@@ -69,6 +69,19 @@ fn the_right_command_ends_with_the_left_one() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
+/// One that asks for its name before it listens, say.
+#[test]
+fn the_left_command_waits_for_a_server_that_is_a_client_of_another_first() {
+    let right = "exec bash -c 'exec 3<>/dev/udp/$UNRUFFLED_LEFT/53; sleep 0.5; : > began; sleep 9'";
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = emulate(&["in-order", "--right", right, "--left", "test -e began"]);
+    let output = command.current_dir(&folder).output().expect("runs");
+    if is_lack(&error(&output)) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+}
+
 #[test]
 fn a_duration_ends_it() {
     let Some(output) = run(&["in-order", "--duration", "200ms"]) else { return };

@@ -103,19 +103,20 @@ impl Namespace {
         })
     }
 
-    /// Whether anything in it waits for TCP connections or has a UDP socket: a server is up.
+    /// Whether anything in it waits for TCP connections, or has a UDP socket with no peer: a server is up.
+    /// One that asks for a name has a UDP socket with a peer.
     pub fn is_listening(&self) -> bool {
+        // include/net/tcp_states.h
         const LISTEN: &str = "0A";
-        let sockets = |table: &str, state: Option<&str>| {
+        const CLOSE: &str = "07";
+        let sockets = |table: &str, state: &str| {
             let table = std::fs::read_to_string(format!("/proc/{}/net/{table}", self.keeper()));
-            table
-                .unwrap_or_default()
-                .lines()
-                .skip(1)
-                .any(|line| state.is_none() || line.split_whitespace().nth(3) == state)
+            let table = table.unwrap_or_default();
+            table.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(state))
         };
-        ["tcp", "tcp6"].iter().any(|table| sockets(table, Some(LISTEN)))
-            || ["udp", "udp6"].iter().any(|table| sockets(table, None))
+        [("tcp", LISTEN), ("tcp6", LISTEN), ("udp", CLOSE), ("udp6", CLOSE)]
+            .into_iter()
+            .any(|(table, state)| sockets(table, state))
     }
 
     /// Sets a sysctl of the namespace, such as `net.ipv4.tcp_congestion_control`.
