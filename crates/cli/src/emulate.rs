@@ -88,13 +88,20 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         let right =
             right.insert(Application::start_in_background(&pair.right.namespace, &mut command)?);
         let deadline = Instant::now() + STARTUP;
-        while arguments.left.is_some()
-            && !pair.right.namespace.is_listening()
-            && right.ended().is_none()
-            && Instant::now() < deadline
-            && !interrupted.load(Ordering::Relaxed)
-        {
+        let mut is_awaited = || {
+            arguments.left.is_some()
+                && !pair.right.namespace.is_listening()
+                && right.ended().is_none()
+                && !interrupted.load(Ordering::Relaxed)
+        };
+        while is_awaited() && Instant::now() < deadline {
             thread::sleep(TICK);
+        }
+        if is_awaited() {
+            let patience = STARTUP.as_secs();
+            say(&format!(
+                "the right command listens to nothing after {patience} s: the left one begins\n"
+            ));
         }
     }
     if arguments.left.is_none() {

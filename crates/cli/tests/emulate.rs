@@ -67,6 +67,8 @@ fn the_right_command_ends_with_the_left_one() {
     let Some(output) = run(&arguments) else { return };
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     assert!(start.elapsed() < Duration::from_secs(10));
+    let waited = "the right command listens to nothing after 2 s: the left one begins\n";
+    assert!(error(&output).starts_with(waited), "{}", error(&output));
 }
 
 /// One that asks for its name before it listens, say.
