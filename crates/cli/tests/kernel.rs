@@ -433,6 +433,29 @@ END
     }
 
     #[test]
+    fn detach_says_how_to_go_on_without_what_was_written_down() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "d=/proc/sys/net/ipv4/tcp_congestion_control
+            $U attach --default >&2
+            echo nonsense > /run/unruffled/attached.json
+            $U detach; echo $?
+            rm /run/unruffled/attached.json
+            $U detach; echo $?
+            grep -xE 'cubic|reno' $d >/dev/null; echo $?",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "2\nunruffled is detached\n0\n0\n");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let last = said.lines().last().unwrap_or_default();
+        assert!(last.starts_with("unruffled: detach: /run/unruffled/attached.json: "), "{said}");
+        assert!(
+            last.contains("without the file `detach` sets the default to cubic or reno"),
+            "{said}"
+        );
+        assert!(!is_registered());
+    }
+
+    #[test]
     fn who_attaches_waits_for_the_others() {
         let Some(_turn) = turn() else { return };
         let output = script(

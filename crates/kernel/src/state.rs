@@ -68,7 +68,11 @@ impl State {
     /// What is kept; nothing, if nothing is attached.
     pub(crate) fn load() -> Result<Self, Error> {
         match fs::read_to_string(FILE) {
-            Ok(text) => serde_json::from_str(&text).map_err(|e| Error::file(FILE)(e.into())),
+            Ok(text) => serde_json::from_str(&text).map_err(|reason| Error::Requirement {
+                found: format!("{FILE}: {reason}"),
+                expected: "what `attach` wrote; without the file `detach` sets the default to cubic \
+                           or reno, and leaves timestamps alone",
+            }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(Error::file(FILE)(error)),
         }
