@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord};
 use unruffled_path::ConfigError;
+use unruffled_sim::Simulation;
 use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
 
@@ -100,8 +101,9 @@ fn finish(
             break;
         }
         if simulation.has_too_many() {
-            let wanted = "at most 10000000 (expected a queue on each link, or lower rates)";
-            return Err(ConfigError::new("packets on their way", wanted, "more"));
+            let wanted = "fewer (by a queue on each link, or by lower rates)";
+            let found = format!("more than {}", Simulation::MOST_PACKETS);
+            return Err(ConfigError::new("packets on their way", wanted, found));
         }
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
