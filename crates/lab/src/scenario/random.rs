@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unruffled_units::count;
 
 /// The highest number that a path is named by, and as many are drawn at most: each takes longer to draw
 /// than the one before.
@@ -66,7 +67,7 @@ pub(crate) fn random_path(seed: u64, number: u32) -> String {
     let _ = writeln!(
         text,
         "name = \"{seed}-{number}\"\n\
-         title = \"{:.3} Mb/s, {:.2} ms, queue {queue}, {:.2} % late {words} {lateness:.2} RTT, {:.3} % lost, {flows} flows\"\n\
+         title = \"{:.3} Mb/s, {:.2} ms, queue {queue}, {:.2} % late {words} {lateness:.2} RTT, {:.3} % lost, {}\"\n\
          source = \"drawn at random\"\n\
          duration = \"{:.3} s\"\nseeds = 1\nvariants = [\"unruffled\", \"rack\"]\n\n\
          [tcp]\nwindow = {window}\ninitial_window = 10\nmin_rto = \"200 ms\"\nbyte_counting = 2\n\
@@ -76,6 +77,7 @@ pub(crate) fn random_path(seed: u64, number: u32) -> String {
         rtt * 1e3,
         late * 100.0,
         lost * 100.0,
+        count(flows, "flow"),
         duration,
         if delayed { "\"40 ms\"" } else { "false" },
         rate as u64,
@@ -174,7 +176,7 @@ mod tests {
     }
 
     const LOSSY: &str = r#"name = "1-0"
-title = "1763.797 Mb/s, 66.48 ms, queue 1413, 0.32 % late N 3.11 RTT, 0.089 % lost, 1 flows"
+title = "1763.797 Mb/s, 66.48 ms, queue 1413, 0.32 % late N 3.11 RTT, 0.089 % lost, 1 flow"
 source = "drawn at random"
 duration = "6.648 s"
 seeds = 1
