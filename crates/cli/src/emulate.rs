@@ -59,8 +59,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     if arguments.duration == Some(unruffled_units::Duration::ZERO) {
         return crate::refuse("--duration: expected more than none");
     }
-    let loaded = Scenario::load(&arguments.scenario, &arguments.set);
-    let scenario = match loaded.and_then(Scenario::for_real_packets) {
+    let scenario = match Scenario::load_for_real_packets(&arguments.scenario, &arguments.set) {
         Ok(scenario) => scenario,
         Err(error) => return crate::refuse(error),
     };

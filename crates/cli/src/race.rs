@@ -87,7 +87,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     heeded(&arguments.set)?;
-    let scenario = Scenario::load(&arguments.scenario, &arguments.set)?.for_real_packets()?;
+    let scenario = Scenario::load_for_real_packets(&arguments.scenario, &arguments.set)?;
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),
         ("--bytes", arguments.bytes == Some(0)),

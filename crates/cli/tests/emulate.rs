@@ -117,6 +117,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (arguments, wanted) in [
         (vec!["no-such-scenario"], "no such scenario"),
         (vec!["in-order", "--set", "queue=0"], "--set: link.bottleneck.queue: expected"),
+        (vec!["spray"], "spray:19: topology.kind: expected chain: real packets cross links in a"),
         (vec!["in-order", "--mtu", "20"], "--mtu"),
         (vec!["in-order", "--duration", "soon"], "expected a time"),
     ] {

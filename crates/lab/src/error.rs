@@ -118,12 +118,6 @@ pub enum Error {
         /// What is wrong, and what was expected.
         reason: StoreError,
     },
-    /// Real packets cannot cross the scenario's network.
-    #[error("{name}: topology.kind: expected chain: real packets cross links in a row (path.hops)")]
-    NoChain {
-        /// The scenario.
-        name: String,
-    },
     /// A link makes no sense.
     #[error("link: {0}")]
     Link(#[from] unruffled_path::ConfigError),

@@ -174,6 +174,36 @@ impl Scenario {
     /// # Errors
     /// What is no TOML, and a key that is unknown, missing or wrong: file, key, and what was expected.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
+        Self::read(file, text, overrides).map(|(scenario, _)| scenario)
+    }
+
+    /// The same as [`Self::load`], of a scenario whose network real packets can cross: links in a row.
+    ///
+    /// # Errors
+    /// What [`Self::load`] refuses, and a network that is more than that.
+    pub fn load_for_real_packets(name: &str, overrides: &[String]) -> Result<Self, Error> {
+        Self::parse_for_real_packets(name, &Self::text(name)?, overrides)
+    }
+
+    /// The same as [`Self::parse`], of a scenario whose network real packets can cross: links in a row.
+    ///
+    /// # Errors
+    /// What [`Self::parse`] refuses, and a network that is more than that.
+    pub fn parse_for_real_packets(
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Self, Error> {
+        let (scenario, keys) = Self::read(file, text, overrides)?;
+        if scenario.hops.is_empty() {
+            let message = "expected chain: real packets cross links in a row (path.hops)";
+            return Err(keys.wrong("topology.kind", message));
+        }
+        Ok(scenario)
+    }
+
+    /// The scenario, and the keys that it was read from.
+    fn read(file: &str, text: &str, overrides: &[String]) -> Result<(Self, Keys), Error> {
         let mut keys = Keys::parse(file, text)?;
         for assignment in overrides {
             keys.set(assignment)?;
@@ -232,7 +262,7 @@ impl Scenario {
             toml,
         };
         scenario.moves(k)?;
-        Ok(scenario)
+        Ok((scenario, keys))
     }
 
     /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.
@@ -281,17 +311,6 @@ impl Scenario {
         match self.traffic.as_slice() {
             [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
             _ => None,
-        }
-    }
-
-    /// The scenario, if real packets can cross its network: links in a row.
-    ///
-    /// # Errors
-    /// It is more than that.
-    pub fn for_real_packets(self) -> Result<Self, Error> {
-        match self.hops.is_empty() {
-            false => Ok(self),
-            true => Err(Error::NoChain { name: self.name }),
         }
     }
 

@@ -43,8 +43,7 @@ pub(crate) fn race(
     let origin = Origin::of(scenario)?;
     let overrides = values::overrides(set)?;
     heeded(&overrides).map_err(refused)?;
-    let loaded = origin.load(&overrides).map_err(refused)?;
-    let scenario = loaded.for_real_packets().map_err(refused)?;
+    let scenario = origin.load_for_real_packets(&overrides).map_err(refused)?;
     let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
     let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;
     let octets = bytes.map(parse_bytes).transpose().map_err(flag("--bytes"))?;

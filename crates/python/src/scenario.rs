@@ -50,6 +50,18 @@ impl Origin {
             None => lab::Scenario::load(&self.file, overrides),
         }
     }
+
+    /// The same, of a scenario whose network real packets can cross.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn load_for_real_packets(
+        &self,
+        overrides: &[String],
+    ) -> Result<lab::Scenario, lab::Error> {
+        match &self.text {
+            Some(text) => lab::Scenario::parse_for_real_packets(&self.file, text, overrides),
+            None => lab::Scenario::load_for_real_packets(&self.file, overrides),
+        }
+    }
 }
 
 /// Loads a scenario by name, from a file, or from a dictionary.

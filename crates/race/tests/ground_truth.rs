@@ -166,9 +166,7 @@ fn in_two_links(case: &Case, first: bool) -> String {
 /// A transfer over the case's path; what the analysis of its three captures gets wrong. `None` where
 /// the rights are missing.
 fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<String>> {
-    let scenario = over(case, true, &in_two_links(case, first))
-        .for_real_packets()
-        .expect("is for real packets");
+    let scenario = over(case, true, &in_two_links(case, first));
     let competitor = if kernel {
         Competitor::kernels(&["cubic".to_owned()]).expect("every kernel has it")
     } else {

@@ -337,7 +337,19 @@ fn groups_of_traffic_keep_the_order_of_the_file_and_come_back_from_its_toml() {
     assert_eq!(scenario.compared().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["bulk"]);
     let again = Scenario::parse("my.toml", &scenario.toml, &[]).expect("its own TOML");
     assert_eq!(scenario, again);
-    assert!(scenario.for_real_packets().is_err(), "a dumbbell is no chain");
+}
+
+#[test]
+fn real_packets_cross_a_chain_alone_and_another_network_is_refused_at_its_key() {
+    let refused = |overrides: &[String]| {
+        let refused = Scenario::parse_for_real_packets("my.toml", SHARED, overrides);
+        refused.expect_err("a dumbbell is no chain").to_string()
+    };
+    let wanted = "topology.kind: expected chain: real packets cross links in a row (path.hops)";
+    assert_eq!(refused(&[]), format!("my.toml:5: {wanted}"));
+    let set = ["topology.kind=parking-lot", "topology.hops=bottleneck"].map(str::to_owned);
+    assert_eq!(refused(&set), format!("--set: {wanted}"));
+    assert!(Scenario::load_for_real_packets("half-late", &[]).is_ok());
 }
 
 #[test]
