@@ -40,6 +40,20 @@ fn three_commands_lead_from_a_capture_to_a_comparison() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[cfg(unix)]
+#[test]
+fn the_command_that_is_left_to_do_takes_a_path_of_any_name() {
+    let folder = captured();
+    let path = "it's my path.toml";
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", path]);
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    let (_, rest) = text.split_once("unruffled compare").expect("says what is left");
+    let (name, _) = rest.split_once("shows what").expect("says what for");
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", &format!("printf %s {}", name.trim())]).output().expect("runs");
+    assert_eq!(String::from_utf8(shell.stdout).as_deref(), Ok(path), "{text}");
+}
+
 #[test]
 fn json_has_the_same_of_a_file_and_of_standard_input() {
     let folder = captured();

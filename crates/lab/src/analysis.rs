@@ -80,6 +80,7 @@ pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
 /// The path of the transfer of that number has been written to `path`: it is told what is left to do,
 /// the others how to get theirs.
 pub fn scenario_written(transfers: &mut [Transfer<'_>], number: u32, path: &str) {
+    let path = text::for_shell(path);
     for (transfer, n) in transfers.iter_mut().zip(1..) {
         for advice in transfer.verdict.advice.iter_mut().filter(|advice| *advice == TRY) {
             *advice = match n == number {

@@ -29,12 +29,38 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// `word` as a shell takes it.
+pub(crate) fn for_shell(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    // What begins so would be a flag.
+    let flag = if word.starts_with('-') { "./" } else { "" };
+    match !word.is_empty() && word.chars().all(plain) {
+        true => format!("{flag}{word}"),
+        false => format!("'{flag}{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The words of `text`; what [`for_shell`] has quoted is one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = match text.starts_with('\'') {
+            true => text.find("' ").map(|quote| quote + 1),
+            false => text.find(' '),
+        };
+        let (word, after) = end.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
+        rest = after;
+        Some(word)
+    })
+}
+
 /// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
 /// gets longer ones.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
-    for word in text.split(' ') {
+    for word in words(text) {
         let columns = [indent, &line, word].map(|part| part.chars().count());
         if !line.is_empty() && columns.iter().sum::<usize>() + 1 > width.max(20) {
             lines += &format!("{indent}{line}\n");
@@ -60,6 +86,30 @@ mod tests {
         assert_eq!(wrapped(text, 20, "  "), wanted);
         let long = "a".repeat(30);
         assert_eq!(wrapped(&format!("{long} b"), 20, ""), format!("{long}\nb\n"));
+    }
+
+    #[test]
+    fn a_name_is_quoted_for_a_shell_where_need_be() {
+        for (name, wanted) in [
+            ("a/b-1.toml", "a/b-1.toml"),
+            ("übung.toml", "übung.toml"),
+            ("my path.toml", "'my path.toml'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME;ls", "'$HOME;ls'"),
+            ("~", "'~'"),
+            ("-x", "./-x"),
+            ("-x y", "'./-x y'"),
+            ("", "''"),
+        ] {
+            assert_eq!(for_shell(name), wanted);
+        }
+    }
+
+    #[test]
+    fn a_line_is_not_broken_within_quotes() {
+        let text = format!("others' compare {} shows it", for_shell("it's my own path.toml"));
+        let wanted = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
+        assert_eq!(wrapped(&text, 20, ""), wanted);
     }
 
     #[test]
