@@ -60,6 +60,9 @@ impl Reader {
             Some(scenario) => match scenario.get_ref() {
                 toml::Value::String(name) => Base::Named(name.clone(), scenario.span()),
                 toml::Value::Table(table) => {
+                    if let Some((key, message)) = table.keys().find_map(|key| each_runs_own(key)) {
+                        return Err(self.source.wrong_below(&["scenario", key], message));
+                    }
                     let mut table = table.clone();
                     // What a comparison needs besides: a run has its own name and sender.
                     let name = || toml::Value::String(id.clone());
@@ -351,6 +354,11 @@ impl Reader {
         for (key, value) in table {
             flatten(key.get_ref().clone(), value.get_ref(), &key.span(), &mut settings);
         }
+        for setting in &settings {
+            if let Some((_, message)) = each_runs_own(&setting.key) {
+                return Err(self.source.wrong(&setting.span, message));
+            }
+        }
         let dotted =
             |key: &str| !key.contains('=') && key.split('.').all(|part| !part.trim().is_empty());
         match settings.iter().find(|setting| !dotted(&setting.key)) {
@@ -360,5 +368,14 @@ impl Reader {
             }
             None => Ok(settings),
         }
+    }
+}
+
+/// What to say of a key of scenarios that would go unheeded here: a run has its own seed and sender.
+fn each_runs_own(key: &str) -> Option<(&str, &'static str)> {
+    match key {
+        "seeds" => Some((key, "not for experiments: expected full = 5 below [seeds]")),
+        "variants" => Some((key, "not for experiments: expected a variant in each [[line]]")),
+        _ => None,
     }
 }

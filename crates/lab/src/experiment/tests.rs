@@ -117,6 +117,21 @@ fn keys_that_no_scenario_can_have_are_refused_at_their_line() {
 }
 
 #[test]
+fn seeds_and_senders_are_refused_in_a_scenario_and_among_its_settings() {
+    for (key, belongs) in
+        [("seeds = 3", "full = 5 below [seeds]"), ("variants = ['sack']", "a var")]
+    {
+        for (table, end) in [("[scenario]\n", "\n"), ("[set]\n", "\n"), ("set = { ", ", ")] {
+            let message = complaint(table, &format!("{table}{key}{end}"));
+            let name = key.split(' ').next().expect("has a name");
+            assert!(message.starts_with("my.toml:"), "{message}");
+            let wanted = format!(".{name}: not for experiments: expected {belongs}");
+            assert!(message.contains(&wanted), "{message}");
+        }
+    }
+}
+
+#[test]
 fn more_points_than_anybody_runs_are_refused() {
     let axis = format!("{:?}", (0..300).collect::<Vec<_>>());
     let grid = format!("grid = {{ p = {axis}, q = {axis}, r = {axis} }}");
