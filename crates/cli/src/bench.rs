@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 enum What {
     /// One run of a scenario on one thread: data packets per second of wall clock
     Sim {
-        /// A built-in scenario or a TOML file
+        /// A built-in scenario, a random path (SEED-NUMBER, such as 7-12) or a TOML file
         #[arg(default_value = "rr-3")]
         scenario: String,
         /// Share of the packets delayed at the bottleneck, in place of the scenario's

@@ -28,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (half-late, few-late, in-order, burst, …) or a TOML file; only its path
-    /// counts
+    /// A built-in scenario (half-late, few-late, in-order, burst, …), a random path (SEED-NUMBER, such
+    /// as 7-12) or a TOML file; only its path counts
     scenario: String,
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]

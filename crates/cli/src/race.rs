@@ -17,8 +17,9 @@ use crate::output::{self, Showable};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (half-late, few-late, in-order, …) or a TOML file, whose duration and
-    /// seeds a race does not take; dcr-t20 repeats a paper's table
+    /// A built-in scenario (half-late, few-late, in-order, …), a random path (SEED-NUMBER, such as
+    /// 7-12) or a TOML file, whose duration and seeds a race does not take; dcr-t20 repeats a paper's
+    /// table
     #[arg(default_value = "half-late")]
     scenario: String,
     /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:

@@ -78,7 +78,8 @@ fn a_scenario_that_is_no_text_file_is_refused() {
         }
     }
     let line = refusal(&folder, &["compare", "nowhere.toml"]);
-    assert!(line.trim_end().ends_with(" or a TOML file"), "{line}");
+    let wanted = ", a random path (SEED-NUMBER, such as 7-12) or a TOML file";
+    assert!(line.trim_end().ends_with(wanted), "{line}");
 }
 
 #[test]

@@ -13,8 +13,11 @@ pub use store::StoreError;
 /// A wrong scenario, variant or file. Prints as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scenario is neither built in nor a file.
-    #[error("{name}: no such scenario: expected {builtin} or a TOML file")]
+    /// The scenario is neither built in, nor a random path, nor a file.
+    #[error(
+        "{name}: no such scenario: expected {builtin}, a random path (SEED-NUMBER, such as 7-12) or a \
+         TOML file"
+    )]
     NoScenario {
         /// What was asked for.
         name: String,

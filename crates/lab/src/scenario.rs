@@ -52,7 +52,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("route", include_str!("../scenarios/route.toml")),
 ];
 
-/// There is no such scenario: `name` is no built-in one, and no file.
+/// There is no such scenario: `name` is no built-in one, no random path, and no file.
 pub(crate) fn none_such(name: &str, reason: std::io::Error) -> Error {
     let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
     Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }

@@ -226,16 +226,20 @@ fn named(name: Option<&Value>, source: &FileText) -> Result<(String, String), Er
     }
 }
 
-/// The built-in scenario of that name, or the one in that file, seen from the folder of `file`.
+/// The built-in scenario of that name, the one in that file, seen from the folder of `file`, or the
+/// random path that is called so.
 fn found(file: &str, name: &str) -> Result<(String, String), Error> {
     if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
         return Ok(((*name).to_owned(), (*text).to_owned()));
     }
     let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
-    let read = text::read(&beside);
-    let text = read.map_err(|reason| match reason.kind() {
-        std::io::ErrorKind::NotFound => scenario::none_such(name, reason),
-        _ => Error::Unreadable { name: beside.display().to_string(), reason },
-    })?;
-    Ok((beside.display().to_string(), text))
+    let place = beside.display().to_string();
+    match text::read(&beside) {
+        Ok(text) => Ok((place, text)),
+        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound => {
+            let drawn = scenario::random::named(name).map(|text| (name.to_owned(), text));
+            drawn.ok_or_else(|| scenario::none_such(name, reason))
+        }
+        Err(reason) => Err(Error::Unreadable { name: place, reason }),
+    }
 }

@@ -172,6 +172,13 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
 }
 
 #[test]
+fn a_sweep_may_be_over_a_path_drawn_at_random() {
+    let grid = parse("scenario = '7-12'\n[grid]\ntcp.window = [30, 60]").expect("is drawn");
+    let plan = Plan::new(grid, None, Vec::new()).expect("makes sense");
+    assert_eq!(plan.points(), 2);
+}
+
+#[test]
 fn senders_from_the_command_line_are_refused_as_such() {
     for (set, wanted) in [
         ("variants=nix", "--set: variants: nix: no such variant"),

@@ -33,7 +33,7 @@ const FLOWS: (f64, f64) = (2.0, 20.99);
 const DURATION_S: (f64, f64) = (5.0, 30.0);
 
 /// The path that is called so, `SEED-NUMBER`, if that is one.
-pub(super) fn named(name: &str) -> Option<String> {
+pub(crate) fn named(name: &str) -> Option<String> {
     let (seed, number) = name.split_once('-')?;
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let number = number.parse().ok().filter(|n| (1..=MOST).contains(n) && digits(number))?;
