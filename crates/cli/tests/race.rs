@@ -148,7 +148,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--duration", "0 s"], "--duration: expected more than none"),
         (&["--bytes", "0 B"], "--bytes: expected more than none"),
         (&["--bytes", "1MB", "--duration", "3 s"], "the argument '--bytes <OCTETS>' cannot"),
-        (&["--set", "tcp.mss=20 B"], "race: tcp.mss: expected at least 88 B, found 20 B"),
+        (&["--set", "tcp.mss=20 B"], "half-late: tcp.mss: expected at least 88 B in a race, found"),
         (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
         (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
         (&["--seeds", "0"], "invalid value '0' for '--seeds <N>'"),
@@ -162,5 +162,34 @@ fn what_is_wrong_is_said_in_one_line() {
         assert!(text.starts_with(&format!("unruffled: {wanted}")), "{arguments:?}: {text}");
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_the_file_and_the_key() {
+    let chain = "name = 'x'\nduration = '1 s'\nvariants = ['sack']\n[path]\nhops = ['a']\n\
+                 [link.a]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[[traffic]]\nname = 'one'\n";
+    let network = chain.replace("[path]\n", "[topology]\nkind = 'parking-lot'\n");
+    for (text, arguments, wanted) in [
+        (
+            format!("{network}from = 'r1'\nto = 'r2'\n"),
+            &[][..],
+            "my.toml:5: topology.kind: expected chain: real packets cross links in a row",
+        ),
+        (format!("{chain}count = 2\n"), &[], "my.toml: traffic: expected --together beside it"),
+        (
+            format!("{chain}count = 2\nstop = '500 ms'\n"),
+            &["--together", "--variants=sack"],
+            "my.toml: traffic.one.start: a race has only the beginning, and no stop",
+        ),
+    ] {
+        let folder = folder();
+        std::fs::write(folder.path().join("my.toml"), text).expect("a file");
+        let arguments = [&["race", "my.toml", "--kernel=none"], arguments].concat();
+        let output = unruffled(&folder, &arguments);
+        let text = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with(&format!("unruffled: {wanted}")), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
     }
 }

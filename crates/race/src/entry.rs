@@ -46,7 +46,7 @@ impl Entry<'_> {
     pub fn competitors(&self, scenario: &Scenario) -> Result<Vec<Competitor>, Error> {
         let mss = scenario.sender.mss;
         if mss < MIN_MSS {
-            return Err(Refusal::Mss { least: MIN_MSS, mss }.into());
+            return Err(Refusal::Mss { file: self.scenario.to_owned(), least: MIN_MSS, mss }.into());
         }
         let none = |names: &[String]| names.len() == 1 && names[0] == "none";
         let mut competitors = match self.kernels {
@@ -73,9 +73,9 @@ impl Entry<'_> {
         // The last row: the kernel's own TCP, with what all others show to be needed.
         competitors.sort_by_key(Competitor::is_loaded);
         if !scenario.is_single() && !self.together {
-            return Err(Refusal::Alone(scenario.name.clone()).into());
+            return Err(Refusal::Alone(self.scenario.to_owned()).into());
         }
-        let competitors = field(scenario, competitors)?;
+        let competitors = field(self.scenario, scenario, competitors)?;
         if competitors.is_empty() {
             return Err(Refusal::Nobody.into());
         }

@@ -24,10 +24,10 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The scenario's traffic is not for real senders.
-    #[error("{scenario}: {key}: a race has only {expected}")]
+    #[error("{file}: {key}: a race has only {expected}")]
     Traffic {
-        /// The scenario.
-        scenario: String,
+        /// The scenario's file, or its name if it is built in.
+        file: String,
         /// The key, dotted.
         key: String,
         /// What a race has.
@@ -47,8 +47,10 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Linux sends no segments as small as the scenario's.
-    #[error("race: tcp.mss: expected at least {least} B, found {mss} B")]
+    #[error("{file}: tcp.mss: expected at least {least} B in a race, found {mss} B")]
     Mss {
+        /// The scenario's file, or its name if it is built in.
+        file: String,
         /// The smallest.
         least: u32,
         /// The scenario's.
@@ -61,7 +63,7 @@ pub enum Refusal {
     #[error("--variants: {0}: for simulation only: expected others")]
     SimulationOnly(String),
     /// The scenario has traffic of its own.
-    #[error("race: {0} has [[traffic]]: expected --together")]
+    #[error("{0}: traffic: expected --together beside it")]
     Alone(String),
     /// A key of the scenario for which a race has an option of its own.
     #[error("--set: {key}: not taken by a race: expected --{key} {value}")]
