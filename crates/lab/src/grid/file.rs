@@ -70,6 +70,10 @@ impl Grid {
         };
         let mut set = Vec::new();
         for (key, value) in axis::leaves(table.get("set"), |_| false) {
+            if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
+                let message = format!("expected this or {key} beside scenario, not both");
+                return Err(source.wrong_below(&["set", &key], message));
+            }
             set.push(format!("{key}={value}"));
         }
         for key in BESIDE {
@@ -154,10 +158,8 @@ impl Grid {
                 let (place, key) = (Place::CommandLine("--set"), written.to_owned());
                 let message = format!("{message} in {}", self.source.file);
                 Error::Key { place, key, message }
-            } else if BESIDE.contains(&written) {
-                self.wrong(&[written], message)
             } else {
-                self.wrong(&["set", written], message)
+                self.wrong_in(self.section(written), written, message)
             });
         }
         Ok(())
@@ -165,24 +167,22 @@ impl Grid {
 
     /// The error with the place in the file that it is about, if it is about what the file sets.
     pub(super) fn blame(&self, error: Error) -> Error {
-        match error {
-            Error::Key { place: Place::CommandLine("--set"), key, message } => {
+        let senders = self.origin("variants");
+        match (error, senders) {
+            (Error::Key { place: Place::CommandLine("--set"), key, message }, _) => {
                 match self.origin(&key) {
-                    Some((section, written)) => {
-                        let path: Vec<&str> =
-                            section.split_terminator('.').chain([written]).collect();
-                        self.wrong(&path, message)
-                    }
+                    Some((section, written)) => self.wrong_in(section, written, message),
                     None => Error::Key { place: Place::CommandLine("--set"), key, message },
                 }
             }
-            Error::Variant { reason, .. } if self.origin("variants").is_some() => {
-                self.wrong(&["variants"], reason.to_string())
+            (Error::Variant { reason, .. }, Some((section, written))) => {
+                self.wrong_in(section, written, reason.to_string())
             }
-            Error::Twice { name, .. } if self.origin("variants").is_some() => {
-                self.wrong(&["variants"], format!("{name} stands twice: expected each once"))
+            (Error::Twice { name, .. }, Some((section, written))) => {
+                let message = format!("{name} stands twice: expected each once");
+                self.wrong_in(section, written, message)
             }
-            other => other,
+            (other, _) => other,
         }
     }
 
@@ -201,8 +201,13 @@ impl Grid {
         }
         let keys = self.set.iter().map(|set| set.split('=').next().unwrap_or_default().trim());
         let (at, key) = keys.enumerate().rfind(|(_, key)| is_named(key))?;
-        let section = if BESIDE.contains(&key) { "" } else { "set" };
-        (at < self.own).then_some((section, key))
+        (at < self.own).then(|| (self.section(key), key))
+    }
+
+    /// The section in which the file sets a key that is not swept.
+    fn section(&self, key: &str) -> &'static str {
+        let beside = BESIDE.contains(&key) && self.source.find(&[key]).is_some();
+        if beside { "" } else { "set" }
     }
 
     /// Where the names of senders stand, if not in this file.
@@ -212,6 +217,12 @@ impl Grid {
 
     pub(super) fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {
         self.source.wrong_below(path, message)
+    }
+
+    /// The same at a key of a section, which may be dotted, or of none.
+    fn wrong_in(&self, section: &str, key: &str, message: impl Into<String>) -> Error {
+        let path: Vec<&str> = section.split_terminator('.').chain([key]).collect();
+        self.wrong(&path, message)
     }
 }
 

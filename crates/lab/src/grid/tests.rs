@@ -102,6 +102,15 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "grid.toml:3: grid.delayed.fraction: \"1%\" stands twice: expected each value once",
         ),
         (
+            "scenario = 'rr-3'\nseeds = 1\n[set]\nseeds = 2",
+            "grid.toml:4: set.seeds: expected this or seeds beside scenario, not both",
+        ),
+        ("scenario = 'rr-3'\n[set]\nseeds = 0", "grid.toml:3: set.seeds: expected a whole number"),
+        (
+            "scenario = 'rr-3'\n[set]\nvariants = 'nix'",
+            "grid.toml:3: set.variants: nix: no such variant",
+        ),
+        (
             "scenario = 'rr-3'\n[set]\nwindow = 0",
             "grid.toml:3: set.window: expected a whole number from 1",
         ),
