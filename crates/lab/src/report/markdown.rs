@@ -7,6 +7,7 @@ use super::numbers::{self, Table};
 use super::reproduction::{by_paper, command, effort, overview, paragraphs, size, title};
 use crate::claims::tolerance;
 use crate::reproduce::{FigureOutcome, Holds};
+use crate::text::for_shell;
 
 /// The document; pictures are in `folder`, as ID.svg.
 pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
@@ -14,9 +15,10 @@ pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
     let quick = if outcomes.iter().any(|o| o.experiment.quick) { " --quick" } else { "" };
     let _ = writeln!(
         text,
-        "Written by `unruffled reproduce{quick} --markdown {folder}.md`. {}. Numbers are means over \
+        "Written by `unruffled reproduce{quick} --markdown {}`. {}. Numbers are means over \
          the seeds, ± is the 95 % confidence interval. [experiments.md](experiments.md) says how an \
          experiment is written, and what the words of the claims mean.\n",
+        for_shell(&format!("{folder}.md")),
         effort(outcomes)
     );
     let (heads, lines) = overview(outcomes);
@@ -39,7 +41,8 @@ fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
     let section = e.section.as_ref().map(|s| format!("Section {s}; ")).unwrap_or_default();
     let _ = writeln!(text, "{}{}; `{}`\n", escaped(&section), size(outcome), command(outcome));
     if !figure::panels(outcome).is_empty() {
-        let _ = writeln!(text, "![{}]({folder}/{}.svg)\n", escaped(&heading), e.id);
+        let picture = target(&format!("{folder}/{}.svg", e.id));
+        let _ = writeln!(text, "![{}]({picture})\n", escaped(&heading));
     }
     if !outcome.claims.is_empty() {
         let line = |claim: &crate::reproduce::ClaimOutcome| {
@@ -100,6 +103,14 @@ fn rows(text: &mut String, heads: &[String], lines: Vec<Vec<String>>) {
         let _ = writeln!(text, "| {} |", line.join(" | "));
     }
     text.push('\n');
+}
+
+/// What a link leads to, whatever its name holds.
+fn target(path: &str) -> String {
+    match path.contains([' ', '(', ')', '<', '>']) {
+        true => format!("<{}>", path.replace('<', "\\<").replace('>', "\\>")),
+        false => path.to_owned(),
+    }
 }
 
 /// Text as it is, whatever it holds.

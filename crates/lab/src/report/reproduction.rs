@@ -99,7 +99,10 @@ pub(super) fn size(outcome: &FigureOutcome<'_>) -> String {
 /// What to type to redo one figure.
 pub(super) fn command(outcome: &FigureOutcome<'_>) -> String {
     let quick = if outcome.experiment.quick { " --quick" } else { "" };
-    format!("unruffled reproduce {}{quick}", outcome.experiment.name_or_file())
+    format!(
+        "unruffled reproduce {}{quick}",
+        crate::text::for_shell(outcome.experiment.name_or_file())
+    )
 }
 
 fn claim(claim: &ClaimOutcome) -> Value {

@@ -191,6 +191,16 @@ fn markdown_has_tables_and_pictures() {
 }
 
 #[test]
+fn names_with_spaces_stand_in_links_and_commands_as_these_take_them() {
+    let experiments = [Experiment::parse("my own.toml", tiny::TEXT, false).expect("makes sense")];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let document = markdown(&outcomes, "the pictures");
+    assert!(document.contains("](<the pictures/tiny-1.svg>)\n"), "{document}");
+    assert!(document.contains("`unruffled reproduce --markdown 'the pictures.md'`"), "{document}");
+    assert!(document.contains("`unruffled reproduce 'my own.toml'`"), "{document}");
+}
+
+#[test]
 fn the_same_outcomes_give_the_same_bytes_on_any_number_of_threads() {
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
