@@ -247,6 +247,11 @@ impl Reader {
         for spanned in &file.line {
             let line = spanned.get_ref();
             let name = line.name.get_ref();
+            if name.trim().is_empty() {
+                return Err(self
+                    .source
+                    .wrong(&line.name.span(), "expected a name, found no words"));
+            }
             if lines.iter().any(|l| l.name == *name) {
                 let message = format!("{name} stands twice: expected each once");
                 return Err(self.source.wrong(&line.name.span(), message));

@@ -31,6 +31,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ("\"4 Mbit/s\"", "\"4 parsecs\"", ":34: scenario.link.l.rate: expected a rate"),
         ("queue = 20", "quue = 20", ":36: scenario.link.l.quue: unknown key"),
         ("name = \"SACK\"", "name = \"RR-TCP\"", ": line 3.name: RR-TCP stands twice"),
+        ("name = \"SACK\"", "name = \" \"", ": line 2.name: expected a name, found no words"),
         (
             "variant = \"rr-ta\"",
             "",
