@@ -98,7 +98,11 @@ fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
     let Hypercube { points, dimensions, seed } = wanted;
     let numbers = [points.to_string(), dimensions.to_string(), seed.to_string()];
     let drawn = python().args(["-c", LATIN]).args(numbers).stdin(Stdio::null()).output();
-    let drawn = drawn.map_err(|reason| refused(reason.to_string()))?;
+    let absent = |reason| {
+        let expected = "expected python3 with scipy, or UNRUFFLED_PYTHON that names one";
+        refused(format!("Python cannot be run ({reason}): {expected}"))
+    };
+    let drawn = drawn.map_err(absent)?;
     if !drawn.status.success() {
         let complaint = String::from_utf8_lossy(&drawn.stderr);
         let last = complaint.lines().last().unwrap_or("it has failed").to_owned();

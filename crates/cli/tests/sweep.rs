@@ -2,7 +2,7 @@
 
 mod command;
 
-use command::{files, prints, refusal, write};
+use command::{files, prints, refusal, unruffled, write};
 
 const GRID: &str = r#"
 scenario = "rr-3"
@@ -44,4 +44,20 @@ fn what_is_wrong_with_a_grid_is_one_line() {
     let line = refusal(&folder, &["sweep", "nowhere.toml", "--no-store"]);
     assert!(line.starts_with("unruffled: nowhere.toml: cannot be read"), "{line}");
     assert_eq!(files(&folder), ["grid.toml"], "nothing is left behind");
+}
+
+#[test]
+fn a_latin_hypercube_without_python_is_refused_with_what_was_expected() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let sample = "[sample]\nmethod = 'latin'\npoints = 2\n[sample.keys]\ntcp.mss = [500, 600]\n";
+    write(&folder, "grid.toml", format!("scenario = 'rr-3'\n{sample}"));
+    let mut sweep = unruffled(&folder, &["sweep", "grid.toml", "--no-store"]);
+    let output = sweep.env("UNRUFFLED_PYTHON", "./nowhere").output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert!(
+        line.starts_with("unruffled: grid.toml: sample.method: latin is drawn by SciPy: Python")
+    );
+    let wanted = ": expected python3 with scipy, or UNRUFFLED_PYTHON that names one\n";
+    assert!(line.ends_with(wanted), "{line}");
 }
