@@ -10,7 +10,7 @@ pub enum StoreError {
     #[error("no cache folder: expected a file")]
     NoPlace,
     /// The file is not there.
-    #[error("no such store: expected a file that unruffled reproduce has made")]
+    #[error("no such store: expected a file that unruffled reproduce or sweep has made")]
     Missing,
     /// The file is something else.
     #[error("not a store of runs: expected another file")]
