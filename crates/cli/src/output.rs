@@ -149,6 +149,10 @@ pub(crate) type Called<'a> = (&'static str, Option<&'a Path>);
 pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> std::result::Result<(), Error> {
     for (i, &(_, path)) in files.iter().enumerate() {
         let Some(path) = path else { continue };
+        if path == Path::new("-") {
+            let taken = "standard output has the results: expected a file";
+            return Err(Error::output(path, std::io::Error::other(taken)));
+        }
         free(path, kept.iter().chain(&files[..i]))?;
         probe(path).map_err(|e| Error::output(path, e))?;
     }

@@ -110,6 +110,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--jobs", "-1"], "invalid value '-1' for '--jobs <N>': -1 is not in 1..=1024"),
         (&["--report", "a.html", "--pcap", "./a.html"], "./a.html: would replace the report: exp"),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
+        (&["--pcap", "-"], "-: cannot be written: standard output has the results: expected a"),
         (&["--report", "."], ".: cannot be written: "),
         (&["--pcap", "nowhere/a.pcapng"], "nowhere/a.pcapng: cannot be written: "),
     ] {
