@@ -21,7 +21,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID|FILE")]
     experiments: Vec<String>,
     /// List the figures and tables, and stop
-    #[arg(long, conflicts_with_all = ["json", "report", "figures", "markdown", "check"])]
+    #[arg(long, conflicts_with_all = ["json", "report", "figures", "markdown", "check",
+          "write_check"])]
     list: bool,
     /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
     #[arg(long, value_name = "PAPER")]

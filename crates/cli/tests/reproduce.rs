@@ -273,6 +273,10 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             &["reproduce", "rr-3", "--paper", "avg-dev"],
             "--paper: avg-dev: not what these experiments are of: expected rr-tcp\n",
         ),
+        (
+            &["reproduce", "--list", "--write-check", "a"],
+            "the argument '--list' cannot be used with",
+        ),
         (&["reproduce", "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
         (&["reproduce", "--store", "a", "--no-store"], "the argument '--store <FILE>' cannot be"),
         (&["reproduce", "mine.toml", "--store", "text.sqlite"], "text.sqlite: not a store of runs"),
