@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
 use unruffled_lab::analysis::Transfer;
 use unruffled_lab::{Error, analysis, fit, report};
@@ -30,7 +31,8 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..))]
     transfer: u32,
     /// The sender that was captured, as far as it is known: it is run over the fitted path
-    #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario")]
+    #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario",
+          value_parser = NonEmptyStringValueParser::new())]
     sender: String,
 }
 

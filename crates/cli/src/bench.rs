@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use unruffled_lab::{Scenario, compare, run};
@@ -18,13 +19,13 @@ enum What {
     /// One run of a scenario on one thread: data packets per second of wall clock
     Sim {
         /// A built-in scenario, a random path (SEED-NUMBER, such as 7-12) or a TOML file
-        #[arg(default_value = "rr-3")]
+        #[arg(default_value = "rr-3", value_parser = NonEmptyStringValueParser::new())]
         scenario: String,
         /// Share of the packets delayed at the bottleneck, in place of the scenario's
         #[arg(long, allow_hyphen_values = true)]
         delayed: Option<String>,
         /// The sender, in place of the scenario's first [default for rr-3: sack]
-        #[arg(long)]
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
         variant: Option<String>,
         /// Simulated time, in place of the scenario's [default for rr-3: 10000 s]
         #[arg(long, allow_hyphen_values = true)]

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use unruffled_lab::Scenario;
 use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
@@ -30,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Arguments {
     /// A built-in scenario (half-late, few-late, in-order, burst, …), a random path (SEED-NUMBER, such
     /// as 7-12) or a TOML file; only its path counts
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     scenario: String,
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]

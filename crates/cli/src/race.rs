@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
@@ -20,14 +21,16 @@ pub(crate) struct Arguments {
     /// A built-in scenario (half-late, few-late, in-order, …), a random path (SEED-NUMBER, such as
     /// 7-12) or a TOML file, whose duration and seeds a race does not take; dcr-t20 repeats a paper's
     /// table
-    #[arg(default_value = "half-late")]
+    #[arg(default_value = "half-late", value_parser = NonEmptyStringValueParser::new())]
     scenario: String,
     /// Congestion controls of the kernel to run, or none; unruffled is loaded for the race [default:
     /// what it has of cubic, reno, bbr]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     kernel: Vec<String>,
     /// Our senders to run, in place of the scenario's, or none (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "reverse")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     variants: Vec<String>,
     /// Let the kernel send to our stack, in place of any sender to the kernel
     #[arg(long)]

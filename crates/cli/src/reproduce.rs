@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
 use unruffled_lab::error::Place;
 use unruffled_lab::experiment::Experiment;
@@ -18,14 +19,14 @@ use crate::output;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Ids of figures and tables (see --list), or experiment files of your own [default: all]
-    #[arg(value_name = "ID|FILE")]
+    #[arg(value_name = "ID|FILE", value_parser = NonEmptyStringValueParser::new())]
     experiments: Vec<String>,
     /// List the figures and tables, and stop
     #[arg(long, conflicts_with_all = ["json", "report", "figures", "markdown", "check",
           "write_check"])]
     list: bool,
     /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
-    #[arg(long, value_name = "PAPER")]
+    #[arg(long, value_name = "PAPER", value_parser = NonEmptyStringValueParser::new())]
     paper: Option<String>,
     /// Fewer seeds and points, shorter runs: about a minute on two cores for everything
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::senders;
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Parameter, Unit, Variant};
@@ -11,6 +12,7 @@ use unruffled_tcp::{Parameter, Unit, Variant};
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Show one sender: its parts and parameters
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: Option<String>,
     /// Print JSON
     #[arg(long)]

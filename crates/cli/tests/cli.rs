@@ -92,6 +92,8 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--set", "delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expect"),
         (&["--set", "bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected a rate"),
         (&["--set", "a\nb=3"], "--set: a b: unknown key: expected one of"),
+        (&["--variants", "sack,"], "a value is required for '--variants <NAMES>' but none was"),
+        (&[""], "a value is required for '[SCENARIO]' but none was supplied"),
         (&["--variants", "sack,bbr3"], "--variants: bbr3: no such variant: expected one of "),
         (&["--variants", "sack,rack,sack"], "--variants: sack stands twice: expected each once"),
         (&["--set", "seeds=\"x\"", "--seeds", "2"], "--set: seeds: expected this or --seeds, not"),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::Error;
 use unruffled_lab::error::Place;
 
@@ -39,10 +40,11 @@ pub(crate) fn given<const N: usize>(
 pub(crate) struct Arguments {
     /// A built-in scenario (rr-3, dcr-4, half-late, …), a random path (SEED-NUMBER, such as 7-12) or a
     /// TOML file
-    #[arg(default_value = "rr-3")]
+    #[arg(default_value = "rr-3", value_parser = NonEmptyStringValueParser::new())]
     pub(super) scenario: String,
     /// Senders to compare, in place of the scenario's (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) variants: Vec<String>,
     /// How many seeds to run, in place of the scenario's
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
