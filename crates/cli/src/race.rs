@@ -101,6 +101,10 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
         }
     }
     let competitors = competitors(arguments, &scenario)?;
+    let kernel = |competitor: &Competitor| matches!(competitor, Competitor::Kernel(_));
+    if !arguments.sysctl.is_empty() && !competitors.iter().any(kernel) {
+        return Err("--sysctl: no kernel sends: expected some by --kernel".into());
+    }
     let report = arguments.results.report_path(&format!("race-{}", scenario.name));
     output::check(
         &[("the scenario", Some(Path::new(&arguments.scenario)))],

@@ -143,6 +143,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--variants", "bbr3"], "--variants: bbr3: no such variant"),
         (&["--variants", "rr-ta-rtx"], "--variants: rr-ta-rtx: for simulation only"),
         (&["--variants", "none", "--kernel", "none"], "race: no sender takes part"),
+        (
+            &["--kernel", "none", "--variants", "sack", "--sysctl", "net.ipv4.tcp_recovery=0"],
+            "--sysctl: no kernel sends: expected some by --kernel",
+        ),
         (&["--together"], "--together: expected --variants, too"),
         (&["--reverse", "--variants", "sack"], "the argument '--reverse' cannot be used with"),
         (&["--duration", "0 s"], "--duration: expected more than none"),
