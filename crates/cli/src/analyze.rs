@@ -61,7 +61,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     let (found, damage) = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
     if let Some(damage) = &damage {
-        crate::tell(&format!("unruffled: {name}: {damage}").replace(char::is_control, " "));
+        crate::tell(&format!("unruffled: {name}: {damage}"));
     }
     let mut transfers = analysis::transfers(&found);
     analysis::price(&name, &mut transfers);

@@ -66,8 +66,7 @@ enum Command {
 
 /// One line for people, and the exit status for a wrong command or file.
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
-    // What people gave is quoted in it, whatever that holds.
-    tell(&format!("unruffled: {error}").replace(char::is_control, " "));
+    tell(&format!("unruffled: {error}"));
     ExitCode::from(2)
 }
 
@@ -82,10 +81,15 @@ fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     pool.map_err(|error| Error::Threads { reason: error.to_string() })
 }
 
-/// Prints a line on standard error; there is no other place to complain if that is gone.
+/// Prints a line on standard error, one whatever the names hold that are quoted in it.
 fn tell(line: &str) {
+    tell_text(&line.replace(char::is_control, " "));
+}
+
+/// Prints lines on standard error; there is no other place to complain if that is gone.
+fn tell_text(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Whether a value is no whole number at all, of which the standard library tells what it found alone.
@@ -100,7 +104,7 @@ fn main() -> ExitCode {
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                tell(text.trim_end());
+                tell_text(text.trim_end());
                 return ExitCode::from(2);
             }
             // Clap's first paragraph says what is wrong, its usage what was expected.

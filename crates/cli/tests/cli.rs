@@ -261,6 +261,19 @@ fn the_report_is_named_after_the_scenario_whatever_that_is_called() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "report: unruffled-rr-3.html\n");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_name_with_control_characters_is_told_without_them() {
+    let folder = folder();
+    let odd = ["--report", "a\u{1b}[2J.html", "--thresholds", "b\n.svg"];
+    let mut command = unruffled(&folder, &[&["compare"][..], &SHORT, &odd].concat());
+    let output = command.output().expect("runs");
+    assert!(output.status.success());
+    let told = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(told, "report: a [2J.html\nthresholds: b .svg\n");
+    assert_eq!(files(&folder), ["a\u{1b}[2J.html", "b\n.svg"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn results_are_printed_even_if_the_report_finds_no_room() {
