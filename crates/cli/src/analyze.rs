@@ -70,7 +70,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         None => Ok(()),
     };
     if let (Some(path), Ok(())) = (&arguments.scenario, &fitted) {
-        let path = path.display().to_string().replace(char::is_control, " ");
+        let path = crate::on_one_line(&path.display().to_string());
         analysis::scenario_written(&mut transfers, arguments.transfer, &path);
     }
     let reported = match &arguments.report {
@@ -84,7 +84,7 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     let text = if arguments.json {
         analysis::json(&name, &found, &transfers, damage.as_deref())
     } else {
-        analysis::render(&name, &found, &transfers, output::terminal().0)
+        analysis::render(&crate::on_one_line(&name), &found, &transfers, output::terminal().0)
     };
     Ok((text, fitted.and(reported)))
 }

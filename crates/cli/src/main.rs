@@ -83,7 +83,12 @@ fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
 
 /// Prints a line on standard error, one whatever the names hold that are quoted in it.
 fn tell(line: &str) {
-    tell_text(&line.replace(char::is_control, " "));
+    tell_text(&on_one_line(line));
+}
+
+/// What others have written or named, fit for a terminal.
+fn on_one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// Prints lines on standard error; there is no other place to complain if that is gone.

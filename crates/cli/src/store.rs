@@ -10,7 +10,7 @@ use unruffled_lab::store::StoreError::{self, CannotOpen, ReadOnly};
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
-use crate::output;
+use crate::{on_one_line, output};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -100,27 +100,26 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
                 (None, false) => Prune::OtherVersions,
             };
             let removed = Store::open(&path)?.prune(which)?;
-            Ok(format!("{}: {} removed\n", path.display(), count(removed, "run")))
+            let path = on_one_line(&path.display().to_string());
+            Ok(format!("{path}: {} removed\n", count(removed, "run")))
         }
     }
 }
 
 fn show(store: &Store) -> Result<String, Error> {
     let holdings = store.holdings()?;
-    // What the file holds, and is called, is what others have written.
-    let shown = |text: &str| text.replace(char::is_control, " ");
-    let mut text = format!("{}\n", shown(&store.path().display().to_string()));
+    let mut text = format!("{}\n", on_one_line(&store.path().display().to_string()));
     let mut model = None;
     for holding in &holdings {
         if model != Some(&holding.model) {
             model = Some(&holding.model);
             let this = if holding.model == MODEL { " (this program’s)" } else { "" };
-            text += &format!("\nmodel {}{this}\n", shown(&holding.model));
+            text += &format!("\nmodel {}{this}\n", on_one_line(&holding.model));
         }
         let (kilobytes, seconds) = (holding.bytes / 1000, holding.seconds);
         text += &format!(
             "  {:<12} {:>6} runs {kilobytes:>8} kB, took {seconds:.1} s\n",
-            shown(&holding.of),
+            on_one_line(&holding.of),
             holding.runs
         );
     }

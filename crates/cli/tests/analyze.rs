@@ -148,6 +148,10 @@ fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
     octets.extend(b"\x08\x06");
     octets.extend([0; 28]);
     fs::write(folder.path().join("arp.pcap"), &octets).expect("can be written");
+    fs::write(folder.path().join("a\u{1b}[2J.pcap"), &octets).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "a\u{1b}[2J.pcap"]);
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    assert!(text.starts_with("a [2J.pcap: 1 packet in "), "a name is told as it can be: {text}");
     let output = unruffled(&folder, &["analyze", "arp.pcap"]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
     assert!(text.contains("\n1 packet is neither TCP nor UDP, "), "{text}");
