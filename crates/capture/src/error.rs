@@ -1,5 +1,7 @@
 //! What can be wrong with a capture: one line.
 
+use unruffled_units::count;
+
 /// Why a capture cannot be read, or not to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -13,7 +15,7 @@ pub enum Error {
     #[error("not a capture: expected pcap or pcapng, also gzip")]
     NoCapture,
     /// It ends in the middle of something.
-    #[error("cut off after {packets} packets, {bytes} bytes")]
+    #[error("cut off after {}, {bytes} bytes", count(*packets, "packet"))]
     CutOff {
         /// How many packets were read.
         packets: u64,
@@ -21,7 +23,7 @@ pub enum Error {
         bytes: u64,
     },
     /// Something in it makes no sense.
-    #[error("damaged after {packets} packets, {bytes} bytes: {what}")]
+    #[error("damaged after {}, {bytes} bytes: {what}", count(*packets, "packet"))]
     Damaged {
         /// How many packets were read.
         packets: u64,

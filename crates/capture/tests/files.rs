@@ -154,6 +154,10 @@ fn a_damaged_capture_gives_what_stands_before_the_damage() {
     assert_eq!(analysis.totals.frames, 20);
     let text = damage.unwrap().to_string();
     assert_eq!(text, "damaged after 20 packets, 1544 bytes: a block longer than 16 MiB");
+    octets[24 + 76 + 8..][..4].copy_from_slice(&[0xff; 4]);
+    let (_, damage) = analysed(&octets).unwrap();
+    let text = damage.unwrap().to_string();
+    assert_eq!(text, "damaged after 1 packet, 100 bytes: a block longer than 16 MiB");
 }
 
 #[test]

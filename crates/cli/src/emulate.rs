@@ -14,6 +14,7 @@ use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use unruffled_lab::Scenario;
 use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
+use unruffled_units::count;
 
 /// How often the commands are looked after.
 const TICK: Duration = Duration::from_millis(10);
@@ -153,7 +154,7 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
     let lane = |lane: &LaneReport| {
         let c = lane.counts;
         let mut parts = vec![
-            format!("{} packets", c.offered),
+            count(c.offered, "packet"),
             format!("{} delivered", c.delivered),
             format!("{} dropped", c.dropped),
             format!("{} lost", c.lost),

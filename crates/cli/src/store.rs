@@ -118,9 +118,9 @@ fn show(store: &Store) -> Result<String, Error> {
         }
         let (kilobytes, seconds) = (holding.bytes / 1000, holding.seconds);
         text += &format!(
-            "  {:<12} {:>6} runs {kilobytes:>8} kB, took {seconds:.1} s\n",
+            "  {:<12} {:>11} {kilobytes:>8} kB, took {seconds:.1} s\n",
             on_one_line(&holding.of),
-            holding.runs
+            count(holding.runs, "run")
         );
     }
     let runs: u64 = holdings.iter().map(|h| h.runs).sum();
@@ -186,5 +186,6 @@ mod tests {
         store.put(&run).expect("has room");
         let shown = show(&store).expect("reads");
         assert!(shown.contains("\n   [2Jx "), "{shown:?}");
+        assert!(shown.contains(" 1 run ") && shown.ends_with("\n1 run\n"), "{shown:?}");
     }
 }

@@ -48,8 +48,8 @@ fn commands_reach_each_other_only_over_the_path() {
     let Some(output) = run(&["in-order", "--set", "delay=100ms", "--left", KNOCK]) else { return };
     assert_eq!(output.status.code(), Some(1), "nobody listens: {}", error(&output));
     let text = error(&output);
-    assert!(text.contains("left to right  1 packets, 1 delivered"), "{text}");
-    assert!(text.contains("right to left  1 packets, 1 delivered"), "{text}");
+    assert!(text.contains("left to right  1 packet, 1 delivered"), "{text}");
+    assert!(text.contains("right to left  1 packet, 1 delivered"), "{text}");
     assert!(text.contains("emulator late  p50"), "{text}");
 }
 

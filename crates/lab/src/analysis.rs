@@ -216,7 +216,8 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         }
     }
     if transfers.len() > LISTED {
-        text += &format!("\nand {} smaller transfers (--json has all)\n", transfers.len() - LISTED);
+        let smaller = count(transfers.len() - LISTED, "smaller transfer");
+        text += &format!("\nand {smaller} (--json has all)\n");
     }
     text + udp(analysis).as_str()
 }

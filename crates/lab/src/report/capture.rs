@@ -7,6 +7,7 @@ use minijinja::{Value, context};
 use plotters::element::Rectangle;
 use plotters::style::Color;
 use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
+use unruffled_units::count;
 
 use super::palette;
 use super::plot::{self, Axes};
@@ -123,7 +124,8 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         lateness_wide => times.map(|times| histogram(times, HISTOGRAMS.0)),
         lateness_narrow => times.map(|times| histogram(times, HISTOGRAMS.1)),
         lateness_note => times.map(|times| {
-            format!("{} packets, half of them by {:.1} ms or more", times.packets, times.median_ms)
+            let packets = count(times.packets, "packet");
+            format!("{packets}, half of them by {:.1} ms or more", times.median_ms)
         }),
     }
 }
