@@ -82,10 +82,13 @@ impl<L: Link> Loop<L> {
                 return Ok(());
             }
             self.read()?;
+            let blocked = self.blocked;
             let next = self.through_the_stack(stop_by.is_some());
             self.answer();
             match next {
                 Next::Again => {}
+                // The link takes packets again, and the stack may have kept some back.
+                Next::Sleep(_) if blocked && !self.blocked => {}
                 Next::Sleep(due) => self.sleep(due, stop_by)?,
                 Next::Stop => return Ok(()),
                 Next::Fail => return Err(StackError::Failed.into()),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::task::{Wake, Waker};
 use std::thread;
@@ -11,7 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use unruffled_tcp::{Flags, Segment, SeqNr, Variant};
 
 use super::*;
-use crate::stack::{Offload, StackConfig};
+use crate::stack::{ConnectionId, Offload, StackConfig};
 
 const OURS: [u8; 4] = [10, 0, 0, 2];
 const THEIRS: [u8; 4] = [10, 0, 0, 1];
@@ -135,4 +136,69 @@ fn who_waits_is_woken_after_little_is_written_and_before_much_is() {
         assert_eq!(told.len(), packets + 1);
         assert_eq!(told.iter().position(Vec::is_empty), Some(woken), "of {packets}");
     }
+}
+
+/// A link that takes `room` packets, and more only when it is given more room.
+struct Narrow {
+    bell: OwnedFd,
+    room: Arc<AtomicUsize>,
+    sent: Arc<AtomicUsize>,
+}
+
+impl AsFd for Narrow {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Link for Narrow {
+    fn largest(&self) -> usize {
+        1500
+    }
+
+    fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
+        let taken = self.room.fetch_update(SeqCst, SeqCst, |room| room.checked_sub(1));
+        taken.map_err(|_| io::ErrorKind::WouldBlock)?;
+        self.sent.fetch_add(1, SeqCst);
+        Ok(())
+    }
+}
+
+/// A loop over a link that takes nothing, with `connections` that have a SYN to send.
+fn narrow(connections: usize) -> (Loop<Narrow>, Vec<ConnectionId>) {
+    let variant = Variant::named("sack").expect("a row");
+    let config = StackConfig::new(vec![OURS.into()], variant).expect("randomness");
+    let handle = Handle::new(Stack::new(config)).expect("a bell");
+    let now = handle.now();
+    let connect = |port| handle.lock().connect((THEIRS, port as u16).into(), None, now);
+    let ids = (1..=connections).map(|port| connect(port).expect("a free port")).collect();
+    let bell = eventfd(0, EventfdFlags::NONBLOCK).expect("a bell");
+    let link = Narrow { bell, room: Arc::default(), sent: Arc::default() };
+    (Loop::new(link, handle), ids)
+}
+
+#[test]
+fn what_waits_behind_a_full_outbox_leaves_when_the_link_takes_it_again() {
+    let (mut turns, _) = narrow(WRITE + 1);
+    let handle = turns.handle();
+    let (room, sent) = (turns.link.room.clone(), turns.link.sent.clone());
+    thread::scope(|scope| {
+        scope.spawn(|| turns.run());
+        while !handle.0.sleeping.load(SeqCst) {
+            thread::yield_now();
+        }
+        // The link's descriptor is ready to be written to, which an eventfd always is.
+        room.store(10 * WRITE, SeqCst);
+        let patience = time::Instant::now() + Duration::from_millis(500);
+        while sent.load(SeqCst) <= WRITE && time::Instant::now() < patience {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let sent = sent.load(SeqCst);
+        handle.stop(Duration::ZERO);
+        assert_eq!(sent, WRITE + 1, "the SYNs, before any is sent again");
+    });
 }
