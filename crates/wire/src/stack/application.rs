@@ -328,7 +328,8 @@ impl Stack {
         })
     }
 
-    /// Resets all connections and closes all listeners.
+    /// Resets all connections and closes all listeners; who waits is woken, whether the resets can
+    /// leave or not.
     pub fn shut_down(&mut self) {
         for key in self.listeners.keys() {
             self.close_listener(ListenerId(key));
@@ -338,6 +339,9 @@ impl Stack {
         open.sort_unstable();
         for id in open {
             self.abort(id);
+        }
+        for socket in self.sockets.iter_mut() {
+            socket.wake_all(&mut self.wakers);
         }
         self.budget.refund(self.time_waits.len() * budget::TIME_WAIT);
         self.time_waits.clear();

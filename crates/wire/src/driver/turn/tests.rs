@@ -202,3 +202,17 @@ fn what_waits_behind_a_full_outbox_leaves_when_the_link_takes_it_again() {
         assert_eq!(sent, WRITE + 1, "the SYNs, before any is sent again");
     });
 }
+
+#[test]
+fn at_the_end_all_who_wait_are_told_though_the_link_takes_nothing() {
+    let (mut turns, ids) = narrow(WRITE + 10);
+    let (tell, told) = mpsc::channel();
+    for &id in &ids {
+        let waker = Waker::from(Arc::new(Telling(tell.clone())));
+        assert!(turns.handle.lock().poll_connected(id, &waker).is_pending());
+    }
+    turns.through_the_stack(false);
+    turns.answer();
+    turns.end();
+    assert_eq!(told.try_iter().count(), ids.len());
+}
