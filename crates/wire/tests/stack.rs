@@ -58,6 +58,52 @@ fn a_connection_released_in_fin_wait_2_waits_for_the_peer_a_minute_and_no_longer
     assert_eq!((server.stack.connections(), server.stack.poll_timeout()), (0, None));
 }
 
+/// RFC 9293, section 3.6.1: "if new data is received after CLOSE is called, its TCP implementation
+/// SHOULD send a RST to show that data was lost". So it is when the peer's last text and its FIN come
+/// in one segment.
+#[test]
+fn text_that_comes_with_the_fin_for_a_connection_that_was_released_resets_it() {
+    for acknowledged in [true, false] {
+        let mut server = Server::new();
+        let (id, next) = server.serves();
+        server.stack.release(id);
+        assert_eq!(server.says(), [("F.".to_owned(), next, SeqNr(5001))]);
+        let ack = if acknowledged { next.add(1) } else { next };
+        if acknowledged {
+            assert_eq!(server.gets(".", 5001, ack), []);
+        }
+        server.takes(&segment("F.", 5001, ack), b"too late");
+        assert_eq!(server.says(), [("R".to_owned(), next.add(1), SeqNr(0))]);
+        assert_eq!(server.stack.connections(), 0);
+    }
+}
+
+#[test]
+fn so_does_text_that_comes_behind_its_fin() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.stack.release(id);
+    server.says();
+    server.gets("F.", 5009, next.add(1));
+    server.takes(&segment(".", 5001, next.add(1)), b"too late");
+    assert_eq!(server.says(), [("R".to_owned(), next.add(1), SeqNr(0))]);
+}
+
+/// A FIN counts though text that has been read before comes again with it.
+#[test]
+fn old_text_that_comes_with_the_fin_resets_nothing() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.takes(&segment(".", 5001, next), b"in time");
+    let mut out = [0; 9];
+    assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(7)));
+    server.stack.release(id);
+    assert_eq!(server.says(), [("F.".to_owned(), next, SeqNr(5008))]);
+    server.takes(&segment("F.", 5001, next.add(1)), b"in time");
+    assert_eq!(server.says(), [(".".to_owned(), next.add(1), SeqNr(5009))]);
+    assert_eq!(server.stack.time_waits(), 1);
+}
+
 /// RFC 9293, section 3.10.7.2: what has neither SYN nor ACK is dropped by a listener. Where nobody
 /// listens it is answered (section 3.10.7.1).
 #[test]

@@ -135,6 +135,12 @@ impl Socket {
         let before = self.connection.received();
         let had_hole = self.connection.has_hole();
         let awaits_ack = self.connection.in_flight() > 0;
+        if segment.flags.fin && self.owner == Owner::Nobody {
+            // Text that nobody will read resets the connection: first it, then the FIN behind it, after
+            // which the engine sends no reset.
+            let more = offset.is_some_and(|at| at + u64::from(segment.len) > before);
+            segment.flags.fin = !more;
+        }
         let half = segment.len / 2;
         // A reset is judged by the number that was sent (RFC 5961, section 3.2), so it stays whole.
         let joined = half > 0 && segment.len > self.connection.max_arriving_payload();
