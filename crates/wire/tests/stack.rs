@@ -2,7 +2,8 @@
 
 mod server;
 
-use std::task::{Poll, Waker};
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
 
 use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
@@ -102,6 +103,27 @@ fn old_text_that_comes_with_the_fin_resets_nothing() {
     server.takes(&segment("F.", 5001, next.add(1)), b"in time");
     assert_eq!(server.says(), [(".".to_owned(), next.add(1), SeqNr(5009))]);
     assert_eq!(server.stack.time_waits(), 1);
+}
+
+/// Tasks are kept by their wakers: what has been let go must not keep them as long as an orphan lasts.
+#[test]
+fn who_waited_for_a_connection_that_is_released_is_forgotten() {
+    struct Nothing;
+    impl Wake for Nothing {
+        fn wake(self: Arc<Self>) {}
+    }
+    let mut server = Server::new();
+    let (id, _) = server.serves();
+    let task = Arc::new(Nothing);
+    let waker = Waker::from(task.clone());
+    assert_eq!(server.stack.poll_read(id, &waker, &mut [0; 9]), Poll::Pending);
+    drop(waker);
+    server.stack.release(id);
+    let mut wakers = Vec::new();
+    server.stack.take_wakers(&mut wakers);
+    assert_eq!((server.stack.connections(), wakers.len()), (1, 1));
+    drop(wakers);
+    assert_eq!(Arc::strong_count(&task), 1);
 }
 
 /// RFC 9293, section 3.10.7.2: what has neither SYN nor ACK is dropped by a listener. Where nobody

@@ -308,6 +308,8 @@ impl Stack {
     pub fn release(&mut self, id: ConnectionId) {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         socket.owner = Owner::Nobody;
+        // Nobody waits any more: a waker would keep the task that it wakes.
+        socket.wake_all(&mut self.wakers);
         let unread = socket.connection.readable() > 0;
         let opening = matches!(socket.connection.state(), State::Listen | State::SynSent);
         let resets = socket.options.linger == Some(Duration::ZERO);
