@@ -90,6 +90,26 @@ fn so_does_text_that_comes_behind_its_fin() {
     assert_eq!(server.says(), [("R".to_owned(), next.add(1), SeqNr(0))]);
 }
 
+/// RFC 9293, section 3.10.5: in LAST-ACK an abort sends nothing. If our FIN has been lost, it must be
+/// sent again all the same, or the peer waits for it for ever.
+#[test]
+fn what_is_left_unread_when_both_have_finished_does_not_keep_the_fin_from_the_peer() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.takes(&segment("F.", 5001, next), b"unread");
+    assert_eq!(server.says(), [(".".to_owned(), next, SeqNr(5008))]);
+    server.stack.finish(id);
+    let fin = server.says();
+    assert_eq!(fin, [("F.".to_owned(), next, SeqNr(5008))]);
+    server.stack.release(id);
+    assert_eq!(server.says(), []);
+    assert_eq!(server.silence(3)[..1], fin);
+    // The FIN of the peer's comes again, and has been heard.
+    assert_eq!(server.gets("F.", 5007, next), [(".".to_owned(), next.add(1), SeqNr(5008))]);
+    assert_eq!(server.gets(".", 5008, next.add(1)), []);
+    assert_eq!(server.stack.connections(), 0);
+}
+
 /// A FIN counts though text that has been read before comes again with it.
 #[test]
 fn old_text_that_comes_with_the_fin_resets_nothing() {

@@ -310,7 +310,7 @@ impl Stack {
         socket.owner = Owner::Nobody;
         // Nobody waits any more: a waker would keep the task that it wakes.
         socket.wake_all(&mut self.wakers);
-        let unread = socket.connection.readable() > 0;
+        let unread = socket.forget_unread() && !socket.both_finished();
         let opening = matches!(socket.connection.state(), State::Listen | State::SynSent);
         let resets = socket.options.linger == Some(Duration::ZERO);
         if unread || opening || resets {

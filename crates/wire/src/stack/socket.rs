@@ -197,10 +197,26 @@ impl Socket {
             || wanted - self.receive.storage() <= allowance.promised
     }
 
-    fn discard(&mut self) {
+    /// Whether this end has sent its FIN and has the peer's. An abort then sends nothing
+    /// (RFC 9293, section 3.10.5), not even the FIN once more if it was lost.
+    pub(super) fn both_finished(&self) -> bool {
+        let connection = &self.connection;
+        connection.peer_finished()
+            && connection.acknowledged() + connection.in_flight() > self.send.end()
+    }
+
+    /// Nobody reads any more: says whether there was something to read.
+    pub(super) fn forget_unread(&mut self) -> bool {
         let readable = self.connection.readable();
         if readable > 0 {
             self.receive.skip(readable);
+            self.connection.read(readable);
+        }
+        readable > 0
+    }
+
+    fn discard(&mut self) {
+        if self.forget_unread() {
             // Nobody will ever read it: the peer must know (RFC 9293, section 3.6.1; RFC 2525,
             // section 2.17).
             self.connection.abort();
