@@ -72,6 +72,29 @@ fn a_syn_that_comes_again_is_answered_with_the_echo_of_its_own_timestamp() {
     assert_eq!([u32::MAX, 999, u32::MAX, 999].map(&mut echo), [u32::MAX, 999, 999, 999].map(Some));
 }
 
+/// RFC 7323, sections 2.2 and 3.2, and RFC 2018, section 2: an option may be in the answer only if it
+/// was in the SYN. BSD's retransmissions leave options out, in case they are what is not answered.
+#[test]
+fn options_that_a_syn_that_comes_again_lacks_are_not_agreed_on() {
+    let mut server = Server::new();
+    server.takes(&syn(5000), &[]);
+    let first = server.sends()[0];
+    assert!(first.timestamps.is_some() && first.window_scale.is_some() && first.sack_permitted);
+    server.takes(&segment("S", 5000, SeqNr(0)), &[]);
+    let plain = server.sends()[0];
+    assert_eq!((plain.timestamps, plain.window_scale), (None, None));
+    assert!(!plain.sack_permitted);
+    // The first one comes late: the peer has given its options up.
+    server.takes(&syn(5000), &[]);
+    assert_eq!(server.sends(), [plain]);
+    server.takes(&segment(".", 5001, plain.seq.add(1)), b"hello");
+    let accepted = server.stack.poll_accept(server.listener, Waker::noop());
+    let Poll::Ready(Ok(id)) = accepted else { panic!("{accepted:?}") };
+    let mut out = [0; 9];
+    assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(5)));
+    assert_eq!(server.stack.info(id).map(|info| info.windows.send), Ok(1000));
+}
+
 /// RFC 9293, section 3.10.7.4: what does not belong into SYN-RECEIVED is answered and changes nothing.
 #[test]
 fn what_does_not_end_the_handshake_leaves_the_request_as_it_is() {

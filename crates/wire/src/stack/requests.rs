@@ -54,15 +54,19 @@ impl Request {
     }
 
     /// Whether `segment` is the SYN once more, which is answered once more: with the echo of its own
-    /// timestamp, unless that is older than one before (RFC 7323, section 4.3).
+    /// timestamp, unless that is older than one before (RFC 7323, section 4.3), and without the options
+    /// that it lacks, which the peer has given up (sections 2.2 and 3.2).
     pub(super) fn is_repeated_by(&mut self, segment: &Segment) -> bool {
         let flags = segment.flags;
         let same = flags.syn && !flags.ack && !flags.rst && segment.seq == self.peer_isn;
         self.repeated |= same;
-        if let (true, Some(stamp), Some(theirs)) = (same, &mut self.stamp, segment.timestamps)
-            && theirs.value.wrapping_sub(*stamp) as i32 > 0
-        {
-            *stamp = theirs.value;
+        if same {
+            self.stamp =
+                self.stamp.zip(segment.timestamps).map(|(stamp, Timestamps { value, .. })| {
+                    if value.wrapping_sub(stamp) as i32 > 0 { value } else { stamp }
+                });
+            self.scale = self.scale.filter(|_| segment.window_scale.is_some());
+            self.sack &= segment.sack_permitted;
         }
         same
     }
