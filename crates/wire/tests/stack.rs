@@ -2,6 +2,7 @@
 
 mod server;
 
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 
@@ -208,5 +209,30 @@ fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
     let told = server.stack.connection(id).and_then(Connection::unreachable);
     assert_eq!(told, Some(unruffled_tcp::Unreachable::Port));
     assert_eq!(server.gets(".", 5001, next.add(5)), []);
+    assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
+}
+
+/// Packets do not tell the scope of an address, nor is a flow label part of one: whoever names them
+/// means the same host and port.
+#[test]
+fn an_address_with_a_scope_and_a_flow_label_is_the_same_address() {
+    let with_scope = |port| SocketAddrV6::new("fe80::1".parse().expect("one"), port, 7, 3).into();
+    let (ours, theirs): (IpAddr, IpAddr) =
+        ("fe80::1".parse().expect("one"), "fe80::2".parse().expect("another"));
+    let mut server = Server::with(1, |config| config.addresses.push(ours));
+    let listener = server.stack.listen(with_scope(443), 1);
+    server.listener = listener.expect("a free port");
+    assert!(server.stack.listen(SocketAddr::new(ours, 443), 1).is_err());
+    (server.local, server.peer) = (SocketAddr::new(ours, 443), SocketAddr::new(theirs, 1000));
+    server.serves();
+
+    let mut theirs = SocketAddrV6::new("fe80::2".parse().expect("one"), 80, 0, 3);
+    theirs.set_flowinfo(9);
+    let (local, now) = (with_scope(2000), server.now);
+    let id = server.stack.connect(theirs.into(), Some(local), now).expect("a free port");
+    let [(_, isn, _)] = server.says()[..] else { panic!("no SYN") };
+    server.local.set_port(2000);
+    server.peer.set_port(80);
+    assert_eq!(server.gets("S.", 5000, isn.add(1)), [(".".to_owned(), isn.add(1), SeqNr(5001))]);
     assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
 }

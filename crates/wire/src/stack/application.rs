@@ -9,7 +9,7 @@ use unruffled_units::{Duration, Instant};
 use super::listener::Listener;
 use super::options::Options;
 use super::socket::{self, Owner, Socket};
-use super::{Condition, ConnectionId, FourTuple, ListenerId, Stack, StackError, budget};
+use super::{Condition, ConnectionId, FourTuple, ListenerId, Stack, StackError, budget, config};
 use crate::codec;
 
 /// Octets that are copied at once, while others wait for the stack.
@@ -23,9 +23,10 @@ impl Stack {
     /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not ours.
     pub fn listen(
         &mut self,
-        mut address: SocketAddr,
+        address: SocketAddr,
         backlog: usize,
     ) -> Result<ListenerId, StackError> {
+        let mut address = config::bare(address);
         if self.condition != Condition::Open {
             return Err(self.gone());
         }
@@ -105,6 +106,7 @@ impl Stack {
         local: Option<SocketAddr>,
         now: Instant,
     ) -> Result<ConnectionId, StackError> {
+        let (remote, local) = (config::bare(remote), local.map(config::bare));
         if self.condition != Condition::Open {
             return Err(self.gone());
         }

@@ -81,6 +81,11 @@ impl StackConfig {
     }
 }
 
+/// The address and port, without scope and flow label, which stand in no packet.
+pub(super) fn bare(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip(), address.port())
+}
+
 /// The unspecified address of the same family and port.
 pub(super) fn unspecified(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
