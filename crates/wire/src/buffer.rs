@@ -7,6 +7,11 @@
 /// Storage of the smallest ring that holds anything: two segments, which are acknowledged at once.
 pub(crate) const MIN_STORAGE: usize = 4 << 10;
 
+/// The power of two that holds `octets`, or the largest there is.
+pub(crate) fn power_of_two(octets: usize) -> usize {
+    octets.checked_next_power_of_two().unwrap_or(1 << (usize::BITS - 1))
+}
+
 /// A ring of octets, of which those in `start..start + storage` have a place.
 #[derive(Debug)]
 struct Ring {
@@ -18,12 +23,12 @@ struct Ring {
 
 impl Ring {
     fn new(capacity: usize) -> Self {
-        Self { storage: Vec::new(), start: 0, capacity: capacity.next_power_of_two() }
+        Self { storage: Vec::new(), start: 0, capacity: power_of_two(capacity) }
     }
 
     /// The capacity is `octets` at least.
     fn allow(&mut self, octets: usize) {
-        self.capacity = self.capacity.max(octets.next_power_of_two());
+        self.capacity = self.capacity.max(power_of_two(octets));
     }
 
     fn index(&self, offset: u64) -> usize {
@@ -32,7 +37,7 @@ impl Ring {
 
     /// Storage in which `octets` have room; they are within the capacity.
     fn storage_for(&self, octets: usize) -> usize {
-        octets.next_power_of_two().clamp(MIN_STORAGE.min(self.capacity), self.capacity)
+        power_of_two(octets).clamp(MIN_STORAGE.min(self.capacity), self.capacity)
     }
 
     /// Makes room for all octets before `end`; `end` is within the capacity.
@@ -303,6 +308,16 @@ mod tests {
         assert_eq!([a, b].concat(), stream(1000, 200));
         assert!(!b.is_empty(), "it wraps there");
         assert_eq!(buffer.slices(0, 10), (&[][..], &[][..]), "released");
+    }
+
+    #[test]
+    fn a_buffer_without_bound_takes_what_it_is_given() {
+        let mut buffer = SendBuffer::new(usize::MAX);
+        assert_eq!(buffer.write_within(&stream(0, 10_000), 1 << 20), 10_000);
+        let mut buffer = SendBuffer::new(1000);
+        buffer.limit_to(usize::MAX);
+        assert_eq!(buffer.write_within(&stream(0, 10_000), 1 << 20), 10_000);
+        assert_eq!(buffer.slices(0, 10_000), (&stream(0, 10_000)[..], &[][..]));
     }
 
     #[test]

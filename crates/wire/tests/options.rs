@@ -354,3 +354,27 @@ fn one_that_lingers_is_reset_unless_all_is_acknowledged_by_then() {
         assert_eq!(server.stack.connections(), usize::from(acknowledged));
     }
 }
+
+/// Who wants no bound says so with the largest number there is.
+#[test]
+fn without_bounds_octets_come_through() {
+    let mut server = Server::with(1, |config| {
+        config.limits.octets = usize::MAX;
+        config.send_buffer = usize::MAX;
+    });
+    let (id, next) = server.serves();
+    for _ in 0..2 {
+        assert_eq!(write(&mut server.stack, id, b"hello"), 5);
+        assert_eq!(server.sends().len(), 1);
+        set(&mut server, id, |options| {
+            (options.send_buffer, options.receive_buffer) = (Some(usize::MAX), Some(usize::MAX));
+            options.nodelay = true;
+        });
+        server.sends();
+    }
+    server.takes(&segment(".", 5001, next.add(10)), b"hello");
+    let mut out = [0; 9];
+    assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(5)));
+    assert_eq!(server.stack.buffer_sizes(id).unwrap().send, usize::MAX);
+    assert!(server.stack.listener_buffer_sizes(server.listener).unwrap().send > 1 << 40);
+}

@@ -11,7 +11,7 @@
 
 use unruffled_units::Duration;
 
-use crate::buffer::MIN_STORAGE;
+use crate::buffer::{MIN_STORAGE, power_of_two};
 
 /// A buffer may grow to this share of what is free, the reserve not counted: with 448 MiB, to 7 MiB.
 const SHARE: usize = 64;
@@ -87,8 +87,7 @@ impl Allowance {
     /// For a buffer whose application has said how large it is to be: it need not earn that, or the
     /// ring that holds it.
     pub(super) fn for_size(self, octets: Option<usize>) -> Self {
-        let start =
-            octets.map_or(self.start, |octets| self.start.max(octets.next_power_of_two() as u64));
+        let start = octets.map_or(self.start, |octets| self.start.max(power_of_two(octets) as u64));
         Self { start, ..self }
     }
 

@@ -6,6 +6,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::socket::Socket;
 use super::{ConnectionId, ListenerId, Stack, StackConfig, StackError};
+use crate::buffer::power_of_two;
 
 /// Settings of a connection. The stack's [`StackConfig`] says what they begin with. Use it for what
 /// one connection has otherwise than the rest.
@@ -148,7 +149,7 @@ impl Stack {
         let config = &self.config.connection;
         let first = config.initial_receive_buffer.unwrap_or(config.receive_buffer);
         Ok(BufferSizes {
-            send: options.send_buffer.unwrap_or(self.config.send_buffer.next_power_of_two()),
+            send: options.send_buffer.unwrap_or(power_of_two(self.config.send_buffer)),
             receive: options.receive_buffer.unwrap_or(first as usize),
         })
     }
