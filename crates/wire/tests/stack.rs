@@ -212,6 +212,24 @@ fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
     assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
 }
 
+/// RFC 9293, section 3.10.3: in CLOSE-WAIT a reader is given what has arrived, and then told of the end.
+/// That must not depend on how soon it reads.
+#[test]
+fn who_reads_after_a_reset_is_told_of_the_end_that_came_before_it() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.takes(&segment("F.", 5001, next), b"all");
+    let read = |server: &mut Server| server.stack.poll_read(id, Waker::noop(), &mut [0; 9]);
+    let write = |server: &mut Server| server.stack.poll_write(id, Waker::noop(), b"answer");
+    assert_eq!(write(&mut server), Poll::Ready(Ok(6)));
+    server.says();
+    // Nobody is there any more to be answered.
+    assert_eq!(server.gets("R", 5005, SeqNr(0)), []);
+    assert_eq!([(); 3].map(|()| read(&mut server)), [3, 0, 0].map(|n| Poll::Ready(Ok(n))));
+    let reset = unruffled_tcp::Error::Reset.into();
+    assert_eq!(write(&mut server), Poll::Ready(Err(reset)));
+}
+
 /// Packets do not tell the scope of an address, nor is a flow label part of one: whoever names them
 /// means the same host and port.
 #[test]

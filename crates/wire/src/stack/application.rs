@@ -202,7 +202,7 @@ impl Stack {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes what has arrived; 0 octets say that the peer has finished.
+    /// Takes what has arrived; 0 octets say that the peer has finished, whatever came after that.
     ///
     /// # Errors
     /// Why the connection ended before its time.
@@ -226,10 +226,13 @@ impl Stack {
             self.changed(id);
             return Poll::Ready(Ok(read));
         }
+        if socket.connection.peer_finished() {
+            return Poll::Ready(Ok(0));
+        }
         if let Some(error) = socket.connection.error() {
             return Poll::Ready(Err(error.into()));
         }
-        if socket.connection.peer_finished() || socket.closed() {
+        if socket.closed() {
             return Poll::Ready(Ok(0));
         }
         socket.wait_to_read(waker);
