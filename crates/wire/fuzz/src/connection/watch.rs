@@ -23,6 +23,8 @@ pub(super) struct Watch {
     nxt: u64,
     /// The peer's octets that have arrived.
     arrived: Ranges,
+    /// Where its FINs have said that its stream ends.
+    ends: Vec<u64>,
     /// What the peer says that it has, and what the end has sent since this was last taken.
     pub(super) claimed: Vec<(u64, u64)>,
     pub(super) sent: Vec<(u64, u64)>,
@@ -91,6 +93,7 @@ impl Watch {
             received: 0,
             nxt: 0,
             arrived: Ranges::default(),
+            ends: Vec::new(),
             claimed: Vec::new(),
             sent: Vec::new(),
             stamps: Stamps::default(),
@@ -156,6 +159,12 @@ impl Watch {
                 self.peer.highest = self.peer.highest.max(at);
             }
         }
+        if let Ok(at) = u64::try_from(at)
+            && accepted
+            && flags.fin
+        {
+            self.ends.push(at + u64::from(segment.len));
+        }
         let within = |offset: u64, len: u32| {
             let (from, to) = (offset as i64, offset as i64 + i64::from(len));
             assert!(at <= from && to <= at + i64::from(segment.len), "{from}..{to}, of {at}");
@@ -214,9 +223,15 @@ impl Watch {
             let left = place(block.left, first, connection.received());
             let right = place(block.right, first, connection.received());
             assert!(0 <= left && left < right, "SACK {left}-{right}");
-            assert!(self.arrived.contain(left as u64, right as u64), "SACK {left}-{right}");
+            assert!(self.has(left as u64, right as u64), "SACK {left}-{right}");
         }
         self.says_data(segment, connection);
+    }
+
+    /// Whether these numbers of the peer's have arrived, of which the last may be its FIN's.
+    fn has(&self, left: u64, right: u64) -> bool {
+        let text = |right| left == right || self.arrived.contain(left, right);
+        text(right) || self.ends.contains(&(right - 1)) && text(right - 1)
     }
 
     /// The window's edge does not move back, but for what its unit rounds off.
