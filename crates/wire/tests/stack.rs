@@ -9,6 +9,7 @@ use std::task::{Poll, Wake, Waker};
 use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
 use unruffled_wire::codec::Checksums;
+use unruffled_wire::stack::StackError;
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
 /// connection to the LISTEN state". In a stack it is the listener that is in LISTEN: the attempt must
@@ -253,4 +254,20 @@ fn an_address_with_a_scope_and_a_flow_label_is_the_same_address() {
     server.peer.set_port(80);
     assert_eq!(server.gets("S.", 5000, isn.add(1)), [(".".to_owned(), isn.add(1), SeqNr(5001))]);
     assert_eq!(server.stack.connection(id).map(Connection::state), Some(State::Established));
+}
+
+#[test]
+fn a_port_alone_is_enough_to_connect_from() {
+    let mut server = Server::with(1, |config| config.addresses.push([10, 0, 0, 7].into()));
+    let (remote, now) = (server.peer, server.now);
+    let mut ends = |local: &str| {
+        let id = server.stack.connect(remote, Some(local.parse().expect("an address")), now);
+        id.map(|id| server.stack.ends(id).expect("is there").local)
+    };
+    assert_eq!(ends("0.0.0.0:2000"), Ok(([10, 0, 0, 2], 2000).into()));
+    assert_eq!(ends("0.0.0.0:2000"), Err(StackError::InUse));
+    assert_eq!(ends("10.0.0.7:2000"), Ok(([10, 0, 0, 7], 2000).into()));
+    assert_eq!(ends("10.0.0.7:0").map(|end| end.ip()), Ok([10, 0, 0, 7].into()));
+    assert_eq!(ends("0.0.0.0:0").map(|end| end.ip()), Ok([10, 0, 0, 2].into()));
+    assert_eq!(ends("[::1]:2001"), Err(StackError::NoAddress));
 }

@@ -95,7 +95,8 @@ impl Stack {
         }
     }
 
-    /// Connects to `remote`, from `local` if that is given.
+    /// Connects to `remote`, from `local` if that is given, whose IP may be unspecified and whose port
+    /// may be 0 for any.
     ///
     /// # Errors
     /// [`StackError::NoHost`], [`StackError::InUse`], [`StackError::NoAddress`] or
@@ -113,18 +114,16 @@ impl Stack {
         if remote.port() == 0 || !codec::answerable(remote.ip()) {
             return Err(StackError::NoHost);
         }
-        let local = match local {
-            Some(local) if local.port() != 0 => local,
-            other => {
-                let ip = match other {
-                    Some(local) if !local.ip().is_unspecified() => local.ip(),
-                    _ => self.config.source_for(remote.ip()).ok_or(StackError::NoAddress)?,
-                };
-                self.free_end(SocketAddr::new(ip, 0), remote, now).ok_or(StackError::NoAddress)?
-            }
+        let ip = match local.map(|local| local.ip()) {
+            Some(ip) if !ip.is_unspecified() => ip,
+            _ => self.config.source_for(remote.ip()).ok_or(StackError::NoAddress)?,
         };
-        if !self.config.owns(local.ip()) || local.is_ipv4() != remote.is_ipv4() {
+        if !self.config.owns(ip) || ip.is_ipv4() != remote.is_ipv4() {
             return Err(StackError::NoAddress);
+        }
+        let mut local = SocketAddr::new(ip, local.map_or(0, |local| local.port()));
+        if local.port() == 0 {
+            local = self.free_end(local, remote, now).ok_or(StackError::NoAddress)?;
         }
         let tuple = FourTuple { local, remote };
         if !self.is_free(tuple, now) {
