@@ -106,7 +106,8 @@ pub enum Malformed {
     /// Flags or ports that no TCP sends: SYN with FIN or RST, or port 0.
     #[error("TCP flags or ports")]
     Flags,
-    /// An address that nobody can be answered at: multicast, broadcast, unspecified.
+    /// An address that nobody can be answered at: multicast, broadcast, unspecified; or both ends are
+    /// the same.
     #[error("address")]
     Address,
 }

@@ -8,7 +8,7 @@ use std::task::{Poll, Wake, Waker};
 
 use server::{Server, segment, stamped};
 use unruffled_tcp::{Connection, SeqNr, State};
-use unruffled_wire::codec::Checksums;
+use unruffled_wire::codec::{Checksums, Malformed};
 use unruffled_wire::stack::StackError;
 
 /// RFC 9293, section 3.10.7.4: "If the connection was initiated with a passive OPEN, then return this
@@ -270,4 +270,17 @@ fn a_port_alone_is_enough_to_connect_from() {
     assert_eq!(ends("10.0.0.7:0").map(|end| end.ip()), Ok([10, 0, 0, 7].into()));
     assert_eq!(ends("0.0.0.0:0").map(|end| end.ip()), Ok([10, 0, 0, 2].into()));
     assert_eq!(ends("[::1]:2001"), Err(StackError::NoAddress));
+}
+
+/// The "land" attack: a SYN that claims to be from the very end that it is for. Where the path brings
+/// the answers back, they must not go on for ever.
+#[test]
+fn a_stack_does_not_talk_to_itself_at_one_port() {
+    let mut server = Server::new();
+    server.peer = server.local;
+    assert_eq!(server.gets("S", 5000, SeqNr(0)), []);
+    assert_eq!(server.stack.requests(), 0);
+    assert_eq!(server.stack.counters().malformed.get(Malformed::Address), 1);
+    let (ours, now) = (server.local, server.now);
+    assert_eq!(server.stack.connect(ours, Some(ours), now), Err(StackError::InUse));
 }

@@ -44,6 +44,10 @@ pub fn decode(bytes: &[u8], checksums: Checksums) -> Result<Packet<'_>, Malforme
     if from.port() == 0 || to.port() == 0 || tcp.syn() && (tcp.fin() || tcp.rst()) {
         return Err(Malformed::Flags);
     }
+    if from == to {
+        // An answer would ask for another one, without end (the "land" attack).
+        return Err(Malformed::Address);
+    }
     let payload = tcp.payload();
     let mut segment = Segment {
         seq: SeqNr(tcp.sequence_number()),

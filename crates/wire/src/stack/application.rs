@@ -156,10 +156,11 @@ impl Stack {
         end
     }
 
-    /// Whether a connection may begin between these ends: there is none, or one in TIME-WAIT that
-    /// the peer can tell from a new one by its timestamps.
+    /// Whether a connection may begin between these ends: they are two, and there is none, or one in
+    /// TIME-WAIT that the peer can tell from a new one by its timestamps.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
-        self.connection_between(ends).is_none()
+        ends.local != ends.remote
+            && self.connection_between(ends).is_none()
             && !self.opening.requests.contains(ends)
             && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
