@@ -5,7 +5,7 @@ mod server;
 use std::task::{Poll, Waker};
 
 use server::{Server, segment, stamped};
-use unruffled_tcp::{Segment, SeqNr, State};
+use unruffled_tcp::{Segment, SeqNr, State, Variant};
 use unruffled_units::Duration;
 use unruffled_wire::stack::{ConnectionId, StackError};
 
@@ -166,6 +166,32 @@ fn what_is_acknowledged_beside_text_counts_though_there_is_no_memory_for_that() 
     server.takes(&segment("F.", 5001, next.add(500)), b"text");
     let mut out = [0; 9];
     assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(4)));
+}
+
+/// RFC 5681, section 2: a duplicate acknowledgement carries no data, and is sent for a segment that
+/// arrived out of order. What carries some and is refused is none.
+#[test]
+fn text_for_which_there_is_no_memory_is_no_duplicate_acknowledgement() {
+    let mut server = Server::with(11, |config| {
+        config.limits.octets = 64 << 10;
+        config.variant = Variant::named("reno").expect("a row");
+    });
+    let (id, next) = server.from(11).serves();
+    let ack = Segment { window: 60_000, ..segment(".", 5001, next) };
+    server.takes(&ack, &[]);
+    assert_eq!(server.writes(id, 5 * 536), 5 * 536);
+    assert_eq!(server.says().len(), 5);
+    let others: Vec<_> = (1..=10).map(|port| server.from(port).serves().0).collect();
+    for id in others {
+        server.writes(id, 4096);
+        server.says();
+    }
+    server.from(11);
+    for n in 0..5 {
+        server.takes(&Segment { seq: SeqNr(5001 + 4 * n), ..ack }, b"text");
+    }
+    assert_eq!(server.stack.counters().segments_refused, 5);
+    assert_eq!(server.says(), []);
 }
 
 /// A window that was promised is not taken back, but where there is no memory for what comes it is

@@ -66,6 +66,9 @@ impl Stack {
         let Arrival { mut segment, mut payload, .. } = *arrival;
         if !socket.has_memory_for(&segment, allowance) {
             self.counters.segments_refused += 1;
+            if !socket.is_told_more_by(&segment) {
+                return;
+            }
             // Its text is as good as lost, but what it acknowledges frees memory.
             (segment.len, segment.flags.fin, payload) = (0, false, &[]);
         }

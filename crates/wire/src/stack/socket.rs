@@ -197,6 +197,16 @@ impl Socket {
             || wanted - self.receive.storage() <= allowance.promised
     }
 
+    /// Whether `segment` says something without its text: if not, it would be taken for a duplicate
+    /// acknowledgement without that.
+    pub(super) fn is_told_more_by(&self, segment: &Segment) -> bool {
+        let connection = &self.connection;
+        segment.flags.rst
+            || !connection.state().is_synchronised()
+            || !segment.sack.is_empty()
+            || connection.send_offset(segment.ack) > connection.acknowledged()
+    }
+
     /// Whether this end has sent its FIN and has the peer's. An abort then sends nothing
     /// (RFC 9293, section 3.10.5), not even the FIN once more if it was lost.
     pub(super) fn both_finished(&self) -> bool {
