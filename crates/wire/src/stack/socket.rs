@@ -14,7 +14,7 @@ use super::slab::Key;
 use crate::buffer::{ReceiveBuffer, SendBuffer};
 
 /// The two ends of a connection. Use it to tell connections apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FourTuple {
     /// This end.
     pub local: SocketAddr,

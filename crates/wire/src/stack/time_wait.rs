@@ -1,6 +1,7 @@
 //! Connections in TIME-WAIT that nobody holds: few octets each, in a bounded table.
 
-use std::collections::{HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use unruffled_tcp::TimeWait;
 use unruffled_units::Instant;
@@ -15,12 +16,12 @@ struct Kept {
     planned: Instant,
 }
 
-/// The table, and when its entries end. All last equally long, so they end in the order in which they
-/// came; one that began anew meanwhile goes to the back of the queue when its turn comes.
+/// The table, and when its entries end: not in the order in which they came, since an application may
+/// hold one for some of its time. One that began anew meanwhile is planned again when its turn comes.
 #[derive(Debug, Default)]
 pub(super) struct TimeWaits {
     by_ends: HashMap<FourTuple, Kept>,
-    queue: VecDeque<(Instant, FourTuple)>,
+    queue: BinaryHeap<Reverse<(Instant, FourTuple)>>,
 }
 
 impl TimeWaits {
@@ -38,13 +39,13 @@ impl TimeWaits {
 
     pub(super) fn add(&mut self, ends: FourTuple, time_wait: TimeWait) {
         if self.queue.len() > 2 * self.by_ends.len() + 64 {
-            let counts = |&(due, ends): &(Instant, FourTuple)| {
+            let counts = |&Reverse((due, ends)): &Reverse<(Instant, FourTuple)>| {
                 self.by_ends.get(&ends).is_some_and(|kept| kept.planned == due)
             };
             self.queue.retain(counts);
         }
         let planned = time_wait.until();
-        self.queue.push_back((planned, ends));
+        self.queue.push(Reverse((planned, ends)));
         self.by_ends.insert(ends, Kept { time_wait, planned });
     }
 
@@ -54,13 +55,13 @@ impl TimeWaits {
 
     /// When the next one may end.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.queue.front().map(|&(due, _)| due)
+        self.queue.peek().map(|next| next.0.0)
     }
 
     /// Forgets those whose time is over.
     pub(super) fn expire(&mut self, now: Instant) {
-        while let Some(&(due, ends)) = self.queue.front().filter(|next| next.0 <= now) {
-            self.queue.pop_front();
+        while let Some(&Reverse((due, ends))) = self.queue.peek().filter(|next| next.0.0 <= now) {
+            self.queue.pop();
             let Some(kept) = self.by_ends.get_mut(&ends).filter(|kept| kept.planned == due) else {
                 continue;
             };
@@ -68,7 +69,7 @@ impl TimeWaits {
             if kept.planned <= now {
                 self.by_ends.remove(&ends);
             } else {
-                self.queue.push_back((kept.planned, ends));
+                self.queue.push(Reverse((kept.planned, ends)));
             }
         }
         if self.by_ends.is_empty() {
@@ -105,6 +106,21 @@ mod tests {
             }
         }
         client.time_wait().expect("both have finished")
+    }
+
+    #[test]
+    fn one_that_was_let_go_late_ends_in_its_own_time() {
+        let ends = |port| FourTuple {
+            local: ([10, 0, 0, 2], 80).into(),
+            remote: ([10, 0, 0, 1], port).into(),
+        };
+        let mut waits = TimeWaits::default();
+        waits.add(ends(1), finished(Instant::from_millis(200_000)));
+        waits.add(ends(2), finished(Instant::from_millis(0)));
+        assert_eq!(waits.next(), Some(Instant::from_millis(240_000)));
+        waits.expire(Instant::from_millis(240_000));
+        assert!(waits.get(ends(1)).is_some() && waits.get(ends(2)).is_none());
+        assert_eq!(waits.next(), Some(Instant::from_millis(440_000)));
     }
 
     #[test]
