@@ -127,14 +127,15 @@ fn only_a_plausible_acknowledgement_is_taken() {
     t.gets("P 201:301").says("").ignores(Ignored::NoAck);
 }
 
-/// Before the first octet is acknowledged as well: no number before the SYN was ever sent, and SEG.ACK
-/// below SND.UNA sets no window (RFC 9293, section 3.10.7.4).
+/// RFC 9293, section 3.10.7.4: SEG.ACK below SND.UNA sets no window, before the first octet is
+/// acknowledged as well; but what comes with it counts (RFC 5961, section 5).
 #[test]
-fn an_acknowledgement_from_before_the_connection_is_not_taken() {
+fn an_acknowledgement_from_before_the_stream_says_nothing() {
     let mut t = End::established(config());
     t.writes(2000).says(". 1:1001 a1, P. 1001:2001 a1");
-    t.gets(". 1 a0 w0").says(". 2001 a1").ignores(Ignored::UnacceptableAck);
+    t.gets(". 1 a0 w0").says("").gets("P. 1:101 a0 w0").says(". 2001 a101");
     assert_eq!(t.connection.send_window(), 10_000);
+    t.gets(". 101 a4294947295 w0").ignores(Ignored::UnacceptableAck);
 }
 
 #[test]

@@ -46,16 +46,17 @@ impl PeerWindow {
 
 impl Connection {
     /// The stream offset that the segment acknowledges, if that can be true: no more than what was
-    /// sent, not longer ago than the peer's greatest window, and not before the stream began.
+    /// sent, and not longer ago than the peer's greatest window. That may be before the stream began.
     #[inline(always)]
-    fn acceptable_ack(&self, segment: &Segment) -> Option<u64> {
+    fn acceptable_ack(&self, segment: &Segment) -> Option<Option<u64>> {
         let una = self.sender.stream.una();
         let ahead = i64::from(segment.ack.distance(self.numbers.ours.add(1).at(una)));
         if ahead >= 0 {
-            Some(una + ahead as u64).filter(|&acked| acked <= self.sender.stream.max_ack())
+            let acked = una + ahead as u64;
+            (acked <= self.sender.stream.max_ack()).then_some(Some(acked))
         } else {
             let behind = ahead.unsigned_abs();
-            una.checked_sub(behind).filter(|_| behind <= self.sender.stream.max_window())
+            (behind <= self.sender.stream.max_window()).then(|| una.checked_sub(behind))
         }
     }
 
@@ -70,6 +71,10 @@ impl Connection {
         let Some(acked) = self.acceptable_ack(segment) else {
             self.challenge(now);
             return Err(Ignored::UnacceptableAck);
+        };
+        let Some(acked) = acked else {
+            // It tells of nothing that was sent, but what comes with it counts.
+            return Ok(());
         };
         self.sender.settle_probe(acked);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());

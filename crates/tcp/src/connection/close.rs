@@ -26,10 +26,9 @@ impl Connection {
     pub fn abort(&mut self) {
         match self.state {
             State::Closed => return,
-            State::Listen | State::SynSent => {}
-            State::TimeWait => {}
-            // The application is done, the peer may still wait for text (RFC 9293 has CLOSE-WAIT then).
-            State::Closing | State::LastAck if self.sender.stream.fin_sent() => {}
+            State::Listen | State::SynSent | State::TimeWait => {}
+            // In CLOSING and LAST-ACK as well, unlike in RFC 9293, section 3.10.5: the FIN may be lost,
+            // and the peer would wait for it.
             _ => self.reset = Some(Box::new(self.reset_segment())),
         }
         self.fail(Error::Aborted);

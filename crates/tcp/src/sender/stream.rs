@@ -117,11 +117,6 @@ impl Stream {
         self.nxt
     }
 
-    /// The FIN has left, and so has all that was written.
-    pub(crate) fn fin_sent(&self) -> bool {
-        self.nxt > self.written
-    }
-
     /// All that was written has been acknowledged.
     pub(crate) fn text_acknowledged(&self) -> bool {
         self.una >= self.written
