@@ -281,8 +281,33 @@ fn what_a_reduction_left_missing_is_not_resent_in_a_burst() {
     // PRR: as many as arrived, and one.
     t.at(446).ack("C7 S23").cwnd(5.0).sends("R8-12");
     silent(&mut t, 546);
-    // There is room for one that is late, as usual: a tenth of the window.
-    t.at(546).ack("C8 S23").sees("recovered").cwnd(5.0).pipe(6).ssthresh(10.0).sends("R13 R14");
+    // 5, of which a tenth is for what is late, as usual.
+    t.at(546).ack("C8 S23").sees("recovered").cwnd(5.0 / 1.1).pipe(4).ssthresh(10.0).sends("");
+    // Slow start: that 13 to 22 are missing is what the reduction was for.
+    t.at(547).ack("C9 S23").sees("").cwnd(5.0 / 1.1 + 1.0).sends("R13-15");
+}
+
+/// Section 4: what was sent when the window came down at 350 arrives at 451, but what was sent before it
+/// may be suspected until 350 + 100 + 41.9.
+#[test]
+fn a_reduction_lasts_until_what_was_sent_before_it_would_be_suspected() {
+    let mut t = missing_4(false);
+    t.at(350).timer().sees("fast-retransmit").at(351).writes(1).sends("6");
+    t.at(451).ack("C3 S5-6").sees("").writes(1).sends("7");
+    let due = t.connection().poll_timeout().expect("a timer");
+    t.wait_until(due);
+    t.timer().sees("").sends("").at(551).ack("C3 S5-7").sees("recovered");
+}
+
+/// Section 4: until the window has come down, the queue is as full as it was; 6 was sent before that.
+#[test]
+fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
+    let mut t = missing_4(false);
+    t.at(350).timer().sees("fast-retransmit").at(351).writes(1).sends("6");
+    t.at(443).ack("C5").sees("recovered").cwnd(2.0).at(444).writes(1).sends("7");
+    t.at(544).ack("C5 S7").sees("").ssthresh(2.0).sends("R6");
+    // That is proof by now: 351 + 100 + 50 is over.
+    t.timer().sees("").ssthresh(2.0);
 }
 
 /// Section 5: the retransmission timer restarts with every delivery, so that a hole may be open for

@@ -252,6 +252,7 @@ impl Composed {
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         }
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        self.end_cut(now);
         self.enter_loss(stream, true);
         self.responses.give_up();
         self.timers.stop(SenderTimer::Detect);

@@ -100,6 +100,9 @@ pub(super) struct Doubt {
     /// By segment, and of one segment the oldest first.
     by_segment: VecDeque<(SegNo, u64)>,
     cuts: VecDeque<Cut>,
+    /// The last of them answers what was sent until then: until the window has come down, the queue is
+    /// as full as it was.
+    answered: Instant,
     next_cut: u32,
     /// Suspicion is not proof at present.
     waits: bool,
@@ -118,6 +121,7 @@ impl Doubt {
             fresh: 0,
             by_segment: VecDeque::new(),
             cuts: VecDeque::new(),
+            answered: Instant::ZERO,
             next_cut: 0,
             waits: false,
             wait: Duration::ZERO,
@@ -166,7 +170,7 @@ impl Doubt {
 
     /// Whether what was sent at `sent` was sent after the last reduction.
     pub(super) fn is_fresh(&self, sent: Instant) -> bool {
-        self.cuts.back().is_none_or(|cut| sent > cut.began)
+        self.cuts.is_empty() || sent > self.answered
     }
 
     /// Segment `segment` arrived by a transmission that was given up: the last of them, for which
@@ -202,6 +206,7 @@ impl Doubt {
             next.saved.ssthresh = next.saved.ssthresh.max(cut.saved.ssthresh);
             return None;
         }
+        self.answered = self.cuts.back().map_or(Instant::ZERO, |cut| cut.began);
         self.count_fresh();
         // What was suspected under the reduced window would have found this one.
         let from = (self.pending - self.first) as usize;
@@ -212,9 +217,14 @@ impl Doubt {
     }
 
     fn count_fresh(&mut self) {
+        self.fresh = self.pending_fresh().count() as u32;
+    }
+
+    /// The pending suspicions of what was sent after the last reduction.
+    fn pending_fresh(&self) -> impl Iterator<Item = &Suspicion> {
         let from = (self.pending - self.first) as usize;
         let fresh = |s: &&Suspicion| s.state == State::Pending && self.is_fresh(s.sent);
-        self.fresh = self.suspicions.range(from..).filter(fresh).count() as u32;
+        self.suspicions.range(from..).filter(fresh)
     }
 
     /// The retransmissions of the timeout at `began` all proved spurious: gives the window to go back
@@ -257,7 +267,16 @@ impl Doubt {
         self.next_cut += 1;
         let (proofs, reverted, blind) = (0, false, !self.waits && !timeout);
         self.cuts.push_back(Cut { number, saved, began: now, proofs, timeout, reverted, blind });
+        self.answered = if timeout { now } else { Instant::MAX };
         self.fresh = 0;
+    }
+
+    /// The window has come down, as far as it does.
+    pub(super) fn end_cut(&mut self, now: Instant) {
+        if self.answered == Instant::MAX {
+            self.answered = now;
+            self.count_fresh();
+        }
     }
 
     /// When the last reduction began.
@@ -301,10 +320,17 @@ impl Doubt {
     }
 
     /// As many are suspected at a time as are proof, at least three, and more than twice what is
-    /// `usual`.
-    pub(super) fn is_too_much(&self, many: f64, usual: impl FnOnce() -> f64) -> bool {
+    /// `usual`: gives how much was on its way at the first that can not be usual.
+    pub(super) fn too_much(&self, many: f64, usual: impl FnOnce() -> f64) -> Option<Load> {
         let fresh = f64::from(self.fresh);
-        fresh >= many.max(f64::from(DUPTHRESH)) && fresh > 2.0 * usual()
+        if fresh < many.max(f64::from(DUPTHRESH)) {
+            return None;
+        }
+        let usual = 2.0 * usual();
+        if fresh <= usual {
+            return None;
+        }
+        self.pending_fresh().nth(usual as usize).map(|suspicion| suspicion.load)
     }
 
     /// Forgets what was decided, of the proved ones those resent longer than `horizon` ago.

@@ -9,6 +9,8 @@ pub(crate) struct Told {
     pub(crate) pipe: u32,
     /// SND.UNA advances, and it indicates no further loss (SafeACK).
     pub(crate) safe: bool,
+    /// What the reduction kept back may leave at once when losses are found, as RFC 9937 has it.
+    pub(crate) catches_up: bool,
 }
 
 /// The state of one recovery, in segments.
@@ -33,7 +35,7 @@ impl Prr {
     /// How many segments this acknowledgement lets go (SndCnt); none, if it changes nothing because
     /// it delivers nothing.
     pub(crate) fn on_ack(&mut self, told: Told, ssthresh: u32) -> Option<u32> {
-        let Told { delivered, pipe, safe } = told;
+        let Told { delivered, pipe, safe, catches_up } = told;
         if delivered == 0 {
             return None;
         }
@@ -44,8 +46,8 @@ impl Prr {
             due.saturating_sub(self.out)
         } else {
             // PRR-CRB, and with good progress PRR-SSRB.
-            let bound = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(safe);
-            (ssthresh - pipe).min(bound)
+            let kept = if catches_up { self.delivered.saturating_sub(self.out) } else { 0 };
+            (ssthresh - pipe).min(kept.max(delivered) + u32::from(safe))
         };
         // "Force a fast retransmit upon entering recovery."
         self.budget = if self.out == 0 { count.max(1) } else { count };
@@ -73,7 +75,7 @@ mod tests {
         (0..acks)
             .map(|_| {
                 *pipe -= 1;
-                let told = Told { delivered: 1, pipe: *pipe, safe };
+                let told = Told { delivered: 1, pipe: *pipe, safe, catches_up: true };
                 let count = prr.on_ack(told, 10).expect("it delivers");
                 (0..count).for_each(|_| prr.on_sent());
                 *pipe += count;
@@ -110,10 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_kept_back_may_make_up_for_losses_or_be_given_up() {
+        let lets_go = |catches_up| {
+            let mut prr = Prr::default();
+            prr.begin(20, 0, 0);
+            let told = Told { delivered: 8, pipe: 12, safe: false, catches_up };
+            assert_eq!(prr.on_ack(told, 10), Some(4));
+            (0..4).for_each(|_| prr.on_sent());
+            // Ten of the rest are found to be lost.
+            prr.on_ack(Told { delivered: 1, pipe: 5, safe: false, catches_up }, 10)
+        };
+        assert_eq!((lets_go(true), lets_go(false)), (Some(5), Some(1)));
+    }
+
+    #[test]
     fn what_delivers_nothing_lets_nothing_go() {
         let mut prr = Prr::default();
         prr.begin(20, 3, 3);
-        let nothing = Told { delivered: 0, pipe: 2, safe: true };
+        let nothing = Told { delivered: 0, pipe: 2, safe: true, catches_up: true };
         assert_eq!(prr.on_ack(nothing, 10), None);
         assert_eq!(prr.delivered, 0);
     }
@@ -122,7 +138,7 @@ mod tests {
     fn the_first_segment_goes_whatever_is_in_flight() {
         let mut prr = Prr::default();
         prr.begin(20, 0, 0);
-        let told = Told { delivered: 1, pipe: 10, safe: false };
+        let told = Told { delivered: 1, pipe: 10, safe: false, catches_up: true };
         assert_eq!(prr.on_ack(told, 10), Some(1));
         prr.on_sent();
         assert_eq!(prr.on_ack(told, 10), Some(0));

@@ -132,6 +132,7 @@ impl Composed {
         if fast && self.policy.reduction == Reduction::Proportional {
             self.window.cwnd = self.target();
         }
+        self.end_cut(now);
         self.recovery.end();
         self.responses.stop();
         self.detector.on_recovery_end(&self.view(stream, now));
@@ -300,8 +301,12 @@ impl Composed {
         safe: bool,
     ) {
         if self.policy.reduction == Reduction::Proportional {
-            let told = Told { delivered, pipe: stream.pipe(), safe };
+            // Where losses are found late they are found many at a time, and the burst that makes up for
+            // them overflows the queue anew.
+            let catches_up = !self.doubting();
+            let told = Told { delivered, pipe: stream.pipe(), safe, catches_up };
             let target = self.target() as u32;
+            let target = self.with_late(f64::from(target)) as u32;
             if let Some(budget) = self.recovery.prr.on_ack(told, target) {
                 self.window.cwnd = f64::from(told.pipe + budget);
             }

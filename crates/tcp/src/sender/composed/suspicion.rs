@@ -16,6 +16,9 @@ use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmissi
 /// DSACKs of what is late by the longest wait, twice, still teach.
 const HORIZON: Duration = Duration::from_secs(2);
 
+/// Round trips that a reduction takes at most.
+const ROUND: u32 = 3;
+
 /// Reads an acknowledgement into the scoreboard, and what it says of lateness. As long as nothing was
 /// late, what came too soon for a retransmission by the minimum round-trip time alone is not believed to
 /// be the original until something that was sent before the retransmission follows.
@@ -118,7 +121,7 @@ impl Composed {
         doubt.expire(horizon, now);
         while let Some((sent, then)) = self.doubt.as_mut()?.first_pending() {
             if sent + wait > now {
-                return self.believe_many(stream, then, now, observer).or(Some(sent + wait));
+                return self.believe_many(stream, now, observer).or(Some(sent + wait));
             }
             let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
             if self.doubt.as_ref()?.is_fresh(sent) && !recovering {
@@ -134,21 +137,20 @@ impl Composed {
         None
     }
 
-    /// Believes in all that is pending if it is too much, the first of it suspected with so much on its
-    /// way. Gives when to look again, if it was: there is nothing left to wait for.
+    /// Believes in all that is pending if it is too much. Gives when to look again, if it was: there is
+    /// nothing left to wait for.
     fn believe_many(
         &mut self,
         stream: &Stream,
-        then: Load,
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Instant> {
-        let doubt = self.doubt.as_ref()?;
-        let (cwnd_now, many) = (self.window.cwnd, self.detector.doubts()?);
-        let usual = || self.detector.usually_suspected(&self.view(stream, now)) * cwnd_now;
-        if self.recovery.phase != Phase::Open || !doubt.is_too_much(cwnd_now * many, usual) {
+        if self.recovery.phase != Phase::Open {
             return None;
         }
+        let (cwnd_now, many) = (self.window.cwnd, self.detector.doubts()?);
+        let usual = || self.detector.usually_suspected(&self.view(stream, now)) * cwnd_now;
+        let then = self.doubt.as_ref()?.too_much(cwnd_now * many, usual)?;
         self.cut(stream, then, now, observer);
         while self.doubt.as_mut()?.first_pending().is_some() {
             self.prove_first();
@@ -191,9 +193,11 @@ impl Composed {
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
         if too_big {
             // It is filled up to that.
+            self.end_cut(now);
             return;
         }
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        self.recovery.recover = Some(stream.nxt());
         // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
         self.recovery.fast_retransmit_due = true;
         self.begin_proportional_reduction(stream, 0);
@@ -205,8 +209,15 @@ impl Composed {
         self.schedule_probe(stream, now);
     }
 
-    /// What was sent after the last reduction has arrived: its round trip is over, whatever is still
-    /// missing.
+    /// The window has come down, or something else than a reduction sees to it.
+    pub(super) fn end_cut(&mut self, now: Instant) {
+        if let Some(doubt) = &mut self.doubt {
+            doubt.end_cut(now);
+        }
+    }
+
+    /// What was sent after the last reduction has arrived, and what was sent before it has too or is
+    /// suspected: its round trip is over, whatever is still missing.
     pub(super) fn end_round(
         &mut self,
         stream: &Stream,
@@ -218,13 +229,21 @@ impl Composed {
             return;
         }
         let cut = self.doubt.as_ref().and_then(|doubt| doubt.last_cut());
-        if cut.zip(latest_sent).is_some_and(|(cut, sent)| sent > cut) {
+        let arrived = |cut| latest_sent.is_some_and(|sent| sent > cut);
+        if cut.is_some_and(|cut| arrived(cut) && now >= cut + self.round(stream, now)) {
             // Much may be missing still: what ssthresh allows beyond what PRR let out is not sent at once,
             // slow start finds it.
-            let reached = self.window.cwnd;
+            let reached = self.window.cwnd / (1.0 + self.detector.usually_late().min(1.0));
             self.end_recovery(stream, now, observer);
             self.window.cwnd = self.window.cwnd.min(reached);
         }
+    }
+
+    /// How long after its transmission a segment is suspected, but no more than a few round trips.
+    fn round(&self, stream: &Stream, now: Instant) -> Duration {
+        let overdue = self.detector.rule(&self.view(stream, now)).overdue;
+        let most = self.srtt().unwrap_or_default() * u64::from(ROUND);
+        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
     }
 
     /// The segments that the acknowledgement says arrived by a suspected transmission.
@@ -361,19 +380,30 @@ impl Composed {
         }
     }
 
-    /// How much the pipe may hold: what is late, as usual, is not in the way of what is in time. It is
-    /// at most as much again, whatever a receiver makes of its acknowledgements.
+    /// How much the pipe may hold.
     fn room(&self) -> u32 {
-        let cwnd = self.window.cwnd;
+        self.with_late(self.window.cwnd).min(self.policy.max_cwnd) as u32
+    }
+
+    /// What is late, as usual, is not in the way of what is in time. It is at most as much again,
+    /// whatever a receiver makes of its acknowledgements.
+    pub(super) fn with_late(&self, cwnd: f64) -> f64 {
+        if !self.doubting() {
+            return cwnd;
+        }
         let late = (self.detector.usually_late() * cwnd + 0.5) as u32;
-        (cwnd + f64::from(late).min(cwnd)).min(self.policy.max_cwnd) as u32
+        cwnd + f64::from(late).min(cwnd)
     }
 
     /// Slow start sees more holes than lateness explains, twice as many and three: the queue
-    /// overflows, and the proof of it is on its way.
+    /// overflows, and the proof of it is on its way. Holes of before a reduction have been answered by it.
     fn overflows(&self, stream: &Stream) -> bool {
+        let answered = self.window.ssthresh.is_finite()
+            && self.recovery.recover.is_some_and(|recover| stream.una() < recover);
         let usual = || self.detector.usually_late() * self.window.cwnd;
-        self.window.slow_start() && f64::from(stream.board.holes()) > 2.0 * usual() + 3.0
+        self.window.slow_start()
+            && !answered
+            && f64::from(stream.board.holes()) > 2.0 * usual() + 3.0
     }
 
     /// How long after a retransmission its DSACK may come.

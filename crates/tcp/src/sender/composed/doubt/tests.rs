@@ -89,21 +89,52 @@ fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
     assert_eq!(d.first_pending(), None);
 }
 
+/// As many are pending as are proof, where none is usual.
+fn too_much(d: &Doubt, many: f64) -> bool {
+    d.too_much(many, || 0.0).is_some()
+}
+
 #[test]
 fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     let mut d = suspecting(4);
-    assert!(
-        d.is_too_much(4.0, || 0.0) && !d.is_too_much(4.05, || 0.0) && d.is_too_much(0.1, || 0.0)
-    );
+    assert!(too_much(&d, 4.0) && !too_much(&d, 4.05) && too_much(&d, 0.1));
     d.disprove(0);
     d.disprove(1);
-    assert!(!d.is_too_much(0.1, || 0.0), "two are left");
+    assert!(!too_much(&d, 0.1), "two are left");
     d.begin_cut(window(50.0), false, at(200));
+    d.end_cut(at(200));
     for n in 10..13 {
-        assert!(!d.is_too_much(0.1, || 0.0));
+        assert!(!too_much(&d, 0.1));
         d.suspect(n, at(200 + n), load(25.0), at(300 + n));
     }
-    assert!(d.is_too_much(0.1, || 0.0));
+    assert!(too_much(&d, 0.1));
+}
+
+#[test]
+fn too_much_began_with_the_first_that_can_not_be_usual() {
+    let mut d = doubt();
+    for n in 0..6 {
+        d.suspect(n, at(n), load(50.0 + n as f64), at(100 + n));
+    }
+    d.disprove(1);
+    // Two are usual, so four may be of segments that are only late.
+    assert_eq!(d.too_much(5.0, || 2.0), Some(load(55.0)));
+    assert_eq!(d.too_much(5.0, || 2.5), None);
+}
+
+#[test]
+fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
+    let mut d = suspecting(1);
+    d.begin_cut(window(50.0), false, at(200));
+    d.prove_first();
+    d.suspect(7, at(250), load(40.0), at(350));
+    assert!(!d.is_fresh(at(250)), "it is under way");
+    d.end_cut(at(300));
+    d.end_cut(at(400));
+    assert!(!d.is_fresh(at(300)) && d.is_fresh(at(301)));
+    // Its round is that of the reduction before, once it is taken back.
+    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert!(d.is_fresh(at(250)));
 }
 
 #[test]
