@@ -93,8 +93,8 @@ pub(super) struct Doubt {
     /// In the order of resending; each has a number, and `first` is that of the first.
     suspicions: VecDeque<Suspicion>,
     first: u64,
-    /// No suspicion before this number is pending.
-    pending: u64,
+    /// So many of the first suspicions are not pending.
+    decided: u32,
     /// Pending suspicions of what was sent after the last reduction.
     fresh: u32,
     /// By segment, and of one segment the oldest first.
@@ -117,7 +117,7 @@ impl Doubt {
         Self {
             suspicions: VecDeque::new(),
             first: 0,
-            pending: 0,
+            decided: 0,
             fresh: 0,
             by_segment: VecDeque::new(),
             cuts: VecDeque::new(),
@@ -209,7 +209,7 @@ impl Doubt {
         self.answered = self.cuts.back().map_or(Instant::ZERO, |cut| cut.began);
         self.count_fresh();
         // What was suspected under the reduced window would have found this one.
-        let from = (self.pending - self.first) as usize;
+        let from = self.decided as usize;
         for pending in self.suspicions.range_mut(from..) {
             pending.load.cwnd = pending.load.cwnd.max(cut.saved.cwnd);
         }
@@ -222,7 +222,7 @@ impl Doubt {
 
     /// The pending suspicions of what was sent after the last reduction.
     fn pending_fresh(&self) -> impl Iterator<Item = &Suspicion> {
-        let from = (self.pending - self.first) as usize;
+        let from = self.decided as usize;
         let fresh = |s: &&Suspicion| s.state == State::Pending && self.is_fresh(s.sent);
         self.suspicions.range(from..).filter(fresh)
     }
@@ -292,11 +292,11 @@ impl Doubt {
     /// The first pending suspicion: when it was sent, and how much was on its way when it was resent.
     pub(super) fn first_pending(&mut self) -> Option<(Instant, Load)> {
         loop {
-            let first = self.suspicions.get((self.pending - self.first) as usize)?;
+            let first = self.suspicions.get(self.decided as usize)?;
             if first.state == State::Pending {
                 return Some((first.sent, first.load));
             }
-            self.pending += 1;
+            self.decided += 1;
         }
     }
 
@@ -305,9 +305,9 @@ impl Doubt {
         if self.first_pending().is_none() {
             return;
         }
-        let at = (self.pending - self.first) as usize;
+        let at = self.decided as usize;
         self.fresh -= u32::from(self.is_fresh(self.suspicions[at].sent));
-        self.pending += 1;
+        self.decided += 1;
         self.suspicions[at].state = self.proved();
     }
 
@@ -348,7 +348,7 @@ impl Doubt {
             }
             self.suspicions.pop_front();
             self.first += 1;
-            self.pending = self.pending.max(self.first);
+            self.decided = self.decided.saturating_sub(1);
         }
     }
 
