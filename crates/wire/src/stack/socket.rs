@@ -136,8 +136,8 @@ impl Socket {
         let had_hole = self.connection.has_hole();
         let awaits_ack = self.connection.in_flight() > 0;
         if segment.flags.fin && self.owner == Owner::Nobody {
-            // Text that nobody will read resets the connection: first it, then the FIN behind it, after
-            // which the engine sends no reset.
+            // Text that nobody will read resets the connection: first it, then the FIN behind it, which
+            // may lead to TIME-WAIT, where the engine sends no reset.
             let more = offset.is_some_and(|at| at + u64::from(segment.len) > before);
             segment.flags.fin = !more;
         }
@@ -207,8 +207,8 @@ impl Socket {
             || connection.send_offset(segment.ack) > connection.acknowledged()
     }
 
-    /// Whether this end has sent its FIN and has the peer's. An abort then sends nothing
-    /// (RFC 9293, section 3.10.5), not even the FIN once more if it was lost.
+    /// Whether this end has sent its FIN and has the peer's. What has been left unread is no reason for
+    /// an abort then: its own FIN is to arrive, and is sent once more if it was lost.
     pub(super) fn both_finished(&self) -> bool {
         let connection = &self.connection;
         connection.peer_finished()
