@@ -8,6 +8,9 @@ use unruffled_units::{Duration, Instant};
 /// Where the bin of 40 ms ends, and with it the wait before a segment is resent: 5 · 2^23 ns.
 const FORTY: Duration = Duration::from_nanos(5 << 23);
 
+/// Where the bin of 250 ms ends: 2^28 ns.
+const TWO_HUNDRED_FIFTY: Duration = Duration::from_nanos(1 << 28);
+
 /// The application writes a segment at a time, so that each leaves when the trace says. Segment 2
 /// was 40 ms late, and resent by RACK meanwhile: from now on a segment is resent 41.9 ms after a
 /// round trip of 100 ms, and believed to be lost 50 ms (5/4 of 40) after it.
@@ -516,4 +519,51 @@ fn after_a_timeout_the_window_doubles_in_a_round_trip() {
     t.at(1901).ack("C5 S7").cwnd(4.0).sends("T9 T10").timer();
     t.at(1902).ack("C5 S7-8").cwnd(5.0).sends("T11 T12").timer();
     t.at(1903).ack("C5 S7-9").cwnd(5.2).ssthresh(4.5).sends("");
+}
+
+/// Segment `n` leaves, and the next one 10 ms later, which arrives. The first is resent after so many
+/// milliseconds.
+fn resent_after(t: &mut Trace, began: u64, n: u64) -> Duration {
+    t.at(began).writes(1).sends(&format!("{n}"));
+    t.at(began + 10).writes(1).sends(&format!("{}", n + 1));
+    t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
+    let due = t.connection().poll_timeout().expect("a timer");
+    let waited = t.wait_until(due);
+    t.timer().sees("").sends(&format!("R{n}"));
+    Duration::from_millis(110) + waited
+}
+
+/// Section 4: the DSACK that would have told was lost, as another was that was due.
+#[test]
+fn as_many_reports_as_can_be_expected_to_be_lost_prove_nothing() {
+    let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
+    t.sends("1");
+    t.at(10).writes(1).sends("2");
+    t.at(20).writes(1).sends("3");
+    t.at(100).ack("C1").sends("");
+    t.at(120).ack("C1 S3").sends("").at(135).timer().sees("fast-retransmit").sends("R2");
+    t.at(235).ack("C3").sees("recovered").sends("");
+    // 2 is 250 ms late: from now on 312.5 ms are proof.
+    t.at(360).ack("C3 D2").sees("spurious 2, reordered 1, spurious-fast-retransmit").sends("");
+    for n in 0..5 {
+        let (first, last) = (4 + 20 * n, 23 + 20 * n);
+        t.at(600 + 100 * n).writes(20).sends(&format!("{first}-{last}"));
+        t.at(700 + 100 * n).ack(&format!("C{last}")).sends("");
+    }
+    // 104 is lost: of a hundred, one may now be later than the wait.
+    assert_eq!(resent_after(&mut t, 2000, 104), Duration::from_millis(100) + TWO_HUNDRED_FIFTY);
+    t.past(2412).after_ns(499_999).timer().sees("fast-retransmit");
+    t.at(2469).ack("C105").sees("recovered").sends("");
+    // 106 and 108 come before their copies can. One of the two reports that are due comes.
+    assert_eq!(resent_after(&mut t, 3000, 106), Duration::from_millis(125));
+    t.at(3130).ack("C107").sends("").at(3226).ack("C107 D106").sees("spurious 106, reordered 1");
+    resent_after(&mut t, 4000, 108);
+    t.at(4140).ack("C109").sees("").sends("");
+    // 110 and 112 arrive after their copies can, and nothing tells by which transmission. One report has
+    // told what nothing else did, that of 2, so that one of theirs may have been lost.
+    for (n, began) in [(110, 5000), (112, 6000)] {
+        resent_after(&mut t, began, n);
+        t.at(began + 250).ack(&format!("C{}", n + 1)).sees("").sends("");
+    }
+    t.at(7000).writes(1).sends("114").at(7100).ack("C114").sees("fast-retransmit").sends("");
 }

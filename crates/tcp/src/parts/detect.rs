@@ -16,6 +16,7 @@ pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;
 pub(crate) mod rack;
+mod reports;
 pub(crate) mod rr;
 mod rr_costs;
 mod rr_history;
@@ -23,6 +24,8 @@ pub(crate) mod td_fr;
 pub(crate) mod unruffled;
 
 use std::borrow::Cow;
+
+pub use reports::Report;
 
 use unruffled_units::{Duration, Instant};
 
@@ -199,6 +202,14 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// Such a transmission was not lost after all.
     fn on_disproof(&mut self) {}
 
+    /// What became of the DSACK for a segment that was resent.
+    fn on_report(&mut self, _report: Report) {}
+
+    /// The DSACK for a segment may have been lost, and not the segment, of which nothing more was heard.
+    fn excuses(&mut self) -> bool {
+        false
+    }
+
     /// The share of the window that is usually late at a time.
     fn usually_late(&self) -> f64 {
         0.0
@@ -293,6 +304,14 @@ impl LossDetector for Detector {
 
     fn on_disproof(&mut self) {
         each!(self, part => part.on_disproof());
+    }
+
+    fn on_report(&mut self, report: Report) {
+        each!(self, part => part.on_report(report));
+    }
+
+    fn excuses(&mut self) -> bool {
+        each!(self, part => part.excuses())
     }
 
     fn usually_late(&self) -> f64 {

@@ -11,6 +11,8 @@ use std::cell::Cell;
 
 use unruffled_units::{Duration, Instant};
 
+use super::reports::{Report, Reports};
+
 /// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 stays empty: it would be
 /// "in order".
 const FRACTION: u32 = 2;
@@ -60,6 +62,7 @@ struct Kept {
     /// The mean over all samples as a share of the reference round trip; NaN until it is asked for
     /// again after either changed.
     share: Cell<f64>,
+    reports: Reports,
 }
 
 impl Kept {
@@ -70,6 +73,7 @@ impl Kept {
             quantile: Duration::ZERO,
             safe: Duration::ZERO,
             share: Cell::new(f64::NAN),
+            reports: Reports::default(),
         }
     }
 
@@ -174,6 +178,18 @@ impl Lateness {
         self.stale = true;
     }
 
+    /// What became of a DSACK.
+    pub(super) fn on_report(&mut self, report: Report) {
+        if let Some(kept) = &mut self.kept {
+            kept.reports.count(report);
+        }
+    }
+
+    /// A DSACK that is missing may have been lost.
+    pub(super) fn excuses(&mut self) -> bool {
+        self.kept.as_mut().is_some_and(|kept| kept.reports.excuse())
+    }
+
     /// Forgets what is too old, and looks up the quantile if it may have changed.
     pub(super) fn refresh(&mut self, now: Instant) {
         if self.current.samples >= ENOUGH && now.since(self.since) >= self.age {
@@ -181,6 +197,7 @@ impl Lateness {
             if let Some(kept) = &mut self.kept {
                 kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
                 kept.safe = kept.longest().mul_f64(self.margin);
+                kept.reports.fade();
             }
             self.since = now;
             self.stale = true;

@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::lateness::{Lateness, share_of};
 use super::rack::{self, Rack};
-use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
+use super::{AckFacts, Detector, LossDetector, Overdue, Report, Rule, View, boxed};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -156,6 +156,14 @@ impl LossDetector for Unruffled {
 
     fn on_disproof(&mut self) {
         self.lateness.found();
+    }
+
+    fn on_report(&mut self, report: Report) {
+        self.lateness.on_report(report);
+    }
+
+    fn excuses(&mut self) -> bool {
+        self.lateness.excuses()
     }
 
     // Little's law: of the segments of a round trip, each of which waits so long on the average, this

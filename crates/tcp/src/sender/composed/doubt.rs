@@ -3,7 +3,8 @@
 //!
 //! A suspicion is *disproved* when its segment turns out to have arrived by the suspected
 //! transmission. It is *proved* when it has not been by a certain time, or when too many are pending
-//! at once. A reduction without a proof left is taken back.
+//! at once, unless it is *dismissed*: the report that would have disproved it may have been lost. A
+//! reduction without a proof left is taken back.
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::arrivals::Arrivals;
 use crate::parts::control::Window;
+use crate::parts::detect::Report;
 use crate::parts::detect::fixed::DUPTHRESH;
 use crate::sender::stream::{Renumbered, SegNo};
 
@@ -25,6 +27,10 @@ enum State {
     Pending,
     /// It is one of the proofs of the reduction of this number.
     Proved(u32),
+    /// Its segment turned out to have arrived by it, so that a DSACK is due for the other.
+    Arrived,
+    /// Nothing was heard of it, and the DSACK may have been lost.
+    Dismissed,
     Disproved,
 }
 
@@ -80,6 +86,8 @@ impl Cut {
 /// What a disproof changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Disproof {
+    /// What becomes of DSACKs, if one told.
+    pub(super) report: Option<Report>,
     /// It had counted as proved.
     pub(super) proved: bool,
     /// A reduction has no proof left.
@@ -95,11 +103,13 @@ pub(super) struct Doubt {
     first: u64,
     /// So many of the first suspicions are not pending.
     decided: u32,
+    /// So many were resent so long ago that a DSACK that is due would have come.
+    awaited: u32,
     /// Pending suspicions of what was sent after the last reduction.
     fresh: u32,
     /// By segment, and of one segment the oldest first.
     by_segment: VecDeque<(SegNo, u64)>,
-    cuts: VecDeque<Cut>,
+    cuts: Vec<Cut>,
     /// The last of them answers what was sent until then: until the window has come down, the queue is
     /// as full as it was.
     answered: Instant,
@@ -118,9 +128,10 @@ impl Doubt {
             suspicions: VecDeque::new(),
             first: 0,
             decided: 0,
+            awaited: 0,
             fresh: 0,
             by_segment: VecDeque::new(),
-            cuts: VecDeque::new(),
+            cuts: Vec::new(),
             answered: Instant::ZERO,
             next_cut: 0,
             waits: false,
@@ -174,39 +185,46 @@ impl Doubt {
     }
 
     /// Segment `segment` arrived by a transmission that was given up: the last of them, for which
-    /// that is the least late.
-    pub(super) fn disprove(&mut self, segment: SegNo) -> Option<Disproof> {
+    /// that is the least late. `told` by a DSACK; else one is due.
+    pub(super) fn disprove(&mut self, segment: SegNo, told: bool) -> Option<Disproof> {
         let at = self.by_segment.partition_point(|&(s, _)| s <= segment).checked_sub(1)?;
         let &(_, number) = self.by_segment.get(at).filter(|&&(s, _)| s == segment)?;
-        self.by_segment.remove(at);
         let suspicion = &mut self.suspicions[(number - self.first) as usize];
         let (sent, state) = (suspicion.sent, suspicion.state);
-        suspicion.state = State::Disproved;
-        let State::Proved(cut) = state else {
-            self.fresh -= u32::from(self.is_fresh(sent));
-            return Some(Disproof { proved: false, reverted: false, restored: None });
-        };
-        let mut disproof = Disproof { proved: true, reverted: false, restored: None };
-        if let Some(at) = self.cuts.iter().position(|c| c.number == cut) {
-            self.cuts[at].proofs -= 1;
-            disproof.reverted = self.cuts[at].is_baseless();
-            if disproof.reverted {
-                disproof.restored = self.take_back(at);
+        suspicion.state = if told { State::Disproved } else { State::Arrived };
+        if told {
+            self.by_segment.remove(at);
+        }
+        let report = if state == State::Arrived { Report::Came } else { Report::Told };
+        let report = told.then_some(report);
+        let mut disproof = Disproof { report, proved: false, reverted: false, restored: None };
+        match state {
+            State::Pending => self.fresh -= u32::from(self.is_fresh(sent)),
+            State::Proved(cut) => {
+                disproof.proved = true;
+                if let Some(at) = self.cuts.iter().position(|c| c.number == cut) {
+                    self.cuts[at].proofs -= 1;
+                    disproof.reverted = self.cuts[at].is_baseless();
+                    if disproof.reverted {
+                        disproof.restored = self.take_back(at);
+                    }
+                }
             }
+            State::Arrived | State::Dismissed | State::Disproved => {}
         }
         Some(disproof)
     }
 
     /// Takes back the reduction at this place: gives the window before it, if it is the last.
     fn take_back(&mut self, at: usize) -> Option<Window> {
-        let cut = self.cuts.remove(at)?;
+        let cut = self.cuts.remove(at);
         if let Some(next) = self.cuts.get_mut(at) {
             // Should that one prove spurious as well, it is this one's window that comes back.
             next.saved.cwnd = next.saved.cwnd.max(cut.saved.cwnd);
             next.saved.ssthresh = next.saved.ssthresh.max(cut.saved.ssthresh);
             return None;
         }
-        self.answered = self.cuts.back().map_or(Instant::ZERO, |cut| cut.began);
+        self.answered = self.cuts.last().map_or(Instant::ZERO, |cut| cut.began);
         self.count_fresh();
         // What was suspected under the reduced window would have found this one.
         let from = self.decided as usize;
@@ -261,12 +279,12 @@ impl Doubt {
     /// The window, `saved` until now, is reduced.
     pub(super) fn begin_cut(&mut self, saved: Window, timeout: bool, now: Instant) {
         if self.cuts.len() == CUTS {
-            self.cuts.pop_front();
+            self.cuts.remove(0);
         }
         let number = self.next_cut;
         self.next_cut += 1;
         let (proofs, reverted, blind) = (0, false, !self.waits && !timeout);
-        self.cuts.push_back(Cut { number, saved, began: now, proofs, timeout, reverted, blind });
+        self.cuts.push(Cut { number, saved, began: now, proofs, timeout, reverted, blind });
         self.answered = if timeout { now } else { Instant::MAX };
         self.fresh = 0;
     }
@@ -281,20 +299,21 @@ impl Doubt {
 
     /// When the last reduction began.
     pub(super) fn last_cut(&self) -> Option<Instant> {
-        self.cuts.back().map(|cut| cut.began)
+        self.cuts.last().map(|cut| cut.began)
     }
 
     /// Nothing has proved the last reduction yet.
     pub(super) fn last_cut_is_unproved(&self) -> bool {
-        self.cuts.back().is_some_and(|cut| cut.proofs == 0)
+        self.cuts.last().is_some_and(|cut| cut.proofs == 0)
     }
 
-    /// The first pending suspicion: when it was sent, and how much was on its way when it was resent.
-    pub(super) fn first_pending(&mut self) -> Option<(Instant, Load)> {
+    /// The first pending suspicion: its segment, when that was sent, and how much was on its way when it
+    /// was resent.
+    pub(super) fn first_pending(&mut self) -> Option<(SegNo, Instant, Load)> {
         loop {
             let first = self.suspicions.get(self.decided as usize)?;
             if first.state == State::Pending {
-                return Some((first.sent, first.load));
+                return Some((first.segment, first.sent, first.load));
             }
             self.decided += 1;
         }
@@ -302,18 +321,27 @@ impl Doubt {
 
     /// The first pending suspicion is proved: the last reduction was due.
     pub(super) fn prove_first(&mut self) {
-        if self.first_pending().is_none() {
-            return;
+        if self.first_pending().is_some() {
+            let proved = self.proved();
+            self.decide_first(proved);
         }
-        let at = self.decided as usize;
-        self.fresh -= u32::from(self.is_fresh(self.suspicions[at].sent));
+    }
+
+    /// The first pending suspicion is no proof: its DSACK was lost, for all that is known.
+    pub(super) fn dismiss_first(&mut self) {
+        self.decide_first(State::Dismissed);
+    }
+
+    fn decide_first(&mut self, state: State) {
+        let Some((_, sent, _)) = self.first_pending() else { return };
+        self.fresh -= u32::from(self.is_fresh(sent));
+        self.suspicions[self.decided as usize].state = state;
         self.decided += 1;
-        self.suspicions[at].state = self.proved();
     }
 
     /// One more proof of the last reduction; without one to prove, its number is nobody's.
     fn proved(&mut self) -> State {
-        State::Proved(self.cuts.back_mut().map_or(u32::MAX, |cut| {
+        State::Proved(self.cuts.last_mut().map_or(u32::MAX, |cut| {
             cut.proofs += 1;
             cut.number
         }))
@@ -338,17 +366,40 @@ impl Doubt {
         while let Some(front) = self.suspicions.front() {
             match front.state {
                 State::Disproved => {}
-                State::Proved(_) if now.since(front.resent) > horizon => {
-                    let entry = (front.segment, self.first);
-                    if let Ok(at) = self.by_segment.binary_search(&entry) {
-                        self.by_segment.remove(at);
-                    }
+                State::Proved(_) | State::Dismissed if now.since(front.resent) > horizon => {
+                    self.unlist(front.segment, self.first);
                 }
                 _ => break,
             }
             self.suspicions.pop_front();
             self.first += 1;
             self.decided = self.decided.saturating_sub(1);
+            self.awaited = self.awaited.saturating_sub(1);
+        }
+    }
+
+    /// How many DSACKs were due and have not come, since it was asked last.
+    pub(super) fn missed(&mut self, now: Instant) -> u32 {
+        let mut missed = 0;
+        while let Some(suspicion) = self.suspicions.get_mut(self.awaited as usize) {
+            // As long as suspicion is proof it is not known how long a DSACK takes.
+            if !self.waits || now.since(suspicion.resent) <= self.wait {
+                break;
+            }
+            if suspicion.state == State::Arrived {
+                suspicion.state = State::Disproved;
+                missed += 1;
+                let segment = suspicion.segment;
+                self.unlist(segment, self.first + u64::from(self.awaited));
+            }
+            self.awaited += 1;
+        }
+        missed
+    }
+
+    fn unlist(&mut self, segment: SegNo, number: u64) {
+        if let Ok(at) = self.by_segment.binary_search(&(segment, number)) {
+            self.by_segment.remove(at);
         }
     }
 

@@ -8,7 +8,7 @@ use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
-use crate::parts::detect::{Detector, LossDetector};
+use crate::parts::detect::{Detector, LossDetector, Report};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
 use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
@@ -119,12 +119,20 @@ impl Composed {
         let doubt = self.doubt.as_mut()?;
         let wait = doubt.wait();
         doubt.expire(horizon, now);
-        while let Some((sent, then)) = self.doubt.as_mut()?.first_pending() {
+        for _ in 0..doubt.missed(now) {
+            self.detector.on_report(Report::Missed);
+        }
+        while let Some((segment, sent, then)) = self.doubt.as_mut()?.first_pending() {
             if sent + wait > now {
                 return self.believe_many(stream, now, observer).or(Some(sent + wait));
             }
             let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
             if self.doubt.as_ref()?.is_fresh(sent) && !recovering {
+                // The retransmission arrived, and a DSACK that was lost would have told of the other.
+                if stream.board.is_delivered(segment) && self.detector.excuses() {
+                    self.doubt.as_mut()?.dismiss_first();
+                    continue;
+                }
                 self.cut(stream, then, now, observer);
             }
             let first = self.doubt.as_ref()?.last_cut_is_unproved();
@@ -256,7 +264,7 @@ impl Composed {
     ) {
         while let Some(number) = self.doubt.as_mut().and_then(|doubt| doubt.arrivals.next_certain())
         {
-            self.disprove(stream, number, now, observer);
+            self.disprove(stream, number, false, now, observer);
         }
         self.reconsider(stream, now, observer);
     }
@@ -292,7 +300,7 @@ impl Composed {
                 self.detector.on_late(lateness);
             }
             if let Some(number) = spurious.suspicion {
-                self.disprove(stream, number, now, observer);
+                self.disprove(stream, number, true, now, observer);
             }
         }
     }
@@ -308,7 +316,7 @@ impl Composed {
         if self.doubt.is_some()
             && let Some(number) = stream.repeated_spurious(ack)
         {
-            self.disprove(stream, number, now, observer);
+            self.disprove(stream, number, true, now, observer);
         }
     }
 
@@ -317,11 +325,15 @@ impl Composed {
         &mut self,
         stream: &mut Stream,
         number: SegNo,
+        told: bool,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let disproof = self.doubt.as_mut().and_then(|doubt| doubt.disprove(number));
+        let disproof = self.doubt.as_mut().and_then(|doubt| doubt.disprove(number, told));
         let Some(disproof) = disproof else { return };
+        if let Some(report) = disproof.report {
+            self.detector.on_report(report);
+        }
         if disproof.proved {
             self.detector.on_disproof();
         }

@@ -180,6 +180,11 @@ impl Scoreboard {
         self.base
     }
 
+    /// The receiver has said that it has segment `number`, which was sent.
+    pub(crate) fn is_delivered(&self, number: SegNo) -> bool {
+        number < self.first() || self.entry(number).sacked
+    }
+
     /// Number that the next new segment will get.
     pub(crate) fn end(&self) -> SegNo {
         self.base + self.entries.len() as u64

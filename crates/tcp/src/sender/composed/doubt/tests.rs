@@ -26,7 +26,7 @@ fn suspecting(segments: u64) -> Doubt {
 }
 
 const fn disproof(proved: bool, reverted: bool, restored: Option<Window>) -> Option<Disproof> {
-    Some(Disproof { proved, reverted, restored })
+    Some(Disproof { report: Some(Report::Told), proved, reverted, restored })
 }
 
 const NOTHING: Option<Disproof> = disproof(false, false, None);
@@ -34,13 +34,13 @@ const NOTHING: Option<Disproof> = disproof(false, false, None);
 #[test]
 fn what_is_disproved_in_time_costs_nothing() {
     let mut d = suspecting(3);
-    assert_eq!(d.disprove(1), NOTHING);
-    assert_eq!(d.disprove(1), None, "it is known already");
-    assert_eq!(d.disprove(7), None, "it was never suspected");
-    assert_eq!(d.first_pending(), Some((at(0), load(50.0))));
+    assert_eq!(d.disprove(1, true), NOTHING);
+    assert_eq!(d.disprove(1, true), None, "it is known already");
+    assert_eq!(d.disprove(7, true), None, "it was never suspected");
+    assert_eq!(d.first_pending(), Some((0, at(0), load(50.0))));
     d.begin_cut(window(50.0), false, at(200));
     d.prove_first();
-    assert_eq!(d.first_pending(), Some((at(2), load(50.0))), "the second one is decided");
+    assert_eq!(d.first_pending(), Some((2, at(2), load(50.0))), "the second one is decided");
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn a_reduction_without_a_proof_left_is_taken_back() {
     d.begin_cut(window(50.0), false, at(200));
     d.prove_first();
     d.prove_first();
-    assert_eq!(d.disprove(1), disproof(true, false, None));
-    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(1, true), disproof(true, false, None));
+    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
     assert_eq!(d.last_cut(), None);
 }
 
@@ -62,8 +62,8 @@ fn where_suspicion_is_proof_it_proves_the_reduction_at_once() {
     d.suspect(0, at(100), load(50.0), at(200));
     assert_eq!(d.first_pending(), None);
     // Resent twice, and both copies arrived after the first.
-    assert_eq!(d.disprove(0), disproof(true, false, None));
-    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(0, true), disproof(true, false, None));
+    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
     d.suspect(9, at(210), load(25.0), at(310));
     d.begin_cut(window(25.0), false, at(400));
     d.prove_first();
-    assert_eq!(d.disprove(0), disproof(true, true, None));
-    assert_eq!(d.disprove(9), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(0, true), disproof(true, true, None));
+    assert_eq!(d.disprove(9, true), disproof(true, true, Some(window(50.0))));
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
     let mut d = suspecting(1);
     let first = d.first_pending();
     d.suspect(0, at(100), load(40.0), at(200));
-    assert_eq!(d.disprove(0), NOTHING);
+    assert_eq!(d.disprove(0, true), NOTHING);
     assert_eq!(d.first_pending(), first);
-    assert_eq!(d.disprove(0), NOTHING);
+    assert_eq!(d.disprove(0, true), NOTHING);
     assert_eq!(d.first_pending(), None);
 }
 
@@ -98,8 +98,8 @@ fn too_much(d: &Doubt, many: f64) -> bool {
 fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     let mut d = suspecting(4);
     assert!(too_much(&d, 4.0) && !too_much(&d, 4.05) && too_much(&d, 0.1));
-    d.disprove(0);
-    d.disprove(1);
+    d.disprove(0, true);
+    d.disprove(1, true);
     assert!(!too_much(&d, 0.1), "two are left");
     d.begin_cut(window(50.0), false, at(200));
     d.end_cut(at(200));
@@ -116,7 +116,7 @@ fn too_much_began_with_the_first_that_can_not_be_usual() {
     for n in 0..6 {
         d.suspect(n, at(n), load(50.0 + n as f64), at(100 + n));
     }
-    d.disprove(1);
+    d.disprove(1, true);
     // Two are usual, so four may be of segments that are only late.
     assert_eq!(d.too_much(5.0, || 2.0), Some(load(55.0)));
     assert_eq!(d.too_much(5.0, || 2.5), None);
@@ -133,7 +133,7 @@ fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
     d.end_cut(at(400));
     assert!(!d.is_fresh(at(300)) && d.is_fresh(at(301)));
     // Its round is that of the reduction before, once it is taken back.
-    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
     assert!(d.is_fresh(at(250)));
 }
 
@@ -146,7 +146,7 @@ fn a_timeout_is_taken_back_when_it_is_found_spurious_and_nothing_proves_it() {
     d.begin_cut(window(50.0), true, at(300));
     d.prove_first();
     assert_eq!(d.revert(at(300), window(50.0)), None);
-    assert_eq!(d.disprove(0), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
     // One that is not known is not for this to judge.
     assert_eq!(d.revert(at(7), window(9.0)), Some(window(9.0)));
 }
@@ -158,11 +158,11 @@ fn what_is_decided_is_forgotten_in_time() {
     d.prove_first();
     d.expire(Duration::from_millis(1000), at(1100));
     assert_eq!((d.suspicions.len(), d.by_segment.len()), (3, 3));
-    d.disprove(1);
+    d.disprove(1, true);
     d.expire(Duration::from_millis(1000), at(1101));
     assert_eq!((d.suspicions.len(), d.by_segment.len()), (1, 1), "the third is pending");
-    assert_eq!(d.disprove(0), None);
-    assert_eq!(d.disprove(2), NOTHING);
+    assert_eq!(d.disprove(0, true), None);
+    assert_eq!(d.disprove(2, true), NOTHING);
 }
 
 #[test]
@@ -180,9 +180,9 @@ fn what_is_pending_when_a_window_comes_back_was_suspected_under_that_window() {
     d.begin_cut(window(50.0), false, at(50));
     d.prove_first();
     d.suspect(5, at(60), load(25.0), at(100));
-    assert_eq!(d.first_pending(), Some((at(60), load(25.0))));
-    assert!(d.disprove(0).expect("it was suspected").restored.is_some());
-    assert_eq!(d.first_pending(), Some((at(60), load(50.0))));
+    assert_eq!(d.first_pending(), Some((5, at(60), load(25.0))));
+    assert!(d.disprove(0, true).expect("it was suspected").restored.is_some());
+    assert_eq!(d.first_pending(), Some((5, at(60), load(50.0))));
 }
 
 /// A reduction before anything was late, proved by so many; then reordering is seen.
@@ -198,13 +198,13 @@ fn blind(proofs: u64) -> Doubt {
 fn a_reduction_of_before_anything_was_late_is_doubtful_while_it_has_one_proof() {
     let mut d = blind(2);
     assert!(!d.has_doubtful_cut());
-    assert_eq!(d.disprove(1), disproof(true, false, None));
+    assert_eq!(d.disprove(1, true), disproof(true, false, None));
     assert!(d.has_doubtful_cut());
     assert_eq!(d.take_back_doubtful(), Some(window(50.0)));
     assert!(!d.has_doubtful_cut());
     assert_eq!(d.last_cut(), None);
     // Should its duplicate come after all, nothing is left to be disproved.
-    assert_eq!(d.disprove(0), disproof(true, false, None));
+    assert_eq!(d.disprove(0, true), disproof(true, false, None));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_later_reduction_inherits_the_window_of_a_doubtful_one() {
     d.begin_cut(window(25.0), false, at(350));
     d.prove_first();
     assert_eq!(d.take_back_doubtful(), None);
-    assert_eq!(d.disprove(7), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.disprove(7, true), disproof(true, true, Some(window(50.0))));
 }
 
 #[test]
@@ -227,4 +227,45 @@ fn what_was_decided_when_something_had_been_late_is_not_doubtful() {
     d.begin_cut(window(50.0), true, at(100));
     d.suspect(0, at(0), load(50.0), at(100));
     assert!(!d.has_doubtful_cut(), "nor is a timeout");
+}
+
+#[test]
+fn a_report_that_is_due_comes_or_is_missed() {
+    let mut d = suspecting(3);
+    for n in 0..3 {
+        assert_eq!(d.disprove(n, false), Some(Disproof { report: None, ..NOTHING.expect("one") }));
+    }
+    assert_eq!(d.disprove(1, true).and_then(|disproof| disproof.report), Some(Report::Came));
+    // Resent at 100, 101 and 102, and 200 ms are enough for a report.
+    assert_eq!((d.missed(at(300)), d.missed(at(301)), d.missed(at(301))), (0, 1, 0));
+    assert_eq!(d.disprove(0, true), None, "it is too late");
+    assert_eq!((d.missed(at(400)), d.missed(at(500))), (1, 0));
+    d.expire(Duration::ZERO, at(500));
+    assert!(d.is_empty() && d.by_segment.is_empty());
+}
+
+#[test]
+fn as_long_as_suspicion_is_proof_no_report_is_missed() {
+    let mut d = Doubt::new();
+    d.suspect(0, at(0), load(50.0), at(100));
+    assert!(d.disprove(0, false).is_some());
+    assert_eq!(d.missed(at(10_000)), 0);
+    d.set_proof(Some(Duration::from_millis(200)));
+    assert_eq!((d.missed(at(300)), d.missed(at(10_000))), (0, 1));
+}
+
+#[test]
+fn what_is_dismissed_proves_nothing_and_may_still_be_reported() {
+    let mut d = suspecting(2);
+    assert!(d.is_fresh(at(0)));
+    d.dismiss_first();
+    assert_eq!(d.first_pending(), Some((1, at(1), load(50.0))));
+    assert!(!too_much(&d, 0.0), "one is left");
+    assert_eq!(d.disprove(0, true), NOTHING);
+    d.dismiss_first();
+    d.dismiss_first();
+    d.expire(Duration::from_secs(2), at(2101));
+    assert!(!d.is_empty(), "it was resent at 101");
+    d.expire(Duration::from_secs(2), at(2102));
+    assert!(d.is_empty() && d.by_segment.is_empty());
 }
