@@ -24,7 +24,7 @@ impl LinkMeters {
             rate: *rate,
             measured: plan.measured,
             counts: LinkRecord::default(),
-            waited: Duration::ZERO,
+            waited: 0,
             busy: Duration::ZERO,
             idle_from: Instant::ZERO,
         };
@@ -64,9 +64,9 @@ struct LinkMeter {
     rate: Option<Rate>,
     measured: (Instant, Instant),
     counts: LinkRecord,
-    /// Time that packets waited within the measured time; over that time it is the mean number that
-    /// wait (Little's law).
-    waited: Duration,
+    /// Nanoseconds that packets waited within the measured time; over that time it is the mean number
+    /// that wait (Little's law). Millions that wait for hours are more than a span can hold.
+    waited: u128,
     /// Time that packets took to be sent within the measured time.
     busy: Duration,
     /// When the last packet that was offered has been sent.
@@ -80,7 +80,7 @@ impl LinkMeter {
         let &Crossing { at, outcome, size, again, .. } = crossing;
         // A packet may begin to wait, or to be sent, before the measured time and end after it.
         let begun = at + outcome.waited;
-        self.waited += begun.min(until).since(at.max(from));
+        self.waited += u128::from(begun.min(until).since(at.max(from)).as_nanos());
         let counts = &mut self.counts;
         let measured = |at| (from..until).contains(&at);
         counts.offered_packets += u64::from(!again && measured(at));
@@ -95,7 +95,8 @@ impl LinkMeter {
             counts.sent_bytes += u64::from(size);
         }
         self.busy += outcome.departed.min(until).since(begun.max(from));
-        self.idle_from = outcome.departed;
+        // What is sent again may be told of after those that are sent behind it.
+        self.idle_from = self.idle_from.max(outcome.departed);
     }
 
     /// What was counted, once the run has ended at `end`.
@@ -110,7 +111,7 @@ impl LinkMeter {
             name: self.name.clone(),
             drop_rate: share(self.counts.dropped_packets, self.counts.offered_packets),
             utilisation: self.rate.map(|_| busy / seconds),
-            queue_mean: self.waited.as_secs_f64() / seconds,
+            queue_mean: self.waited as f64 / 1e9 / seconds,
             ..self.counts.clone()
         }
     }
@@ -118,7 +119,7 @@ impl LinkMeter {
 
 #[cfg(test)]
 mod tests {
-    use unruffled_path::{Direction, Link, LinkConfig};
+    use unruffled_path::{Applies, Direction, Impairment, Link, LinkConfig, Outcome};
 
     use super::*;
     use crate::FlowId;
@@ -133,17 +134,10 @@ mod tests {
         let rate = Rate::from_bps(4e6);
         let config = LinkConfig { rate, queue: Some(20), ..LinkConfig::default() };
         let mut link = Link::new(&config, Direction::Forward, 1).expect("a good link");
-        let mut meters = LinkMeters::new(&Measurement {
-            links: vec![("bottleneck".to_owned(), rate)],
-            measured: (at(5), at(25)),
-            ..Measurement::default()
-        });
+        let mut meters = meters();
         for ms in arrivals {
             let outcome = link.offer(1000, Direction::Forward, at(ms));
-            let (flow, at, backlog) = (FlowId(0), at(ms), link.backlog());
-            let (size, again) = (1000, false);
-            let crossing = Crossing { flow, at, size, backlog, again, outcome: &outcome };
-            meters.crossed(LinkId(0), &crossing);
+            cross(&mut meters, at(ms), false, &outcome);
         }
         meters.records(end).0.remove(0)
     }
@@ -168,5 +162,64 @@ mod tests {
         assert_eq!(record([0; 20], at(15)).utilisation, Some(1.0));
         assert_eq!(record([10; 20], at(15)).utilisation, Some(0.5));
         assert_eq!(record([6, 8], at(15)).utilisation, Some(0.4));
+    }
+    /// A link that sends 1000 octets in 2 ms, measured from 5 to 25 ms.
+    fn meters() -> LinkMeters {
+        LinkMeters::new(&Measurement {
+            links: vec![("bottleneck".to_owned(), Rate::from_bps(4e6))],
+            measured: (at(5), at(25)),
+            ..Measurement::default()
+        })
+    }
+
+    fn cross(meters: &mut LinkMeters, at: Instant, again: bool, outcome: &Outcome) {
+        let crossing = Crossing { flow: FlowId(0), at, size: 1000, backlog: 1, again, outcome };
+        meters.crossed(LinkId(0), &crossing);
+    }
+
+    /// What was damaged is sent before those that came while it could not be, and told of after them.
+    #[test]
+    fn what_is_sent_again_does_not_end_what_is_left() {
+        let (applies, after) = (Applies::Both, Duration::from_millis(9));
+        let resend = Impairment::Resend { errors: 1.0, after, attempts: Some(9), applies };
+        let impairment = Box::new(resend);
+        let first = Impairment::During { from: at(0), until: at(1), impairment };
+        let config = LinkConfig {
+            rate: Rate::from_bps(4e6),
+            impairments: vec![first],
+            ..LinkConfig::default()
+        };
+        let mut link = Link::new(&config, Direction::Forward, 1).expect("a good link");
+        let mut meters = meters();
+        let damaged = link.offer(1000, Direction::Forward, at(0));
+        cross(&mut meters, at(0), false, &damaged);
+        let Verdict::Held { until, ticket } = damaged.verdict else { panic!("{damaged:?}") };
+        for _ in 0..5 {
+            let outcome = link.offer(1000, Direction::Forward, at(6));
+            cross(&mut meters, at(6), false, &outcome);
+        }
+        let again = link.resume(ticket).expect("is held");
+        cross(&mut meters, until, true, &again);
+        // Busy from 6 to 18 ms, of which 6 to 15 count.
+        let busy = meters.records(at(15)).0[0].utilisation.expect("it has a rate");
+        assert!((busy - 0.9).abs() < 1e-9, "{busy}");
+    }
+
+    #[test]
+    fn nine_million_packets_may_wait_for_hours() {
+        const PACKETS: u64 = 9_000_000;
+        let mut meters = LinkMeters::new(&Measurement {
+            links: vec![("bottleneck".to_owned(), Rate::from_bps(8e6))],
+            measured: (at(0), at(PACKETS)),
+            ..Measurement::default()
+        });
+        // All at once, each sent in a millisecond.
+        for n in 0..PACKETS {
+            let (waited, departed) = (Duration::from_millis(n), at(n + 1));
+            let verdict = Verdict::Deliver(departed);
+            let outcome = Outcome { verdict, duplicate: false, detoured: false, waited, departed };
+            cross(&mut meters, at(0), false, &outcome);
+        }
+        assert_eq!(meters.records(at(PACKETS)).0[0].queue_mean, (PACKETS - 1) as f64 / 2.0);
     }
 }
