@@ -169,7 +169,10 @@ impl Flow {
 
     /// The application stops: what it has not written yet is never sent.
     pub(crate) fn stop(&mut self) {
-        self.has = self.written;
+        if self.written < self.has {
+            // What is cut short is never complete, not even if its FIN is counted as an octet.
+            (self.has, self.expects) = (self.written, u64::MAX);
+        }
         self.close();
     }
 
