@@ -70,7 +70,7 @@ impl Rto {
     /// the gains are per round trip, not per sample).
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, per_round: f64) {
-        match self.srtt.filter(|_| !std::mem::take(&mut self.doubtful)) {
+        match self.srtt.filter(|_| !self.doubtful) {
             None => {
                 self.srtt = Some(rtt);
                 self.rttvar = rtt / 2;
@@ -101,6 +101,8 @@ impl Rto {
     /// Counts the sample and computes the timeout anew.
     #[inline]
     fn note(&mut self, rtt: Duration) {
+        // Whether or not there was one to be doubted.
+        self.doubtful = false;
         self.timer.on_sample(rtt);
         self.base = self.computed();
     }
@@ -215,6 +217,17 @@ mod tests {
         assert_eq!([after(3, Some(4)), after(9, None)], [ms(700); 2]);
         // As after a first sample: 500 + 4·250.
         assert_eq!(after(4, Some(4)), ms(1500));
+    }
+
+    #[test]
+    fn doublings_before_any_sample_make_no_later_one_doubtful() {
+        let mut r = Rto { doubtful_after: Some(4), ..rto(ms(1)) };
+        // A SYN that was lost so often gives no round-trip time.
+        (0..4).for_each(|_| r.back_off());
+        r.sample(ms(100), 1.0);
+        r.sample(ms(500), 1.0);
+        // SRTT 7/8·100 + 1/8·500 = 150, RTTVAR 3/4·50 + 1/4·400 = 137.5.
+        assert_eq!(r.base(), ms(700));
     }
 
     #[test]
