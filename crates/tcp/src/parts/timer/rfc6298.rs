@@ -25,6 +25,8 @@ impl Timer for Rfc6298 {
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Clock granularity G of RFC 6298, 2.2: the engine's clock is finer than this.
 const GRANULARITY: Duration = Duration::from_millis(1);
+/// Nanoseconds of SRTT to a sample, at least: what changes with smaller gains is lost in rounding.
+const FINEST: f64 = 32.0;
 
 /// Smoothed round-trip time, its variation, and the timeout made of them.
 #[derive(Clone, Debug)]
@@ -76,6 +78,7 @@ impl Rto {
                 self.rttvar = rtt / 2;
             }
             Some(srtt) => {
+                let per_round = per_round.min((srtt.as_nanos() as f64 / FINEST).max(1.0));
                 let (alpha, beta) = (0.125 / per_round, 0.25 / per_round);
                 let deviation = srtt.abs_diff(rtt);
                 self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
@@ -228,6 +231,19 @@ mod tests {
         r.sample(ms(500), 1.0);
         // SRTT 7/8·100 + 1/8·500 = 150, RTTVAR 3/4·50 + 1/4·400 = 137.5.
         assert_eq!(r.base(), ms(700));
+    }
+
+    #[test]
+    fn a_window_of_a_million_segments_has_a_round_trip_time() {
+        let mut r = rto(ms(1));
+        r.sample(ms(10), 1.0);
+        // 30 round trips: 7/8 to that power is 2 %.
+        for _ in 0..30_000_000 {
+            r.sample(ms(1), 1e6);
+        }
+        let (srtt, rttvar) = (r.srtt().expect("sampled"), r.rttvar().expect("sampled"));
+        assert!(srtt < Duration::from_micros(1250), "{srtt}");
+        assert!(rttvar < Duration::from_micros(250), "{rttvar}");
     }
 
     #[test]
