@@ -59,7 +59,7 @@ impl Curves {
                 (Quantity::Cwnd, End::Sender, Event::Acknowledged { cwnd, .. }) => {
                     curve.sample(now, interval, cwnd);
                 }
-                (Quantity::Sequence, End::Sender, Event::Sent { offset, .. }) => {
+                (Quantity::Sequence, End::Sender, Event::Sent { offset, len: 1.., .. }) => {
                     curve.sample(now, interval, offset as f64 / *mss);
                 }
                 (Quantity::Delivery, End::Receiver, Event::Arrived { duplicate: false, .. }) => {
@@ -156,5 +156,17 @@ mod tests {
         let series = curves.into_series(Instant::from_millis(3000));
         assert_eq!(series[0].subject, "bulk-1");
         assert_eq!(series[0].points, [(1.0, 16_000.0), (2.0, 0.0), (3.0, 4_000.0)]);
+    }
+    #[test]
+    fn a_fin_is_no_segment_of_the_sequence() {
+        let sources = [("bulk-1".to_owned(), 1000)].into_iter();
+        let curves = Curves::new(&[Quantity::Sequence], Duration::ZERO, sources);
+        let mut curves = curves.expect("it is of flows");
+        for (ms, offset, len) in [(1, 0, 1000), (2, 1000, 0)] {
+            let event = Event::Sent { offset, len, cause: None };
+            curves.event(0, (End::Sender, Instant::from_millis(ms), &event), None);
+        }
+        let series = curves.into_series(Instant::from_millis(3));
+        assert_eq!(series[0].points, [(0.001, 0.0)]);
     }
 }

@@ -147,7 +147,7 @@ impl Monitor for Recorder {
                     self.trace.acked.push((time_s, una as f64 / self.mss));
                 }
             }
-            Event::Sent { offset, cause, .. } if in_window => {
+            Event::Sent { offset, len: 1.., cause } if in_window => {
                 let kind = if cause.is_some() { SendKind::Retransmit } else { SendKind::New };
                 self.trace.sent.push(Sent { time_s, segment: offset as f64 / self.mss, kind });
             }
@@ -183,5 +183,17 @@ mod tests {
         recorder.opened(FlowId(7), 1, at(3));
         recorder.event(FlowId(7), End::Sender, at(4), &reordered);
         assert_eq!(recorder.into_trace().reordering_lengths, [0, 0, 0, 1]);
+    }
+    #[test]
+    fn a_fin_is_no_segment_of_the_plot() {
+        let mut recorder = Recorder::new(Duration::from_secs(10), Duration::ZERO, 1000);
+        let mut sent = |offset, len| {
+            let event = Event::Sent { offset, len, cause: None };
+            recorder.event(FlowId(0), End::Sender, Instant::from_millis(5000), &event);
+        };
+        sent(0, 1000);
+        sent(1000, 0);
+        let segments: Vec<f64> = recorder.into_trace().sent.iter().map(|s| s.segment).collect();
+        assert_eq!(segments, [0.0]);
     }
 }
