@@ -22,6 +22,9 @@ const BINS: usize = (22 << FRACTION) + 1;
 /// Samples that a generation holds at least: ten of those that a budget of one in a hundred allows.
 const ENOUGH: u32 = 1000;
 
+/// Samples with which a generation ends however young it is: two of them can still be counted.
+const MOST: u32 = u32::MAX / 4;
+
 /// How many are late for each that is lost, where a missing one is taken to be late.
 const ODDS: u32 = 16;
 
@@ -192,7 +195,8 @@ impl Lateness {
 
     /// Forgets what is too old, and looks up the quantile if it may have changed.
     pub(super) fn refresh(&mut self, now: Instant) {
-        if self.current.samples >= ENOUGH && now.since(self.since) >= self.age {
+        let old = self.current.samples >= ENOUGH && now.since(self.since) >= self.age;
+        if old || self.current.samples >= MOST {
             self.earlier = std::mem::take(&mut self.current);
             if let Some(kept) = &mut self.kept {
                 kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);

@@ -147,3 +147,15 @@ fn what_was_missing_was_late_when_sixteen_are_for_each_that_was_lost() {
     (0..2).for_each(|_| l.found());
     assert!(!l.rather_late(MS(25)), "what was lost is forgotten");
 }
+
+/// 25 Gb/s for the longest memory, a thousand seconds: no generation lasts for that.
+#[test]
+fn so_many_samples_that_their_count_would_wrap_are_a_generation() {
+    let mut l = of(&[(0, 999), (40, 1)]);
+    for at in [11, 12, 13] {
+        l.current.samples += u32::MAX / 2;
+        l.late(MS(40));
+        l.refresh(Instant::from_millis(at));
+        assert!(l.seen() && l.samples() > u32::MAX / 2, "{}", l.samples());
+    }
+}
