@@ -36,6 +36,10 @@ impl MinRtt {
         }
         if now.since(best[0].0) > WINDOW {
             *best = [best[1], best[2], new];
+            // The second best may be too old as well; the third is not, or all would be new.
+            if now.since(best[0].0) > WINDOW {
+                *best = [best[1], new, new];
+            }
         } else if best[1].0 == best[0].0 && now.since(best[0].0) > WINDOW / 4 {
             best[1] = new;
             best[2] = new;
@@ -64,5 +68,15 @@ mod tests {
         assert_eq!(m.get(), Some(Duration::from_millis(100)));
         m.sample(Duration::from_millis(60), at(311));
         assert_eq!(m.get(), Some(Duration::from_millis(60)));
+    }
+    #[test]
+    fn samples_far_apart_leave_nothing_older_than_the_window() {
+        let mut m = MinRtt::default();
+        let ms = Duration::from_millis;
+        for (at, rtt) in [(0, 10), (80, 20), (240, 30), (500, 40)] {
+            m.sample(ms(rtt), Instant::ZERO + Duration::from_secs(at));
+        }
+        // That of 80 s is 420 s old.
+        assert_eq!(m.get(), Some(ms(30)));
     }
 }
