@@ -211,11 +211,11 @@ impl Scenario {
         let toml = keys.to_toml();
         let k = &mut keys;
 
-        let name = k.string("name")?;
+        let name = k.name("name")?;
         let name = name.unwrap_or_else(|| {
             Path::new(file).file_stem().map_or(file.into(), |s| s.to_string_lossy()).into_owned()
         });
-        let title = k.string("title")?.unwrap_or_else(|| name.clone());
+        let title = k.name("title")?.unwrap_or_else(|| name.clone());
         let source = k.string("source")?.unwrap_or_default();
         let duration = k.duration("duration")?;
         let duration = k.required("duration", duration, "\"1000 s\"")?;

@@ -16,6 +16,9 @@ use crate::experiment::place::complaint;
 /// Tables of which there may be several, written `[[traffic]]` with a name each.
 const GROUPS: [&str; 1] = ["traffic"];
 
+/// Tables whose keys are names that people give.
+const NAMED: [&str; 2] = ["link", "traffic"];
+
 /// A key's value and where it stands.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -66,7 +69,8 @@ impl Keys {
             };
             let place = Place::Line(self.file.clone(), line(name.span().start));
             // Names of links and groups are parts of keys.
-            if let Err(message) = printable(&key) {
+            let named = NAMED.contains(&prefix).then(|| part_of_a_key(name.get_ref()));
+            if let Err(message) = printable(&key).and(named.unwrap_or(Ok(()))) {
                 return Err(Error::Key { place, key, message });
             }
             match value.get_ref() {
@@ -239,6 +243,14 @@ impl Keys {
 
     pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, Error> {
         self.read(key, printable)
+    }
+
+    /// What a person calls something: text that shows.
+    pub(crate) fn name(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.read(key, |text| match text.trim() {
+            "" => Err(format!("expected some text, found {text:?}")),
+            _ => printable(text),
+        })
     }
 
     /// One of a few words, as what it stands for.
@@ -417,6 +429,14 @@ fn printable(text: &str) -> Result<String, String> {
     match text.chars().find(|c| c.is_control()) {
         Some(found) => Err(format!("expected no control characters, found {found:?}")),
         None => Ok(text.to_owned()),
+    }
+}
+
+/// Refuses a name that a dotted key cannot hold.
+fn part_of_a_key(name: &str) -> Result<(), String> {
+    match name.trim().is_empty() || name.contains('.') {
+        true => Err(format!("expected a name without dots, found {name:?}")),
+        false => Ok(()),
     }
 }
 

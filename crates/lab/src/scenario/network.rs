@@ -172,7 +172,7 @@ fn explicit(k: &mut Keys) -> Result<Network, Error> {
     for name in k.tables("link") {
         let at = format!("link.{name}");
         let hop = links::hop(k, &name)?;
-        let (from, to) = (k.string(&format!("{at}.from"))?, k.string(&format!("{at}.to"))?);
+        let (from, to) = (k.name(&format!("{at}.from"))?, k.name(&format!("{at}.to"))?);
         let (from, to) = match (from, to) {
             (None, None) => {
                 network.access.push(hop);

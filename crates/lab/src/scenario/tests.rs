@@ -73,6 +73,25 @@ fn control_characters_are_no_part_of_names() {
 }
 
 #[test]
+fn what_has_a_name_has_one_that_shows() {
+    for key in ["name", "title"] {
+        let line = error(&format!("{key} = \"\""), &[]);
+        assert_eq!(line, format!("my.toml:1: {key}: expected some text, found \"\""));
+        let line = rr_3(&[&format!("{key}=' '")]).expect_err("is blank").to_string();
+        assert_eq!(line, format!("--set: {key}: expected some text, found \" \""));
+    }
+    for (name, table) in [("", "link"), (" ", "link"), ("a.b", "link"), (" ", "traffic")] {
+        let line = error(&format!("[{table}.\"{name}\"]\ndelay = \"1 ms\""), &[]);
+        let wanted =
+            format!("my.toml:1: {table}.{name}: expected a name without dots, found {name:?}");
+        assert_eq!(line, wanted);
+    }
+    let nodes = "duration = '5 s'\nvariants = ['sack']\ntopology.kind = 'explicit'\n\
+                 [link.a]\ndelay = '1 ms'\nfrom = 'a'\nto = ' '\n";
+    assert_eq!(error(nodes, &[]), "my.toml:7: link.a.to: expected some text, found \" \"");
+}
+
+#[test]
 fn a_list_of_numbers_may_be_texts() {
     let two_ways = r#"
         duration = "10 s"
