@@ -289,6 +289,10 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
         Applies::Both => "all packets",
     };
     let of = |applies: &Applies| format!("of {}", those(applies));
+    let all = |applies: &Applies| match applies {
+        Applies::Both => those(applies).to_owned(),
+        _ => format!("all {}", those(applies)),
+    };
     match impairment {
         Impairment::Delay { fraction, delay, applies } => {
             format!("{} {} late by {}", percent(*fraction), of(applies), law(delay))
@@ -297,10 +301,16 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
             format!("{} {} lost", percent(*fraction), of(applies))
         }
         Impairment::Periodic { every, applies } => {
-            format!("the last of every {every} {} lost", those(applies))
+            match every {
+                1 => format!("{} lost", all(applies)),
+                _ => format!("the last of every {every} {} lost", those(applies)),
+            }
         }
         Impairment::Alternate { every, extra, applies } => {
-            format!("one in {every} {} {extra} later", of(applies))
+            match every {
+                1 => format!("{} {extra} later", all(applies)),
+                _ => format!("one in {every} {} {extra} later", of(applies)),
+            }
         }
         Impairment::Duplicate { fraction, applies } => {
             format!("{} {} doubled", percent(*fraction), of(applies))

@@ -73,6 +73,16 @@ fn control_characters_are_no_part_of_names() {
 }
 
 #[test]
+fn one_is_no_plural_in_words() {
+    let scenario = rr_3(&["tcp.window=1", "tcp.initial_window=1"]).expect("good overrides");
+    let facts = scenario.facts();
+    for fact in ["receiver's window", "initial window"] {
+        let (_, words) = facts.iter().find(|(name, _)| name == fact).expect("is told");
+        assert_eq!(words, "1 segment");
+    }
+}
+
+#[test]
 fn what_has_a_name_has_one_that_shows() {
     for key in ["name", "title"] {
         let line = error(&format!("{key} = \"\""), &[]);
@@ -156,6 +166,9 @@ fn what_befalls_packets_is_read_and_put_in_words() {
             "data packets later by N(200 ms, 60 ms), drawn anew every 50 ms",
         ),
         ("loss", &["every=200"], "the last of every 200 data packets lost"),
+        ("loss", &["every=1"], "all data packets lost"),
+        ("loss", &["every=1", "packets=both"], "all packets lost"),
+        ("alternate", &["every=1", "extra=5 ms"], "all data packets 5 ms later"),
         (
             "burst",
             &["fraction=0.02 %", "distribution=uniform", "low=300 ms", "high=400 ms"],

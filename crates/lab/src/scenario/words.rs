@@ -56,8 +56,9 @@ impl Scenario {
         }
         facts.push(("segments".to_owned(), segments));
         let window = tcp.receive_buffer / u64::from(tcp.mss);
-        facts.push(("receiver's window".to_owned(), format!("{window} segments")));
-        facts.push(("initial window".to_owned(), format!("{} segments", tcp.window.initial)));
+        facts.push(("receiver's window".to_owned(), count(window, "segment")));
+        let initial = count(u64::from(tcp.window.initial), "segment");
+        facts.push(("initial window".to_owned(), initial));
         facts.push(("minimum RTO".to_owned(), tcp.rto.min.to_string()));
         let acks = tcp.delayed_ack.map_or("at once".to_owned(), |d| format!("delayed up to {d}"));
         facts.push(("acknowledgements".to_owned(), acks));
