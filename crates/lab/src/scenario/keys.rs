@@ -357,10 +357,26 @@ impl Keys {
         value.ok_or_else(|| self.missing(key, &format!("a value such as {such_as}")))
     }
 
+    /// An error at `table`, or the nearest above it that is something else than a table.
+    pub(crate) fn no_table(&self, table: &str) -> Option<Error> {
+        let mut key = table;
+        while !key.is_empty() {
+            let is_value = |e: &&Entry| e.key == key && !e.value.is_table();
+            if let Some(Entry { value, .. }) = self.entries.iter().find(is_value) {
+                return Some(self.wrong(key, format!("expected a table, found {value}")));
+            }
+            key = split(key).0;
+        }
+        None
+    }
+
     /// An error at `key`, which is missing, or at what it was misspelt as.
     pub(crate) fn missing(&self, key: &str, expected: &str) -> Error {
         let message = format!("missing: expected {expected}");
         let (table, name) = split(key);
+        if let Some(wrong) = self.no_table(table) {
+            return wrong;
+        }
         let misspelt = self.entries.iter().find(|e| {
             let (beside, other) = split(&e.key);
             !e.read && beside == table && strsim::osa_distance(other, name) <= name.len() / 3
@@ -392,8 +408,12 @@ impl Keys {
             return format!("expected a table of {names}");
         }
         let mut table = split(key).0;
-        if GROUPS.contains(&table) {
-            return format!("expected [[{table}]] with a name, or [{table}.NAME]");
+        if let Some(group) = [key, table].into_iter().find(|name| GROUPS.contains(name)) {
+            return format!("expected [[{group}]] with a name, or [{group}.NAME]");
+        }
+        // Of what these have below, only they know.
+        if let Some(table) = ["link", "variant"].iter().find(|name| [key, table].contains(name)) {
+            return format!("expected a table, [{table}.NAME]");
         }
         loop {
             let start = if table.is_empty() { String::new() } else { format!("{table}.") };

@@ -29,9 +29,15 @@ pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
     let mut hops: Vec<Hop> = Vec::new();
     for name in &names {
         if !defined.contains(name) {
-            let known = defined.join(", ");
-            let message = format!("no table [link.{name}]: expected names among: {known}");
-            return Err(k.wrong(key, message));
+            let table = format!("link.{name}");
+            if let Some(wrong) = k.no_table(&table) {
+                return Err(wrong);
+            }
+            let expected = match defined.as_slice() {
+                [] => "expected one".to_owned(),
+                known => format!("expected names among: {}", known.join(", ")),
+            };
+            return Err(k.wrong(key, format!("no table [{table}]: {expected}")));
         }
         if hops.iter().any(|h| h.name == *name) {
             return Err(k.wrong(key, format!("{name} stands twice: expected each once")));
@@ -300,18 +306,14 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
         Impairment::Loss { fraction, applies } => {
             format!("{} {} lost", percent(*fraction), of(applies))
         }
-        Impairment::Periodic { every, applies } => {
-            match every {
-                1 => format!("{} lost", all(applies)),
-                _ => format!("the last of every {every} {} lost", those(applies)),
-            }
-        }
-        Impairment::Alternate { every, extra, applies } => {
-            match every {
-                1 => format!("{} {extra} later", all(applies)),
-                _ => format!("one in {every} {} {extra} later", of(applies)),
-            }
-        }
+        Impairment::Periodic { every, applies } => match every {
+            1 => format!("{} lost", all(applies)),
+            _ => format!("the last of every {every} {} lost", those(applies)),
+        },
+        Impairment::Alternate { every, extra, applies } => match every {
+            1 => format!("{} {extra} later", all(applies)),
+            _ => format!("one in {every} {} {extra} later", of(applies)),
+        },
         Impairment::Duplicate { fraction, applies } => {
             format!("{} {} doubled", percent(*fraction), of(applies))
         }

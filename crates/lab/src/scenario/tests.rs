@@ -83,6 +83,37 @@ fn one_is_no_plural_in_words() {
 }
 
 #[test]
+fn a_value_in_the_place_of_a_table_is_called_so() {
+    let head = "duration = '5 s'\nvariants = ['sack']\n";
+    let link = "[link.a]\ndelay = '1 ms'\nrate = '1 Mbit/s'\n";
+    for (text, wanted) in [
+        (
+            format!("traffic = 3\n{head}path.hops = ['a']\n{link}"),
+            "my.toml:1: traffic: expected [[traffic]] with a name, or [traffic.NAME]",
+        ),
+        (format!("path = 3\n{head}{link}"), "my.toml:1: path: expected a table, found 3"),
+        (
+            format!("link = 3\n{head}path.hops = ['a']\n"),
+            "my.toml:1: link: expected a table, found 3",
+        ),
+        (
+            format!("link.a = 3\n{head}path.hops = ['a']\n"),
+            "my.toml:1: link.a: expected a table, found 3",
+        ),
+        (
+            format!("{head}path.hops = ['a']\n{link}delayed = 3\n"),
+            "my.toml:7: link.a.delayed: expected a table, found 3",
+        ),
+        (
+            format!("{head}path.hops = ['a']\n"),
+            "my.toml:3: path.hops: no table [link.a]: expected one",
+        ),
+    ] {
+        assert_eq!(error(&text, &[]), wanted);
+    }
+}
+
+#[test]
 fn what_has_a_name_has_one_that_shows() {
     for key in ["name", "title"] {
         let line = error(&format!("{key} = \"\""), &[]);
@@ -253,6 +284,9 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         (["tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of"),
         (["tcp=3"], "--set: tcp: expected a table of byte_counting, delayed_ack"),
         (["path={}"], "--set: path: expected a table of hops"),
+        (["traffic=3"], "--set: traffic: expected [[traffic]] with a name, or [traffic.NAME]"),
+        (["variant=3"], "--set: variant: expected a table, [variant.NAME]"),
+        (["variant.sack=3"], "--set: variant.sack: expected a table, [variant.NAME]"),
         (["link.new.rate=1 Mbit/s"], "--set: link.new.rate: no link new in the network: expected"),
         (["seeds=0"], "--set: seeds: expected a whole number from 1"),
         (["delayed.distribution=gauss"], "distribution: expected constant, uniform"),
