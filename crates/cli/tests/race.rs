@@ -140,6 +140,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["nowhere"][..], "nowhere: no such scenario: expected rr-3"),
         (&["--kernel", "tortoise"], "--kernel tortoise: not in this kernel: expected names among"),
         (&["--kernel", "reno, tortoise"], "--kernel tortoise: not in this kernel: expected names"),
+        (&["--kernel", "reno, reno"], "--kernel: reno stands twice: expected each once"),
         (&["--variants", "bbr3"], "--variants: bbr3: no such variant"),
         (&["--variants", "rr-ta-rtx"], "--variants: rr-ta-rtx: for simulation only"),
         (&["--variants", "none", "--kernel", "none"], "race: no sender takes part"),

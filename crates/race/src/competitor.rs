@@ -26,18 +26,21 @@ impl Competitor {
     /// `unruffled` need not be there yet: it is loaded for the race.
     ///
     /// # Errors
-    /// The kernel lacks one.
+    /// The kernel lacks one, or one is named twice.
     pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
         let available = available();
         let known = |name: &String| *name == NAME || available.contains(name);
         let names: Vec<_> = names.iter().map(|name| name.trim().to_owned()).collect();
-        match names.iter().find(|name| !known(name)) {
-            Some(missing) => {
-                let (name, available) = (missing.clone(), available.join(", "));
-                Err(Error::NoCongestionControl { name, available })
-            }
-            None => Ok(names.into_iter().map(Self::Kernel).collect()),
+        if let Some(missing) = names.iter().find(|name| !known(name)) {
+            let (name, available) = (missing.clone(), available.join(", "));
+            return Err(Error::NoCongestionControl { name, available });
         }
+        let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
+        if let Some((_, name)) = names.iter().enumerate().find(twice) {
+            let (place, name) = ("--kernel".to_owned(), name.clone());
+            return Err(unruffled_lab::Error::Twice { place, name }.into());
+        }
+        Ok(names.into_iter().map(Self::Kernel).collect())
     }
 
     /// The kernel under what it has of CUBIC, Reno and BBR.
