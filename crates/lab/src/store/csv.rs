@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use unruffled_measure::FlowRecord;
+
 use super::{Store, StoreError};
 use crate::error::Error;
 
 impl Store {
-    /// All runs as CSV: a line for each flow.
+    /// All runs as CSV: a header, then a line for each flow.
     ///
     /// # Errors
     /// A damaged file.
@@ -30,11 +32,8 @@ impl Store {
                 };
                 for (flow, fields) in flows(&record).into_iter().enumerate() {
                     let mut writer = csv::Writer::from_writer(Vec::new());
-                    let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
                     if heads.is_empty() {
-                        heads = fields.iter().map(|(name, _)| name.clone()).collect();
-                        let all = fixed.into_iter().chain(heads.iter().map(String::as_str));
-                        writer.write_record(all).expect("memory takes every write");
+                        heads = write_header(&mut writer, &fields);
                     }
                     let key: Vec<u8> = row.get(0)?;
                     let key: String = key.iter().take(8).map(|b| format!("{b:02x}")).collect();
@@ -53,14 +52,41 @@ impl Store {
                     }
                 }
             }
+            if heads.is_empty() {
+                // A reader of the file finds its columns, though no lines.
+                let flow = ciborium::Value::serialized(&FlowRecord::default());
+                let mut writer = csv::Writer::from_writer(Vec::new());
+                write_header(&mut writer, &fields(&flow.expect("has names for keys")));
+                let text = writer.into_inner().expect("memory takes every write");
+                return Ok(line(&text).map_err(|e| Error::output(Path::new("the CSV file"), e)));
+            }
             Ok(Ok(()))
         };
         read().map_err(|e| self.wrong(e))?
     }
 }
 
-/// The fields of each flow of a record, in their order.
-fn flows(record: &ciborium::Value) -> Vec<Vec<(String, String)>> {
+/// A field of a flow: its name and its value.
+type Field = (String, String);
+
+/// Writes the names of the columns, and gives those of `fields`.
+fn write_header(writer: &mut csv::Writer<Vec<u8>>, fields: &[Field]) -> Vec<String> {
+    let fixed = ["run", "model", "made_for", "variant", "seed", "seconds", "flow"];
+    let heads: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
+    let all = fixed.into_iter().chain(heads.iter().map(String::as_str));
+    writer.write_record(all).expect("memory takes every write");
+    heads
+}
+
+/// The fields of each flow of a record.
+fn flows(record: &ciborium::Value) -> Vec<Vec<Field>> {
+    let all = record.as_map().into_iter().flatten();
+    let flows = all.filter(|(name, _)| name.as_text() == Some("flows"));
+    flows.filter_map(|(_, flows)| flows.as_array()).flatten().map(fields).collect()
+}
+
+/// The fields of a flow, in their order.
+fn fields(flow: &ciborium::Value) -> Vec<Field> {
     let text = |value: &ciborium::Value| match value {
         ciborium::Value::Text(text) => text.clone(),
         ciborium::Value::Integer(n) => i128::from(*n).to_string(),
@@ -68,12 +94,6 @@ fn flows(record: &ciborium::Value) -> Vec<Vec<(String, String)>> {
         ciborium::Value::Bool(b) => b.to_string(),
         _ => String::new(),
     };
-    let all = record.as_map().into_iter().flatten();
-    let flows = all.filter(|(name, _)| name.as_text() == Some("flows"));
-    let flows = flows.filter_map(|(_, flows)| flows.as_array()).flatten();
-    let fields = |flow: &ciborium::Value| -> Vec<(String, String)> {
-        let fields = flow.as_map().into_iter().flatten();
-        fields.filter_map(|(name, value)| Some((name.as_text()?.to_owned(), text(value)))).collect()
-    };
-    flows.map(fields).collect()
+    let fields = flow.as_map().into_iter().flatten();
+    fields.filter_map(|(name, value)| Some((name.as_text()?.to_owned(), text(value)))).collect()
 }

@@ -262,6 +262,19 @@ fn what_is_damaged_is_not_exported() {
 }
 
 #[test]
+fn csv_of_no_runs_has_the_header_that_it_has_of_some() {
+    let store = Store::in_memory().expect("opens");
+    let csv = || {
+        let mut text = Vec::new();
+        store.csv(|line| std::io::Write::write_all(&mut text, line)).expect("reads");
+        String::from_utf8(text).expect("is text")
+    };
+    let empty = csv();
+    put(&store, 1, &record(7.5));
+    assert_eq!(empty.lines().collect::<Vec<_>>(), [csv().lines().next().expect("a header")]);
+}
+
+#[test]
 fn csv_has_a_line_for_each_flow() {
     let store = Store::in_memory().expect("opens");
     put(&store, 1, &RunRecord { flows: vec![FlowRecord::default(); 2], ..RunRecord::default() });
