@@ -168,6 +168,10 @@ pub(crate) fn check_folder(
 ) -> std::result::Result<(), Error> {
     free(path, others)?;
     names.iter().try_for_each(|name| free(&path.join(name), others))?;
+    if path.metadata().is_ok_and(|there| !there.is_dir()) {
+        let taken = std::io::Error::other("expected a folder, found a file");
+        return Err(Error::output(path, taken));
+    }
     let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE)));
     probed.map_err(|e| Error::output(path, e))
 }
@@ -213,8 +217,9 @@ const PROBE: &str = ".unruffled.part";
 /// Whether a file could be written at `path`, without leaving a trace.
 fn probe(path: &Path) -> Result<()> {
     match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(std::io::Error::other("expected a file, found a folder")),
         // Pipes and devices: opening one may block, or mean something to its other end.
-        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
+        Ok(there) if !there.is_file() => Ok(()),
         Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
         // A link to nowhere: what it points to will be made.
         Err(_) if path.is_symlink() => Ok(()),

@@ -327,7 +327,18 @@ fn what_cannot_be_written_or_read_is_said_before_the_work() {
     write(&folder, "file", "");
     write(&folder, "empty.toml", "");
     for (arguments, wanted) in [
-        (&["mine.toml", "--figures", "file"][..], "file: cannot be written: "),
+        (
+            &["mine.toml", "--figures", "file"][..],
+            "file: cannot be written: expected a folder, found a file\n",
+        ),
+        (
+            &["mine.toml", "--markdown", "file.md"],
+            "file: cannot be written: expected a folder, found a file\n",
+        ),
+        (
+            &["mine.toml", "--report", "."],
+            ".: cannot be written: expected a file, found a folder\n",
+        ),
         (&["mine.toml", "--figures", "a", "--report", "a"], "a: would replace the report: "),
         (&["mine.toml", "--markdown", "all"], "all: would replace the Markdown: expected another"),
         (&["mine.toml", "--check", "no"], "no: cannot be read: expected a list of claims ("),
