@@ -39,6 +39,15 @@ enum What {
     },
 }
 
+/// The key that `--delayed` replaces.
+const DELAYED: &str = "link.bottleneck.delayed.fraction";
+
+/// Whether a good scenario has nothing that a share of packets to delay is part of.
+fn delays_nothing(name: &str, overrides: &[String]) -> bool {
+    let share = [overrides, &[format!("{DELAYED}=10 %")]].concat();
+    Scenario::load(name, overrides).is_ok() && Scenario::load(name, &share).is_err()
+}
+
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
     // Of rr-3 as it ships a run would be over too soon to be timed.
@@ -46,13 +55,11 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     // First, so that --set can replace it.
     let usually = usual("duration=10000 s").filter(|_| duration.is_none());
     let mut overrides: Vec<String> = usually.into_iter().chain(set.clone()).collect();
-    overrides
-        .extend(delayed.iter().map(|share| format!("link.bottleneck.delayed.fraction={share}")));
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
-    let flags = [
-        ("link.bottleneck.delayed.fraction", "--delayed", delayed.is_some()),
-        ("duration", "--duration", duration.is_some()),
-    ];
+    let others = overrides.clone();
+    overrides.extend(delayed.iter().map(|share| format!("{DELAYED}={share}")));
+    let flags =
+        [(DELAYED, "--delayed", delayed.is_some()), ("duration", "--duration", duration.is_some())];
     let flags = match crate::compare::given(set, flags) {
         Ok(flags) => flags,
         Err(error) => return crate::refuse(error),
@@ -69,6 +76,12 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     });
     let (scenario, variants) = match prepared {
         Ok(prepared) => prepared,
+        Err(_) if delayed.is_some() && delays_nothing(name, &others) => {
+            return crate::refuse(format!(
+                "--delayed: {name} delays no packets at a bottleneck: expected a scenario with \
+                 [link.bottleneck.delayed], such as rr-3, or --set"
+            ));
+        }
         Err(error) => return crate::refuse(error.by_flag(&flags)),
     };
     let variant = variants.first().expect("one at least, or an error");

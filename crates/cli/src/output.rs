@@ -217,7 +217,9 @@ const PROBE: &str = ".unruffled.part";
 /// Whether a file could be written at `path`, without leaving a trace.
 fn probe(path: &Path) -> Result<()> {
     match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(std::io::Error::other("expected a file, found a folder")),
+        Ok(there) if there.is_dir() => {
+            Err(std::io::Error::other("expected a file, found a folder"))
+        }
         // Pipes and devices: opening one may block, or mean something to its other end.
         Ok(there) if !there.is_file() => Ok(()),
         Ok(_) => OpenOptions::new().append(true).open(path).map(drop),

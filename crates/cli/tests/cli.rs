@@ -395,7 +395,15 @@ fn bench_says_how_many_packets_a_second_it_simulates() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert!(json["packets_per_wall_second"].as_f64() > Some(0.0), "{json}");
     let line = refusal(&folder, &["bench", "sim", "--delayed", "120 %"]);
-    assert!(line.starts_with("unruffled: --delayed: "), "{line}");
+    assert!(line.starts_with("unruffled: --delayed: link.bottleneck.delayed.fraction: expected a"));
+    // No link of that name, one that delays none, and one that comes to be by the flag alone.
+    for name in ["satellite", "half-late", "spray"] {
+        let line = refusal(&folder, &["bench", "sim", name, "--delayed", "10 %"]);
+        let wanted = format!("unruffled: --delayed: {name} delays no packets at a bottleneck: exp");
+        assert!(line.starts_with(&wanted), "{line}");
+    }
+    let line = refusal(&folder, &["bench", "sim", "spray", "--delayed", "10 %", "--set", "x=1"]);
+    assert!(line.starts_with("unruffled: --set: x: unknown key"), "{line}");
 }
 
 #[test]
