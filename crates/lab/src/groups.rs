@@ -6,9 +6,10 @@ use crate::record::{Comparison, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::number;
 
-/// A table: heads, and lines with as many cells.
+/// A table: heads, the same where names leave less room, and lines with as many cells.
 pub(crate) struct TextTable {
     pub(crate) heads: &'static [&'static str],
+    pub(crate) tight: &'static [&'static str],
     pub(crate) lines: Vec<Vec<String>>,
 }
 
@@ -19,13 +20,15 @@ const IDLE: f64 = 0.5;
 pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
     const HEADS: &[&str] =
         &["variant", "traffic", "flows", "Mb/s", "Mb/s per flow", "Jain", "rtx %", "timeouts"];
+    const TIGHT: &[&str] =
+        &["variant", "traffic", "flows", "Mb/s", "per flow", "Jain", "rtx %", "RTO"];
     let mut lines = Vec::new();
     for runs in comparison.variants.iter().filter(|runs| !runs.records.is_empty()) {
         for group in names(runs, |record| record.flows.iter().map(|flow| flow.group.as_str())) {
             lines.push(group_line(runs, group));
         }
     }
-    (!lines.is_empty()).then_some(TextTable { heads: HEADS, lines })
+    (!lines.is_empty()).then_some(TextTable { heads: HEADS, tight: TIGHT, lines })
 }
 
 fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
@@ -78,7 +81,7 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
             }
         }
     }
-    (!lines.is_empty()).then_some(TextTable { heads: HEADS, lines })
+    (!lines.is_empty()).then_some(TextTable { heads: HEADS, tight: HEADS, lines })
 }
 
 /// The names that the records of a variant have, each once, in their order.

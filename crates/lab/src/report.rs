@@ -116,7 +116,9 @@ fn shown(comparison: &Comparison) -> String {
 /// The tables of groups of traffic and of links, where there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
-    grids.map(|TextTable { heads, lines }| context! { heads => heads.to_vec(), lines }).collect()
+    grids
+        .map(|TextTable { heads, lines, .. }| context! { heads => heads.to_vec(), lines })
+        .collect()
 }
 
 /// One of several small plots of the same kind.

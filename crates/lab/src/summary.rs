@@ -66,6 +66,8 @@ pub fn best<'s, 'a>(summaries: &'s [Summary<'a>]) -> Option<&'s Summary<'a>> {
 pub struct Column {
     /// For a terminal of 80 columns.
     pub short: &'static str,
+    /// For one in which the names leave less room.
+    pub(crate) tight: &'static str,
     /// For a page.
     pub long: &'static str,
     content: Content,
@@ -81,15 +83,18 @@ enum Content {
 }
 
 const fn mean(metric: Metric) -> Column {
-    Column { short: metric.short, long: metric.heading, content: Content::Mean(metric) }
+    let Metric { short, heading: long, .. } = metric;
+    Column { short, tight: short, long, content: Content::Mean(metric) }
 }
 
-const VARIANT: Column = Column { short: "variant", long: "Variant", content: Content::Name };
+const VARIANT: Column =
+    Column { short: "variant", tight: "variant", long: "Variant", content: Content::Name };
 const GOODPUT: Column = mean(metric::GOODPUT);
-const SHARE: Column = Column { short: "share %", long: "Share,\u{a0}%", content: Content::Share };
-const FAST: Column = mean(metric::FAST_RETRANSMITS);
-const SPURIOUS: Column = mean(metric::SPURIOUS_FAST_RETRANSMITS);
-const TIMEOUTS: Column = mean(metric::TIMEOUTS);
+const SHARE: Column =
+    Column { short: "share %", tight: "share %", long: "Share,\u{a0}%", content: Content::Share };
+const FAST: Column = Column { tight: "fast", ..mean(metric::FAST_RETRANSMITS) };
+const SPURIOUS: Column = Column { tight: "spur.", ..mean(metric::SPURIOUS_FAST_RETRANSMITS) };
+const TIMEOUTS: Column = Column { tight: "RTO", ..mean(metric::TIMEOUTS) };
 
 /// The columns of a simulation.
 const SIMULATION: &[Column] =
@@ -103,9 +108,9 @@ const WIRE: &[Column] = &[
     mean(metric::RETRANSMITS),
     mean(metric::DSACKS),
     mean(metric::REORDERING_EVENTS),
-    Column { short: "fast", ..FAST },
-    Column { short: "spur.", ..SPURIOUS },
-    Column { short: "RTO", ..TIMEOUTS },
+    Column { short: FAST.tight, ..FAST },
+    Column { short: SPURIOUS.tight, ..SPURIOUS },
+    Column { short: TIMEOUTS.tight, ..TIMEOUTS },
 ];
 
 /// The columns of the results; [`cells`] fills them.
@@ -115,6 +120,10 @@ pub fn columns(comparison: &Comparison) -> &'static [Column] {
         Medium::Wire => WIRE,
     }
 }
+
+/// What a terminal is not shown where the names leave no room for it, the least needed first.
+pub(crate) const DISPENSABLE: [&str; 3] =
+    [metric::DUPTHRESH.short, metric::DSACKS.short, metric::REORDERING_EVENTS.short];
 
 /// What a cell says where there is no number.
 const NONE: &str = "–";

@@ -10,7 +10,8 @@ use crate::metric::GOODPUT;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{
-    MEANS, Summary, best, cells, columns, effort, goodput_decimals, number, summaries,
+    Column, DISPENSABLE, MEANS, Summary, best, cells, columns, effort, goodput_decimals, number,
+    summaries,
 };
 use crate::text::{cut, wrapped};
 
@@ -31,10 +32,9 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     if colour {
         table.enforce_styling();
     }
-    let columns = columns(comparison);
-    let head = columns.iter().map(|c| Cell::new(c.short).add_attribute(Attribute::Bold));
-    table.set_header(head);
-    for line in cells(columns, &summaries) {
+    let Fitting { heads, lines: rows, left_out } = fitting(comparison, &summaries, width);
+    table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    for line in rows {
         let wins = winner == Some(line[0].as_str());
         table.add_row(line.into_iter().map(|text| match Cell::new(text) {
             cell if wins => cell.fg(Color::Green),
@@ -53,16 +53,67 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     if summaries.iter().any(|summary| summary.runs > 1) {
         parts.extend(["counts: means per run", "±: 95 %"]);
     }
+    let left_out = format!("no room for {}", left_out.join(", "));
+    if !left_out.ends_with(' ') {
+        parts.push(&left_out);
+    }
     let below = clauses(&parts, width);
     let notes: String = comparison.notes.iter().map(|note| wrapped(note, width, "")).collect();
     let groups = groups(comparison, width);
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
 }
 
+/// A comparison's table, made to fit.
+struct Fitting {
+    heads: Vec<&'static str>,
+    lines: Vec<Vec<String>>,
+    /// The heads of the columns that had to go.
+    left_out: Vec<&'static str>,
+}
+
+/// The table for `width` columns. Names are not broken: where they are long, heads are shortened, and
+/// then columns left out.
+fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> Fitting {
+    let mut columns = columns(comparison).to_vec();
+    let table = |columns: &[Column], head: fn(&Column) -> &'static str, left_out: &[_]| Fitting {
+        heads: columns.iter().map(head).collect(),
+        lines: cells(columns, summaries),
+        left_out: left_out.to_vec(),
+    };
+    let usual = table(&columns, |column| column.short, &[]);
+    if fits(&usual.heads, &usual.lines, width) {
+        return usual;
+    }
+    let mut left_out = Vec::new();
+    for next in DISPENSABLE.into_iter().map(Some).chain([None]) {
+        let tight = table(&columns, |column| column.tight, &left_out);
+        if fits(&tight.heads, &tight.lines, width) {
+            return tight;
+        }
+        let before = columns.len();
+        columns.retain(|column| Some(column.short) != next);
+        left_out.extend(next.filter(|_| columns.len() < before));
+    }
+    // Names longer than all else are broken.
+    usual
+}
+
+/// Whether nothing has to be broken in `width` columns.
+fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
+    let widest = |(i, head): (usize, &&str)| {
+        let cells = lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count());
+        cells.chain([head.chars().count()]).max().unwrap_or(0)
+    };
+    // A space behind each, and one between two.
+    let all: usize = heads.iter().enumerate().map(widest).map(|wide| wide + 2).sum();
+    all <= width + 1
+}
+
 /// The groups of traffic and the links, where there are several flows.
 fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];
-    let tables = tables.into_iter().flatten().map(|TextTable { heads, lines: rows }| {
+    let tables = tables.into_iter().flatten().map(|TextTable { heads, tight, lines: rows }| {
+        let heads = if fits(heads, &rows, width) { heads } else { tight };
         let mut table = plain_within(width);
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
         table.add_rows(rows);
@@ -254,6 +305,29 @@ mod tests {
             let lines = table.lines().filter(|l| l.split(' ').next() == Some(&variant.name));
             assert_eq!(lines.count(), 1, "{}\n{table}", variant.name);
         }
+    }
+
+    #[test]
+    fn names_are_not_broken_where_something_else_can_go() {
+        let mut comparison = fake::comparison();
+        let mut of = |name: &str, medium| {
+            comparison.medium = medium;
+            name.clone_into(&mut comparison.variants[4].name);
+            let table = render(&comparison, 80, false);
+            assert!(widest(&table) <= 80, "{table}");
+            assert!(table.contains(&format!("\n{name} ")), "{table}");
+            table
+        };
+        for name in ["rr-ta", "linux-reordering"] {
+            let table = of(name, Medium::Simulation);
+            assert!(table.contains("spurious  timeouts  dupthresh\n"), "{table}");
+        }
+        let table = of("linux-reordering+cubic", Medium::Simulation);
+        assert!(table.contains("fast   spur.  RTO  dupthresh\n"), "{table}");
+        let table = of("tcp-pr-extreme-with-its-own-flavour", Medium::Simulation);
+        assert!(table.contains("spur.  RTO\n") && table.contains("no room for dupthresh\n"));
+        let table = of("linux-reordering+cubic", Medium::Wire);
+        assert!(table.contains("reord") && table.contains("; no room for DSACK\n"), "{table}");
     }
 
     #[test]
