@@ -64,6 +64,11 @@ impl Grid {
             let message = format!("unknown key: expected one of {}", KEYS.join(", "));
             return Err(source.wrong_below(&[key], message));
         }
+        for key in ["set", "grid", "sample"] {
+            if table.get(key).is_some_and(|value| !value.is_table()) {
+                return Err(source.wrong_below(&[key], format!("expected a table [{key}]")));
+            }
+        }
         let scenario = match scenario {
             Some(scenario) => scenario,
             None => named(table.get("scenario"), &source)?,
@@ -82,11 +87,8 @@ impl Grid {
         let own = set.len();
         set.extend_from_slice(overrides);
         let axes = axis::read_all("grid", table.get("grid"), &source)?;
-        let sample = match table.get("sample") {
-            None => None,
-            Some(Value::Table(sample)) => Some(Sample::read(sample, &source)?),
-            Some(_) => return Err(source.wrong_below(&["sample"], "expected a table [sample]")),
-        };
+        let sample = table.get("sample").and_then(Value::as_table);
+        let sample = sample.map(|sample| Sample::read(sample, &source)).transpose()?;
         let grid = Self { scenario, set, own, axes, sample, source };
         let keys: Vec<&str> = grid.keys().collect();
         if let Some((_, key)) = keys.iter().enumerate().find(|(at, k)| keys[..*at].contains(k)) {

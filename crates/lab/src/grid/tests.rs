@@ -92,6 +92,13 @@ fn a_hypercube_is_drawn_by_others_and_checked() {
 fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     for (text, wanted) in [
         ("", "grid.toml: scenario: expected a scenario's name"),
+        ("scenario = 'rr-3'\ngrid = 3", "grid.toml:2: grid: expected a table [grid]"),
+        ("scenario = 'rr-3'\nset = ['a']", "grid.toml:2: set: expected a table [set]"),
+        ("scenario = 'rr-3'\nsample = 3", "grid.toml:2: sample: expected a table [sample]"),
+        (
+            "scenario = 'rr-3'\nseeds = 99999999999999999999",
+            "grid.toml:2: seeds: expected a number of at most 64 bits, found 99999999999999999999",
+        ),
         ("scenario = 'nix'", "grid.toml:1: scenario: nix: no such scenario: expected rr-3"),
         ("scenario = 'rr-3'\nduration = 'soon'", "grid.toml:2: duration: expected a time"),
         ("scenario = 'rr-3'\nseeds = 0", "grid.toml:2: seeds: expected a whole number"),
