@@ -105,6 +105,13 @@ pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> String {
 /// What the deserializer says of a value of another kind, as elsewhere: what was expected, and what is
 /// there.
 fn plainly(message: &str) -> String {
+    let words = |quoted: &str| quoted.replace('`', "");
+    if let Some((_, known)) = message.strip_prefix("unknown field ").and_then(at_expected) {
+        return format!("unknown key: expected {}", words(known));
+    }
+    if let Some((found, known)) = message.strip_prefix("unknown variant ").and_then(at_expected) {
+        return format!("expected {}, found {:?}", words(known), words(found));
+    }
     let kind = ["invalid type: ", "invalid value: "].iter().find_map(|p| message.strip_prefix(p));
     let Some((found, expected)) = kind.and_then(|rest| rest.rsplit_once(", expected ")) else {
         return message.to_owned();
@@ -115,6 +122,8 @@ fn plainly(message: &str) -> String {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "a table",
+        "any valid TOML value" => "a number of at most 64 bits",
+        other if other.starts_with("struct ") => "a table",
         other => other,
     };
     let found = match found {
@@ -123,6 +132,11 @@ fn plainly(message: &str) -> String {
         other => other.strip_prefix("string ").or(other.split('`').nth(1)).unwrap_or(other),
     };
     format!("expected {expected}, found {found}")
+}
+
+/// A complaint on both sides of what it says was expected.
+fn at_expected(message: &str) -> Option<(&str, &str)> {
+    message.split_once(", expected ")
 }
 
 /// The first control character in a text of the table, and where that text stands.
@@ -166,5 +180,22 @@ fn visit(value: &toml::Spanned<DeValue<'_>>, key: &str, see: &mut impl FnMut(Ran
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_speak_of_keys_and_tables_not_of_rust() {
+        for (message, wanted) in [
+            ("unknown field `a`, expected `b` or `c`", "unknown key: expected b or c"),
+            ("unknown variant `bar`, expected one of `line`, `bars`", "expected one of line, bars"),
+            ("invalid type: integer `3`, expected struct Seeds", "expected a table, found 3"),
+            ("invalid type: map, expected a sequence", "expected a list, found a table"),
+        ] {
+            assert!(plainly(message).starts_with(wanted), "{}", plainly(message));
+        }
     }
 }

@@ -40,6 +40,11 @@ impl Reader {
             let message = format!("expected letters, digits and hyphens, found {id:?}");
             return Err(self.source.wrong(&file.id.span(), message));
         }
+        let names = [("paper", &file.paper), ("figure", &file.figure), ("title", &file.title)];
+        if let Some((key, _)) = names.iter().find(|(_, name)| name.trim().is_empty()) {
+            let message = "expected what it is called, found no words";
+            return Err(self.source.wrong_below(&[key], message));
+        }
         let seeds = match &file.seeds {
             None if self.quick => 1,
             None => USUAL_SEEDS,

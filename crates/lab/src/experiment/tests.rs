@@ -14,7 +14,8 @@ fn complaint(old: &str, new: &str) -> String {
 fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (old, new, wanted) in [
         ("id = \"tiny-1\"", "id = \"tiny 1\"", ":2: id: expected letters, digits and hyphens"),
-        ("title =", "titel =", ":5: titel: unknown field `titel`, expected one of `id`"),
+        ("title =", "titel =", ":5: titel: unknown key: expected one of id, paper, figure"),
+        ("\"Figure 1\"", "\" \"", "my.toml:4: figure: expected what it is called, found no words"),
         ("Figure 1", "\\u001b[2J", "my.toml:4: figure: expected no control characters, found '"),
         ("\"SACK\"", "\"\\u0007\"", ": line 2.name: expected no control characters, found '\\u{7}"),
         ("figure = \"Figure 1\"\n", "", "my.toml:1: figure: missing: expected a value"),
