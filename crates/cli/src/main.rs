@@ -103,6 +103,16 @@ fn of_no_number(error: &clap::Error) -> bool {
     error.source().is_some_and(|source| source.is::<std::num::ParseIntError>())
 }
 
+/// What Clap says of a number out of a flag's range, with what was expected.
+fn in_range(what: &str) -> String {
+    let range = what.rsplit_once(" is not in ").and_then(|(before, range)| {
+        let (least, most) = range.split_once("..=")?;
+        let found = before.rsplit_once(": ").map_or(before, |(flag, _)| flag);
+        Some(format!("{found}: expected a whole number from {least} to {most}"))
+    });
+    range.unwrap_or_else(|| what.to_owned())
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -115,7 +125,7 @@ fn main() -> ExitCode {
             // Clap's first paragraph says what is wrong, its usage what was expected.
             let what = text.split("\n\n").next().unwrap_or_default();
             let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-            let what = what.trim_start_matches("error: ");
+            let what = in_range(what.trim_start_matches("error: "));
             // Of what cannot go together its usage shows the one.
             let usage = match error.kind() {
                 clap::error::ErrorKind::ArgumentConflict => Some("only one of them"),

@@ -102,14 +102,20 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--seeds", "many"], "--seeds: seeds: expected a whole number from 1 to 10000, found"),
         (&["--duration", "0 s"], "--duration: duration: expected more than 0 s"),
         (&["--duration", "99999999999 s"], "--duration: duration: expected a time such as"),
-        (&["--jobs", "0"], "invalid value '0' for '--jobs <N>': 0 is not in 1..=1024"),
+        (
+            &["--jobs", "0"],
+            "invalid value '0' for '--jobs <N>': expected a whole number from 1 to 1024",
+        ),
         (&["--frobnicate"], "unexpected argument '--frobnicate' found: expected unruffled compare"),
         (
             &["--seeds", "-1"],
             "--seeds: seeds: expected a whole number from 1 to 10000, found \"-1\"",
         ),
         (&["--duration", "-1s"], "--duration: duration: expected a time such as"),
-        (&["--jobs", "-1"], "invalid value '-1' for '--jobs <N>': -1 is not in 1..=1024"),
+        (
+            &["--jobs", "-1"],
+            "invalid value '-1' for '--jobs <N>': expected a whole number from 1 to",
+        ),
         (&["--report", "a.html", "--pcap", "./a.html"], "./a.html: would replace the report: exp"),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--pcap", "-"], "-: cannot be written: standard output has the results: expected a"),

@@ -156,7 +156,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--set", "tcp.mss=20 B"], "half-late: tcp.mss: expected at least 88 B in a race, found"),
         (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
         (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
-        (&["--seeds", "0"], "invalid value '0' for '--seeds <N>'"),
+        (
+            &["--seeds", "0"],
+            "invalid value '0' for '--seeds <N>': expected a whole number from 1 to 1000",
+        ),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--report", "a", "--pcap", "./a"], "./a: would replace the report: expected another"),
     ] {
