@@ -99,6 +99,8 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
                 (None, true) => Prune::All,
                 (None, false) => Prune::OtherVersions,
             };
+            // What is no store yet does not become one.
+            Store::look(&path)?;
             let removed = Store::open(&path)?.prune(which)?;
             let path = on_one_line(&path.display().to_string());
             Ok(format!("{path}: {} removed\n", count(removed, "run")))

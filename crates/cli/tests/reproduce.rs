@@ -256,6 +256,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
     write(&folder, "wrong.toml", EXPERIMENT.replace("8 Mbit/s", "8 parsecs"));
     write(&folder, "misspelt.toml", EXPERIMENT.replace("goodput()", "godput()"));
     write(&folder, "text.sqlite", "no store\n".repeat(200));
+    write(&folder, "empty", "");
     write(&folder, "claims.txt", "# held\nmine-1: It flies\ngarbage\n");
     for (arguments, wanted) in [
         (
@@ -295,6 +296,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             "/dev/null: not a store of runs: exp",
         ),
         (&["store", "--store", "/dev/null"], "/dev/null: not a store of runs: expected another"),
+        (&["store", "--store", "empty", "prune"], "empty: not a store of runs: expected another f"),
         (&["store", "--store", "nowhere.sqlite"], "nowhere.sqlite: no such store: expected a file"),
         (
             &["store", "--store", "text.sqlite"],
