@@ -54,6 +54,17 @@ fn the_command_that_is_left_to_do_takes_a_path_of_any_name() {
     assert_eq!(String::from_utf8(shell.stdout).as_deref(), Ok(path), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_capture_of_any_name_leads_to_a_scenario() {
+    let folder = captured();
+    fs::rename(folder.path().join("c.pcapng"), folder.path().join("a\nb")).expect("can be named");
+    let output = unruffled(&folder, &["analyze", "a\nb", "--scenario", "path.toml"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = fs::read_to_string(folder.path().join("path.toml")).expect("was written");
+    assert!(text.contains("source = \"measured: a b, "), "{text}");
+}
+
 #[test]
 fn json_has_the_same_of_a_file_and_of_standard_input() {
     let folder = captured();

@@ -140,6 +140,7 @@ pub(super) fn scenario(name: &str, direction: &Direction, path: &Measured, loss:
         seconds => seconds.round(),
     };
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let name = name.replace(char::is_control, " ");
     let source = format!("measured: {name}, {} to {}", direction.from, direction.to);
     let delayed_ack = if direction.traffic.acks * 4 < direction.traffic.segments * 3 {
         "\"40 ms\""
