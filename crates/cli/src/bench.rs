@@ -42,10 +42,10 @@ enum What {
 /// The key that `--delayed` replaces.
 const DELAYED: &str = "link.bottleneck.delayed.fraction";
 
-/// Whether a good scenario has nothing that a share of packets to delay is part of.
+/// Whether a scenario has nothing that a share of packets to delay is part of: no share is good there.
 fn delays_nothing(name: &str, overrides: &[String]) -> bool {
     let share = [overrides, &[format!("{DELAYED}=10 %")]].concat();
-    Scenario::load(name, overrides).is_ok() && Scenario::load(name, &share).is_err()
+    Scenario::load(name, &share).is_err()
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
@@ -77,10 +77,14 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let (scenario, variants) = match prepared {
         Ok(prepared) => prepared,
         Err(_) if delayed.is_some() && delays_nothing(name, &others) => {
-            return crate::refuse(format!(
-                "--delayed: {name} delays no packets at a bottleneck: expected a scenario with \
-                 [link.bottleneck.delayed], such as rr-3, or --set"
-            ));
+            return match Scenario::load(name, &others) {
+                Ok(_) => crate::refuse(format!(
+                    "--delayed: {name} delays no packets at a bottleneck: expected a scenario with \
+                     [link.bottleneck.delayed], such as rr-3, or --set"
+                )),
+                // What is wrong has nothing to do with the share.
+                Err(error) => crate::refuse(error.by_flag(&flags)),
+            };
         }
         Err(error) => return crate::refuse(error.by_flag(&flags)),
     };

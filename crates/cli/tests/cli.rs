@@ -143,16 +143,16 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
         (&["bench", "sim", "dcr-4", "--set", "variants=bbr3"], "--set: variants: bbr3: no such"),
         (&["compare", "--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
-        (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': -1 is not in 1"),
+        (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': expected a whole"),
         // No path of a higher number has a name by which it could be run again.
-        (&["compare", "--random", "10001"], "invalid value '10001' for '--random <N>': 10001 is"),
+        (&["compare", "--random", "10001"], "invalid value '10001' for '--random <N>': expected a"),
         (
             &["compare", "--random", "1", "--draw", "-1"],
             "invalid value '-1' for '--draw <SEED>': expected a whole number from 0, found",
         ),
         (
             &["store", "prune", "--older", "-1"],
-            "invalid value '-1' for '--older <DAYS>': -1 is not",
+            "invalid value '-1' for '--older <DAYS>': expected a",
         ),
         (
             &["analyze", "x", "--scenario", "y", "--transfer", "-1"],
