@@ -80,13 +80,16 @@ impl Showable for Comparison {
     fn json(&self) -> String {
         table::json(self)
     }
+
     fn csv(&self) -> String {
         table::csv(self)
     }
+
     fn table(&self) -> String {
         let (width, colour) = terminal();
         table::render(self, width, colour)
     }
+
     fn page(&self) -> String {
         report::html(self)
     }

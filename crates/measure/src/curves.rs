@@ -157,6 +157,7 @@ mod tests {
         assert_eq!(series[0].subject, "bulk-1");
         assert_eq!(series[0].points, [(1.0, 16_000.0), (2.0, 0.0), (3.0, 4_000.0)]);
     }
+
     #[test]
     fn a_fin_is_no_segment_of_the_sequence() {
         let sources = [("bulk-1".to_owned(), 1000)].into_iter();

@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(record([10; 20], at(15)).utilisation, Some(0.5));
         assert_eq!(record([6, 8], at(15)).utilisation, Some(0.4));
     }
+
     /// A link that sends 1000 octets in 2 ms, measured from 5 to 25 ms.
     fn meters() -> LinkMeters {
         LinkMeters::new(&Measurement {

@@ -184,6 +184,7 @@ mod tests {
         recorder.event(FlowId(7), End::Sender, at(4), &reordered);
         assert_eq!(recorder.into_trace().reordering_lengths, [0, 0, 0, 1]);
     }
+
     #[test]
     fn a_fin_is_no_segment_of_the_plot() {
         let mut recorder = Recorder::new(Duration::from_secs(10), Duration::ZERO, 1000);

@@ -69,6 +69,7 @@ mod tests {
         m.sample(Duration::from_millis(60), at(311));
         assert_eq!(m.get(), Some(Duration::from_millis(60)));
     }
+
     #[test]
     fn samples_far_apart_leave_nothing_older_than_the_window() {
         let mut m = MinRtt::default();
