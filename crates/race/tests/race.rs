@@ -194,7 +194,7 @@ fn segments_too_small_for_ipv6_cross_the_path() {
 #[test]
 fn kernels_that_run_together_reach_our_stack() {
     let scenario = scenario(&[]);
-    let competitors = kernels(&["reno", "cubic", "reno"]);
+    let competitors = [kernels(&["reno", "cubic"]), kernels(&["reno"])].concat();
     let length = Length::Time(Duration::from_secs(1));
     let course =
         Course { together: true, reverse: true, length, ..course(&scenario, &competitors) };
