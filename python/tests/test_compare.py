@@ -123,6 +123,11 @@ def test_values_of_numpy_are_what_they_look_like():
         ({"set": {"rate": "1 Mbit/s"}}, ["--set", "rate=1 Mbit/s"]),
         ({"variants": ["bbr3"]}, ["--variants", "bbr3"]),
         ({"set": {"variants": "bbr3"}}, ["--set", "variants=bbr3"]),
+        (
+            {"set": {"variants": "sack"}, "variants": ["rack"]},
+            ["--set", "variants=sack", "--variants", "rack"],
+        ),
+        ({"set": {"seeds": 2}, "seeds": 3}, ["--set", "seeds=2", "--seeds", "3"]),
         ({"variants": ["sack", "sack"]}, ["--variants", "sack,sack"]),
         ({"variants": ["tcp-pr+cubic"]}, ["--variants", "tcp-pr+cubic"]),
         ({"scenario": "/"}, ["/"]),

@@ -41,6 +41,10 @@ def test_real_packets_give_rows():
         ({"variants": "sack, nix"}, ["half-late", "--variants", "sack, nix"]),
         ({"set": {"tcp.mss": "40 B"}}, ["half-late", "--set", "tcp.mss=40 B"]),
         ({"set": {"duration": "2 s"}}, ["half-late", "--set", "duration=2 s"]),
+        (
+            {"set": {"variants": "sack"}, "variants": ["rack"]},
+            ["half-late", "--set", "variants=sack", "--variants", "rack"],
+        ),
     ],
 )
 def test_errors_are_exceptions_with_the_line_of_the_command(command, call, arguments):

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use unruffled_lab::{Scenario, compare, run};
+use unruffled_lab::{Scenario, compare, flags, run};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -53,19 +53,24 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     // Of rr-3 as it ships a run would be over too soon to be timed.
     let usual = |usual: &str| (name == "rr-3").then(|| usual.to_owned());
     // First, so that --set can replace it.
-    let usually = usual("duration=10000 s").filter(|_| duration.is_none());
-    let mut overrides: Vec<String> = usually.into_iter().chain(set.clone()).collect();
+    let mut overrides: Vec<String> =
+        usual("duration=10000 s").filter(|_| duration.is_none()).into_iter().collect();
+    overrides.extend(usual("variants=sack"));
+    overrides.extend_from_slice(set);
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
     let others = overrides.clone();
     overrides.extend(delayed.iter().map(|share| format!("{DELAYED}={share}")));
-    let flags =
-        [(DELAYED, "--delayed", delayed.is_some()), ("duration", "--duration", duration.is_some())];
-    let flags = match crate::compare::given(set, flags) {
+    let flags = [
+        (DELAYED, "--delayed", delayed.is_some()),
+        ("duration", "--duration", duration.is_some()),
+        ("variants", "--variant", variant.is_some()),
+    ];
+    let flags = match flags::given(set, flags) {
         Ok(flags) => flags,
         Err(error) => return crate::refuse(error),
     };
     let prepared = Scenario::load(name, &overrides).and_then(|scenario| {
-        let variants = match variant.clone().or_else(|| usual("sack")) {
+        let variants = match variant.clone() {
             Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
             None => {
                 let place = compare::place_of_variants(name, set);

@@ -11,7 +11,7 @@ use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report, run};
 use unruffled_tcp::Variant;
 
-pub(crate) use arguments::{Arguments, given};
+pub(crate) use arguments::Arguments;
 
 use crate::output;
 

@@ -98,6 +98,14 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--variants", "sack,rack,sack"], "--variants: sack stands twice: expected each once"),
         (&["--set", "seeds=\"x\"", "--seeds", "2"], "--set: seeds: expected this or --seeds, not"),
         (&["--set", "duration=[1]", "--duration", "1 s"], "--set: duration: expected this or --du"),
+        (
+            &["--set", "variants=sack", "--variants", "rack"],
+            "--set: variants: expected this or --v",
+        ),
+        (
+            &["--all", "--set", "variants=sack"],
+            "--set: variants: the same senders run over every p",
+        ),
         (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1 to 10000, found \"0\""),
         (&["--seeds", "many"], "--seeds: seeds: expected a whole number from 1 to 10000, found"),
         (&["--duration", "0 s"], "--duration: duration: expected more than 0 s"),
@@ -142,6 +150,10 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         (&["bench", "sim", "--duration", "-1s"][..], "--duration: "),
         (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
         (&["bench", "sim", "dcr-4", "--set", "variants=bbr3"], "--set: variants: bbr3: no such"),
+        (
+            &["bench", "sim", "--set", "variants=rack", "--variant", "sack"],
+            "--set: variants: expected this or --variant, not both",
+        ),
         (&["compare", "--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
         (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': expected a whole"),
         // No path of a higher number has a name by which it could be run again.
@@ -400,6 +412,9 @@ fn bench_says_how_many_packets_a_second_it_simulates() {
     let json = prints(&folder, &[&bench[..], &["--delayed", "10%", "--json"]].concat());
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert!(json["packets_per_wall_second"].as_f64() > Some(0.0), "{json}");
+    assert_eq!(json["variant"], "sack");
+    let other = prints(&folder, &[&bench[..], &["--set", "variants=rack"]].concat());
+    assert!(other.starts_with("rack over rr-3: "), "{other}");
     let line = refusal(&folder, &["bench", "sim", "--delayed", "120 %"]);
     assert!(line.starts_with("unruffled: --delayed: link.bottleneck.delayed.fraction: expected a"));
     // No link of that name, one that delays none, and one that comes to be by the flag alone.

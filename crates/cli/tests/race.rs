@@ -156,6 +156,11 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--set", "tcp.mss=20 B"], "half-late: tcp.mss: expected at least 88 B in a race, found"),
         (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
         (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
+        (&["--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
+        (
+            &["--set", "variants=sack", "--variants", "rack"],
+            "--set: variants: expected this or --variants, not both",
+        ),
         (
             &["--seeds", "0"],
             "invalid value '0' for '--seeds <N>': expected a whole number from 1 to 1000",

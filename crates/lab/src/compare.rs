@@ -8,6 +8,7 @@ use unruffled_path::ConfigError;
 use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
+use crate::flags;
 use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use crate::run::{record_until, row, run_until};
 use crate::scenario::{App, Scenario, Traffic};
@@ -43,8 +44,7 @@ pub(crate) fn of_variant(scenario: &Scenario) -> Option<&Traffic> {
 
 /// Where the names of a scenario's own senders stand: in `file`, unless `set` has replaced them.
 pub fn place_of_variants(file: &str, set: &[String]) -> String {
-    let replaces = |set: &String| set.split('=').next().unwrap_or_default().trim() == "variants";
-    let place = if set.iter().any(replaces) { "--set" } else { file };
+    let place = if flags::keys(set).any(|key| key == "variants") { "--set" } else { file };
     format!("{place}: variants")
 }
 

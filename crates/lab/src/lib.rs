@@ -10,6 +10,7 @@ pub mod error;
 pub mod experiment;
 mod expression;
 pub mod fit;
+pub mod flags;
 pub mod gallery;
 pub mod grid;
 mod groups;

@@ -46,14 +46,16 @@ fn read(
     ticket: &Arc<Ticket>,
 ) -> PyResult<Job> {
     let mut overrides = values::overrides(set)?;
-    let mut flags = Vec::new();
-    let given = [("seeds", "--seeds", seeds), ("duration", "--duration", duration)];
-    for (key, flag, value) in given {
+    let senders = [("variants", "--variants", variants.is_some())];
+    lab::flags::given(&overrides, senders).map_err(refused)?;
+    let flags =
+        [("seeds", "--seeds", seeds.is_some()), ("duration", "--duration", duration.is_some())];
+    let flags = lab::flags::given(&overrides, flags).map_err(refused)?;
+    for (key, value) in [("seeds", seeds), ("duration", duration)] {
         if let Some(value) = value {
             let one = PyDict::new(py);
             one.set_item(key, value)?;
             overrides.extend(values::overrides(Some(&one))?);
-            flags.push((key, flag));
         }
     }
     let origin = Origin::of(scenario)?;

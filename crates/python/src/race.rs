@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use unruffled_lab::flags;
 use unruffled_race::{Course, Entry, Length, heeded};
 use unruffled_units::{parse_bytes, parse_duration};
 
@@ -43,6 +44,8 @@ pub(crate) fn race(
     let origin = Origin::of(scenario)?;
     let overrides = values::overrides(set)?;
     heeded(&overrides).map_err(refused)?;
+    let senders = !variants.is_empty();
+    flags::given(&overrides, [("variants", "--variants", senders)]).map_err(refused)?;
     let scenario = origin.load_for_real_packets(&overrides).map_err(refused)?;
     let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
     let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;
@@ -55,8 +58,14 @@ pub(crate) fn race(
     if matches!(length, Length::Bytes(0) | Length::Time(Duration::ZERO)) || seeds == 0 {
         return Err(refused("race: expected more than none of --duration, --bytes and --seeds"));
     }
-    let entry =
-        Entry { scenario: &origin.file, kernels: &kernel, variants: &variants, together, reverse };
+    let entry = Entry {
+        scenario: &origin.file,
+        set: &overrides,
+        kernels: &kernel,
+        variants: &variants,
+        together,
+        reverse,
+    };
     let competitors = entry.competitors(&scenario).map_err(refused)?;
     let ticket = Arc::new(Ticket::default());
     let told = Arc::clone(&ticket);

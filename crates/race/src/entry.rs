@@ -10,6 +10,8 @@ use crate::{Competitor, Error, field};
 pub struct Entry<'a> {
     /// What errors call the scenario.
     pub scenario: &'a str,
+    /// What replaces keys of it, `KEY=VALUE`.
+    pub set: &'a [String],
     /// The kernel's congestion controls: the usual ones if none is named, none for `none`.
     pub kernels: &'a [String],
     /// Our senders: the scenario's if none is named, none for `none`.
@@ -58,7 +60,7 @@ impl Entry<'_> {
             _ if self.reverse => Vec::new(),
             [] if self.together && scenario.is_single() => return Err(Refusal::NoVariants.into()),
             [] => {
-                let place = format!("{}: variants", self.scenario);
+                let place = compare::place_of_variants(self.scenario, self.set);
                 let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
                 variants.retain(|variant| !variant.is_for_simulation_only());
                 variants

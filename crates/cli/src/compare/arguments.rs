@@ -5,36 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::Error;
-use unruffled_lab::error::Place;
+use unruffled_lab::flags::{self, Flags};
 
 use crate::output::Results;
-
-/// Keys of a scenario and the flags that replace them.
-pub(crate) type Flags = Vec<(&'static str, &'static str)>;
-
-/// Those of a command's flags that are given. Refuses a key that `--set` replaces beside the flag that
-/// does: one of the two would go unheeded.
-pub(crate) fn given<const N: usize>(
-    set: &[String],
-    flags: [(&'static str, &'static str, bool); N],
-) -> Result<Flags, Error> {
-    let flags: Flags =
-        flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag))).collect();
-    let means = |key: &str, of: &str| {
-        of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    };
-    let keys = set.iter().map(|set| set.split('=').next().unwrap_or_default().trim());
-    for key in keys {
-        if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
-            return Err(Error::Key {
-                place: Place::CommandLine("--set"),
-                key: key.to_owned(),
-                message: format!("expected this or {flag}, not both"),
-            });
-        }
-    }
-    Ok(flags)
-}
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -80,11 +53,13 @@ impl Arguments {
         let mut overrides = self.set.clone();
         overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
         overrides.extend(self.duration.as_ref().map(|t| format!("duration={t}")));
+        // No override: the senders that a file names need not be there.
+        flags::given(&self.set, [("variants", "--variants", !self.variants.is_empty())])?;
         let flags = [
             ("seeds", "--seeds", self.seeds.is_some()),
             ("duration", "--duration", self.duration.is_some()),
         ];
-        Ok((overrides, given(&self.set, flags)?))
+        Ok((overrides, flags::given(&self.set, flags)?))
     }
 
     /// The threads to run on.

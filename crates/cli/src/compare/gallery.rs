@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use unruffled_lab::Error;
-use unruffled_lab::gallery;
+use unruffled_lab::error::{Error, Place};
+use unruffled_lab::{flags, gallery};
 
 use super::arguments::Arguments;
 use crate::output;
@@ -11,6 +11,13 @@ use crate::output;
 /// What to print, and what became of the report.
 pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
+    if flags::keys(&given).any(|key| key == "variants") {
+        return Err(Error::Key {
+            place: Place::CommandLine("--set"),
+            key: "variants".to_owned(),
+            message: "the same senders run over every path: expected them by --variants".to_owned(),
+        });
+    }
     let mut overrides = given.clone();
     if arguments.seeds.is_none() {
         // First, so that --set can replace it.

@@ -1,0 +1,36 @@
+//! Flags that stand for keys of a scenario, beside `--set`, which replaces any.
+
+use crate::error::{Error, Place};
+
+/// Keys of a scenario and the flags that replace them.
+pub type Flags = Vec<(&'static str, &'static str)>;
+
+/// The keys that `set` (`KEY=VALUE`) replaces.
+pub fn keys(set: &[String]) -> impl Iterator<Item = &str> {
+    set.iter().map(|set| set.split('=').next().unwrap_or_default().trim())
+}
+
+/// Those of a command's flags that are given.
+///
+/// # Errors
+/// A key that `set` replaces beside the flag that does: one of the two would go unheeded.
+pub fn given<const N: usize>(
+    set: &[String],
+    flags: [(&'static str, &'static str, bool); N],
+) -> Result<Flags, Error> {
+    let flags: Flags =
+        flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag))).collect();
+    let means = |key: &str, of: &str| {
+        of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    for key in keys(set) {
+        if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
+            return Err(Error::Key {
+                place: Place::CommandLine("--set"),
+                key: key.to_owned(),
+                message: format!("expected this or {flag}, not both"),
+            });
+        }
+    }
+    Ok(flags)
+}
