@@ -1,7 +1,7 @@
 //! From a capture file's blocks to frames: pcap (also with nanoseconds) and pcapng.
 
 use pcap_parser::pcapng::Block;
-use pcap_parser::{PcapBlockOwned, PcapError, create_reader};
+use pcap_parser::{IDB_MAGIC, PcapBlockOwned, PcapError, create_reader};
 use unruffled_units::Instant;
 
 use crate::{Error, Link, Source};
@@ -164,7 +164,12 @@ impl State {
                 if self.interfaces.len() == INTERFACES {
                     return Err("more than 4096 interfaces");
                 }
-                let clock = Clock::new(interface.if_tsresol, interface.if_tsoffset);
+                // The parser reads the type and the offset as little-endian in every section.
+                let offset = match interface.block_type {
+                    IDB_MAGIC => interface.if_tsoffset,
+                    _ => interface.if_tsoffset.swap_bytes(),
+                };
+                let clock = Clock::new(interface.if_tsresol, offset);
                 self.interfaces.push(Interface {
                     link: Link::from_number(interface.linktype.0 as u32),
                     snap: interface.snaplen,

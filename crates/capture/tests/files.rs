@@ -51,13 +51,14 @@ fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
 }
 
 fn pcapng(endianness: Endianness) -> Vec<u8> {
+    pcapng_of(endianness, vec![InterfaceDescriptionOption::IfTsResol(9)])
+}
+
+fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'static>>) -> Vec<u8> {
     let mut writer =
         PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory takes it");
-    let interface = InterfaceDescriptionBlock {
-        linktype: DataLink::ETHERNET,
-        snaplen: 60,
-        options: vec![InterfaceDescriptionOption::IfTsResol(9)],
-    };
+    let interface =
+        InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 60, options };
     writer.write_pcapng_block(interface).expect("memory takes it");
     for number in 0..PACKETS {
         let block = EnhancedPacketBlock {
@@ -115,6 +116,20 @@ fn every_format_tells_the_same() {
     ] {
         assert_eq!(analysed(&octets).unwrap(), expected);
         assert_eq!(analysed(&gzip(&octets)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn seconds_to_be_added_are_read_in_the_order_of_the_sections_octets() {
+    use InterfaceDescriptionOption::{IfTsOffset, IfTsResol};
+    for endianness in [Endianness::Little, Endianness::Big] {
+        let octets = pcapng_of(endianness, vec![IfTsResol(9), IfTsOffset(3600)]);
+        let source = Source::new(Box::new(Cursor::new(octets)), None).unwrap();
+        let mut times = Vec::new();
+        assert_eq!(read(source, |frame| times.push(frame.at)), Ok(None));
+        let later = |number| at(number) + Duration::from_secs(3600);
+        let expected = (0..PACKETS).map(|n| Instant::from_nanos(later(n).as_nanos() as u64));
+        assert_eq!(times, expected.collect::<Vec<_>>(), "{endianness:?}");
     }
 }
 
