@@ -60,6 +60,9 @@ use timers::Timers;
 /// Packets that one connection may send before the next has its turn.
 const QUANTUM: u32 = 32;
 
+/// Most turns that wait for connections that are no more, beside one for each that there is.
+const GONE: usize = 1024;
+
 /// Most SYN-ACKs, resets and the like that wait to leave: more than a driver's batch brings.
 const MAX_REPLIES: usize = 1024;
 
@@ -333,6 +336,10 @@ impl Stack {
         {
             socket.queued = true;
             self.turns.eager.push_back(id);
+            // Those that are no more go with their turns, which do not come while nothing can leave.
+            if self.turns.eager.len() > 2 * self.sockets.len() + GONE {
+                self.turns.eager.retain(|id| self.sockets.get(id.0).is_some());
+            }
         }
     }
 
