@@ -171,4 +171,10 @@ fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
     let output = unruffled(&folder, &["analyze", "arp.pcap"]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
     assert!(text.contains("\n2 packets are neither TCP nor UDP, "), "{text}");
+    // As of Wi-Fi, 105.
+    octets[20] = 105;
+    fs::write(folder.path().join("arp.pcap"), &octets).expect("can be written");
+    let output = unruffled(&folder, &["analyze", "arp.pcap"]);
+    let text = String::from_utf8(output.stdout).expect("prints UTF-8");
+    assert!(text.contains("\n2 packets are of a link that is not read: expected Eth"), "{text}");
 }

@@ -178,20 +178,27 @@ pub(crate) fn size(analysis: &Analysis) -> String {
     )
 }
 
+const UNKNOWN_LINK: &str =
+    "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
+
 /// A table of the largest transfers, and what slowed each, for `width` columns.
 pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width: usize) -> String {
     let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
     let skipped = &totals.skipped;
-    let unread = skipped.unknown_link
-        + skipped.not_ip
+    let unread = skipped.not_ip
         + skipped.short
         + skipped.fragments
         + skipped.other_protocols
         + skipped.malformed;
-    if unread > 0 {
-        let packets = if unread == 1 { "packet is" } else { "packets are" };
-        text += &format!("{unread} {packets} neither TCP nor UDP, or not whole enough to tell\n");
+    for (packets, what) in [
+        (skipped.unknown_link, UNKNOWN_LINK),
+        (unread, "neither TCP nor UDP, or not whole enough to tell"),
+    ] {
+        let are = if packets == 1 { "packet is" } else { "packets are" };
+        if packets > 0 {
+            text += &format!("{packets} {are} {what}\n");
+        }
     }
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
