@@ -50,12 +50,9 @@ fn delays_nothing(name: &str, overrides: &[String]) -> bool {
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
-    // Of rr-3 as it ships a run would be over too soon to be timed.
-    let usual = |usual: &str| (name == "rr-3").then(|| usual.to_owned());
-    // First, so that --set can replace it.
-    let mut overrides: Vec<String> =
-        usual("duration=10000 s").filter(|_| duration.is_none()).into_iter().collect();
-    overrides.extend(usual("variants=sack"));
+    // Of rr-3 as it ships a run would be over too soon to be timed. First, so that flags can replace it.
+    let usual: &[&str] = if name == "rr-3" { &["duration=10000 s", "variants=sack"] } else { &[] };
+    let mut overrides: Vec<String> = usual.iter().map(|&set| set.to_owned()).collect();
     overrides.extend_from_slice(set);
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
     let others = overrides.clone();

@@ -44,7 +44,7 @@ pub(crate) fn of_variant(scenario: &Scenario) -> Option<&Traffic> {
 
 /// Where the names of a scenario's own senders stand: in `file`, unless `set` has replaced them.
 pub fn place_of_variants(file: &str, set: &[String]) -> String {
-    let place = if flags::keys(set).any(|key| key == "variants") { "--set" } else { file };
+    let place = if set.iter().any(|set| flags::key(set) == "variants") { "--set" } else { file };
     format!("{place}: variants")
 }
 

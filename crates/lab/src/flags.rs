@@ -5,9 +5,9 @@ use crate::error::{Error, Place};
 /// Keys of a scenario and the flags that replace them.
 pub type Flags = Vec<(&'static str, &'static str)>;
 
-/// The keys that `set` (`KEY=VALUE`) replaces.
-pub fn keys(set: &[String]) -> impl Iterator<Item = &str> {
-    set.iter().map(|set| set.split('=').next().unwrap_or_default().trim())
+/// The key that `set` (`KEY=VALUE`) replaces.
+pub fn key(set: &str) -> &str {
+    set.split('=').next().unwrap_or_default().trim()
 }
 
 /// Those of a command's flags that are given.
@@ -23,7 +23,7 @@ pub fn given<const N: usize>(
     let means = |key: &str, of: &str| {
         of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     };
-    for key in keys(set) {
+    for key in set.iter().map(|set| key(set)) {
         if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
             return Err(Error::Key {
                 place: Place::CommandLine("--set"),

@@ -46,10 +46,11 @@ fn read(
     ticket: &Arc<Ticket>,
 ) -> PyResult<Job> {
     let mut overrides = values::overrides(set)?;
-    let senders = [("variants", "--variants", variants.is_some())];
-    lab::flags::given(&overrides, senders).map_err(refused)?;
-    let flags =
-        [("seeds", "--seeds", seeds.is_some()), ("duration", "--duration", duration.is_some())];
+    let flags = [
+        ("variants", "--variants", variants.is_some()),
+        ("seeds", "--seeds", seeds.is_some()),
+        ("duration", "--duration", duration.is_some()),
+    ];
     let flags = lab::flags::given(&overrides, flags).map_err(refused)?;
     for (key, value) in [("seeds", seeds), ("duration", duration)] {
         if let Some(value) = value {

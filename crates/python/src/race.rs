@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unruffled_lab::flags;
 use unruffled_race::{Course, Entry, Length, heeded};
 use unruffled_units::{parse_bytes, parse_duration};
 
@@ -44,8 +43,6 @@ pub(crate) fn race(
     let origin = Origin::of(scenario)?;
     let overrides = values::overrides(set)?;
     heeded(&overrides).map_err(refused)?;
-    let senders = !variants.is_empty();
-    flags::given(&overrides, [("variants", "--variants", senders)]).map_err(refused)?;
     let scenario = origin.load_for_real_packets(&overrides).map_err(refused)?;
     let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
     let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;

@@ -1,6 +1,6 @@
 //! Who takes part in a race, by what was asked for.
 
-use unruffled_lab::{Scenario, compare};
+use unruffled_lab::{Scenario, compare, flags};
 
 use crate::error::Refusal;
 use crate::{Competitor, Error, field};
@@ -46,6 +46,7 @@ impl Entry<'_> {
     /// # Errors
     /// What cannot race, and what was expected.
     pub fn competitors(&self, scenario: &Scenario) -> Result<Vec<Competitor>, Error> {
+        flags::given(self.set, [("variants", "--variants", !self.variants.is_empty())])?;
         let mss = scenario.sender.mss;
         if mss < MIN_MSS {
             return Err(Refusal::Mss { file: self.scenario.to_owned(), least: MIN_MSS, mss }.into());

@@ -53,9 +53,8 @@ impl Arguments {
         let mut overrides = self.set.clone();
         overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
         overrides.extend(self.duration.as_ref().map(|t| format!("duration={t}")));
-        // No override: the senders that a file names need not be there.
-        flags::given(&self.set, [("variants", "--variants", !self.variants.is_empty())])?;
         let flags = [
+            ("variants", "--variants", !self.variants.is_empty()),
             ("seeds", "--seeds", self.seeds.is_some()),
             ("duration", "--duration", self.duration.is_some()),
         ];

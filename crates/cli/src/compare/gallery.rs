@@ -11,7 +11,7 @@ use crate::output;
 /// What to print, and what became of the report.
 pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
-    if flags::keys(&given).any(|key| key == "variants") {
+    if given.iter().any(|set| flags::key(set) == "variants") {
         return Err(Error::Key {
             place: Place::CommandLine("--set"),
             key: "variants".to_owned(),

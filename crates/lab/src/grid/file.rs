@@ -10,6 +10,7 @@ use super::sample::{Hypercube, Sample};
 use crate::compare::place_of_variants;
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
+use crate::flags;
 use crate::scenario::{self, BUILTIN, Scenario};
 use crate::text;
 
@@ -155,7 +156,7 @@ impl Grid {
             }
             let Some(by) = set.iter().rposition(|set| set == whole) else { continue };
             let message = format!("expected a key that is not swept, as {}.{key} is", section(at));
-            let written = self.set[by].split('=').next().unwrap_or_default().trim();
+            let written = flags::key(&self.set[by]);
             return Err(if by >= self.own {
                 let (place, key) = (Place::CommandLine("--set"), written.to_owned());
                 let message = format!("{message} in {}", self.source.file);
@@ -201,7 +202,7 @@ impl Grid {
         if let Some((section, axis)) = swept.find(|(_, axis)| is_named(&axis.key)) {
             return Some((section, &axis.key));
         }
-        let keys = self.set.iter().map(|set| set.split('=').next().unwrap_or_default().trim());
+        let keys = self.set.iter().map(|set| flags::key(set));
         let (at, key) = keys.enumerate().rfind(|(_, key)| is_named(key))?;
         (at < self.own).then(|| (self.section(key), key))
     }
