@@ -448,6 +448,7 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("traffic.bulk.ways=r1 r3", "no node r3: expected names among: r1, r2"),
         ("traffic.a-web.size=10kB", "expected either size"),
         ("traffic.bulk.colour=1", "traffic.bulk.colour: unknown key: expected one of"),
+        ("traffic.bluk.count=3", "traffic.bluk.count: no traffic bluk in the scenario: expected"),
         ("traffic.name=bulk", "traffic.name: expected [[traffic]] with a name, or [traffic.NAME]"),
         ("topology.kind=ring", "expected chain, dumbbell, parking-lot or explicit"),
         ("flow.bytes=1MB", "flow.bytes: expected traffic.NAME.bytes"),

@@ -32,11 +32,23 @@ impl Keys {
             return Err(Error::Key { place, key: key.to_owned(), message });
         }
         let key = meant.pop().unwrap_or_else(|| key.to_owned());
+        if let Some(message) = self.no_group(&key) {
+            return Err(Error::Key { place, key, message });
+        }
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => (entry.value, entry.place) = (value, place),
             None => self.entries.push(Entry { key: key.clone(), value, place, read: false }),
         }
         Ok(key)
+    }
+
+    /// What to say of a group that is not there: with a misspelt name there would be one more.
+    fn no_group(&self, key: &str) -> Option<String> {
+        let (name, _) = key.strip_prefix("traffic.")?.split_once('.')?;
+        let groups = self.tables("traffic");
+        let known = groups.join(", ");
+        let message = || format!("no traffic {name} in the scenario: expected one of {known}");
+        (!groups.is_empty() && !groups.iter().any(|group| group == name)).then(message)
     }
 
     /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
