@@ -1,14 +1,15 @@
 //! A scenario file as a flat list of dotted keys, each with its value and its place, so that
 //! `--set` can replace any of them and every complaint can say where.
 
+mod refusal;
 mod set;
+mod values;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
-use unruffled_units::{Duration, Rate};
 
 use crate::error::{Error, Place};
 use crate::experiment::place::complaint;
@@ -175,12 +176,6 @@ impl Keys {
         below.collect()
     }
 
-    /// An error at `key`.
-    pub(crate) fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
-        let place = self.place(key);
-        Error::Key { place, key: key.to_owned(), message: message.into() }
-    }
-
     /// The names of the tables right below `prefix`, in the order of the file.
     pub(crate) fn tables(&self, prefix: &str) -> Vec<String> {
         self.ask(prefix);
@@ -224,224 +219,6 @@ impl Keys {
         entry.read = true;
         Some(entry.value.clone())
     }
-
-    /// The value as `parse` reads it from text; numbers are read as their digits.
-    fn read<T, E: std::fmt::Display>(
-        &mut self,
-        key: &str,
-        parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let text = match value {
-            Value::String(text) => text,
-            // Not hundreds of digits.
-            Value::Float(n) if n.abs() >= 1e17 => format!("{n:e}"),
-            other => other.to_string(),
-        };
-        parse(&text).map(Some).map_err(|e| self.wrong(key, e.to_string()))
-    }
-
-    pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.read(key, printable)
-    }
-
-    /// What a person calls something: text that shows.
-    pub(crate) fn name(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.read(key, |text| match text.trim() {
-            "" => Err(format!("expected some text, found {text:?}")),
-            _ => printable(text),
-        })
-    }
-
-    /// One of a few words, as what it stands for.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        key: &str,
-        among: &[(&str, T)],
-    ) -> Result<Option<T>, Error> {
-        self.read(key, |text| {
-            let found = among.iter().find(|(word, _)| *word == text);
-            found.map(|&(_, meaning)| meaning).ok_or_else(|| {
-                let mut words: Vec<_> = among.iter().map(|&(word, _)| word).collect();
-                let last = words.pop().unwrap_or_default();
-                format!("expected {} or {last}, found {text:?}", words.join(", "))
-            })
-        })
-    }
-
-    pub(crate) fn duration(&mut self, key: &str) -> Result<Option<Duration>, Error> {
-        self.read(key, unruffled_units::parse_duration)
-    }
-
-    pub(crate) fn rate(&mut self, key: &str) -> Result<Option<Rate>, Error> {
-        self.read(key, unruffled_units::parse_rate)
-    }
-
-    pub(crate) fn fraction(&mut self, key: &str) -> Result<Option<f64>, Error> {
-        self.read(key, unruffled_units::parse_fraction)
-    }
-
-    pub(crate) fn bytes(&mut self, key: &str) -> Result<Option<u64>, Error> {
-        self.read(key, unruffled_units::parse_bytes)
-    }
-
-    pub(crate) fn number(&mut self, key: &str) -> Result<Option<f64>, Error> {
-        self.read(key, |text| {
-            let wrong = || format!("expected a number, found {text:?}");
-            text.parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(wrong)
-        })
-    }
-
-    /// A whole number from `min` to `max`.
-    pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
-        self.read(key, |text| {
-            let count = text.parse().ok().filter(|n| (min..=max).contains(n));
-            count.ok_or_else(|| {
-                format!("expected a whole number from {min} to {max}, found {text:?}")
-            })
-        })
-    }
-
-    pub(crate) fn switch(&mut self, key: &str) -> Result<Option<bool>, Error> {
-        self.read(key, |text| {
-            text.parse().map_err(|_| format!("expected true or false, found {text:?}"))
-        })
-    }
-
-    /// A list of `count` numbers.
-    pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let number = |value: &Value| match value {
-            Value::Integer(n) => Some(*n as f64),
-            Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
-            // What an experiment computes comes as text.
-            Value::String(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
-            _ => None,
-        };
-        let numbers = match &value {
-            Value::Array(values) => values.iter().map(number).collect::<Option<Vec<f64>>>(),
-            _ => None,
-        };
-        let numbers = numbers.filter(|numbers| numbers.len() == count);
-        numbers
-            .map(Some)
-            .ok_or_else(|| self.wrong(key, format!("expected a list of {count} numbers")))
-    }
-
-    /// A list of names, or one string with commas.
-    pub(crate) fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, Error> {
-        self.list_of(key, "names")
-    }
-
-    /// A list of strings, or one string with commas: `what`, for messages.
-    pub(crate) fn list_of(&mut self, key: &str, what: &str) -> Result<Option<Vec<String>>, Error> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let strings = match value {
-            Value::String(text) => text.split(',').map(|s| Some(s.trim().to_owned())).collect(),
-            Value::Array(values) => {
-                values.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-            }
-            _ => None,
-        };
-        let strings = strings.filter(|s| !s.is_empty() && s.iter().all(|s| !s.is_empty()));
-        strings.map(Some).ok_or_else(|| self.wrong(key, format!("expected a list of {what}")))
-    }
-
-    /// The value, or a complaint that it is missing.
-    pub(crate) fn required<T>(
-        &self,
-        key: &str,
-        value: Option<T>,
-        such_as: &str,
-    ) -> Result<T, Error> {
-        value.ok_or_else(|| self.missing(key, &format!("a value such as {such_as}")))
-    }
-
-    /// An error at `table`, or the nearest above it that is something else than a table.
-    pub(crate) fn no_table(&self, table: &str) -> Option<Error> {
-        let mut key = table;
-        while !key.is_empty() {
-            let is_value = |e: &&Entry| e.key == key && !e.value.is_table();
-            if let Some(Entry { value, .. }) = self.entries.iter().find(is_value) {
-                return Some(self.wrong(key, format!("expected a table, found {value}")));
-            }
-            key = split(key).0;
-        }
-        None
-    }
-
-    /// An error at `key`, which is missing, or at what it was misspelt as.
-    pub(crate) fn missing(&self, key: &str, expected: &str) -> Error {
-        let message = format!("missing: expected {expected}");
-        let (table, name) = split(key);
-        if let Some(wrong) = self.no_table(table) {
-            return wrong;
-        }
-        let misspelt = self.entries.iter().find(|e| {
-            let (beside, other) = split(&e.key);
-            !e.read && beside == table && strsim::osa_distance(other, name) <= name.len() / 3
-        });
-        match misspelt {
-            Some(e) => self.wrong(&e.key, format!("unknown key, and {key} is {message}")),
-            None => self.wrong(key, message),
-        }
-    }
-
-    /// Refuses the first key that has not been read.
-    pub(crate) fn finish(&self) -> Result<(), Error> {
-        let Some(entry) = self.entries.iter().find(|e| !e.read) else { return Ok(()) };
-        let message = self.no_link(&entry.key);
-        Err(self.wrong(&entry.key, message.unwrap_or_else(|| self.unknown(&entry.key))))
-    }
-
-    /// What to say of a key that was not asked for: which ones were, in the table closest to it.
-    fn unknown(&self, key: &str) -> String {
-        let asked_below = |start: &str| {
-            let asked = self.asked.borrow();
-            let below = asked.iter().filter_map(|asked| asked.strip_prefix(start));
-            let names: BTreeSet<_> =
-                below.filter_map(|below| below.split('.').next()).map(str::to_owned).collect();
-            Vec::from_iter(names).join(", ")
-        };
-        let names = asked_below(&format!("{key}."));
-        if !names.is_empty() {
-            return format!("expected a table of {names}");
-        }
-        let mut table = split(key).0;
-        if let Some(group) = [key, table].into_iter().find(|name| GROUPS.contains(name)) {
-            return format!("expected [[{group}]] with a name, or [{group}.NAME]");
-        }
-        // Of what these have below, only they know.
-        if let Some(table) = ["link", "variant"].iter().find(|name| [key, table].contains(name)) {
-            return format!("expected a table, [{table}.NAME]");
-        }
-        loop {
-            let start = if table.is_empty() { String::new() } else { format!("{table}.") };
-            let names = asked_below(&start);
-            if !names.is_empty() {
-                let place = if table.is_empty() { "" } else { " below " };
-                return format!("unknown key: expected one of {names}{place}{table}");
-            }
-            table = split(table).0;
-        }
-    }
-
-    /// What to say of a key of a link that nothing goes over.
-    fn no_link(&self, key: &str) -> Option<String> {
-        fn name(key: &str) -> Option<&str> {
-            Some(key.strip_prefix("link.")?.split_once('.')?.0)
-        }
-        let unused = name(key)?;
-        let mut used: Vec<&str> = Vec::new();
-        for link in self.entries.iter().filter(|e| e.read).filter_map(|e| name(&e.key)) {
-            if !used.contains(&link) {
-                used.push(link);
-            }
-        }
-        let known = used.join(", ");
-        let message = || format!("no link {unused} in the network: expected one of {known}");
-        (!used.is_empty() && !used.contains(&unused)).then(message)
-    }
 }
 
 /// The text, unless it would do to a terminal what no name or title should.
@@ -458,11 +235,6 @@ fn part_of_a_key(name: &str) -> Result<(), String> {
         true => Err(format!("expected a name without dots, found {name:?}")),
         false => Ok(()),
     }
-}
-
-/// The table that a key is in, and its name there.
-fn split(key: &str) -> (&str, &str) {
-    key.rsplit_once('.').unwrap_or(("", key))
 }
 
 /// The value without its spans, unless it holds tables or dates.

@@ -42,15 +42,6 @@ impl Keys {
         Ok(key)
     }
 
-    /// What to say of a group that is not there: with a misspelt name there would be one more.
-    fn no_group(&self, key: &str) -> Option<String> {
-        let (name, _) = key.strip_prefix("traffic.")?.split_once('.')?;
-        let groups = self.tables("traffic");
-        let known = groups.join(", ");
-        let message = || format!("no traffic {name} in the scenario: expected one of {known}");
-        (!groups.is_empty() && !groups.iter().any(|group| group == name)).then(message)
-    }
-
     /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
     /// its own does; none if it is meant as it stands.
     fn meant(&self, key: &str) -> Vec<String> {

@@ -1,0 +1,131 @@
+//! A key's value as what its reader asks for, with what was expected where it is something else.
+
+use toml::Value;
+use unruffled_units::{Duration, Rate};
+
+use super::{Keys, printable};
+use crate::error::Error;
+
+impl Keys {
+    /// The value as `parse` reads it from text; numbers are read as their digits.
+    fn read<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let text = match value {
+            Value::String(text) => text,
+            // Not hundreds of digits.
+            Value::Float(n) if n.abs() >= 1e17 => format!("{n:e}"),
+            other => other.to_string(),
+        };
+        parse(&text).map(Some).map_err(|e| self.wrong(key, e.to_string()))
+    }
+
+    pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.read(key, printable)
+    }
+
+    /// What a person calls something: text that shows.
+    pub(crate) fn name(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.read(key, |text| match text.trim() {
+            "" => Err(format!("expected some text, found {text:?}")),
+            _ => printable(text),
+        })
+    }
+
+    /// One of a few words, as what it stands for.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        key: &str,
+        among: &[(&str, T)],
+    ) -> Result<Option<T>, Error> {
+        self.read(key, |text| {
+            let found = among.iter().find(|(word, _)| *word == text);
+            found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+                let mut words: Vec<_> = among.iter().map(|&(word, _)| word).collect();
+                let last = words.pop().unwrap_or_default();
+                format!("expected {} or {last}, found {text:?}", words.join(", "))
+            })
+        })
+    }
+
+    pub(crate) fn duration(&mut self, key: &str) -> Result<Option<Duration>, Error> {
+        self.read(key, unruffled_units::parse_duration)
+    }
+
+    pub(crate) fn rate(&mut self, key: &str) -> Result<Option<Rate>, Error> {
+        self.read(key, unruffled_units::parse_rate)
+    }
+
+    pub(crate) fn fraction(&mut self, key: &str) -> Result<Option<f64>, Error> {
+        self.read(key, unruffled_units::parse_fraction)
+    }
+
+    pub(crate) fn bytes(&mut self, key: &str) -> Result<Option<u64>, Error> {
+        self.read(key, unruffled_units::parse_bytes)
+    }
+
+    pub(crate) fn number(&mut self, key: &str) -> Result<Option<f64>, Error> {
+        self.read(key, |text| {
+            let wrong = || format!("expected a number, found {text:?}");
+            text.parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(wrong)
+        })
+    }
+
+    /// A whole number from `min` to `max`.
+    pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
+        self.read(key, |text| {
+            let count = text.parse().ok().filter(|n| (min..=max).contains(n));
+            count.ok_or_else(|| {
+                format!("expected a whole number from {min} to {max}, found {text:?}")
+            })
+        })
+    }
+
+    pub(crate) fn switch(&mut self, key: &str) -> Result<Option<bool>, Error> {
+        self.read(key, |text| {
+            text.parse().map_err(|_| format!("expected true or false, found {text:?}"))
+        })
+    }
+
+    /// A list of `count` numbers.
+    pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let number = |value: &Value| match value {
+            Value::Integer(n) => Some(*n as f64),
+            Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
+            // What an experiment computes comes as text.
+            Value::String(text) => text.parse().ok().filter(|n: &f64| n.is_finite()),
+            _ => None,
+        };
+        let numbers = match &value {
+            Value::Array(values) => values.iter().map(number).collect::<Option<Vec<f64>>>(),
+            _ => None,
+        };
+        let numbers = numbers.filter(|numbers| numbers.len() == count);
+        numbers
+            .map(Some)
+            .ok_or_else(|| self.wrong(key, format!("expected a list of {count} numbers")))
+    }
+
+    /// A list of names, or one string with commas.
+    pub(crate) fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, Error> {
+        self.list_of(key, "names")
+    }
+
+    /// A list of strings, or one string with commas: `what`, for messages.
+    pub(crate) fn list_of(&mut self, key: &str, what: &str) -> Result<Option<Vec<String>>, Error> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let strings = match value {
+            Value::String(text) => text.split(',').map(|s| Some(s.trim().to_owned())).collect(),
+            Value::Array(values) => {
+                values.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        let strings = strings.filter(|s| !s.is_empty() && s.iter().all(|s| !s.is_empty()));
+        strings.map(Some).ok_or_else(|| self.wrong(key, format!("expected a list of {what}")))
+    }
+}
