@@ -293,6 +293,16 @@ fn what_a_connection_before_leaves_behind_is_not_late_in_the_next() {
     }
 }
 
+/// Without a rate, what is sent at once arrives at once.
+#[test]
+fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
+    let text = "duration = \"10 s\"\nvariants = [\"sack\"]\n[tcp]\nwindow = 50\n[path]\nhops = [\"l\"]\n\
+                [link.l]\ndelay = \"10 ms\"\nduplicate.fraction = \"10 %\"\n";
+    let flow = run(text, &[]).flows.remove(0);
+    assert!(flow.path.arrived_segments > flow.sending.sent_segments, "{flow:?}");
+    assert_eq!((flow.path.out_of_order_segments, flow.sending.retransmits), (0, 0));
+}
+
 #[test]
 fn a_capture_has_every_connection_of_the_source_that_is_compared() {
     let noise = "[[traffic]]\nname = \"noise\"\nsender = \"reno\"\n";

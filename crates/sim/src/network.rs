@@ -300,18 +300,32 @@ impl Network {
             }
             Verdict::Deliver(arrival) => arrival,
         };
-        if outcome.duplicate {
-            let copy = self.keep(self.packets[id as usize]);
-            queue.plan(arrival, FutureEvent::Packet(copy));
+        self.arrive_at(id, link, arrival, outcome.detoured, queue);
+        if !outcome.duplicate {
+            return Progress::Underway;
         }
-        if outcome.detoured {
-            queue.plan(arrival, FutureEvent::Packet(id));
-        } else {
-            let packet = &mut self.packets[id as usize];
-            (packet.arrival, packet.behind) = (arrival, NONE);
-            self.line_up(id, link, arrival, queue);
+        // In line behind it, or it would overtake those in line that arrive at the same instant.
+        let copy = self.keep(self.packets[id as usize]);
+        self.arrive_at(copy, link, arrival, outcome.detoured, queue);
+        Progress::Doubled
+    }
+
+    /// Plans when the packet gets to the far end of `link`: in line, unless it takes a detour.
+    #[inline(always)]
+    fn arrive_at(
+        &mut self,
+        id: u32,
+        link: LinkId,
+        arrival: Instant,
+        detoured: bool,
+        queue: &mut Queue,
+    ) {
+        if detoured {
+            return queue.plan(arrival, FutureEvent::Packet(id));
         }
-        if outcome.duplicate { Progress::Doubled } else { Progress::Underway }
+        let packet = &mut self.packets[id as usize];
+        (packet.arrival, packet.behind) = (arrival, NONE);
+        self.line_up(id, link, arrival, queue);
     }
 
     /// Puts the packet behind those in line at `link`.
