@@ -213,6 +213,17 @@ fn who_stops_sends_nothing_of_a_transfer_that_is_not_over() {
     }
 }
 
+/// The FIN behind what was written has a number as well, that of the octet which was not.
+#[test]
+fn a_transfer_that_lacks_its_last_octet_is_measured_to_the_end() {
+    for (bytes, seconds) in [("16 kB", 0.0..1.0), ("16001 B", 20.0..20.1)] {
+        let stops = format!("[[traffic]]\nname = \"a\"\nstop = \"30 ms\"\nbytes = \"{bytes}\"\n");
+        let flow = run(&line("", &stops), &[]).flows.remove(0);
+        assert_eq!(flow.delivered_bytes, 16_000);
+        assert!(seconds.contains(&flow.duration_s), "{bytes}: {} s", flow.duration_s);
+    }
+}
+
 #[test]
 fn who_stops_in_a_pause_stops_no_other_source() {
     let web = |name: &str, stop: &str, size: &str| {

@@ -15,6 +15,8 @@ pub struct FlowMeter {
     counts: FlowRecord,
     /// When the last octet was delivered.
     finished: Instant,
+    /// A transfer is complete.
+    complete: bool,
     highest_arrived: Option<u64>,
     /// The same of the connection before.
     highest_before: Option<u64>,
@@ -50,6 +52,7 @@ impl FlowMeter {
 
     /// A transfer of this source that began at `begun` is complete.
     pub fn transferred(&mut self, begun: Instant) {
+        self.complete = true;
         if self.finished >= self.from {
             self.counts.transfers += 1;
             self.transfer_s += self.finished.since(begun).as_secs_f64();
@@ -135,9 +138,9 @@ impl FlowMeter {
         }
     }
 
-    /// When the last octet was delivered.
-    pub fn finished(&self) -> Instant {
-        self.finished
+    /// When the last octet was delivered, once a transfer is complete.
+    pub fn finished(&self) -> Option<Instant> {
+        self.complete.then_some(self.finished)
     }
 
     /// Delivery times, where they are kept.

@@ -97,9 +97,9 @@ impl Meter {
         }
     }
 
-    /// When the last octet of the source of that number was delivered.
-    pub fn finished(&self, source: u32) -> Instant {
-        self.flows.get(source as usize).map_or(Instant::ZERO, FlowMeter::finished)
+    /// When the last octet of the source of that number was delivered, once a transfer is complete.
+    pub fn finished(&self, source: u32) -> Option<Instant> {
+        self.flows.get(source as usize).and_then(FlowMeter::finished)
     }
 
     /// What was counted, once the run has ended at `end`, and the series.
