@@ -60,7 +60,7 @@ pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
 
 /// The same, unless `stop` is set before it is known: then none.
 fn undisturbed_until(stop: &AtomicBool, scenario: &Scenario) -> Result<Option<f64>, ConfigError> {
-    let Some(sack) = Variant::named("sack") else { return Ok(Some(f64::NAN)) };
+    let sack = scenario.fixed_sender("sack");
     let undisturbed = scenario.undisturbed();
     if undisturbed.stands_still() {
         return Ok(Some(f64::NAN));

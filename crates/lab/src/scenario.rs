@@ -322,7 +322,8 @@ impl Scenario {
     /// The sender that a group of traffic has whatever is compared, with the scenario's parameters.
     ///
     /// # Panics
-    /// If no group of this scenario names it: their senders are checked when a scenario is read.
+    /// If it is in no table and no group of this scenario names it: their senders are checked when a
+    /// scenario is read.
     pub fn fixed_sender(&self, name: &str) -> Variant {
         let mut variant = Variant::parse(name).expect("senders are checked when read");
         self.parametrise(&mut variant).expect("parameters are checked when read");

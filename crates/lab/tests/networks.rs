@@ -3,6 +3,7 @@
 use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
 use unruffled_lab::capture::Capture;
+use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::run::record;
 use unruffled_measure::{FlowRecord, RunRecord, jain};
 use unruffled_sim::Simulation;
@@ -312,6 +313,16 @@ fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
     let flow = run(text, &[]).flows.remove(0);
     assert!(flow.path.arrived_segments > flow.sending.sent_segments, "{flow:?}");
     assert_eq!((flow.path.out_of_order_segments, flow.sending.retransmits), (0, 0));
+}
+
+#[test]
+fn the_undisturbed_goodput_is_of_sack_with_its_parameters() {
+    let patient = ["variant.sack.dupthresh=1000".to_owned()];
+    let scenario = Scenario::parse("test", TWO_WAYS, &patient).expect("a good scenario");
+    let sack = scenario.fixed_sender("sack");
+    // Its ways reorder, whatever befalls packets on links.
+    let goodput = record(&scenario, &sack, 1, None).expect("runs").flows[0].goodput_bps;
+    assert_eq!(undisturbed_bps(&scenario), Ok(goodput));
 }
 
 #[test]
