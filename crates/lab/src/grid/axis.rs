@@ -122,7 +122,7 @@ impl Axis {
                 let at = (share * list.len() as f64) as usize;
                 list[at.min(list.len() - 1)].clone()
             }
-            Values::Range(range) => range.at(share),
+            Values::Range(range) => range.drawn(share),
         }
     }
 }
@@ -156,6 +156,9 @@ impl Range {
             Some(Value::Boolean(whole)) => *whole,
             Some(_) => return Err("whole: expected true or false".to_owned()),
         };
+        if log && whole && (from < 0.5 || to < 0.5) {
+            return Err("expected whole numbers from 1 on a logarithmic scale".to_owned());
+        }
         let count = match (table.get("count"), table.get("step")) {
             (Some(_), Some(_)) => return Err("expected count or step, not both".to_owned()),
             (Some(count), None) => {
@@ -191,12 +194,29 @@ impl Range {
 
     /// The value at this share of the way, as TOML.
     fn at(&self, share: f64) -> String {
-        let Self { from, to, .. } = *self;
-        let exact = if self.log {
-            (from.ln() + share * (to.ln() - from.ln())).exp()
-        } else {
-            from + share * (to - from)
-        };
+        self.written(self.between(self.from, self.to, share))
+    }
+
+    /// The same for a sample: of whole numbers those at the ends have as much room as the others.
+    fn drawn(&self, share: f64) -> String {
+        if !self.whole {
+            return self.at(share);
+        }
+        let (from, to) = (self.from.round(), self.to.round());
+        let (low, high) = (from.min(to), from.max(to));
+        self.written(self.between(low - 0.5, high + 0.5, share).round().clamp(low, high))
+    }
+
+    /// What lies at this share of the way from `low` to `high`.
+    fn between(&self, low: f64, high: f64, share: f64) -> f64 {
+        match self.log {
+            true => (low.ln() + share * (high.ln() - low.ln())).exp(),
+            false => low + share * (high - low),
+        }
+    }
+
+    /// The value as TOML.
+    fn written(&self, exact: f64) -> String {
         // Twelve digits: what a person would have written, without the last one's rounding.
         let number = format!("{exact:.11e}").parse().unwrap_or(exact);
         let number: f64 = if self.whole { number.round() } else { number };

@@ -89,6 +89,25 @@ fn a_hypercube_is_drawn_by_others_and_checked() {
 }
 
 #[test]
+fn each_whole_number_of_a_range_is_as_likely() {
+    let drawn = |range: &str, shares: &[f64]| {
+        let text = format!(
+            "scenario = 'rr-3'\nduration = '1 s'\n[sample]\nmethod = 'latin'\npoints = {}\n\
+             [sample.keys]\ntcp.window = {{ {range}, whole = true }}",
+            shares.len()
+        );
+        let plan = Plan::new(parse(&text).unwrap(), Some(shares), Vec::new()).unwrap();
+        plan.values(0)
+    };
+    let shares = [0.0, 0.24, 0.26, 0.49, 0.51, 0.74, 0.76, 1.0];
+    let numbers = [2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0].map(Value::Number);
+    assert_eq!(drawn("from = 2, to = 5", &shares), numbers);
+    // On a logarithmic scale a number has the room from 0.5 below it to 0.5 above.
+    let numbers = [1.0, 1.0, 2.0, 3.0].map(Value::Number);
+    assert_eq!(drawn("from = 1, to = 3, scale = 'log'", &[0.0, 0.56, 0.57, 1.0]), numbers);
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     for (text, wanted) in [
         ("", "grid.toml: scenario: expected a scenario's name"),
@@ -176,6 +195,11 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         (
             "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['200 %']",
             "grid.toml:3: grid.delayed.fraction: expected a frac",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\n\
+             tcp.window = { from = 0.4, to = 9, count = 3, scale = 'log', whole = true }",
+            "grid.toml:3: grid.tcp.window: expected whole numbers from 1 on a logarithmic scale",
         ),
         ("scenario = 'rr-3'\n[grid]\ntcp.windw = [3]", "grid.toml:3: grid.tcp.windw: unknown key"),
         ("scenario = 3 = 4", "grid.toml:1: not TOML"),
