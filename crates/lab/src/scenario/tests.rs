@@ -276,6 +276,17 @@ fn blackouts_are_episodes() {
 }
 
 #[test]
+fn what_comes_after_the_end_is_no_episode() {
+    let times = |from: &str| [format!("link.bottleneck.delayed.from={from}")];
+    let spans = |from: &str| {
+        let scenario = Scenario::load("rr-3", &times(from)).expect("good overrides");
+        scenario.episodes().iter().map(|e| (e.from_s, e.until_s)).collect::<Vec<_>>()
+    };
+    assert_eq!(spans("900 s"), [(900.0, 1000.0)]);
+    assert_eq!(spans("2000 s"), []);
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line_with_its_place() {
     for (overrides, wanted) in [
         (["delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expected"),

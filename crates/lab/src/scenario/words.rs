@@ -23,12 +23,12 @@ impl Scenario {
                     }
                     Impairment::Blackout { times: Times::At(times), length, applies: _ } => {
                         let span = |&begun: &Instant| (begun, begun + *length);
-                        let within = times.iter().filter(|&&begun| begun < end);
-                        ("blackout".to_owned(), within.map(span).collect())
+                        ("blackout".to_owned(), times.iter().map(span).collect())
                     }
                     _ => (String::new(), Vec::new()),
                 };
-                spans.into_iter().map(move |(from, until)| Episode {
+                let within = spans.into_iter().filter(move |(from, _)| *from < end);
+                within.map(move |(from, until)| Episode {
                     what: what.clone(),
                     from_s: from.as_secs_f64(),
                     until_s: until.min(end).as_secs_f64(),
