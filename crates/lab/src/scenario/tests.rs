@@ -477,6 +477,12 @@ fn wrong_traffic_is_refused_with_its_place() {
     let udp = "app = \"udp\"\nsize = \"960 B\"\ninterval = \"2 ms\"";
     let udp = format!("{SHARED}[[traffic]]\nname = \"cross\"\n{udp}\nsender = \"sack\"\n");
     assert!(error(&udp, &[]).contains("traffic.cross.sender: expected only for traffic with TCP"));
+    let ways = "ways = [\"r1 r2\"]\nspread_acks = true";
+    let acks = error(&udp.replace("sender = \"sack\"", ways), &[]);
+    assert!(
+        acks.contains("traffic.cross.spread_acks: expected only for traffic with TCP"),
+        "{acks}"
+    );
     let twice = SHARED.replace("a-web", "bulk");
     assert!(error(&twice, &[]).contains("bulk stands twice"), "{}", error(&twice, &[]));
     let nameless = SHARED.replace("name = \"a-web\"\n", "");

@@ -189,7 +189,8 @@ fn group(k: &mut Keys, network: &Network, mss: u32, name: &str) -> Result<Traffi
     }
     let app = app(k, &at)?;
     if matches!(app, App::Datagrams { .. })
-        && let Some(key) = ["sender", "window"].map(key).into_iter().find(|key| k.has(key))
+        && let keys = ["sender", "window", "spread_acks"].map(key)
+        && let Some(key) = keys.into_iter().find(|key| k.has(key))
     {
         return Err(k.wrong(&key, "expected only for traffic with TCP, not for udp"));
     }
