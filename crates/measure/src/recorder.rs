@@ -47,8 +47,14 @@ pub struct Trace {
     /// `(time, goodput in Mb/s from then to the next point)`, as the receiving application saw it; the
     /// last point closes. Only where the sender's window is not the same thing told better.
     pub delivered: Vec<(f64, f64)>,
-    /// How many reordering events had length `i` (index 0 is unused); the last bin counts longer ones.
+    /// How many reordering events had length `i` (index 0 is unused), up to the longest;
+    /// [`LONGEST`](Self::LONGEST) counts longer ones as well.
     pub reordering_lengths: Vec<u64>,
+}
+
+impl Trace {
+    /// From this length on reordering events are counted together.
+    pub const LONGEST: usize = 256;
 }
 
 /// No flow has this number.
@@ -57,8 +63,6 @@ const NO_FLOW: FlowId = FlowId(u32::MAX);
 const POINTS: u64 = 2_000;
 /// Segments of the time–sequence plot's window, at most.
 const SENT: usize = 5_000;
-/// Bins of the histogram of reordering lengths.
-const LENGTHS: usize = 257;
 
 /// A monitor that fills a [`Trace`] of one source; put it beside a [`Meter`](crate::Meter) where plots
 /// are wanted.
@@ -83,7 +87,7 @@ impl Recorder {
         let measured = duration.saturating_sub(warmup);
         let from = Instant::ZERO + warmup + measured * 2 / 5;
         Self {
-            trace: Trace { reordering_lengths: vec![0; LENGTHS], ..Trace::default() },
+            trace: Trace { reordering_lengths: vec![0; Trace::LONGEST + 1], ..Trace::default() },
             source: 0,
             flow: FlowId(0),
             mss: f64::from(mss),
@@ -160,7 +164,7 @@ impl Monitor for Recorder {
                 }
             }
             Event::Reordered { length, .. } => {
-                let bin = (length as usize).min(LENGTHS - 1);
+                let bin = (length as usize).min(Trace::LONGEST);
                 self.trace.reordering_lengths[bin] += 1;
             }
             _ => {}

@@ -6,7 +6,7 @@ use plotters::style::Color;
 use super::Panel;
 use super::palette;
 use super::plot::{self, Axes, PANEL, grouped};
-use crate::record::{Comparison, VariantRuns};
+use crate::record::{Comparison, Trace, VariantRuns};
 
 /// More bars than this get wider bins.
 const BARS: usize = 40;
@@ -49,11 +49,17 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     comparison.variants.iter().enumerate().filter_map(panel).collect()
 }
 
-/// The longest event that has a bin of its own; the last bin is for all longer ones.
+/// The counts of lengths that are told apart, and that of all longer ones.
+fn apart(lengths: &[u64]) -> (&[u64], u64) {
+    let own = &lengths[..lengths.len().min(Trace::LONGEST)];
+    (own, lengths.get(Trace::LONGEST).copied().unwrap_or(0))
+}
+
+/// The longest event whose length is told apart.
 fn longest(comparison: &Comparison) -> usize {
     let longest = |v: &VariantRuns| {
-        let lengths = v.trace.reordering_lengths.split_last().map_or(&[][..], |(_, own)| own);
-        lengths.iter().rposition(|&count| count > 0).unwrap_or(0)
+        let (own, _) = apart(&v.trace.reordering_lengths);
+        own.iter().rposition(|&count| count > 0).unwrap_or(0)
     };
     comparison.variants.iter().map(longest).max().unwrap_or(0).max(1)
 }
@@ -64,22 +70,21 @@ fn bin_width(longest: usize) -> usize {
     widths.find(|width| longest.div_ceil(*width) <= BARS).unwrap_or(longest)
 }
 
-/// Per cent of the events in each bin, the first of which begins at length 1, and in the last entry
-/// of `lengths`, which counts longer ones.
+/// Per cent of the events in each bin, the first of which begins at length 1, and of those that are
+/// longer than all that are told apart.
 fn shares(lengths: &[u64], width: usize) -> (Vec<f64>, f64) {
-    let counted = lengths.get(1..).unwrap_or_default();
-    let events: u64 = counted.iter().sum();
+    let (own, beyond) = apart(lengths);
+    let own = own.get(1..).unwrap_or_default();
+    let events = own.iter().sum::<u64>() + beyond;
     let percent = |count: u64| count as f64 * 100.0 / events.max(1) as f64;
-    let Some((beyond, own)) = counted.split_last() else {
-        return (Vec::new(), 0.0);
-    };
     let bars = own.chunks(width).map(|bin| percent(bin.iter().sum())).collect();
-    (bars, percent(*beyond))
+    (bars, percent(beyond))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::fake;
 
     #[test]
     fn bins_are_as_wide_as_they_must_be() {
@@ -87,10 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn lengths_fall_into_bins_and_the_last_entry_stays_apart() {
-        // Lengths 1 to 4, and one event longer than that; index 0 is unused.
-        let (bars, beyond) = shares(&[99, 4, 2, 2, 1, 1], 2);
-        assert_eq!((bars, beyond), (vec![60.0, 30.0], 10.0));
+    fn lengths_fall_into_bins_and_only_what_is_longer_than_all_stays_apart() {
+        // Lengths 1 to 5; index 0 is unused.
+        let mut lengths = vec![99, 4, 2, 2, 1, 1];
+        assert_eq!(shares(&lengths, 2), (vec![60.0, 30.0, 10.0], 0.0));
+        let mut comparison = fake::comparison();
+        comparison.variants.iter_mut().for_each(|v| v.trace.reordering_lengths = lengths.clone());
+        assert_eq!(longest(&comparison), 5);
+        lengths.resize(Trace::LONGEST, 0);
+        lengths.push(10);
+        let (bars, beyond) = shares(&lengths, 2);
+        assert_eq!((&bars[..3], beyond), (&[30.0, 15.0, 5.0][..], 50.0));
         assert_eq!(shares(&[], 2), (vec![], 0.0));
     }
 }
