@@ -235,14 +235,18 @@ impl Gallery {
 
     /// A line for each path and sender.
     pub fn csv(&self) -> String {
-        let mut lines = String::from("path,sender,goodput_bps,share\n");
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let heads = ["path", "sender", "goodput_bps", "share"];
+        writer.write_record(heads).expect("memory takes every write");
         for path in &self.paths {
             for (sender, name) in self.senders.iter().enumerate() {
-                let (bps, share) = (path.goodput_bps[sender], path.share(sender));
-                lines += &format!("{},{name},{bps},{share}\n", path.name);
+                let numbers = [path.goodput_bps[sender], path.share(sender)].map(|n| n.to_string());
+                let cells = [&path.name, name].into_iter().chain(&numbers);
+                writer.write_record(cells).expect("memory takes every write");
             }
         }
-        lines
+        let bytes = writer.into_inner().expect("memory takes every write");
+        String::from_utf8(bytes).expect("the fields are UTF-8")
     }
 }
 
@@ -288,6 +292,14 @@ mod tests {
             assert!(text.contains(word), "{word} in {text}");
         }
         assert_eq!(fake().csv().lines().count(), 7);
+    }
+
+    #[test]
+    fn a_comma_in_a_name_is_none_between_cells() {
+        let mut gallery = fake();
+        gallery.paths[0].name = "a, \"b\"".to_owned();
+        let csv = gallery.csv();
+        assert_eq!(csv.lines().nth(1), Some("\"a, \"\"b\"\"\",unruffled,9000000,0.9"));
     }
 
     #[test]
