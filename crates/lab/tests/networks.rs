@@ -315,6 +315,17 @@ fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
     assert_eq!((flow.path.out_of_order_segments, flow.sending.retransmits), (0, 0));
 }
 
+/// Nothing is acknowledged for half of the time, in which timeouts leave one segment of the window.
+#[test]
+fn the_mean_window_is_that_after_a_timeout_as_well() {
+    let bulk = "[[traffic]]\nname = \"a\"\n";
+    let dark = "queue = 20\nblackout.at = [\"10 s\"]\nblackout.length = \"10 s\"";
+    let mean =
+        |link| run(&line(link, bulk), &[]).flows[0].means.cwnd_mean.expect("it has a window");
+    let (light, dark) = (mean("queue = 20"), mean(dark));
+    assert!((0.45..0.65).contains(&(dark / light)), "{dark} against {light}");
+}
+
 #[test]
 fn the_undisturbed_goodput_is_of_sack_with_its_parameters() {
     let patient = ["variant.sack.dupthresh=1000".to_owned()];

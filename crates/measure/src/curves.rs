@@ -56,7 +56,11 @@ impl Curves {
                 (Quantity::Srtt, End::Sender, Event::Acknowledged { srtt: Some(srtt), .. }) => {
                     curve.sample(now, interval, srtt.as_secs_f64());
                 }
-                (Quantity::Cwnd, End::Sender, Event::Acknowledged { cwnd, .. }) => {
+                (
+                    Quantity::Cwnd,
+                    End::Sender,
+                    Event::Acknowledged { cwnd, .. } | Event::Timeout { cwnd },
+                ) => {
                     curve.sample(now, interval, cwnd);
                 }
                 (Quantity::Sequence, End::Sender, Event::Sent { offset, len: 1.., .. }) => {

@@ -85,7 +85,10 @@ impl FlowMeter {
             (End::Sender, Event::Reordered { .. }) => sending.reordering_events += 1,
             (End::Sender, Event::SpuriousRetransmission { .. }) => sending.dsacks += 1,
             (End::Sender, Event::FastRetransmit) => sending.fast_retransmits += 1,
-            (End::Sender, Event::Timeout) => sending.timeouts += 1,
+            (End::Sender, Event::Timeout { cwnd }) => {
+                sending.timeouts += 1;
+                self.cwnd.set(cwnd, now);
+            }
             (End::Sender, Event::LossProbe) => sending.loss_probes += 1,
             (End::Sender, Event::SpuriousReduction { cause }) => match cause {
                 Cause::Timeout => sending.false_timeouts += 1,

@@ -151,6 +151,7 @@ impl Monitor for Recorder {
                     self.trace.acked.push((time_s, una as f64 / self.mss));
                 }
             }
+            Event::Timeout { cwnd } => self.trace.cwnd.push((time_s, cwnd)),
             Event::Sent { offset, len: 1.., cause } if in_window => {
                 let kind = if cause.is_some() { SendKind::Retransmit } else { SendKind::New };
                 self.trace.sent.push(Sent { time_s, segment: offset as f64 / self.mss, kind });

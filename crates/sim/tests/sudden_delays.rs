@@ -25,7 +25,7 @@ impl Monitor for Counts {
         }
         match event {
             Event::Delivered { len } => self.delivered += len,
-            Event::Timeout => self.timeouts += 1,
+            Event::Timeout { .. } => self.timeouts += 1,
             Event::SpuriousReduction { cause: Cause::Timeout } => self.false_timeouts += 1,
             Event::Sent { cause: Some(_), .. } => self.resent += 1,
             _ => {}

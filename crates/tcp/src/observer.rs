@@ -66,8 +66,11 @@ pub enum Event {
     FastRetransmit,
     /// Recovery, by fast retransmit or after a timeout, came to its end.
     Recovered,
-    /// The retransmission timer expired.
-    Timeout,
+    /// The retransmission timer expired: the state after it.
+    Timeout {
+        /// Congestion window.
+        cwnd: f64,
+    },
     /// A tail loss probe went out.
     LossProbe,
     /// A retransmission proved spurious.

@@ -123,7 +123,7 @@ fn loss_and_reordering_are_counted_as_those_hear_who_watch() {
             Event::SpuriousRetransmission { .. } => heard[2] += 1,
             Event::Reordered { .. } => heard[3] += 1,
             Event::FastRetransmit => heard[4] += 1,
-            Event::Timeout => heard[5] += 1,
+            Event::Timeout { .. } => heard[5] += 1,
             _ => {}
         }
     })));

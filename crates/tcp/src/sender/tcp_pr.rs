@@ -174,7 +174,7 @@ impl TcpPr {
                     self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
                 }
                 Dropped::Extreme => {
-                    observer.on_event(now, &Event::Timeout);
+                    observer.on_event(now, &Event::Timeout { cwnd: self.tables.window().cwnd });
                     stream.retransmissions.begin(Cause::Timeout, before, now);
                     self.phase = Phase::Loss { point: stream.nxt(), too_big: false };
                 }

@@ -41,7 +41,7 @@ pub(super) fn note(seen: &mut Vec<String>, event: &Event) {
     seen.push(match *event {
         Event::FastRetransmit => "fast-retransmit".to_owned(),
         Event::Recovered => "recovered".to_owned(),
-        Event::Timeout => "timeout".to_owned(),
+        Event::Timeout { .. } => "timeout".to_owned(),
         Event::LossProbe => "probe".to_owned(),
         Event::Reordered { length, .. } => format!("reordered {length}"),
         Event::SpuriousRetransmission { offset, .. } => {

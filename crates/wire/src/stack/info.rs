@@ -134,7 +134,7 @@ impl Observer for Tally {
                 self.round.get_or_insert((now, offset));
             }
             Event::SpuriousRetransmission { .. } => self.repairs.spurious += 1,
-            Event::Timeout => self.repairs.timeouts += 1,
+            Event::Timeout { .. } => self.repairs.timeouts += 1,
             Event::FastRetransmit => self.repairs.fast_retransmits += 1,
             Event::Reordered { length, .. } => {
                 self.repairs.reordered += 1;

@@ -80,7 +80,6 @@ impl Composed {
         if !stream.outstanding() {
             return;
         }
-        observer.on_event(now, &Event::Timeout);
         let first = !matches!(self.recovery.phase, Phase::Loss { too_big: false, .. });
         self.detector.on_timeout(first, &self.view(stream, now));
         self.watch_for_spurious(stream, Cause::Timeout);
@@ -105,6 +104,7 @@ impl Composed {
             stream.board.mark_all_lost();
         }
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        observer.on_event(now, &Event::Timeout { cwnd: self.window.cwnd });
         self.round_trips.rto.back_off();
         self.timers.stop(SenderTimer::Detect);
         self.restart_retransmission_timer(now);
