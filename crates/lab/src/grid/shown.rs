@@ -1,7 +1,5 @@
 //! A sweep as text: where each sender wins, for the terminal; all rows, for programs.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use unruffled_units::count;
@@ -82,23 +80,24 @@ impl Sweep {
     /// Where each sender wins, over the points of which all runs are there.
     pub fn standings(&self) -> Vec<Standing> {
         let plan = self.plan();
-        let mut goodput: BTreeMap<usize, BTreeMap<&str, (f64, usize)>> = BTreeMap::new();
+        let names: Vec<&str> = plan.variants().collect();
+        // By point, what each sender delivers in all of its runs; none where one is missing.
+        let mut points = vec![Some(vec![0.0; names.len()]); plan.points()];
         self.with_rows(|rows| {
             for (run, row) in rows.iter().enumerate() {
-                let Some(row) = row else { continue };
-                let point = goodput.entry(plan.point(run)).or_default();
-                let sum = point.entry(plan.sender_name(run)).or_default();
-                *sum = (sum.0 + row.flow.goodput_bps, sum.1 + 1);
+                let point = &mut points[plan.point(run)];
+                *point = point.take().zip(row.as_ref()).map(|(mut sums, row)| {
+                    sums[plan.sender(run)] += row.flow.goodput_bps;
+                    sums
+                });
             }
         });
-        let names: Vec<&str> = plan.variants().collect();
         let mut shares: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
         let mut wins = vec![0; names.len()];
-        for point in goodput.values().filter(|point| point.len() == names.len()) {
-            let mean = |name: &str| point.get(name).map_or(0.0, |(sum, n)| sum / *n as f64);
-            let best = names.iter().map(|name| mean(name)).fold(0.0, f64::max);
-            for (i, name) in names.iter().enumerate() {
-                let share = if best > 0.0 { mean(name) / best } else { 1.0 };
+        for sums in points.iter().flatten() {
+            let best = sums.iter().copied().fold(0.0, f64::max);
+            for (i, sum) in sums.iter().enumerate() {
+                let share = if best > 0.0 { sum / best } else { 1.0 };
                 wins[i] += usize::from(share >= 1.0);
                 shares[i].push(share);
             }

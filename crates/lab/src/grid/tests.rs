@@ -256,6 +256,19 @@ fn what_is_swept_cannot_be_set_as_well() {
     assert_eq!(told(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
 }
 
+#[test]
+fn senders_stand_by_points_of_which_all_runs_are_there() {
+    let sweep = Sweep::new(plan(GRID), None).unwrap();
+    let wins_after = |runs: &[usize]| {
+        let take = |made| sweep.take(vec![made]).unwrap();
+        Batch::of(sweep.plan(), runs).make(&[], &never(), take).unwrap().unwrap();
+        sweep.standings().iter().map(|standing| standing.wins).sum::<usize>()
+    };
+    // A point has two runs of each of two senders.
+    assert_eq!(wins_after(&[0, 1, 2]), 0);
+    assert_eq!(wins_after(&[3]), 1);
+}
+
 /// A sweep's rows after all of its runs.
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
