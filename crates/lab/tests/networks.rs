@@ -315,6 +315,19 @@ fn copies_overtake_no_packets_that_arrive_at_the_same_instant() {
     assert_eq!((flow.path.out_of_order_segments, flow.sending.retransmits), (0, 0));
 }
 
+/// The second flow has but a sixth of the time, in which it gets half of the link.
+#[test]
+fn flows_together_deliver_no_more_than_the_link_carries() {
+    let late = DUMBBELL.replace("count = 4\nuntil = \"1 s\"", "count = 2\ngap = \"50 s\"");
+    let scenario = Scenario::parse("test", &late, &["warmup=0".to_owned()]).expect("is good");
+    let sack = Variant::named("sack").expect("is in the table");
+    let together = unruffled_lab::run::run(&scenario, &sack, 1, None).expect("runs").flow;
+    let payload = 8e6 * 1000.0 / 1040.0;
+    assert!((0.9..1.0).contains(&(together.goodput_bps / payload)), "{together:?}");
+    let bits = together.delivered_bytes as f64 * 8.0;
+    assert_eq!(together.goodput_bps, bits / together.duration_s);
+}
+
 /// Nothing is acknowledged for half of the time, in which timeouts leave one segment of the window.
 #[test]
 fn the_mean_window_is_that_after_a_timeout_as_well() {

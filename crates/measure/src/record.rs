@@ -184,8 +184,8 @@ pub struct Series {
 }
 
 impl FlowRecord {
-    /// What these flows did together: counts and goodput are sums, means are means over the flows
-    /// that have one.
+    /// What these flows did together: counts are sums, goodput is what all delivered over the longest
+    /// of their measured times, and means are means over the flows that have one.
     pub fn sum(flows: &[&Self]) -> Self {
         let count = |field: fn(&Self) -> u64| flows.iter().map(|flow| field(flow)).sum();
         let mean = |field: fn(&Self) -> Option<f64>| {
@@ -193,14 +193,18 @@ impl FlowRecord {
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let Some(first) = flows.first() else { return Self::default() };
+        // The sum of their goodputs would be more than a link carries if some begin later.
+        let seconds = flows.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
+        let delivered_bytes: u64 = count(|flow| flow.delivered_bytes);
+        let bits = delivered_bytes as f64 * 8.0;
         Self {
             group: first.group.clone(),
             sender: first.sender.clone(),
             start_s: flows.iter().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
-            duration_s: flows.iter().map(|flow| flow.duration_s).fold(0.0, f64::max),
-            delivered_bytes: count(|flow| flow.delivered_bytes),
+            duration_s: seconds,
+            delivered_bytes,
             delivered_segments: count(|flow| flow.delivered_segments),
-            goodput_bps: flows.iter().map(|flow| flow.goodput_bps).sum(),
+            goodput_bps: if seconds > 0.0 { bits / seconds } else { 0.0 },
             sending: SenderCounts {
                 sent_segments: count(|flow| flow.sending.sent_segments),
                 retransmits: count(|flow| flow.sending.retransmits),
