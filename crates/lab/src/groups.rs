@@ -13,7 +13,7 @@ pub(crate) struct TextTable {
     pub(crate) lines: Vec<Vec<String>>,
 }
 
-/// Links on which nothing waits and nothing is dropped are left out below this use of their rate.
+/// Links that drop nothing are left out below this use of their rate.
 const IDLE: f64 = 0.5;
 
 /// A line for each variant and group of traffic; none where there is one flow.

@@ -1,14 +1,17 @@
 //! Sources of traffic over links, in virtual time.
 
+mod sources;
+mod world;
+
 use unruffled_measure::{End, FlowId, LinkId, LinkMeters, Meter, Monitor, Passage};
 use unruffled_path::{ConfigError, Direction, LinkConfig};
-use unruffled_tcp::{Connection, Event, Observer, Segment, State, reset_for};
+use unruffled_tcp::{Connection, State, reset_for};
 use unruffled_units::Instant;
 
-use crate::app::Want;
-use crate::host::{ENDLESS, Flow, SourceConfig, TrafficSource};
-use crate::network::{Label, Network, Packet, Progress};
-use crate::queue::{FutureEvent, Queue};
+use self::world::{Relay, World};
+use crate::host::{Flow, SourceConfig, TrafficSource};
+use crate::network::{Packet, Progress};
+use crate::queue::FutureEvent;
 use crate::route::{Chooser, Route};
 
 /// A simulation. Time stands at the last event until [`Simulation::run`] moves it.
@@ -56,29 +59,6 @@ pub struct Simulation {
     flows: Vec<Option<Flow>>,
     free: Vec<u32>,
     sealed: bool,
-}
-
-/// What is around the flows.
-#[derive(Debug, Default)]
-struct World {
-    network: Network,
-    sources: Vec<TrafficSource>,
-    queue: Queue,
-    now: Instant,
-}
-
-/// Passes a connection's events on to the monitor.
-struct Relay<'a, M> {
-    monitor: &'a mut M,
-    flow: FlowId,
-    end: End,
-}
-
-impl<M: Monitor> Observer for Relay<'_, M> {
-    #[inline(always)]
-    fn on_event(&mut self, now: Instant, event: &Event) {
-        self.monitor.event(self.flow, self.end, now, event);
-    }
 }
 
 impl Simulation {
@@ -290,19 +270,6 @@ impl Simulation {
         }
     }
 
-    /// All that the present transfer of a flow had to send has been received.
-    fn complete(&mut self, id: FlowId, monitor: &mut impl Monitor) {
-        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        flow.expects = u64::MAX;
-        monitor.transferred(id, flow.begun);
-        let number = flow.source;
-        let World { sources, queue, now, .. } = &mut self.world;
-        let source = &mut sources[number as usize];
-        if let Some(pause) = source.app.pause().filter(|_| source.active) {
-            queue.plan(*now + pause, FutureEvent::Application(number));
-        }
-    }
-
     /// Gives up a flow that nothing will happen to any more, if its source opens others.
     fn forget_if_over(&mut self, id: FlowId, monitor: &mut impl Monitor) {
         let slot = id.0 as usize;
@@ -334,164 +301,5 @@ impl Simulation {
         }
         self.world.pump_apart(flow, (id, end), monitor);
         self.forget_if_over(id, monitor);
-    }
-
-    /// The application of a source does what it wants to do now.
-    fn go_on(&mut self, number: u32, monitor: &mut impl Monitor) {
-        let source = &mut self.world.sources[number as usize];
-        if !source.active {
-            return;
-        }
-        match source.app.next() {
-            Want::Transfer(bytes) => {
-                let id = self.open(number, monitor);
-                let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-                match bytes {
-                    Some(bytes) => {
-                        flow.write(bytes);
-                        (flow.expects, flow.begun) = (bytes, self.world.now);
-                        flow.close();
-                    }
-                    None => flow.write(ENDLESS),
-                }
-                self.world.pump_apart(flow, (id, End::Sender), monitor);
-            }
-            Want::More(bytes) => self.send_more(number, bytes, monitor),
-            Want::Request(bytes, next) => {
-                let World { queue, now, .. } = &mut self.world;
-                queue.plan(*now + next, FutureEvent::Application(number));
-                self.send_more(number, bytes, monitor);
-            }
-            Want::Datagram(octets, interval) => {
-                let World { network, sources, queue, now } = &mut self.world;
-                let (now, source) = (*now, &mut sources[number as usize]);
-                let id = FlowId(number);
-                if source.flow.is_none() {
-                    source.flow = Some(number);
-                    monitor.opened(id, number, now);
-                }
-                queue.plan(now + interval, FutureEvent::Application(number));
-                let segment = Segment { len: octets, ..Segment::default() };
-                let (size, path) = (octets + source.config.header, source.routes[0].next());
-                monitor.datagram(id, Passage::Out, now, octets);
-                let label = Label { flow: id, to: End::Receiver, size, path };
-                network.send(&segment, label, now, queue, monitor);
-            }
-        }
-    }
-
-    /// Sends on the connection of a source, which is opened if there is none.
-    fn send_more(&mut self, number: u32, bytes: u64, monitor: &mut impl Monitor) {
-        let id = match self.world.sources[number as usize].flow {
-            Some(flow) => FlowId(flow),
-            None => self.open(number, monitor),
-        };
-        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        flow.write(bytes);
-        // What is asked for before all is there belongs to the same transfer.
-        if flow.expects == u64::MAX {
-            flow.begun = self.world.now;
-        }
-        flow.expects = flow.has;
-        self.world.pump_apart(flow, (id, End::Sender), monitor);
-    }
-
-    /// Opens a connection of a source; nothing is sent yet.
-    fn open(&mut self, number: u32, monitor: &mut impl Monitor) -> FlowId {
-        let source = &mut self.world.sources[number as usize];
-        let flow = source.connect(number);
-        let slot = if self.flows[number as usize].is_none() {
-            number
-        } else if let Some(free) = self.free.pop() {
-            free
-        } else {
-            self.flows.push(None);
-            self.flows.len() as u32 - 1
-        };
-        source.flow = Some(slot);
-        self.flows[slot as usize] = Some(flow);
-        monitor.opened(FlowId(slot), number, self.world.now);
-        FlowId(slot)
-    }
-
-    /// The application of a source begins nothing more, and writes nothing more.
-    fn stop(&mut self, number: u32, monitor: &mut impl Monitor) {
-        let source = &mut self.world.sources[number as usize];
-        source.active = false;
-        let Some(id) = source.flow.map(FlowId) else { return };
-        let Some(flow) = &mut self.flows[id.0 as usize] else { return };
-        flow.stop();
-        self.world.pump_apart(flow, (id, End::Sender), monitor);
-    }
-}
-
-impl World {
-    /// [`Self::pump`], for what happens less often than deliveries.
-    #[inline(never)]
-    fn pump_apart(&mut self, flow: &mut Flow, end: (FlowId, End), monitor: &mut impl Monitor) {
-        self.pump(flow, end, monitor);
-    }
-
-    /// Sends all that the connection at one end of `flow` wants to send, and plans its next timer.
-    // Inlined with all that it calls often: 7 % fewer instructions.
-    #[inline(always)]
-    fn pump(&mut self, flow: &mut Flow, (id, end): (FlowId, End), monitor: &mut impl Monitor) {
-        let now = self.now;
-        loop {
-            let connection = &mut flow.ends[end.index()].connection;
-            let mut relay = Relay { monitor: &mut *monitor, flow: id, end };
-            let polled = connection.poll_transmit(now, &mut relay);
-            // By reference: moved, it would be copied field by field.
-            let Some(segment) = &polled else {
-                if end == End::Sender && flow.write_on() {
-                    continue;
-                }
-                break;
-            };
-            self.send(flow, (id, end), segment, monitor);
-        }
-        // A planned event that comes too early is planned anew when it comes; one that would come
-        // too late is overtaken by a new one.
-        let endpoint = &mut flow.ends[end.index()];
-        if let Some(due) = endpoint.connection.poll_timeout()
-            && endpoint.armed.is_none_or(|armed| due < armed)
-        {
-            let due = due.max(now);
-            endpoint.armed = Some(due);
-            self.queue.plan(due, FutureEvent::Timer(id.0 * 2 + end.index() as u32));
-        }
-    }
-
-    /// [`Self::send`], for a reset.
-    #[inline(never)]
-    fn reset(
-        &mut self,
-        flow: &mut Flow,
-        end: (FlowId, End),
-        segment: &Segment,
-        monitor: &mut impl Monitor,
-    ) {
-        self.send(flow, end, segment, monitor);
-    }
-
-    /// Sends a segment of one end of `flow` to the other.
-    #[inline(always)]
-    fn send(
-        &mut self,
-        flow: &mut Flow,
-        (id, end): (FlowId, End),
-        segment: &Segment,
-        monitor: &mut impl Monitor,
-    ) {
-        let World { network, sources, queue, now } = self;
-        monitor.segment(id, end, Passage::Out, *now, segment);
-        let blocks = segment.sack.as_slice().len() as u32;
-        let size = segment.len + flow.header + flow.sack_block * blocks;
-        let path = match flow.ends[end.index()].path {
-            Some(path) => path,
-            None => sources[flow.source as usize].routes[end.index()].next(),
-        };
-        let label = Label { flow: id, to: end.other(), size, path };
-        flow.underway += network.send(segment, label, *now, queue, monitor).copies();
     }
 }
