@@ -82,6 +82,17 @@ fn a_peer_that_never_has_room_for_a_segment_gets_smaller_ones() {
     t.timer().says(". 601:900 a1");
 }
 
+/// (4) again: each small segment that is acknowledged is an answer, and the next waits no longer.
+#[test]
+fn a_small_window_that_is_used_is_waited_for_no_longer_each_time() {
+    let mut t = with_window(600);
+    t.writes(2000).says(". 1:601 a1").gets(". 1 a601 w200").says("").timer_at(1000);
+    t.timer().says(". 601:801 a1").gets(". 1 a801 w200").says("").timer_at(2000);
+    t.timer().says(". 801:1001 a1").gets(". 1 a1001 w600").says(". 1001:1601 a1");
+    // Nor does a window that closes later.
+    t.gets(". 1 a1601 w0").says("").timer_at(3000);
+}
+
 /// Section 3.8.6.1: the first probe after a timeout, then ever more seldom; never given up.
 #[test]
 fn a_closed_window_is_probed_for_ever() {

@@ -64,10 +64,9 @@ impl Connection {
     /// the segment that opens it can get lost.
     pub(super) fn watch_window(&mut self, now: Instant) {
         if !self.sender.stream.blocked_by_window() {
-            if self.timers.runs(ConnectionTimer::Persist) {
-                self.timers.stop(ConnectionTimer::Persist);
-                self.idle.backoff = 0;
-            }
+            // Also when the timer has just expired, and what fits into the window has left.
+            self.timers.stop(ConnectionTimer::Persist);
+            self.idle.backoff = 0;
         } else if !self.timers.runs(ConnectionTimer::Persist) {
             let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
             // A peer that answers must be asked before it is given up for not answering.
