@@ -133,6 +133,13 @@ impl Receiver {
         self.window.without_scale();
     }
 
+    /// The next peer is another one, and of this one nothing has arrived: no answer to it is due, and
+    /// what was agreed on is forgotten.
+    pub(crate) fn forget_peer(&mut self) {
+        self.acknowledged();
+        self.window.offer_scale();
+    }
+
     /// Octets in order that the application has not taken.
     pub(crate) fn readable(&self) -> u64 {
         self.text_end() - self.window.taken()

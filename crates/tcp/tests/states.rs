@@ -101,6 +101,17 @@ fn a_listener_forgets_an_attempt_that_comes_to_nothing() {
     t.writes(1000).says("P. 1:1001 a1");
 }
 
+/// The driver keeps as much memory as it has said, whoever connects.
+#[test]
+fn a_listener_keeps_its_buffer_when_an_attempt_comes_to_nothing() {
+    let mut t = End::listen(Config { receive_buffer: 100_000, ..config() });
+    t.connection.set_receive_buffer(20_000);
+    t.gets("S 0 ws3").says("S. 0 a1 w20000 ws1").gets("R 1").says("").is(State::Listen);
+    t.gets("S 0").says("S. 0 a1 w20000 nows").gets("S 7").says("").is(State::Listen);
+    t.gets("S 0 ws3").says("S. 0 a1 w20000 ws1").gets(". 1 a1").says("").is(State::Established);
+    assert_eq!(t.connection.receive_buffer(), 20_000);
+}
+
 /// What was learnt of the peer that did not come says nothing of the next one.
 #[test]
 fn the_next_attempt_begins_with_the_first_timeout() {

@@ -221,8 +221,7 @@ impl Connection {
         self.sender.forget_back_off();
         self.unreachable = None;
         self.clock = super::Clock::new(&self.config);
-        // Nothing has arrived: what was agreed on is forgotten, the scale among it.
-        self.receiver = super::Receiver::of(&self.config);
+        self.receiver.forget_peer();
     }
 
     /// The SYN, or the SYN-ACK.

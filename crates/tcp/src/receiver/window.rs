@@ -88,6 +88,11 @@ impl ReceiveWindow {
         self.scale = 0;
     }
 
+    /// The next peer may scale them.
+    pub(crate) fn offer_scale(&mut self) {
+        self.scale = scale_for(self.buffer);
+    }
+
     /// Everything below this has been taken by the application.
     pub(crate) fn taken(&self) -> u64 {
         self.taken
