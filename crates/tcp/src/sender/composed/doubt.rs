@@ -361,12 +361,15 @@ impl Doubt {
         self.pending_fresh().nth(usual as usize).map(|suspicion| suspicion.load)
     }
 
-    /// Forgets what was decided, of the proved ones those resent longer than `horizon` ago.
+    /// Forgets what was decided; what a DSACK may still tell of, only if it was resent longer than
+    /// `horizon` ago.
     pub(super) fn expire(&mut self, horizon: Duration, now: Instant) {
         while let Some(front) = self.suspicions.front() {
             match front.state {
                 State::Disproved => {}
-                State::Proved(_) | State::Dismissed if now.since(front.resent) > horizon => {
+                State::Proved(_) | State::Arrived | State::Dismissed
+                    if now.since(front.resent) > horizon =>
+                {
                     self.unlist(front.segment, self.first);
                 }
                 _ => break,

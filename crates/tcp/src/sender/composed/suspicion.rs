@@ -118,8 +118,9 @@ impl Composed {
         let horizon = self.dsack_horizon();
         let doubt = self.doubt.as_mut()?;
         let wait = doubt.wait();
+        let missed = doubt.missed(now);
         doubt.expire(horizon, now);
-        for _ in 0..doubt.missed(now) {
+        for _ in 0..missed {
             self.detector.on_report(Report::Missed);
         }
         while let Some((segment, sent, then)) = self.doubt.as_mut()?.first_pending() {

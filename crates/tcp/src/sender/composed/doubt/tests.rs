@@ -245,6 +245,21 @@ fn a_report_that_is_due_comes_or_is_missed() {
 }
 
 #[test]
+fn a_report_that_is_not_awaited_any_more_is_forgotten_in_time() {
+    let mut d = suspecting(2);
+    d.begin_cut(window(50.0), false, at(200));
+    (0..2).for_each(|_| d.prove_first());
+    assert_eq!(d.missed(at(400)), 0);
+    // The original comes after all, and its copy never.
+    assert!(d.disprove(0, false).is_some());
+    assert_eq!(d.missed(at(1101)), 0);
+    d.expire(Duration::from_millis(1000), at(1101));
+    assert_eq!((d.suspicions.len(), d.by_segment.len()), (1, 1));
+    d.expire(Duration::from_millis(1000), at(1102));
+    assert!(d.is_empty() && d.by_segment.is_empty());
+}
+
+#[test]
 fn as_long_as_suspicion_is_proof_no_report_is_missed() {
     let mut d = Doubt::new();
     d.suspect(0, at(0), load(50.0), at(100));
