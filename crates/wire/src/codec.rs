@@ -100,7 +100,7 @@ pub enum Malformed {
     /// The TCP checksum is wrong.
     #[error("TCP checksum")]
     Checksum,
-    /// An option's length contradicts its kind or the header.
+    /// An option's length contradicts the header: where the next one begins is not known.
     #[error("TCP options")]
     Options,
     /// Flags or ports that no TCP sends: SYN with FIN or RST, or port 0.

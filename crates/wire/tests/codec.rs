@@ -195,8 +195,33 @@ fn unknown_options_are_passed_over_and_impossible_ones_drop_the_packet() {
     assert_eq!(verdict(&with_options(&[34, 1, 1, 2])), Malformed::Options, "too short a length");
     assert_eq!(verdict(&with_options(&[34, 9, 1, 2])), Malformed::Options, "beyond the header");
     assert_eq!(verdict(&with_options(&[1, 1, 1, 34])), Malformed::Options, "kind without length");
-    assert_eq!(verdict(&with_options(&[2, 3, 1, 0])), Malformed::Options, "MSS of three octets");
-    assert_eq!(verdict(&with_options(&[5, 4, 1, 2])), Malformed::Options, "SACK of half a block");
+    assert_eq!(verdict(&with_options(&[1, 1, 2, 4])), Malformed::Options, "half an MSS");
+}
+
+/// RFC 9293, MUST-7: what such an option was to say is not known, what the others say is.
+#[test]
+fn known_options_of_a_wrong_length_are_passed_over() {
+    let wrong: [&[u8]; 8] = [
+        &[2, 3, 1],
+        &[2, 6, 1, 2, 3, 4],
+        &[3, 4, 7, 7],
+        &[4, 3, 0],
+        &[5, 2],
+        &[5, 6, 0, 0, 0, 1],
+        &[8, 4, 1, 2],
+        &[8, 2],
+    ];
+    for wrong in wrong {
+        for options in [[wrong, &[2, 4, 3, 232]].concat(), [&[2, 4, 3, 232], wrong].concat()] {
+            let bytes = with_options(&options);
+            let decoded = decode(&bytes, Checksums::Verify);
+            let Ok(Packet::Tcp(arrival)) = decoded else { panic!("{wrong:?}: {decoded:?}") };
+            let Segment { mss, window_scale, sack_permitted, sack, timestamps, .. } =
+                arrival.segment;
+            assert_eq!((mss, window_scale, sack_permitted), (Some(1000), None, false), "{wrong:?}");
+            assert!(sack.is_empty() && timestamps.is_none(), "{wrong:?}");
+        }
+    }
 }
 
 #[test]

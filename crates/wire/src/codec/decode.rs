@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
-    IpNumber, IpSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpOptionElement, TcpOptionReadError,
-    TcpOptionsIterator, TcpSlice,
+    IpNumber, IpSlice, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpOptionElement, TcpOptionsIterator,
+    TcpSlice,
 };
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps, Unreachable};
 
@@ -81,13 +81,13 @@ fn read_options(options: &[u8], segment: &mut Segment) -> Result<(), Malformed> 
         match rest.next() {
             None => return Ok(()),
             Some(Ok(option)) => take_option(&option, segment),
-            // Unknown options are passed over by their length (RFC 9293, MUST-6).
-            Some(Err(TcpOptionReadError::UnknownId(_))) => {
+            // What is unknown, or of another length than its kind has, is passed over by its length, as
+            // in Linux (RFC 9293, MUST-6 and MUST-7).
+            Some(Err(_)) => {
                 let len = before.get(1).map_or(0, |&len| usize::from(len));
                 let behind = before.get(len..).filter(|_| len >= 2).ok_or(Malformed::Options)?;
                 rest = TcpOptionsIterator::from_slice(behind);
             }
-            Some(Err(_)) => return Err(Malformed::Options),
         }
     }
 }
