@@ -4,8 +4,9 @@
 #[path = "../examples/own_detector.rs"]
 mod example;
 
-use unruffled_tcp::detect::{LossDetector, Rule, View};
-use unruffled_tcp::{Variant, VariantError};
+use unruffled_tcp::detect::{LossDetector, Overdue, Rule, View};
+use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant, VariantError};
+use unruffled_units::{Duration, Instant};
 
 #[test]
 fn a_detector_from_outside_spares_what_the_standard_resends() {
@@ -42,4 +43,72 @@ fn a_machine_of_its_own_takes_no_detector() {
     let variant = Variant::named("tcp-pr").expect("a row");
     let refused = variant.with_detector("never", || Box::new(Never));
     assert!(matches!(refused, Err(VariantError::TakesNoParts { row: "tcp-pr", .. })));
+}
+
+/// Suspects what has been on its way for 120 ms, and believes that it was lost after 200.
+#[derive(Debug)]
+struct Doubtful;
+
+impl LossDetector for Doubtful {
+    fn about(&self) -> std::borrow::Cow<'static, str> {
+        "doubtful".into()
+    }
+
+    fn rule(&self, _view: &View) -> Rule {
+        let overdue = Overdue { wait: Duration::from_millis(120), eager: true };
+        let proof = Some(Duration::from_millis(200));
+        Rule { overdue: Some(overdue), proof, ..Rule::default() }
+    }
+
+    fn doubts(&self) -> Option<f64> {
+        Some(0.5)
+    }
+}
+
+/// Sends twenty segments of 1000 octets at 10 ms, of which the first is lost: the window once that is
+/// believed and all has been acknowledged.
+fn window_after_a_proof(row: &str) -> f64 {
+    let variant = Variant::named(row).expect("a row");
+    let variant = variant.with_detector("doubtful", || Box::new(Doubtful)).expect("has parts");
+    let config = Config::default().with(|c| {
+        c.mss = 1000;
+        c.window.initial = 20;
+    });
+    let at = Instant::from_millis;
+    let mut sender = Connection::connect(config, &variant);
+    let syn = sender.poll_transmit(at(0), &mut ()).expect("a SYN");
+    let first = syn.seq.add(1);
+    let answer = |segments: u32| Segment {
+        seq: SeqNr(1),
+        ack: first.add(1000 * segments),
+        flags: Flags { ack: true, ..Flags::default() },
+        window: u16::MAX,
+        ..Segment::default()
+    };
+    let syn_ack = Segment {
+        seq: SeqNr(0),
+        flags: Flags { syn: true, ..answer(0).flags },
+        sack_permitted: true,
+        ..answer(0)
+    };
+    sender.handle_segment(&syn_ack, at(10), &mut ());
+    sender.write(20_000);
+    while sender.poll_transmit(at(10), &mut ()).is_some() {}
+    let mut others = answer(0);
+    others.sack.push(first.add(1000), first.add(20_000));
+    sender.handle_segment(&others, at(110), &mut ());
+    while let Some(due) = sender.poll_timeout().filter(|&due| due < at(230)) {
+        sender.handle_timeout(due, &mut ());
+        while sender.poll_transmit(due, &mut ()).is_some() {}
+    }
+    assert_eq!(sender.window().ssthresh, 10.0, "{row}");
+    sender.handle_segment(&answer(20), at(230), &mut ());
+    assert!(!sender.recovering(), "{row}");
+    sender.window().cwnd
+}
+
+#[test]
+fn what_is_believed_reduces_the_window_at_once_or_in_proportion() {
+    assert_eq!(window_after_a_proof("rack"), 10.0);
+    assert_eq!(window_after_a_proof("sack"), 10.0);
 }

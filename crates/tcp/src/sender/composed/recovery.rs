@@ -253,12 +253,7 @@ impl Composed {
         self.recovery.rescued_to = stream.board.first_end();
         self.limited_transmit.on_recovery();
         self.end_probe();
-        match self.policy.reduction {
-            // Westwood may find room for more than the window is.
-            Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
-            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
-            Reduction::Proportional => self.begin_proportional_reduction(stream, delivered),
-        }
+        self.begin_reduction(stream, delivered);
         self.restart_retransmission_timer(now);
     }
 
@@ -279,12 +274,19 @@ impl Composed {
         }
     }
 
-    /// From now on the window goes down in proportion to what is delivered; an acknowledgement that
-    /// has just delivered `delivered` segments says so.
-    pub(super) fn begin_proportional_reduction(&mut self, stream: &Stream, delivered: u32) {
-        self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
-        let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
-        self.recovery.prr.begin(outstanding, sacked, delivered);
+    /// The window goes down to ssthresh at once, or from now on in proportion to what is delivered; an
+    /// acknowledgement that has just delivered `delivered` segments says so.
+    pub(super) fn begin_reduction(&mut self, stream: &Stream, delivered: u32) {
+        match self.policy.reduction {
+            // Westwood may find room for more than the window is.
+            Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
+            Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
+            Reduction::Proportional => {
+                self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
+                let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
+                self.recovery.prr.begin(outstanding, sacked, delivered);
+            }
+        }
     }
 
     /// What a proportional reduction leads to: no more than the window was, though Westwood may find

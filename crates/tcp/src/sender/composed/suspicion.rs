@@ -209,7 +209,7 @@ impl Composed {
         self.recovery.recover = Some(stream.nxt());
         // What is lost may have been resent already; then it is new data that keeps the ACKs coming.
         self.recovery.fast_retransmit_due = true;
-        self.begin_proportional_reduction(stream, 0);
+        self.begin_reduction(stream, 0);
         self.limited_transmit.on_recovery();
         self.end_probe();
         if !stream.board.reneged() {
