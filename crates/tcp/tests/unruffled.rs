@@ -122,6 +122,47 @@ fn a_reduction_of_before_anything_was_late_is_judged_again_by_what_is_known_sinc
     t.sees("reordered 1, spurious-fast-retransmit").cwnd(20.0).sends("");
 }
 
+/// Section 4: of two such reductions the first one's proof is out of memory when the second one is judged
+/// again, two generations of 1000 segments later: what the window was before it does not come back.
+#[test]
+fn a_reduction_whose_proof_is_out_of_memory_stands() {
+    let mut t = Trace::of("unruffled").fixed_window(20).writes(1).start();
+    t.sends("1").at(10).writes(1).sends("2");
+    t.at(110).ack("C0 S2").sends("").at(125).timer().sees("fast-retransmit").sends("R1");
+    t.at(225).ack("C2").sees("recovered").cwnd(2.0).sends("").no_timer();
+    let (mut n, mut began) = (3, 300);
+    for _ in 0..2100 {
+        t.at(began).writes(1).sends(&n.to_string()).at(began + 100).ack(&format!("C{n}"));
+        t.sends("");
+        (n, began) = (n + 1, began + 100);
+    }
+    t.at(began).writes(1).and_so_on().at(began + 10).writes(1).and_so_on();
+    t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
+    t.at(began + 125).timer().sees("fast-retransmit").sends(&format!("R{n}"));
+    t.at(began + 225).ack(&format!("C{}", n + 1)).sees("recovered").cwnd(2.0).sends("");
+    // The next one is 24 ms late, which RACK waits for, and sixteen are by 28.
+    for late in 0..17 {
+        (n, began) = (n + 2, began + 300);
+        t.at(began).writes(1).sends(&n.to_string());
+        t.at(began + 10).writes(1).sends(&(n + 1).to_string());
+        t.at(began + 110).ack(&format!("C{} S{}", n - 1, n + 1)).sends("");
+        // Until more of them are known than may be resent in vain.
+        let resent = late == 1 || late == 2;
+        if resent {
+            let due = t.connection().poll_timeout().expect("a timer");
+            t.wait_until(due);
+            t.timer().sees("").sends(&format!("R{n}"));
+        }
+        t.at(began + if late == 0 { 124 } else { 128 }).ack(&format!("C{}", n + 1)).sends("");
+        if resent {
+            t.at(began + 225).ack(&format!("C{} D{n}", n + 1)).sends("");
+        }
+    }
+    t.sees("reordered 1, spurious-fast-retransmit").sends("");
+    let cwnd = t.connection().window().cwnd;
+    assert!(cwnd < 4.0, "what it has grown by since, and not {cwnd}");
+}
+
 /// Section 4: it is halved, though nothing is in flight any more when the proof is complete. 2 is 1 s
 /// late, so that τ_rtx is 1 s and τ_cc 1.25 s.
 #[test]

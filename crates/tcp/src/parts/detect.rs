@@ -215,10 +215,10 @@ pub trait LossDetector: core::fmt::Debug + Send {
         0.0
     }
 
-    /// A segment that was resent before anything had been late, and of which nothing more was heard, was
-    /// rather late than lost, for all that is known since.
-    fn rather_late(&self, _view: &View) -> bool {
-        false
+    /// Since when a segment that was resent before anything had been late, and of which nothing more was
+    /// heard, was rather late than lost, for all that is known by now.
+    fn rather_late(&self, _view: &View) -> Option<Instant> {
+        None
     }
 
     /// The share of the window that is usually under suspicion at a time.
@@ -318,7 +318,7 @@ impl LossDetector for Detector {
         each!(self, part => part.usually_late())
     }
 
-    fn rather_late(&self, view: &View) -> bool {
+    fn rather_late(&self, view: &View) -> Option<Instant> {
         each!(self, part => part.rather_late(view))
     }
 

@@ -118,9 +118,10 @@ pub(super) struct Lateness {
     current: Generation,
     earlier: Generation,
     kept: Option<Box<Kept>>,
+    /// When the current generation began, and how many milliseconds the earlier one took.
     since: Instant,
-    /// The quantile is out of date: at once, or when there are so many samples.
-    stale: bool,
+    earlier_took: u32,
+    /// With how many samples the quantile is out of date: none when it is.
     next: u32,
 }
 
@@ -134,7 +135,7 @@ impl Lateness {
             earlier: Generation::default(),
             kept: None,
             since: Instant::ZERO,
-            stale: false,
+            earlier_took: 0,
             next: 0,
         }
     }
@@ -165,20 +166,22 @@ impl Lateness {
             kept.safe = kept.longest().mul_f64(self.margin);
         }
         kept.share.set(f64::NAN);
-        self.stale |= lateness > kept.quantile;
+        if lateness > kept.quantile {
+            self.next = 0;
+        }
     }
 
     /// A transmission was lost.
     pub(super) fn lost(&mut self) {
         self.current.lost += 1;
-        self.stale = true;
+        self.next = 0;
     }
 
     /// A transmission was not lost, though it had been thought to be.
     pub(super) fn found(&mut self) {
         let generation = if self.current.lost > 0 { &mut self.current } else { &mut self.earlier };
         generation.lost = generation.lost.saturating_sub(1);
-        self.stale = true;
+        self.next = 0;
     }
 
     /// What became of a DSACK.
@@ -203,16 +206,17 @@ impl Lateness {
                 kept.safe = kept.longest().mul_f64(self.margin);
                 kept.reports.fade();
             }
+            let took = now.since(self.since).as_nanos().div_ceil(1_000_000);
+            self.earlier_took = took.try_into().unwrap_or(u32::MAX);
             self.since = now;
-            self.stale = true;
+            self.next = 0;
             self.forget_share();
         }
-        if self.stale || self.current.samples >= self.next {
+        if self.current.samples >= self.next {
             let quantile = self.look_up();
             if let Some(kept) = &mut self.kept {
                 kept.quantile = quantile;
             }
-            self.stale = false;
             self.next = self.current.samples + STEP;
         }
     }
@@ -256,15 +260,16 @@ impl Lateness {
     }
 
     /// So many more segments were late by more than `wait` than were lost, that one of which nothing
-    /// more was heard was late.
-    pub(super) fn rather_late(&self, wait: Duration) -> bool {
-        let (Some(kept), lost) = (&self.kept, self.losses()) else { return false };
+    /// more was heard was late: gives since when, for what was lost before is forgotten.
+    pub(super) fn rather_late(&self, wait: Duration) -> Option<Instant> {
+        let (Some(kept), lost) = (&self.kept, self.losses()) else { return None };
         let enough = lost.saturating_mul(ODDS);
         let late = kept.current.count + kept.earlier.count;
         // None lost: what was has been forgotten, and so must what it proved.
-        lost > 0
+        let rather = lost > 0
             && late >= enough
-            && (bin(wait) + 1..BINS).map(|at| kept.at(at)).sum::<u32>() >= enough
+            && (bin(wait) + 1..BINS).map(|at| kept.at(at)).sum::<u32>() >= enough;
+        rather.then(|| self.since - Duration::from_millis(u64::from(self.earlier_took)))
     }
 
     /// The mean over all samples of what their latenesses exceed `wait` by.

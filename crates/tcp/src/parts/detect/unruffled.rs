@@ -177,7 +177,7 @@ impl LossDetector for Unruffled {
         share_of(self.lateness.mean_beyond(resend), self.reference)
     }
 
-    fn rather_late(&self, view: &View) -> bool {
+    fn rather_late(&self, view: &View) -> Option<Instant> {
         self.lateness.rather_late(self.floor(view))
     }
 

@@ -71,10 +71,10 @@ struct Cut {
 }
 
 impl Cut {
-    /// It was made before anything had been late, and one segment of which nothing more was heard is all
-    /// that it rests on.
-    fn is_doubtful(&self) -> bool {
-        self.blind && self.proofs == 1
+    /// It was made before anything had been late, and `since` then, and one segment of which nothing more
+    /// was heard is all that it rests on.
+    fn is_doubtful(&self, since: Instant) -> bool {
+        self.blind && self.proofs == 1 && self.began >= since
     }
 
     /// Nothing is left that it rests on.
@@ -261,16 +261,17 @@ impl Doubt {
         }
     }
 
-    /// A reduction is left that would not have been made, had it been known how late segments are.
-    pub(super) fn has_doubtful_cut(&self) -> bool {
-        self.cuts.iter().any(Cut::is_doubtful)
+    /// A reduction `since` then is left that would not have been made, had it been known how late
+    /// segments are.
+    pub(super) fn has_doubtful_cut(&self, since: Instant) -> bool {
+        self.cuts.iter().any(|cut| cut.is_doubtful(since))
     }
 
-    /// Its segment was late, for all that is known since: gives the window to go back to, if no
+    /// Its segment was late, for all that is known by now: gives the window to go back to, if no
     /// reduction after it is left.
-    pub(super) fn take_back_doubtful(&mut self) -> Option<Window> {
+    pub(super) fn take_back_doubtful(&mut self, since: Instant) -> Option<Window> {
         let mut restored = None;
-        while let Some(at) = self.cuts.iter().position(Cut::is_doubtful) {
+        while let Some(at) = self.cuts.iter().position(|cut| cut.is_doubtful(since)) {
             restored = self.take_back(at);
         }
         restored

@@ -272,14 +272,14 @@ impl Composed {
 
     /// What was decided before anything had been late is judged again by what is known since.
     fn reconsider(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
-        let doubtful = |doubt: &Doubt| doubt.proof().is_some() && doubt.has_doubtful_cut();
-        if !self.doubt.as_deref().is_some_and(doubtful)
-            || !self.detector.rather_late(&self.view(stream, now))
-        {
-            return;
-        }
+        // Most have none, which is quickly found.
+        let doubtful =
+            |doubt: &&Doubt| doubt.proof().is_some() && doubt.has_doubtful_cut(Instant::ZERO);
+        let Some(doubt) = self.doubt.as_deref().filter(doubtful) else { return };
+        let since = self.detector.rather_late(&self.view(stream, now));
+        let Some(since) = since.filter(|&since| doubt.has_doubtful_cut(since)) else { return };
         observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
-        let restored = self.doubt.as_mut().and_then(|doubt| doubt.take_back_doubtful());
+        let restored = self.doubt.as_mut().and_then(|doubt| doubt.take_back_doubtful(since));
         if let Some(saved) = restored {
             self.restore(stream, saved, now, observer);
         }

@@ -139,13 +139,22 @@ fn what_was_missing_was_late_when_sixteen_are_for_each_that_was_lost() {
     // 30 ms fall into a bin that begins at 2^22 · 7 ns, and the wait of 25 ms into the one before.
     let mut l = of(&[(0, 100), (20, 50), (30, 15)]);
     l.lost();
-    assert!(!l.rather_late(MS(25)), "fifteen were late by more");
+    assert_eq!(l.rather_late(MS(25)), None, "fifteen were late by more");
     l.late(MS(30));
-    assert!(l.rather_late(MS(25)));
+    assert_eq!(l.rather_late(MS(25)), Some(Instant::ZERO));
     l.lost();
-    assert!(!l.rather_late(MS(25)), "two were lost");
-    (0..2).for_each(|_| l.found());
-    assert!(!l.rather_late(MS(25)), "what was lost is forgotten");
+    assert_eq!(l.rather_late(MS(25)), None, "two were lost");
+    l.found();
+    // What was lost counts as long as its generation does.
+    for (ms, since) in [(4000, Some(0)), (8000, Some(4000)), (12_000, None)] {
+        (0..1000).for_each(|_| l.in_order());
+        (0..16).for_each(|_| l.late(MS(30)));
+        l.refresh(Instant::from_millis(ms));
+        if ms == 4000 {
+            l.lost();
+        }
+        assert_eq!(l.rather_late(MS(25)), since.map(Instant::from_millis), "at {ms} ms");
+    }
 }
 
 /// 25 Gb/s for the longest memory, a thousand seconds: no generation lasts for that.

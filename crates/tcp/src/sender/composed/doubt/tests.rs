@@ -197,11 +197,12 @@ fn blind(proofs: u64) -> Doubt {
 #[test]
 fn a_reduction_of_before_anything_was_late_is_doubtful_while_it_has_one_proof() {
     let mut d = blind(2);
-    assert!(!d.has_doubtful_cut());
+    assert!(!d.has_doubtful_cut(at(100)));
     assert_eq!(d.disprove(1, true), disproof(true, false, None));
-    assert!(d.has_doubtful_cut());
-    assert_eq!(d.take_back_doubtful(), Some(window(50.0)));
-    assert!(!d.has_doubtful_cut());
+    assert!(d.has_doubtful_cut(at(100)) && !d.has_doubtful_cut(at(101)), "it was at 100");
+    assert_eq!(d.take_back_doubtful(at(101)), None);
+    assert_eq!(d.take_back_doubtful(at(100)), Some(window(50.0)));
+    assert!(!d.has_doubtful_cut(at(100)));
     assert_eq!(d.last_cut(), None);
     // Should its duplicate come after all, nothing is left to be disproved.
     assert_eq!(d.disprove(0, true), disproof(true, false, None));
@@ -213,7 +214,7 @@ fn a_later_reduction_inherits_the_window_of_a_doubtful_one() {
     d.suspect(7, at(150), load(25.0), at(250));
     d.begin_cut(window(25.0), false, at(350));
     d.prove_first();
-    assert_eq!(d.take_back_doubtful(), None);
+    assert_eq!(d.take_back_doubtful(at(100)), None);
     assert_eq!(d.disprove(7, true), disproof(true, true, Some(window(50.0))));
 }
 
@@ -222,11 +223,11 @@ fn what_was_decided_when_something_had_been_late_is_not_doubtful() {
     let mut d = suspecting(1);
     d.begin_cut(window(50.0), false, at(200));
     d.prove_first();
-    assert!(!d.has_doubtful_cut());
+    assert!(!d.has_doubtful_cut(at(100)));
     let mut d = Doubt::new();
     d.begin_cut(window(50.0), true, at(100));
     d.suspect(0, at(0), load(50.0), at(100));
-    assert!(!d.has_doubtful_cut(), "nor is a timeout");
+    assert!(!d.has_doubtful_cut(at(100)), "nor is a timeout");
 }
 
 #[test]
