@@ -136,7 +136,7 @@ impl Receiver {
     /// The next peer is another one, and of this one nothing has arrived: no answer to it is due, and
     /// what was agreed on is forgotten.
     pub(crate) fn forget_peer(&mut self) {
-        self.acknowledged();
+        self.acknowledged(true);
         self.window.offer_scale();
     }
 
@@ -352,12 +352,15 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// An acknowledgement has left, alone or with data.
-    pub(crate) fn acknowledged(&mut self) {
+    /// An acknowledgement has left, alone or with data. If it was not `whole`, for want of room for SACK
+    /// blocks, an answer that was due still is.
+    pub(crate) fn acknowledged(&mut self, whole: bool) {
         self.last_acknowledged = self.next();
-        self.ack_due = false;
         self.ack_deadline = None;
         self.unanswered = 0;
-        self.arrived.forget_duplicate();
+        if whole {
+            self.ack_due = false;
+            self.arrived.forget_duplicate();
+        }
     }
 }

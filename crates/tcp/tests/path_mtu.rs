@@ -134,6 +134,20 @@ fn a_full_segment_tells_of_no_ranges() {
     assert_eq!((again.len, again.sack.is_empty()), (1448, true));
 }
 
+/// What such a segment has no room for is told behind it, where an answer is due (RFC 2018, section 4;
+/// RFC 2883): a duplicate would never be reported otherwise.
+#[test]
+fn a_full_segment_does_not_take_the_place_of_an_answer_with_ranges() {
+    for (arrives, tells) in [("101:201", "sack101-201"), ("1:51", "sack1-51")] {
+        let mut t = established();
+        t.gets(". 1:51 a1").timer().says(". 1 a51");
+        t.writes(1460).says("P. 1:1461 a51").at(1040);
+        let due = t.connection.poll_timeout().expect("a timer");
+        t.connection.handle_timeout(due, &mut ());
+        t.gets(&format!(". {arrives} a1")).says(&format!("P. 1:1461 a51, . 1461 a51 {tells}"));
+    }
+}
+
 #[test]
 fn what_has_arrived_is_not_sent_again() {
     let mut t = established();

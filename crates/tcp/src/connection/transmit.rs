@@ -140,10 +140,11 @@ impl Connection {
     #[inline(always)]
     fn segment(&mut self, leaving: &Leaving, now: Instant) -> Segment {
         let &Leaving { offset, len, fin, psh, rtx } = leaving;
-        let mut sack = SackBlocks::default();
+        let (mut sack, mut whole) = (SackBlocks::default(), true);
         if self.sack && self.receiver.block_count() > 0 {
             let origin = self.numbers.theirs.add(1);
             let limit = self.blocks_beside(len);
+            whole = limit > 0;
             self.receiver.blocks(limit, |l, r| sack.push(origin.at(l), origin.at(r)));
         }
         let segment = Segment {
@@ -157,7 +158,7 @@ impl Connection {
             rtx,
             ..Segment::default()
         };
-        self.receiver.acknowledged();
+        self.receiver.acknowledged(whole);
         segment
     }
 }

@@ -21,7 +21,7 @@ impl Peer {
             let (first, last) = (l / 1000 + 1, r / 1000);
             ack += &if first == last { format!(" S{first}") } else { format!(" S{first}-{last}") };
         });
-        self.0.acknowledged();
+        self.0.acknowledged(true);
         ack
     }
 }
@@ -97,13 +97,13 @@ fn duplicates_in_pieces_are_reported_as_one() {
     let told = |r: &mut Receiver| {
         let mut blocks = Vec::new();
         r.blocks(4, |left, right| blocks.push((left, right)));
-        r.acknowledged();
+        r.acknowledged(true);
         blocks
     };
     for n in 0..4 {
         gets(&mut r, n * 1000);
     }
-    r.acknowledged();
+    r.acknowledged(true);
     gets(&mut r, 1000);
     gets(&mut r, 2000);
     assert_eq!(told(&mut r), [(1000, 3000)]);
@@ -130,7 +130,7 @@ fn ranges_are_bounded_and_the_furthest_goes_first() {
         };
         r.on_segment(offset, len, false, false, Instant::ZERO, &mut observer);
         assert!(r.ack_due());
-        r.acknowledged();
+        r.acknowledged(true);
         std::mem::take(&mut told)
     };
     for n in 1..=most {
@@ -157,7 +157,7 @@ fn a_second_segment_in_order_ends_the_delay_and_a_hole_forbids_it() {
         r.on_segment(n * 1000, 1000, false, false, Instant::ZERO, &mut ());
         let due = r.ack_due();
         if due {
-            r.acknowledged();
+            r.acknowledged(true);
         }
         due
     };
@@ -247,7 +247,7 @@ proptest! {
                 numbers.held.range(next..).map(|&n| numbers.run(n)).collect();
             prop_assert_eq!(blocks.len(), runs.len().min(4 - usize::from(twice.is_some())));
             if r.ack_due() {
-                r.acknowledged();
+                r.acknowledged(true);
             }
         }
     }
