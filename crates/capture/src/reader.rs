@@ -15,6 +15,9 @@ const LONGEST: usize = 16 * 1024 * 1024;
 /// Interfaces that one section may describe.
 const INTERFACES: usize = 4096;
 
+/// The type of the Packet Block, which the Enhanced Packet Block has made obsolete.
+const OBSOLETE_PACKET: u32 = 2;
+
 /// A frame as captured.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
@@ -101,6 +104,8 @@ enum Step {
 #[derive(Default)]
 struct State {
     interfaces: Vec<Interface>,
+    /// Numbers of this pcapng section are written with the highest octet first.
+    big_endian: bool,
     packets: u64,
     latest: Instant,
 }
@@ -159,7 +164,10 @@ impl State {
                 let at = interface.clock.at(seconds + u64::from(packet.ts_usec));
                 self.frame(interface, at, packet.origlen, packet.data, each);
             }
-            PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
+            PcapBlockOwned::NG(Block::SectionHeader(section)) => {
+                self.interfaces.clear();
+                self.big_endian = section.big_endian();
+            }
             PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
                 if self.interfaces.len() == INTERFACES {
                     return Err("more than 4096 interfaces");
@@ -177,8 +185,7 @@ impl State {
                 });
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-                let interface = self.interfaces.get(packet.if_id as usize);
-                let interface = *interface.ok_or("a packet of an interface that is not there")?;
+                let interface = self.interface(packet.if_id)?;
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 let captured = (packet.caplen as usize).min(packet.data.len());
                 let (at, data) = (interface.clock.at(ticks), &packet.data[..captured]);
@@ -191,8 +198,42 @@ impl State {
                 let (at, data) = (self.latest, &packet.data[..captured]);
                 self.frame(interface, at, packet.origlen, data, each);
             }
+            PcapBlockOwned::NG(Block::Unknown(block)) => {
+                // The parser reads the type as little-endian in every section.
+                let kind = block.block_type;
+                let kind = if self.big_endian { kind.swap_bytes() } else { kind };
+                if kind == OBSOLETE_PACKET {
+                    self.obsolete(block.data, each)?;
+                }
+            }
             PcapBlockOwned::NG(_) => {}
         }
+        Ok(())
+    }
+
+    fn interface(&self, number: u32) -> Result<Interface, &'static str> {
+        let interface = self.interfaces.get(number as usize);
+        interface.copied().ok_or("a packet of an interface that is not there")
+    }
+
+    /// The packet of an obsolete Packet Block (draft-ietf-opsawg-pcapng, appendix "Packet Block
+    /// (obsolete!)"): what an Enhanced Packet Block holds, but the interface's number has two octets,
+    /// and the two behind it say how many packets were dropped before.
+    fn obsolete(
+        &mut self,
+        block: &[u8],
+        each: &mut impl FnMut(&Frame<'_>),
+    ) -> Result<(), &'static str> {
+        let (head, rest) = block.split_first_chunk::<20>().ok_or("a packet without its header")?;
+        let octets = |at: usize| [head[at], head[at + 1], head[at + 2], head[at + 3]];
+        let big = self.big_endian;
+        let long = |of: [u8; 4]| if big { u32::from_be_bytes(of) } else { u32::from_le_bytes(of) };
+        let short = |of: [u8; 2]| if big { u16::from_be_bytes(of) } else { u16::from_le_bytes(of) };
+        let interface = self.interface(u32::from(short([head[0], head[1]])))?;
+        let ticks = u64::from(long(octets(4))) << 32 | u64::from(long(octets(8)));
+        let (captured, length) = (long(octets(12)), long(octets(16)));
+        let data = rest.get(..captured as usize).ok_or("a packet longer than its block")?;
+        self.frame(interface, interface.clock.at(ticks), length, data, each);
         Ok(())
     }
 

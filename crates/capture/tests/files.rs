@@ -54,12 +54,21 @@ fn pcapng(endianness: Endianness) -> Vec<u8> {
     pcapng_of(endianness, vec![InterfaceDescriptionOption::IfTsResol(9)])
 }
 
-fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'static>>) -> Vec<u8> {
+/// A section with one interface.
+fn pcapng_head(
+    endianness: Endianness,
+    options: Vec<InterfaceDescriptionOption<'static>>,
+) -> PcapNgWriter<Vec<u8>> {
     let mut writer =
         PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory takes it");
     let interface =
         InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 60, options };
     writer.write_pcapng_block(interface).expect("memory takes it");
+    writer
+}
+
+fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'static>>) -> Vec<u8> {
+    let mut writer = pcapng_head(endianness, options);
     for number in 0..PACKETS {
         let block = EnhancedPacketBlock {
             interface_id: 0,
@@ -71,6 +80,33 @@ fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'st
         writer.write_pcapng_block(block).expect("memory takes it");
     }
     writer.into_inner()
+}
+
+/// The same with obsolete Packet Blocks, which nothing writes any more.
+fn pcapng_with_obsolete_blocks(endianness: Endianness) -> Vec<u8> {
+    let options = vec![InterfaceDescriptionOption::IfTsResol(9)];
+    let mut octets = pcapng_head(endianness, options).into_inner();
+    let big = endianness.is_big();
+    let short = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let long = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    for number in 0..PACKETS {
+        let (data, ticks) = (packet(number), at(number).as_nanos() as u64);
+        // A comment of four octets, and the end of the options.
+        let options = [&short(1)[..], &short(4), b"late", &long(0)].concat();
+        let length = (12 + 20 + data.len() + options.len()) as u32;
+        for value in [2, length] {
+            octets.extend(long(value));
+        }
+        // Interface 0; how many were dropped before is not known.
+        octets.extend([short(0), short(u16::MAX)].concat());
+        for value in [(ticks >> 32) as u32, ticks as u32, data.len() as u32, 154] {
+            octets.extend(long(value));
+        }
+        octets.extend(data);
+        octets.extend(options);
+        octets.extend(long(length));
+    }
+    octets
 }
 
 fn gzip(octets: &[u8]) -> Vec<u8> {
@@ -113,6 +149,8 @@ fn every_format_tells_the_same() {
         pcap(TsResolution::NanoSecond, big),
         pcapng(little),
         pcapng(big),
+        pcapng_with_obsolete_blocks(little),
+        pcapng_with_obsolete_blocks(big),
     ] {
         assert_eq!(analysed(&octets).unwrap(), expected);
         assert_eq!(analysed(&gzip(&octets)).unwrap(), expected);
@@ -182,6 +220,24 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(analysed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
     assert_eq!(analysed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
     assert_eq!(analysed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+}
+
+#[test]
+fn an_obsolete_packet_block_that_is_damaged_is_told() {
+    let whole = pcapng_with_obsolete_blocks(Endianness::Little);
+    // An Ethernet frame cut off after 60 octets has no padding.
+    let last = whole.len() - (12 + 20 + 60 + 12);
+    for (at, octet, what) in [
+        (8, 7, "a packet of an interface that is not there"),
+        (20, 73, "a packet longer than its block"),
+    ] {
+        let mut octets = whole.clone();
+        octets[last + at] = octet;
+        let (analysis, damage) = analysed(&octets).unwrap();
+        assert_eq!(analysis.totals.frames, PACKETS - 1);
+        let text = damage.unwrap().to_string();
+        assert_eq!(text, format!("damaged after 49 packets, {last} bytes: {what}"));
+    }
 }
 
 /// 64 octets of an Ethernet frame hold ten of a TCP header's options.
