@@ -212,3 +212,32 @@ impl Analyzer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unruffled_units::Instant;
+
+    use super::*;
+    use crate::packet::Segment;
+
+    /// As where data takes another way than its acknowledgements.
+    #[test]
+    fn acknowledgements_alone_are_followed_in_bounded_memory() {
+        let limits = Limits { segments: 100, ..Limits::default() };
+        let mut analyzer = Analyzer::new(limits);
+        for n in 0..10_000_u32 {
+            let segment = Segment { ack: Some(n * 1460), window: 500, ..Segment::default() };
+            analyzer.packet(&Packet {
+                at: Instant::from_nanos(u64::from(n) * 1000),
+                from: ([192, 0, 2, 1], 80).into(),
+                to: ([192, 0, 2, 2], 4000).into(),
+                id: None,
+                length: 40,
+                transport: Transport::Tcp(segment),
+            });
+        }
+        assert!(analyzer.remembered <= limits.segments, "{}", analyzer.remembered);
+        let direction = &analyzer.finish().connections[0].directions[1];
+        assert_eq!(direction.traffic.stream_bytes, 9_999 * 1460);
+    }
+}

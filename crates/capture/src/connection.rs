@@ -113,7 +113,7 @@ impl Talk {
             },
             _ => None,
         };
-        self.halves[to].acknowledge(packet, segment, scale);
+        self.halves[to].acknowledge(packet, segment, scale, most);
     }
 
     fn open(&mut self, from: usize, packet: &Packet, segment: &Segment) {

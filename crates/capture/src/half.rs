@@ -257,9 +257,14 @@ impl Half {
         self.here.last = Some(now);
         self.offer.largest_flight = self.offer.largest_flight.max(self.flight());
         self.shown.flight.record(now, self.flight() as f64);
+        self.trim(now, most);
+        self.settle();
+    }
+
+    /// Forgets what nothing more is told of, and the oldest beyond `most` segments.
+    fn trim(&mut self, now: Instant, most: usize) {
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
         self.outstanding.trim(now, keep, most);
-        self.settle();
     }
 
     /// The minimum round trip between the ends, where both parts of it are known.

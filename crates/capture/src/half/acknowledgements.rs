@@ -8,8 +8,15 @@ use crate::packet::{Packet, Segment};
 use crate::trains::Arrival;
 
 impl Half {
-    /// A segment of the other direction passes, and says what has come of this one.
-    pub(crate) fn acknowledge(&mut self, packet: &Packet, segment: &Segment, scale: Option<u8>) {
+    /// A segment of the other direction passes, and says what has come of this one, of which `most`
+    /// segments are remembered.
+    pub(crate) fn acknowledge(
+        &mut self,
+        packet: &Packet,
+        segment: &Segment,
+        scale: Option<u8>,
+        most: usize,
+    ) {
         let (now, Some(ack)) = (packet.at, segment.ack) else { return };
         if segment.rst {
             return;
@@ -27,7 +34,8 @@ impl Half {
         self.counts.acks.cut += u64::from(segment.cut);
         self.moments.last_ack = Some(now);
         self.permit(segment, scale);
-        if ack > self.numbers.next {
+        let lacks_data = ack > self.numbers.next;
+        if lacks_data {
             // The capture lacks what this acknowledges, or has it later.
             let mark = Mark { at: now, stamp: None, id: None };
             self.leave_out(ack, mark);
@@ -65,6 +73,10 @@ impl Half {
             self.measure(at, now, ones || delivered != 1 || segment.sack_count > 0);
         }
         self.episodes.acknowledged(now, self.numbers.una, self.numbers.next - self.numbers.una);
+        if lacks_data {
+            // Where data takes another way, none comes by to make room for what is remembered.
+            self.trim(now, most);
+        }
         self.settle();
     }
 
