@@ -239,5 +239,7 @@ mod tests {
         assert!(analyzer.remembered <= limits.segments, "{}", analyzer.remembered);
         let direction = &analyzer.finish().connections[0].directions[1];
         assert_eq!(direction.traffic.stream_bytes, 9_999 * 1460);
+        // In segments of Ethernet, since nobody said how large they are.
+        assert_eq!(direction.losses.not_captured, 9_999);
     }
 }

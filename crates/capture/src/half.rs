@@ -193,10 +193,11 @@ impl Half {
 
     /// Octets in a full segment, as far as is known.
     pub(crate) fn full_segment(&self) -> u32 {
-        // Without a SYN: what Ethernet carries.
+        // Without a SYN, or data that is not joined: what Ethernet carries.
         let usual = if self.stamps.seen { 1448 } else { 1460 };
         let known = self.sizes.full.filter(|&segment| segment >= 48);
-        known.unwrap_or(if self.sizes.largest > 9000 { usual } else { self.sizes.largest.max(1) })
+        let largest = self.sizes.largest;
+        known.unwrap_or(if (1..=9000).contains(&largest) { largest } else { usual })
     }
 
     /// A segment of this direction passes, `most` segments being remembered.
