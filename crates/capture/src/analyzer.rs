@@ -137,6 +137,7 @@ impl Analyzer {
         }
         while self.remembered > self.limits.all_segments && self.oldest != Some(place) {
             let Some(oldest) = self.oldest else { break };
+            self.gathered.evicted();
             self.end(oldest);
         }
     }
@@ -220,26 +221,47 @@ mod tests {
     use super::*;
     use crate::packet::Segment;
 
+    /// To a client at `port`, of the segments before number `n`.
+    fn acknowledgement(port: u16, n: u32) -> Packet {
+        Packet {
+            at: Instant::from_nanos(u64::from(n) * 1000),
+            from: ([192, 0, 2, 1], 80).into(),
+            to: ([192, 0, 2, 2], port).into(),
+            id: None,
+            length: 40,
+            transport: Transport::Tcp(Segment {
+                ack: Some(n * 1460),
+                window: 500,
+                ..Segment::default()
+            }),
+        }
+    }
+
     /// As where data takes another way than its acknowledgements.
     #[test]
     fn acknowledgements_alone_are_followed_in_bounded_memory() {
         let limits = Limits { segments: 100, ..Limits::default() };
         let mut analyzer = Analyzer::new(limits);
-        for n in 0..10_000_u32 {
-            let segment = Segment { ack: Some(n * 1460), window: 500, ..Segment::default() };
-            analyzer.packet(&Packet {
-                at: Instant::from_nanos(u64::from(n) * 1000),
-                from: ([192, 0, 2, 1], 80).into(),
-                to: ([192, 0, 2, 2], 4000).into(),
-                id: None,
-                length: 40,
-                transport: Transport::Tcp(segment),
-            });
+        for n in 0..10_000 {
+            analyzer.packet(&acknowledgement(4000, n));
         }
         assert!(analyzer.remembered <= limits.segments, "{}", analyzer.remembered);
         let direction = &analyzer.finish().connections[0].directions[1];
         assert_eq!(direction.traffic.stream_bytes, 9_999 * 1460);
         // In segments of Ethernet, since nobody said how large they are.
         assert_eq!(direction.losses.not_captured, 9_999);
+    }
+
+    #[test]
+    fn connections_that_make_room_for_the_segments_of_others_are_given_up() {
+        let mut analyzer = Analyzer::new(Limits { all_segments: 100, ..Limits::default() });
+        for n in 0..=60 {
+            analyzer.packet(&acknowledgement(4000, n));
+        }
+        for n in 0..=60 {
+            analyzer.packet(&acknowledgement(4001, n));
+        }
+        let totals = analyzer.finish().totals;
+        assert_eq!((totals.given_up, totals.tcp_connections), (1, 2));
     }
 }
