@@ -72,7 +72,10 @@ impl Stack {
         }
         loop {
             let (id, mut segment) = match self.turns.held.take() {
-                Some(held) => held,
+                Some((id, held)) => match self.sockets.get(id.0) {
+                    Some(socket) => (id, socket.still_to_send(held)),
+                    None => continue,
+                },
                 None => self.next_segment(now)?,
             };
             let each = segment.len;
@@ -81,7 +84,7 @@ impl Stack {
             let FourTuple { local, remote } = socket.tuple;
             let payload = socket.payload(&segment);
             if payload.0.len() + payload.1.len() != segment.len as usize {
-                // It was held, and meanwhile all of it has been acknowledged.
+                // What is not there cannot leave.
                 continue;
             }
             let encoded = codec::encode_for_offload(local, remote, &segment, payload, out);

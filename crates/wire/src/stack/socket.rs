@@ -255,6 +255,21 @@ impl Socket {
         Some(segment)
     }
 
+    /// What of `segment`, which was held back, must leave: what has been acknowledged meanwhile need
+    /// not, but what it acknowledges itself nothing else has told the peer.
+    pub(super) fn still_to_send(&self, segment: Segment) -> Segment {
+        let start = self.connection.send_offset(segment.seq);
+        let done = self.connection.unacknowledged_from().saturating_sub(start);
+        let done = done.min(u64::from(segment.len)) as u32;
+        let mut rest = Segment { seq: segment.seq.add(done), len: segment.len - done, ..segment };
+        if done > 0 && rest.len == 0 && !rest.flags.fin {
+            // As all acknowledgements without data: <SEQ=SND.NXT> (RFC 9293, section 3.10.7.4).
+            rest.seq = segment.seq.at(self.connection.sent() - start);
+            rest.flags.psh = false;
+        }
+        rest
+    }
+
     /// A timer of the connection's is due.
     pub(super) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer) {
         let tally = &mut self.tally;
