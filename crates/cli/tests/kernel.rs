@@ -277,6 +277,22 @@ END
         assert!(!is_registered());
     }
 
+    /// The kernel's list of congestion controls is hidden, and it takes no second one of that name.
+    #[test]
+    fn what_is_run_does_not_outlive_that_it_is_looked_after() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "$U run -- sh -c 'echo $$ > /run/began; exec sleep 60' &
+            until [ -s /run/began ]; do sleep 0.05; done
+            : > /run/none
+            mount --bind /run/none /proc/sys/net/ipv4/tcp_available_congestion_control
+            wait $!; echo $?
+            kill -0 $(cat /run/began) && echo goes on",
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n", "{output:?}");
+        assert!(!is_registered());
+    }
+
     /// A command that is run may run another.
     #[test]
     fn detach_removes_the_cgroups_of_runs_that_were_killed() {

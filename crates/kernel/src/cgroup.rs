@@ -75,7 +75,8 @@ impl Own {
         &self.0
     }
 
-    /// Does `work`, which may start processes, as a member.
+    /// Does `work`, which may start processes, as a member. Where this process cannot leave afterwards,
+    /// what `work` gave is dropped.
     pub(crate) fn as_member<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         let former = own_cgroup()?;
         enter(&self.0)?;

@@ -1,6 +1,7 @@
 //! One program under it.
 
-use std::process::{Command, ExitStatus};
+use std::io;
+use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// timestamps. Nothing is left when it has ended. What `signalled` tells, the command is sent.
 ///
 /// # Errors
-/// The kernel cannot have it, or the command cannot be started.
+/// The kernel cannot have it, or the command cannot be started or looked after any more: then it is
+/// killed.
 pub fn run(
     command: &mut Command,
     signalled: impl Fn() -> Option<Signal>,
@@ -41,22 +43,40 @@ fn under(
     let _timestamps = object::take_out_timestamps(&mut state)?;
     let _chosen = object::choose_in_cgroup(own.path())?;
     let name = command.get_program().to_os_string();
-    let child = own.as_member(|| command.spawn())?;
+    let child = own.as_member(|| Supervised::spawn(command))?;
     // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
     drop(turn);
     let mut child = child.map_err(Error::file(&name))?;
     loop {
-        if let Some(status) = child.try_wait().map_err(Error::file(&name))? {
+        if let Some(status) = child.0.try_wait().map_err(Error::file(&name))? {
             return Ok(status);
         }
         if let Some(signal) = signalled() {
-            let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            let id = i32::try_from(child.0.id()).ok().and_then(Pid::from_raw);
             // It may have ended.
             let _ = id.map(|id| kill_process(id, signal));
         }
         thread::sleep(TICK);
         // Whoever had registered it may have ended.
         hold.ensure()?;
+    }
+}
+
+/// A command that ends with whoever looks after it: it would go on with another congestion control than
+/// it was run for.
+struct Supervised(Child);
+
+impl Supervised {
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        command.spawn().map(Self)
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // If it has ended, neither does anything.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
