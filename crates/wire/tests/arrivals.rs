@@ -29,9 +29,14 @@ impl Server {
 
     /// After a handshake with this SYN.
     fn meets(syn: Segment) -> Self {
+        Self::of_variant("sack", syn)
+    }
+
+    /// The same, with a stack whose senders are such.
+    fn of_variant(variant: &str, syn: Segment) -> Self {
         let local: SocketAddr = "10.0.0.2:80".parse().expect("an address");
         let peer = "10.0.0.1:1000".parse().expect("an address");
-        let variant = Variant::named("sack").expect("a variant");
+        let variant = Variant::named(variant).expect("a variant");
         let config = StackConfig::new(vec![local.ip()], variant).expect("randomness");
         let mut stack = Stack::new(config);
         let listener = stack.listen(local, 1).expect("a free port");
@@ -91,6 +96,12 @@ impl Server {
             out.clear();
         }
         said
+    }
+
+    /// RACK's factor of its reordering window.
+    fn factor(&self) -> Option<f64> {
+        let variables = self.stack.connection(self.id)?.variables(self.now);
+        variables.iter().find(|variable| variable.name == "reo_wnd_mult").map(|found| found.value)
     }
 
     fn reads(&mut self, most: usize) -> String {
@@ -193,4 +204,29 @@ fn a_segment_larger_than_our_own_is_one_segment() {
     assert!(matches!(read, Poll::Ready(Ok(5840))));
     let expected = [[1; 1460], [2; 1460], [4; 1460], [4; 1460]].concat();
     assert!(out[..5840] == expected);
+}
+
+/// RFC 8985, section 6.2, step 4: the reordering window grows with each DSACK while nothing is on its
+/// way. A sender's network card puts the options of a burst into each segment of it.
+#[test]
+fn segments_that_were_joined_report_a_duplicate_once() {
+    let syn = Segment { mss: Some(1460), sack_permitted: true, timestamps: None, ..segment(0, 0) };
+    let data = |offset: u32| Segment { timestamps: None, ..segment(1 + offset, 0) };
+    let mut server = Server::of_variant("rack", syn);
+    let wrote = server.stack.poll_write(server.id, Waker::noop(), &[7; 1000]);
+    assert_eq!(wrote, Poll::Ready(Ok(1000)));
+    assert_eq!(server.says().len(), 1);
+    let start = server.ack;
+    server.ack = start.add(1000);
+    let reporting = |offset| {
+        let mut segment = data(offset);
+        segment.sack.push(start, start.add(1000));
+        segment
+    };
+    assert_eq!(server.hears(reporting(0), &[1; 4 * 1460]), [(4 * 1460, None)]);
+    assert_eq!(server.factor(), Some(2.0));
+    // Text that has arrived before says nothing; what comes behind it does.
+    let old = Some((2 * 1460, 4 * 1460));
+    assert_eq!(server.hears(reporting(2 * 1460), &[1; 4 * 1460]), [(6 * 1460, old)]);
+    assert_eq!(server.factor(), Some(3.0));
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::task::Waker;
 
-use unruffled_tcp::{Connection, Event, Observer, Segment, State};
+use unruffled_tcp::{Connection, Event, Observer, SackBlocks, Segment, State};
 use unruffled_units::Instant;
 
 use super::budget::Allowance;
@@ -151,6 +151,11 @@ impl Socket {
             head.flags.fin = false;
             segment.seq = segment.seq.add(half);
             segment.len -= half;
+            if offset.is_some_and(|at| at + u64::from(half) > before) {
+                // Only segments of the same options are joined, and what they report is heard once:
+                // with the first that is not all old.
+                segment.sack = SackBlocks::default();
+            }
             let urgent = self.handle(head, first, now, observer);
             return self.handle(segment, second, now, observer) || urgent;
         }
