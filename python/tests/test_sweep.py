@@ -154,6 +154,12 @@ def test_what_will_be_run_is_said_before(capsys):
             'sample.method: expected "random" or "latin"',
         ),
         ({"grid": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),
+        (
+            {"scenario": "rr-3", "client": object(), "jobs": 2},
+            "sweep: client and jobs: expected only one of them",
+        ),
+        ({"scenario": "rr-3", "batch_s": 0}, "batch_s: expected more than 0 s, found 0"),
+        ({"scenario": "rr-3", "batch_s": float("nan")}, "batch_s: expected more than 0 s, found n"),
     ],
 )
 def test_errors_are_exceptions_of_one_line(call, wanted):

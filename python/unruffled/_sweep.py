@@ -58,7 +58,8 @@ def sweep(
         A client of a Dask cluster, whose workers make the runs; this machine's
         cores unless given.
     jobs
-        Threads on this machine, at most 1024; all cores unless given.
+        Threads on this machine, at most 1024; all cores unless given. Not with
+        ``client``.
     batch_s
         How long the runs that a Dask worker gets at once take, about.
     progress
@@ -89,6 +90,10 @@ def sweep(
     >>> found.rows["delayed.fraction"]
     [0.01, 0.01, 0.1, 0.1]
     """
+    if client is not None and jobs is not None:
+        raise _core.UnruffledError("sweep: client and jobs: expected only one of them")
+    if not batch_s > 0:
+        raise _core.UnruffledError(f"batch_s: expected more than 0 s, found {batch_s}")
     listed, jobs = senders(variants), threads(jobs)
     own = [variant for variant in listed or [] if isinstance(variant, Own)]
     planned = _plan(scenario, grid, listed, seeds, duration, set, sample, store, own)
