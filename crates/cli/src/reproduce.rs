@@ -22,8 +22,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID|FILE", value_parser = NonEmptyStringValueParser::new())]
     experiments: Vec<String>,
     /// List the figures and tables, and stop
-    #[arg(long, conflicts_with_all = ["json", "report", "figures", "markdown", "check",
-          "write_check"])]
+    #[arg(long, conflicts_with_all = ["json", "report", "no_report", "figures", "markdown", "check",
+          "write_check", "store", "no_store", "jobs"])]
     list: bool,
     /// Only those of this paper: rr-tcp, avg-dev, tcp-pr, tcp-dcr, wb-rto
     #[arg(long, value_name = "PAPER", value_parser = NonEmptyStringValueParser::new())]

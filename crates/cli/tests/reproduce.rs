@@ -278,6 +278,11 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
             &["reproduce", "--list", "--write-check", "a"],
             "the argument '--list' cannot be used with",
         ),
+        (
+            &["reproduce", "--list", "--no-store"],
+            "the argument '--list' cannot be used with '--no-store': expected only one of them",
+        ),
+        (&["reproduce", "--list", "--jobs", "2"], "the argument '--list' cannot be used with '--j"),
         (&["reproduce", "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
         (&["reproduce", "--store", "a", "--no-store"], "the argument '--store <FILE>' cannot be"),
         (&["reproduce", "mine.toml", "--store", "text.sqlite"], "text.sqlite: not a store of runs"),
