@@ -156,6 +156,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["--set", "tcp.mss=20 B"], "half-late: tcp.mss: expected at least 88 B in a race, found"),
         (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
         (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
+        (
+            &["--set", "warmup=2s"],
+            "--set: warmup: not taken by a race, which counts from its begin",
+        ),
         (&["--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
         (
             &["--set", "variants=sack", "--variants", "rack"],

@@ -29,12 +29,16 @@ const MIN_MSS: u32 = 88;
 /// unheeded.
 ///
 /// # Errors
-/// One line that names the option to use.
+/// One line that names the option to use, if there is one.
 pub fn heeded(overrides: &[String]) -> Result<(), Error> {
     for (key, value) in overrides.iter().filter_map(|set| set.split_once('=')) {
-        if let key @ ("duration" | "seeds") = key.trim() {
-            let (key, value) = (key.to_owned(), value.trim().to_owned());
-            return Err(Refusal::NotHeeded { key, value }.into());
+        match key.trim() {
+            key @ ("duration" | "seeds") => {
+                let (key, value) = (key.to_owned(), value.trim().to_owned());
+                return Err(Refusal::NotHeeded { key, value }.into());
+            }
+            "warmup" => return Err(Refusal::WarmUp.into()),
+            _ => {}
         }
     }
     Ok(())

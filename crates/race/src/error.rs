@@ -73,6 +73,11 @@ pub enum Refusal {
         /// What it was set to.
         value: String,
     },
+    /// Nothing of a race goes uncounted.
+    #[error(
+        "--set: warmup: not taken by a race, which counts from its beginning: expected other keys"
+    )]
+    WarmUp,
     /// Nobody is left.
     #[error("race: no sender takes part: expected --kernel or --variants")]
     Nobody,
