@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use unruffled_lab::Scenario;
+use unruffled_lab::{Scenario, flags};
 use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
 use unruffled_units::count;
 
@@ -34,15 +34,15 @@ pub(crate) struct Arguments {
     /// as 7-12) or a TOML file; only its path counts
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     scenario: String,
-    /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
+    /// Replace any key of the path; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Run this by sh at the left end; the emulation ends with it, and its success is the exit
     /// status: iperf3 -c $UNRUFFLED_RIGHT
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     left: Option<String>,
     /// Run this by sh at the right end, before the left one: iperf3 -s -1
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     right: Option<String>,
     /// The seed of all that is random on the path
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
@@ -66,6 +66,9 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Ok(scenario) => scenario,
         Err(error) => return crate::refuse(error),
     };
+    if let Err(error) = flags::of_the_path(&arguments.scenario, &arguments.set) {
+        return crate::refuse(error);
+    }
     match emulate(arguments, &scenario) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

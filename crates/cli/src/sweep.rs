@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
 use unruffled_lab::Error;
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
@@ -26,7 +27,7 @@ pub(crate) struct Arguments {
     csv: bool,
     /// Spread the runs over the workers of this Dask scheduler, in place of this machine's cores;
     /// needs the Python package, with Dask
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     dask: Option<String>,
     /// The file that keeps results [default: unruffled/runs.sqlite in the cache folder]
     #[arg(long, value_name = "FILE")]

@@ -118,6 +118,13 @@ fn what_is_wrong_is_said_in_one_line() {
         (vec!["no-such-scenario"], "no such scenario"),
         (vec!["in-order", "--set", "queue=0"], "--set: link.bottleneck.queue: expected"),
         (vec!["spray"], "spray:19: topology.kind: expected chain: real packets cross links in a"),
+        (
+            vec!["in-order", "--set", "duration=2s"],
+            "--set: duration: not about the path: expected a key of [link.NAME] or [path]",
+        ),
+        (vec!["in-order", "--set", "window=9"], "--set: tcp.window: not about the path: expected"),
+        (vec!["in-order", "--left", ""], "a value is required for '--left <COMMAND>'"),
+        (vec!["in-order", "--right", ""], "a value is required for '--right <COMMAND>'"),
         (vec!["in-order", "--mtu", "20"], "--mtu"),
         (vec!["in-order", "--duration", "soon"], "expected a time"),
     ] {

@@ -1,6 +1,7 @@
 //! Flags that stand for keys of a scenario, beside `--set`, which replaces any.
 
 use crate::error::{Error, Place};
+use crate::scenario::Scenario;
 
 /// Keys of a scenario and the flags that replace them.
 pub type Flags = Vec<(&'static str, &'static str)>;
@@ -8,6 +9,14 @@ pub type Flags = Vec<(&'static str, &'static str)>;
 /// The key that `set` (`KEY=VALUE`) replaces.
 pub fn key(set: &str) -> &str {
     set.split('=').next().unwrap_or_default().trim()
+}
+
+/// Whether a file's `key` can be one of a scenario's; if not, what was expected.
+pub(crate) fn dotted(key: &str) -> Result<(), String> {
+    if !key.contains('=') && key.split('.').all(|part| !part.trim().is_empty()) {
+        return Ok(());
+    }
+    Err(format!("expected a dotted key, such as link.bottleneck.rate, found {key:?}"))
 }
 
 /// Those of a command's flags that are given.
@@ -33,4 +42,24 @@ pub fn given<const N: usize>(
         }
     }
     Ok(flags)
+}
+
+/// The keys of a scenario that are about its path, or say what it is called.
+const OF_THE_PATH: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
+
+/// Whether `set` replaces what is of the path of the scenario `name` alone, where nothing else counts.
+///
+/// # Errors
+/// Another key: it would go unheeded.
+pub fn of_the_path(name: &str, set: &[String]) -> Result<(), Error> {
+    let keys = Scenario::replaced(name, &Scenario::text(name)?, set)?;
+    let table = |key: &str| key.split('.').next().is_some_and(|table| OF_THE_PATH.contains(&table));
+    match keys.into_iter().find(|key| !table(key)) {
+        Some(key) => Err(Error::Key {
+            place: Place::CommandLine("--set"),
+            key,
+            message: "not about the path: expected a key of [link.NAME] or [path]".to_owned(),
+        }),
+        None => Ok(()),
+    }
 }

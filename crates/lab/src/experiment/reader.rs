@@ -14,6 +14,7 @@ use super::{
 };
 use crate::error::{Error, Place};
 use crate::expression;
+use crate::flags;
 
 /// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
 const USUAL_SEEDS: u64 = 5;
@@ -242,6 +243,14 @@ impl Reader {
         })
     }
 
+    /// What something is called.
+    fn name<'a>(&self, name: &'a Spanned<String>) -> Result<&'a String, Error> {
+        if name.get_ref().trim().is_empty() {
+            return Err(self.source.wrong(&name.span(), "expected a name, found no words"));
+        }
+        Ok(name.get_ref())
+    }
+
     fn lines(
         &self,
         file: &file::File,
@@ -251,12 +260,7 @@ impl Reader {
         let mut lines: Vec<Line> = Vec::new();
         for spanned in &file.line {
             let line = spanned.get_ref();
-            let name = line.name.get_ref();
-            if name.trim().is_empty() {
-                return Err(self
-                    .source
-                    .wrong(&line.name.span(), "expected a name, found no words"));
-            }
+            let name = self.name(&line.name)?;
             if lines.iter().any(|l| l.name == *name) {
                 let message = format!("{name} stands twice: expected each once");
                 return Err(self.source.wrong(&line.name.span(), message));
@@ -290,7 +294,7 @@ impl Reader {
                 paper.push((name.get_ref().clone(), *value));
             }
             if let Some(variant) = &line.variant {
-                unruffled_tcp::Variant::parse(variant.get_ref())
+                unruffled_tcp::Variant::parse(self.name(variant)?)
                     .map_err(|reason| self.source.wrong(&variant.span(), reason.to_string()))?;
             }
             lines.push(Line {
@@ -369,15 +373,11 @@ impl Reader {
                 return Err(self.source.wrong(&setting.span, message));
             }
         }
-        let dotted =
-            |key: &str| !key.contains('=') && key.split('.').all(|part| !part.trim().is_empty());
-        match settings.iter().find(|setting| !dotted(&setting.key)) {
-            Some(Setting { key, span, .. }) => {
-                let expected = "expected a dotted key, such as link.bottleneck.rate";
-                Err(self.source.wrong(span, format!("{expected}, found {key:?}")))
-            }
-            None => Ok(settings),
+        for setting in &settings {
+            flags::dotted(&setting.key)
+                .map_err(|message| self.source.wrong(&setting.span, message))?;
         }
+        Ok(settings)
     }
 }
 

@@ -38,6 +38,11 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             "",
             ": line 3.name: expected a variant beside it, which sends traf",
         ),
+        (
+            "variant = \"rr-ta\"",
+            "variant = \" \"",
+            ": line 3.variant: expected a name, found no words",
+        ),
         ("variant = \"rr-ta\"", "variant = \"rr-tb\"", ": line 3.variant: rr-tb: no such variant"),
         ("goodput_mbps = 3.5", "speed = 3.5", ": line 3.paper.speed: no measure \"speed\""),
         ("4 / 2 +", "4 / 2 + )", ": line 4.formula: expected an expression: "),

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::experiment::place::FileText;
+use crate::flags;
 
 /// A key and what it is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,7 @@ pub(super) fn read_all(
     let axes = keys.into_iter().map(|(key, value)| {
         let path: Vec<&str> = section.split('.').chain([key.as_str()]).collect();
         let wrong = |message: String| source.wrong_below(&path, message);
+        flags::dotted(&key).map_err(wrong)?;
         if NOT_SWEPT.contains(&key.as_str()) {
             return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
         }

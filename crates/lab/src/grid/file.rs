@@ -76,6 +76,7 @@ impl Grid {
         };
         let mut set = Vec::new();
         for (key, value) in axis::leaves(table.get("set"), |_| false) {
+            flags::dotted(&key).map_err(|message| source.wrong_below(&["set", &key], message))?;
             if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
                 return Err(source.wrong_below(&["set", &key], message));
@@ -233,7 +234,7 @@ impl Grid {
 fn named(name: Option<&Value>, source: &FileText) -> Result<(String, String), Error> {
     let wrong = |message: String| source.wrong_below(&["scenario"], message);
     match name {
-        Some(Value::String(name)) => {
+        Some(Value::String(name)) if !name.trim().is_empty() => {
             found(&source.file, name).map_err(|refused| wrong(refused.to_string()))
         }
         _ => Err(wrong("expected a scenario's name, such as \"rr-3\", or its file".to_owned())),

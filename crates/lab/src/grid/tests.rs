@@ -118,6 +118,10 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "scenario = 'rr-3'\nseeds = 99999999999999999999",
             "grid.toml:2: seeds: expected a number of at most 64 bits, found 99999999999999999999",
         ),
+        (
+            "scenario = ' '",
+            "grid.toml:1: scenario: expected a scenario's name, such as \"rr-3\", or",
+        ),
         ("scenario = 'nix'", "grid.toml:1: scenario: nix: no such scenario: expected rr-3"),
         ("scenario = 'rr-3'\nduration = 'soon'", "grid.toml:2: duration: expected a time"),
         ("scenario = 'rr-3'\nseeds = 0", "grid.toml:2: seeds: expected a whole number"),
@@ -135,6 +139,18 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         (
             "scenario = 'rr-3'\n[set]\nvariants = 'nix'",
             "grid.toml:3: set.variants: nix: no such variant",
+        ),
+        (
+            "scenario = 'rr-3'\n[set]\n'' = 3",
+            "grid.toml:3: set.: expected a dotted key, such as link.bottleneck.rate, found \"\"",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\n' ' = [3]",
+            "grid.toml:3: grid. : expected a dotted key, such as link.bottleneck.rate, found \" \"",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\n'tcp.window=1' = [3]",
+            "grid.toml:3: grid.tcp.window=1: expected a dotted key, such as link.bottleneck.rate",
         ),
         (
             "scenario = 'rr-3'\n[set]\nwindow = 0",
