@@ -251,9 +251,12 @@ def test_the_command_hands_over_to_dask(command, cluster, grid):
     )
     assert refused.returncode == 2
     assert refused.stderr.startswith("unruffled: --dask: expected Python with the package")
+    refused = command("sweep", str(grid), "--dask", "")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("unruffled: a value is required for '--dask <ADDRESS>'")
 
 
-@pytest.mark.parametrize("address", ["nonsense", "", "http://scheduler:8786"])
+@pytest.mark.parametrize("address", ["nonsense", " ", "http://scheduler:8786"])
 def test_an_address_that_is_none_is_refused_at_once(command, grid, address):
     pytest.importorskip("distributed")
     more = os.environ | {"UNRUFFLED_PYTHON": sys.executable}
