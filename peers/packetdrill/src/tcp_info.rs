@@ -36,7 +36,7 @@ impl Tally {
         match event {
             Event::Sent { cause: Some(_), .. } => self.retransmitted += 1,
             Event::FastRetransmit => self.recovering = Some(Cause::FastRetransmit),
-            Event::Timeout => self.recovering = Some(Cause::Timeout),
+            Event::Timeout { .. } => self.recovering = Some(Cause::Timeout),
             Event::Recovered => self.recovering = None,
             Event::Arrived { .. } => self.arrival = Some(now),
             _ => {}
