@@ -14,6 +14,7 @@ use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
 use crate::statistics::quantile;
 use crate::table::lines;
+use crate::text;
 
 /// How long a built-in scenario runs at most.
 const LONGEST: Duration = Duration::from_secs(100);
@@ -245,8 +246,7 @@ impl Gallery {
                 writer.write_record(cells).expect("memory takes every write");
             }
         }
-        let bytes = writer.into_inner().expect("memory takes every write");
-        String::from_utf8(bytes).expect("the fields are UTF-8")
+        text::of_csv(writer)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::summary::{
     Column, DISPENSABLE, MEANS, Summary, best, cells, columns, effort, goodput_decimals, number,
     summaries,
 };
-use crate::text::{cut, wrapped};
+use crate::text::{cut, of_csv, wrapped};
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -174,8 +174,7 @@ pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) 
     for row in variants.into_iter().flat_map(|v| &v.rows) {
         writer.serialize(row).expect("rows are flat, and memory takes every write");
     }
-    let bytes = writer.into_inner().expect("memory takes every write");
-    String::from_utf8(bytes).expect("the fields are UTF-8")
+    of_csv(writer)
 }
 
 /// The comparison as one JSON object: `rows` holds one object per run, `variants` the means over

@@ -21,6 +21,12 @@ pub fn read(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(wrong)
 }
 
+/// What has been written as CSV.
+pub(crate) fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
+    let bytes = writer.into_inner().expect("memory takes every write");
+    String::from_utf8(bytes).expect("the fields are UTF-8")
+}
+
 /// At most `width` characters of `text`.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

@@ -11,6 +11,7 @@ use crate::record::RunRow;
 use crate::statistics::quantile;
 use crate::summary::number;
 use crate::table::{lines, plain};
+use crate::text;
 
 /// How a sender stands in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -151,8 +152,7 @@ impl Sweep {
             let cells: Vec<&Value> = values.iter().map(|values| &values[point]).collect();
             writer.serialize((point, cells, row)).expect("rows are flat, memory takes all");
         });
-        let bytes = writer.into_inner().expect("memory takes every write");
-        String::from_utf8(bytes).expect("the fields are UTF-8")
+        text::of_csv(writer)
     }
 
     /// One JSON object: the keys that were swept, how the senders stand, and all rows.
