@@ -22,11 +22,14 @@ pub(crate) enum Discipline {
 
 impl Discipline {
     /// The discipline that `config` asks for; `rng` serves the one that needs it.
-    pub(crate) fn new(config: &LinkConfig, rng: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        config: &LinkConfig,
+        rng: impl FnOnce() -> Xoshiro256PlusPlus,
+    ) -> Result<Self, ConfigError> {
         let drop_tail = DropTail::new(config.queue)?;
         Ok(match &config.red {
             None => Self::DropTail(drop_tail),
-            Some(red) => Self::Red(Box::new(RedQueue::new(red, config, rng)?)),
+            Some(red) => Self::Red(Box::new(RedQueue::new(red, config, rng())?)),
         })
     }
 

@@ -144,7 +144,7 @@ impl Link {
         Ok(Self {
             plain: plain.then_some(limit),
             // After those of the impairments, which thus draw the same with any queue.
-            discipline: Discipline::new(config, streams.next_for(direction))?,
+            discipline: Discipline::new(config, || streams.next_for(direction))?,
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             stages,
@@ -303,23 +303,26 @@ impl Link {
 }
 
 /// Random streams, one per impairment and direction of the link: stretches of 2^128 draws of one
-/// generator.
-struct Streams(Xoshiro256PlusPlus);
+/// generator. What nobody asks for is not worked out, since most links have no use for any.
+struct Streams {
+    rng: Xoshiro256PlusPlus,
+    /// How many stretches lie between here and the next pair.
+    ahead: u32,
+}
 
 impl Streams {
     fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+        Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), ahead: 0 }
     }
 
     /// The stream of the next impairment in `direction`.
     fn next_for(&mut self, direction: Direction) -> Xoshiro256PlusPlus {
-        let forward = self.0.clone();
-        self.0.jump();
-        let reverse = self.0.clone();
-        self.0.jump();
-        match direction {
-            Direction::Forward => forward,
-            Direction::Reverse => reverse,
-        }
+        let within = match direction {
+            Direction::Forward => 0,
+            Direction::Reverse => 1,
+        };
+        (0..self.ahead + within).for_each(|_| self.rng.jump());
+        self.ahead = 2 - within;
+        self.rng.clone()
     }
 }
