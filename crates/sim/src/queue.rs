@@ -122,7 +122,8 @@ impl Queue {
             let (first, last) = (self.near[0].at.as_nanos(), self.near[NEAR].at.as_nanos());
             let horizon = last.max(first.saturating_add(1));
             match self.far_count {
-                0 => (self.horizon, self.origin) = (horizon, horizon),
+                // The origin stays behind the horizon, which may have to come nearer again.
+                0 => (self.horizon, self.origin) = (horizon, first),
                 _ => self.horizon = horizon.max(self.origin),
             }
             let horizon = self.horizon;
@@ -270,6 +271,21 @@ mod tests {
         let rest: Vec<_> = rest.map(|(at, plan)| (at.as_nanos(), plan)).collect();
         let expected = expected[1..].iter().map(|&(at, n)| (at, FutureEvent::Packet(n)));
         assert_eq!(rest, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn of_many_plans_few_are_near() {
+        let (mut queue, mut number) = (Queue::default(), numbers());
+        // As applications begin one after the other, and each event then plans another.
+        for n in 0..10_000 {
+            queue.plan(Instant::from_nanos(number(2_000_000_000)), FutureEvent::Application(n));
+        }
+        for n in 0..100_000 {
+            let (now, _) = queue.next(Instant::MAX).expect("another one");
+            let at = now.as_nanos() + number(10_000_000);
+            queue.plan(Instant::from_nanos(at), FutureEvent::Packet(n));
+            assert!(queue.near.len() <= ROOM, "{} are near", queue.near.len());
+        }
     }
 
     #[test]
