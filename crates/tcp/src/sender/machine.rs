@@ -15,9 +15,9 @@ use crate::parts::control::Window;
 #[derive(Debug)]
 pub(super) enum Machine {
     /// The parts that the sender is composed of.
-    Composed(Box<Composed>),
+    Composed(Composed),
     /// TCP-PR, which is all of them in one.
-    TcpPr(Box<TcpPr>),
+    TcpPr(TcpPr),
 }
 
 macro_rules! either {
@@ -32,8 +32,8 @@ macro_rules! either {
 impl Machine {
     pub(super) fn new(config: &Config, recipe: &Recipe) -> Self {
         match recipe {
-            Recipe::Composed(parts) => Self::Composed(Box::new(Composed::new(config, parts))),
-            Recipe::TcpPr(settings) => Self::TcpPr(Box::new(TcpPr::new(config, settings))),
+            Recipe::Composed(parts) => Self::Composed(Composed::new(config, parts)),
+            Recipe::TcpPr(settings) => Self::TcpPr(TcpPr::new(config, settings)),
         }
     }
 
