@@ -9,6 +9,7 @@ mod app;
 mod arrivals;
 mod host;
 mod network;
+mod prefetch;
 mod queue;
 mod route;
 mod simulation;

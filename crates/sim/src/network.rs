@@ -6,6 +6,7 @@
 //! outcome is the same as hop by hop. What happens on such a run is told with the time at which it
 //! happens, which may lie ahead of the present.
 
+mod ahead;
 mod plan;
 
 use unruffled_measure::{Crossing, End, FlowId, LinkId, Monitor};

@@ -56,6 +56,8 @@ pub(crate) struct Queue {
     far: Vec<Vec<Entry>>,
     /// How many are in `far`.
     far_count: usize,
+    /// Far ones were brought near, and nobody has looked at them.
+    fresh: bool,
     /// A bit for each of its buckets: whether anything is in it.
     filled: [u64; BUCKETS.div_ceil(64)],
     /// None that is far comes before it.
@@ -70,6 +72,7 @@ impl Default for Queue {
             horizon: u64::MAX,
             far: Vec::new(),
             far_count: 0,
+            fresh: false,
             filled: [0; BUCKETS.div_ceil(64)],
             origin: 0,
         }
@@ -159,6 +162,18 @@ impl Queue {
         self.near.get(self.head).map(|entry| entry.at)
     }
 
+    /// Whether plans were put in order since [`ordered`](Self::ordered) was asked last.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// The plans that are in order, the next one first.
+    pub(crate) fn ordered(&mut self) -> impl ExactSizeIterator<Item = FutureEvent> {
+        self.fresh = false;
+        self.near[self.head..].iter().map(|entry| entry.plan)
+    }
+
     /// The next plan, if it is due by `end`.
     #[inline]
     pub(crate) fn next(&mut self, end: Instant) -> Option<(Instant, FutureEvent)> {
@@ -188,6 +203,7 @@ impl Queue {
             if level == 0 || bucket.len() <= NEAR {
                 self.near.append(&mut bucket);
                 self.near.sort_by_key(|entry| entry.at);
+                self.fresh = true;
                 if self.far_count > 0 {
                     // The bucket's end: those of its time that are planned from now on are near.
                     let above = self.origin.checked_shr((level + 1) * DIGIT).unwrap_or(0);

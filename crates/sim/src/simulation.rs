@@ -1,5 +1,6 @@
 //! Sources of traffic over links, in virtual time.
 
+mod ahead;
 mod sources;
 mod world;
 
@@ -149,6 +150,9 @@ impl Simulation {
         while let Some((at, plan)) = self.world.queue.next(until) {
             debug_assert!(at >= self.world.now, "time runs backwards");
             self.world.now = at;
+            if self.world.queue.is_fresh() {
+                self.look_ahead();
+            }
             match plan {
                 FutureEvent::Line(link) => {
                     let World { network, queue, .. } = &mut self.world;
@@ -286,8 +290,14 @@ impl Simulation {
         monitor.closed(id, self.world.now);
     }
 
+    /// The flow and the end that a timer is for, by its number.
+    fn end_of_timer(which: u32) -> (u32, End) {
+        (which / 2, [End::Sender, End::Receiver][which as usize % 2])
+    }
+
     fn on_timer(&mut self, which: u32, monitor: &mut impl Monitor) {
-        let (id, end) = (FlowId(which / 2), [End::Sender, End::Receiver][which as usize % 2]);
+        let (flow, end) = Self::end_of_timer(which);
+        let id = FlowId(flow);
         let Some(flow) = &mut self.flows[id.0 as usize] else { return };
         let (now, endpoint) = (self.world.now, flow.end(end));
         // An earlier event took this one's place.
