@@ -63,7 +63,7 @@ impl FlowMeter {
     #[inline(always)]
     pub fn event(&mut self, end: End, now: Instant, event: &Event) {
         if now < self.from {
-            return;
+            return self.before_measuring(end, event);
         }
         let FlowRecord { sending, path, delivered_bytes, .. } = &mut self.counts;
         match (end, *event) {
@@ -105,6 +105,14 @@ impl FlowMeter {
                 self.highest_arrived = self.highest_arrived.max(Some(offset));
             }
             _ => {}
+        }
+    }
+
+    /// What arrived in the warm-up is not counted, but what is behind it afterwards is out of order.
+    #[inline(never)]
+    fn before_measuring(&mut self, end: End, event: &Event) {
+        if let (End::Receiver, Event::Arrived { offset, .. }) = (end, event) {
+            self.highest_arrived = self.highest_arrived.max(Some(*offset));
         }
     }
 
@@ -175,5 +183,24 @@ impl FlowMeter {
             resent_delivery_mean_s: times.and_then(|(_, resent)| resent),
             ..self.counts.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_a_segment_of_the_warm_up_is_out_of_order() {
+        let mut meter = FlowMeter::new(Instant::from_millis(100));
+        let mut arrived = |ms, offset| {
+            let event = Event::Arrived { offset, len: 1000, duplicate: false };
+            meter.event(End::Receiver, Instant::from_millis(ms), &event);
+        };
+        arrived(99, 5000);
+        arrived(100, 4000);
+        arrived(101, 6000);
+        let path = meter.record(Instant::from_millis(200), Instant::ZERO, 1000).path;
+        assert_eq!((path.arrived_segments, path.out_of_order_segments), (2, 1));
     }
 }
