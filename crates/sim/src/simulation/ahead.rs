@@ -16,13 +16,10 @@ const MANY: usize = 500;
 /// As many events look ahead together at most.
 const MOST: usize = 64;
 
-/// Stands for no packet.
-const NONE: u32 = u32::MAX;
-
 /// What is known of an event to come.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Upcoming {
-    packet: u32,
+    packet: Option<u32>,
     /// A flow's number, and which of its ends the event is about.
     end: Option<(u32, End)>,
 }
@@ -35,24 +32,24 @@ impl Simulation {
         if self.flows.len() < MANY {
             return;
         }
-        let mut upcoming = [Upcoming { packet: NONE, end: None }; MOST];
+        let mut upcoming = [Upcoming::default(); MOST];
         let number = plans.len().min(MOST);
         let upcoming = &mut upcoming[..number];
         for (next, plan) in upcoming.iter_mut().zip(plans) {
             match plan {
                 FutureEvent::Line(link) => next.packet = network.first_in_line(link),
-                FutureEvent::Packet(id) => next.packet = id,
+                FutureEvent::Packet(id) => next.packet = Some(id),
                 FutureEvent::Timer(which) => next.end = Some(Self::end_of_timer(which)),
                 _ => {}
             }
         }
         for next in upcoming.iter_mut() {
-            if let Some((flow, end)) = network.expect(next.packet) {
+            if let Some((flow, end)) = next.packet.and_then(|id| network.expect(id)) {
                 next.end = Some((flow.0, end));
             }
         }
-        for next in upcoming.iter() {
-            network.expect_to_pass(next.packet);
+        for packet in upcoming.iter().filter_map(|next| next.packet) {
+            network.expect_to_pass(packet);
         }
         let end_of = |next: &Upcoming| {
             let (flow, end) = next.end?;
