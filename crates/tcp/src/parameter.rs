@@ -86,6 +86,7 @@ impl Parameter {
         match self.unit {
             Unit::Fraction => format!("{} %", rounded(value * 100.0)),
             Unit::Time => Duration::from_secs_f64(value).to_string(),
+            Unit::Segments if value == 1.0 => "1 segment".to_owned(),
             Unit::Segments => format!("{value} segments"),
             Unit::Windows => format!("{value} cwnd"),
             Unit::Number => format!("{value}"),

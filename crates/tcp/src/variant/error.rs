@@ -74,7 +74,7 @@ impl fmt::Display for VariantError {
                  expected no parts"
             ),
             Self::UnknownParameter { name, known } if known.is_empty() => {
-                write!(f, "{name} has no parameters")
+                write!(f, "{name} has no parameters: expected none")
             }
             Self::UnknownParameter { known, .. } => {
                 write!(f, "no such parameter: expected one of {}", known.join(", "))
