@@ -61,20 +61,24 @@ impl Parameter {
         }
     }
 
-    /// Reads a value in the parameter's unit.
+    /// Reads a value in the parameter's unit, as [`show`](Self::show) writes it or as a number alone.
     ///
     /// # Errors
     /// What was expected, where it is not of the unit or out of range.
     pub fn parse(&self, text: &str) -> Result<f64, ParameterError> {
         let wrong = || ParameterError { expected: self.expected(), found: text.to_owned() };
+        let text = text.trim();
+        let without = |unit: &str| text.strip_suffix(unit).map(str::trim_end);
         let value = match self.unit {
             Unit::Fraction => parse_fraction(text).ok(),
             Unit::Time => parse_duration(text).ok().map(Duration::as_secs_f64),
-            Unit::Segments => text.trim().parse::<u64>().ok().map(|n| n as f64),
-            Unit::Windows | Unit::Number => text.trim().parse().ok(),
-            Unit::Choice(names) => {
-                names.iter().position(|&name| name == text.trim()).map(|at| at as f64)
+            Unit::Segments => {
+                let number = without("segments").or(without("segment")).unwrap_or(text);
+                number.parse::<u64>().ok().map(|n| n as f64)
             }
+            Unit::Windows => without("cwnd").unwrap_or(text).parse().ok(),
+            Unit::Number => text.parse().ok(),
+            Unit::Choice(names) => names.iter().position(|&name| name == text).map(|at| at as f64),
         };
         value.filter(|v| (self.range.0..=self.range.1).contains(v)).ok_or_else(wrong)
     }
