@@ -177,7 +177,8 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
                 .to_vec(),
         };
         for text in texts {
-            let plain = text.trim_end_matches(" segments").trim_end_matches(" cwnd");
+            let plain = text.trim_end_matches(" segments").trim_end_matches(" segment");
+            let plain = plain.trim_end_matches(" cwnd");
             // Whole numbers are cut off rather than rounded.
             let whole = plain.split('.').next().unwrap_or(plain);
             let mut other = variant.clone();
