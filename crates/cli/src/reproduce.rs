@@ -129,12 +129,12 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
         reproduce::table(&outcomes, width, colour)
     };
     let printed = crate::print(&text);
-    written?;
     let all = arguments.experiments.is_empty() && arguments.paper.is_none();
     let lost = wanted.map(|wanted| lost(&wanted, &outcomes, all)).unwrap_or_default();
     for claim in &lost {
         crate::tell(&format!("unruffled: no longer holds: {claim}"));
     }
+    written?;
     Ok(if lost.is_empty() { printed } else { ExitCode::FAILURE })
 }
 
@@ -243,22 +243,20 @@ fn write(
         }
         Ok(())
     };
-    if let Some(path) = report_path {
-        text(path, &report::reproduction(outcomes))?;
-        crate::tell(&format!("report: {}", path.display()));
-    }
-    if let Some(into) = &arguments.figures {
-        draw(into)?;
-        crate::tell(&format!("figures: {}", into.display()));
-    }
-    if let Some(path) = &arguments.markdown {
+    let told = |what: &str, path: &Path, written: Result<(), Error>| {
+        written.map(|()| crate::tell(&format!("{what}: {}", path.display())))
+    };
+    let reported = report_path
+        .map_or(Ok(()), |path| told("report", path, text(path, &report::reproduction(outcomes))));
+    let drawn =
+        (arguments.figures.as_deref()).map_or(Ok(()), |into| told("figures", into, draw(into)));
+    let marked = arguments.markdown.as_deref().map_or(Ok(()), |path| {
         let pictures = beside(path);
-        draw(&pictures)?;
         let folder = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
-        text(path, &report::markdown(outcomes, &folder))?;
-        crate::tell(&format!("markdown: {}", path.display()));
-    }
-    if let Some(path) = &arguments.write_check {
+        let page = || text(path, &report::markdown(outcomes, &folder));
+        told("markdown", path, draw(&pictures).and_then(|()| page()))
+    });
+    let listed = arguments.write_check.as_deref().map_or(Ok(()), |path| {
         let mut list = String::new();
         for outcome in outcomes {
             // What is known to fail in full holds in a quick run by chance, if it does.
@@ -270,9 +268,10 @@ fn write(
                 list.push('\n');
             }
         }
-        text(path, &list)?;
-    }
-    Ok(())
+        text(path, &list)
+    });
+    // What one of them lacks is no reason to lose the others.
+    reported.and(drawn).and(marked).and(listed)
 }
 
 /// How far the runs are.

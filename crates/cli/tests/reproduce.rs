@@ -409,3 +409,18 @@ fn a_usual_store_of_somebody_elses_is_not_needed() {
     assert!(said.contains("runs.sqlite: ") && said.contains("results are not kept"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
+
+#[test]
+fn what_one_file_lacks_is_no_reason_to_lose_the_others() {
+    let folder = folder();
+    let arguments =
+        ["reproduce", "mine.toml", "--quick", "--no-store", "--report", "/dev/full", "--figures"];
+    let more = ["figures", "--markdown", "mine.md", "--write-check", "list"];
+    let output = unruffled(&folder, &[&arguments[..], &more].concat()).output().expect("runs");
+    let line = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("unruffled: /dev/full: cannot be written: No space"), "{line}");
+    for name in ["figures/mine-1.svg", "mine.md", "list"] {
+        assert!(folder.path().join(name).is_file(), "{name}");
+    }
+}
