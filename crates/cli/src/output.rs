@@ -7,6 +7,7 @@ mod part;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Read as _, Result, Write};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -31,7 +32,7 @@ pub(crate) struct Results {
     /// Print one JSON object in place of the table
     #[arg(long)]
     json: bool,
-    /// Print one CSV line per run in place of the table
+    /// Print CSV in place of the table: a line per run; of many paths, one per path and sender
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -152,7 +153,7 @@ pub(crate) type Called<'a> = (&'static str, Option<&'a Path>);
 pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> std::result::Result<(), Error> {
     for (i, &(_, path)) in files.iter().enumerate() {
         let Some(path) = path else { continue };
-        if path == Path::new("-") {
+        if path == Path::new("-") || is_standard_output(path) {
             let taken = "standard output has the results: expected a file";
             return Err(Error::output(path, std::io::Error::other(taken)));
         }
@@ -160,6 +161,16 @@ pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> std::result::R
         probe(path).map_err(|e| Error::output(path, e))?;
     }
     Ok(())
+}
+
+/// Whether what is printed goes to the file or pipe at `path`.
+fn is_standard_output(path: &Path) -> bool {
+    let identity = |path: &Path| {
+        let there = fs::metadata(path).ok()?;
+        let holds = there.is_file() || there.file_type().is_fifo();
+        holds.then(|| (there.dev(), there.ino()))
+    };
+    identity(path).is_some_and(|found| identity(Path::new("/dev/stdout")) == Some(found))
 }
 
 /// Makes the folder, if need be, and says whether files can be written there. Neither it nor the

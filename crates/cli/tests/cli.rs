@@ -127,6 +127,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--report", "a.html", "--pcap", "./a.html"], "./a.html: would replace the report: exp"),
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--pcap", "-"], "-: cannot be written: standard output has the results: expected a"),
+        (&["--set", "seeds=2", "--set", "seeds=3"], "--set: seeds: stands twice: expected each"),
         (&["--report", "."], ".: cannot be written: "),
         (&["--pcap", "nowhere/a.pcapng"], "nowhere/a.pcapng: cannot be written: "),
     ] {
@@ -565,4 +566,23 @@ fn the_scenario_in_a_report_runs_the_same_again() {
     assert!(page.contains("<code>unruffled compare scenario.toml</code>"));
     write(&folder, "scenario.toml", reported(&page));
     assert_eq!(prints(&folder, &["compare", "scenario.toml", "--csv", "--no-report"]), rows);
+}
+
+#[test]
+fn a_file_that_has_the_printed_results_is_refused() {
+    let folder = folder();
+    for flag in ["--report", "--pcap"] {
+        let both = fs::File::create(folder.path().join("both")).expect("can be written");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_unruffled"))
+            .args(["compare", "--duration", "1 s", "--seeds", "1", flag, "both"])
+            .current_dir(folder.path())
+            .stdout(both)
+            .output()
+            .expect("runs");
+        assert_eq!(output.status.code(), Some(2), "{flag}");
+        let line = String::from_utf8(output.stderr).expect("prints UTF-8");
+        let wanted =
+            "unruffled: both: cannot be written: standard output has the results: expected";
+        assert!(line.starts_with(wanted), "{line}");
+    }
 }

@@ -22,7 +22,8 @@ pub(crate) fn dotted(key: &str) -> Result<(), String> {
 /// Those of a command's flags that are given.
 ///
 /// # Errors
-/// A key that `set` replaces beside the flag that does: one of the two would go unheeded.
+/// A key that `set` replaces beside the flag that does, or replaces twice: one of the two would go
+/// unheeded.
 pub fn given<const N: usize>(
     set: &[String],
     flags: [(&'static str, &'static str, bool); N],
@@ -32,7 +33,14 @@ pub fn given<const N: usize>(
     let means = |key: &str, of: &str| {
         of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     };
-    for key in set.iter().map(|set| key(set)) {
+    for (at, key) in set.iter().map(|set| key(set)).enumerate() {
+        if set[..at].iter().any(|before| self::key(before) == key) {
+            return Err(Error::Key {
+                place: Place::CommandLine("--set"),
+                key: key.to_owned(),
+                message: "stands twice: expected each key once".to_owned(),
+            });
+        }
         if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
             return Err(Error::Key {
                 place: Place::CommandLine("--set"),
