@@ -38,6 +38,12 @@ pub(crate) struct Keys {
     asked: RefCell<BTreeSet<String>>,
 }
 
+/// Whether a table without keys says nothing: one of the tables of a scenario, or what they have one of for
+/// each name.
+fn may_be_empty(prefix: &str, key: &str) -> bool {
+    set::TABLES.contains(&key) || ["link", "traffic", "variant"].contains(&prefix)
+}
+
 impl Keys {
     /// Reads the TOML `text` of `file`.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, Error> {
@@ -75,8 +81,8 @@ impl Keys {
                 return Err(Error::Key { place, key, message });
             }
             match value.get_ref() {
-                // A link may have a table of which all is left to its defaults.
-                DeValue::Table(inner) if inner.is_empty() && prefix.starts_with("link.") => {
+                // Such as a link's, of which all may be left to its defaults; or one that is misspelt.
+                DeValue::Table(inner) if inner.is_empty() && !may_be_empty(prefix, &key) => {
                     let value = Value::Table(toml::Table::new());
                     self.entries.push(Entry { key, value, place, read: false });
                 }

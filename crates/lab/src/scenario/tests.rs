@@ -435,7 +435,7 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("traffic.bulk.from=r3", "--set: traffic.bulk.from: no node r3: expected one of r1, r2"),
         ("traffic.bulk.to=r1", "traffic.bulk.to: expected another node than from"),
         ("traffic.bulk.access=bottleneck", "no access link bottleneck: expected none or one of"),
-        ("traffic.bulk.stop=0 s", "traffic.bulk.stop: expected a time after 0 s, the start"),
+        ("traffic.bulk.stop=0 s", "traffic.bulk.stop: expected a time after 0.2 s, the last start"),
         ("traffic.bulk.weights=[1, 2]", "weights: expected traffic.bulk.ways beside it"),
         ("traffic.bulk.epsilon=1", "epsilon: expected traffic.bulk.ways beside it"),
         ("traffic.bulk.spread=runs", "traffic.bulk.spread: expected traffic.bulk.ways beside it"),
@@ -582,4 +582,17 @@ fn a_table_of_a_link_that_is_empty_is_there_all_the_same() {
     assert!(missing.contains(wanted), "{missing}");
     let unknown = error(&with_empty("rde"), &[]);
     assert!(unknown.starts_with("my.toml:8: link.bottleneck.rde: unknown key"), "{unknown}");
+}
+
+#[test]
+fn an_empty_table_that_no_scenario_has_is_unknown() {
+    let good = Scenario::text("rr-3").expect("is built in");
+    let with = |table: &str| format!("{good}\n[{table}]\n");
+    for table in ["nope", "tcp.nope", "topology.foo", "lnk.wan.delayed"] {
+        let unknown = error(&with(table), &[]);
+        assert!(unknown.contains(&format!(": {table}: unknown key")), "{unknown}");
+    }
+    for table in ["record", "topology", "variant.rack"] {
+        assert!(Scenario::parse("my.toml", &with(table), &[]).is_ok(), "{table}");
+    }
 }

@@ -181,11 +181,14 @@ fn group(k: &mut Keys, network: &Network, mss: u32, name: &str) -> Result<Traffi
     let count = k.count(&key("count"), 1, 1_000_000)?.unwrap_or(1) as u32;
     let arrivals = arrivals(k, &at)?;
     let stop = k.duration(&key("stop"))?.map(|stop| Instant::ZERO + stop);
-    let (Arrivals::At(first)
-    | Arrivals::Staggered { first, .. }
-    | Arrivals::Random { from: first, .. }) = arrivals;
-    if stop.is_some_and(|stop| stop <= first) {
-        return Err(k.wrong(&key("stop"), format!("expected a time after {first}, the start")));
+    let last = match arrivals {
+        Arrivals::At(at) => at,
+        Arrivals::Staggered { first, gap } => first + gap * u64::from(count - 1),
+        Arrivals::Random { until, .. } => until,
+    };
+    if stop.is_some_and(|stop| stop <= last) {
+        let which = if count > 1 { "last start" } else { "start" };
+        return Err(k.wrong(&key("stop"), format!("expected a time after {last}, the {which}")));
     }
     let app = app(k, &at)?;
     if matches!(app, App::Datagrams { .. })

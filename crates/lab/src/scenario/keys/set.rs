@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 
 /// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
 /// traffic may have such names as well.
-const TABLES: [&str; 8] =
+pub(super) const TABLES: [&str; 8] =
     ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
 
 impl Keys {
