@@ -63,7 +63,7 @@ pub(super) struct Line {
     pub(super) name: Spanned<String>,
     pub(super) label: Option<String>,
     pub(super) variant: Option<Spanned<String>>,
-    pub(super) group: Option<String>,
+    pub(super) group: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) set: Settings,
     pub(super) formula: Option<Spanned<String>>,

@@ -102,11 +102,7 @@ impl Reader {
             claims,
             seeds,
             quick: self.quick,
-            scenario: Scenarios {
-                base,
-                set,
-                quick_set: if self.quick { quick_set } else { Vec::new() },
-            },
+            scenario: Scenarios { base, set, quick_set },
             source: self.source,
         })
     }
@@ -284,6 +280,13 @@ impl Reader {
                 let message = "expected a variant or a formula, which has no runs, not both";
                 return Err(self.source.wrong(&variant.span(), message));
             }
+            if formula.is_some() {
+                let set = line.set.keys().next().map(Spanned::span);
+                if let Some(span) = set.or(line.group.as_ref().map(Spanned::span)) {
+                    let message = "expected for a line with runs, and a formula has none";
+                    return Err(self.source.wrong(&span, message));
+                }
+            }
             if let (Some(measure), None) = (&line.measure, &formula) {
                 let message = "expected beside a formula only";
                 return Err(self.source.wrong(&measure.span(), message));
@@ -301,7 +304,7 @@ impl Reader {
                 name: name.clone(),
                 label: line.label.clone().unwrap_or_else(|| name.clone()),
                 variant: line.variant.as_ref().map(|v| v.get_ref().clone()),
-                group: line.group.clone(),
+                group: line.group.as_ref().map(|group| group.get_ref().clone()),
                 paper,
                 formula,
                 set: self.settings(&line.set)?,

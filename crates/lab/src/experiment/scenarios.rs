@@ -22,9 +22,23 @@ impl Experiment {
         line: &Line,
         point: &Point,
     ) -> Result<(Scenario, Variant), Error> {
+        self.scenario_of(self.quick, line, point)
+    }
+
+    /// The same of the quick version, or of the full one.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn scenario_of(
+        &self,
+        quick: bool,
+        line: &Line,
+        point: &Point,
+    ) -> Result<(Scenario, Variant), Error> {
         let engine = expression::engine();
         let mut overrides = Vec::new();
-        for setting in self.scenario.set.iter().chain(&line.set).chain(&self.scenario.quick_set) {
+        let quick_set = self.scenario.quick_set.iter().filter(|_| quick);
+        for setting in self.scenario.set.iter().chain(&line.set).chain(quick_set) {
             overrides.push(self.assignment(&engine, setting, point)?);
         }
         let scenario = match &self.scenario.base {

@@ -74,6 +74,18 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
         ("y-range = [0, 4]", "y = \"speed\"", ": panel 1.y: no measure \"speed\": expected one of"),
         ("y-range = [0, 4]", "rule = inf", ": panel 1.rule: expected a height on the axis"),
         ("formula =", "variant = \"sack\"\nformula =", "line 4.variant: expected a variant or a"),
+        (
+            "formula =",
+            "set = { \"tcp.window\" = 9 }\nformula =",
+            "line 4.set.tcp.window: expected for",
+        ),
+        ("formula =", "group = \"flow\"\nformula =", "line 4.group: expected for a line with runs"),
+        ("duration = \"3 s\"", "nope = 1", ":23: nope: unknown key: expected one of"),
+        (
+            "y-range = [0, 4]",
+            "kind = \"line\"\ncurve = \"series('l', 'queue')\"",
+            ": panel 1.curve: expected with kind = \"time\" only",
+        ),
         ("full = 2", "full = 2\nfull = 3", ":12: not TOML: duplicate key full: expected each key"),
         ("y-range = [0, 4]", "lines = [\"A\"]", ": panel 1.lines: no line \"A\": expected some of"),
         (

@@ -207,6 +207,12 @@ fn cells(experiment: &Experiment) -> Result<Vec<Vec<Option<Cell>>>, Error> {
         Ok(Some(Cell { scenario, variant, decisive, keys }))
     };
     let points = &experiment.sweep.points;
+    // What the quick version sets besides should be right in a full run too.
+    let quick = |line: &Line| match points.first().filter(|_| line.formula().is_none()) {
+        Some(point) => experiment.scenario_of(true, line, point).map(drop),
+        None => Ok(()),
+    };
+    experiment.lines.iter().try_for_each(quick)?;
     let line = |line| points.iter().map(|point| of(line, point)).collect();
     experiment.lines.iter().map(line).collect()
 }

@@ -64,6 +64,13 @@ impl Reader {
             let message = "missing: expected curve = \"series('bottleneck', 'queue')\", say";
             return Err(self.missing("plot.curve", message));
         }
+        for own in [panel, usual] {
+            if let (Some(kind), Some(curve)) = (own.kind, &own.curve)
+                && kind != Kind::Time
+            {
+                return Err(self.source.wrong(&curve.span(), "expected with kind = \"time\" only"));
+            }
+        }
         let at = match panel.at.as_ref().or(usual.at.as_ref()) {
             None => 0,
             Some(at) => self.point_at(at, sweep)?,
