@@ -64,7 +64,11 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         crate::tell(&format!("unruffled: {name}: {damage}"));
     }
     let mut transfers = analysis::transfers(&found);
+    let bar = output::bar(None, "{msg}");
+    bar.set_message("simulating what reordering cost");
+    bar.tick();
     analysis::price(&name, &mut transfers);
+    bar.finish_and_clear();
     let fitted = match &arguments.scenario {
         Some(path) => scenario(arguments, &name, &transfers, path),
         None => Ok(()),
@@ -107,14 +111,18 @@ fn scenario(
         true => "",
         false => "; its rate is a lower bound, since the transfer never filled its path",
     };
+    // A receiver of the model's that sends no SACK does not tell which were late.
+    let late = match fit.late {
+        (1e-9.., 0.0) => "late packets are not seen".to_owned(),
+        (_, late) => format!("{:.2} % late", late * 100.0),
+    };
     crate::tell(&format!(
-        "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {:.2} % late, \
+        "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
          {:.2} % were captured{distance}{unfilled}",
         path.display(),
         fit.sender,
         fit.simulated_bps / 1e6,
         fit.observed_bps / 1e6,
-        fit.late.1 * 100.0,
         fit.late.0 * 100.0,
     ));
     Ok(())

@@ -4,6 +4,7 @@ mod beside;
 mod cost;
 mod path;
 
+use rayon::prelude::*;
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
@@ -29,6 +30,9 @@ const SEEDS: u64 = 3;
 
 /// So many segments lost at a time are lost in spells.
 const SPELL: f64 = 2.0;
+
+/// Packets that are simulated for a fit before what is nearest by then is good enough.
+const BUDGET: u64 = 10_000_000;
 
 /// A fit that is this near, as the logarithm of a ratio, is not looked at again.
 const NEAR: f64 = 0.03;
@@ -82,6 +86,7 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitEr
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
     let mut best: Option<(f64, Fit)> = None;
+    let mut packets = 0;
     // Simulated senders count acknowledgements where a scenario does not say otherwise.
     for (loss, path) in [path.clone(), path.counting_acks()]
         .iter()
@@ -90,6 +95,7 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitEr
         let mut path = path.clone();
         for round in 0..=ROUNDS {
             let (fit, simulated) = attempt(name, direction, &path, loss, &variant)?;
+            packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
             let others = apart(lost[0], lost[1]) > f64::ln(2.0);
             let misfit = fit.misfit() + if others { OTHER_LOSSES } else { 0.0 };
@@ -99,12 +105,12 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitEr
             }
             // Late packets that nobody overtakes are not seen: as many more are late as are not.
             let alike = apart(observed, seen) < NEAR || path.turn.is_some();
-            if round == ROUNDS || seen == 0.0 || alike {
+            if round == ROUNDS || seen == 0.0 || alike || packets > BUDGET {
                 break;
             }
             path.late = (path.late * observed / seen).min(1.0);
         }
-        if best.as_ref().is_some_and(|(least, _)| *least < NEAR) {
+        if packets > BUDGET || best.as_ref().is_some_and(|(least, _)| *least < NEAR) {
             break;
         }
     }
@@ -144,7 +150,9 @@ fn attempt(
     let lossless = (loss != Loss::None)
         .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
     let parsed = same_time(&toml, direction)?;
-    let simulated = simulate(&parsed, variant)?;
+    let (simulated, delivers) =
+        rayon::join(|| simulate(&parsed, variant), || goodput_bps(&parsed, variant));
+    let simulated = simulated?;
     let distance = late_times(direction).zip(late_times(&simulated));
     let fit = Fit {
         toml,
@@ -154,7 +162,7 @@ fn attempt(
         filled: path.filled,
         sender: variant.name().to_owned(),
         observed_bps: direction.traffic.goodput_bps,
-        simulated_bps: goodput_bps(&parsed, variant)?,
+        simulated_bps: delivers?,
         late: (direction.reordering().ratio, simulated.reordering().ratio),
         distance: distance.map(|(ours, theirs)| kolmogorov_smirnov(ours, theirs)),
     };
@@ -174,7 +182,7 @@ fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, FitError> 
         let row = run::run(scenario, variant, seed, None)?;
         Ok::<f64, FitError>(row.flow.goodput_bps)
     };
-    let all: Vec<f64> = (1..=SEEDS).map(goodput).collect::<Result<_, _>>()?;
+    let all: Vec<f64> = (1..=SEEDS).into_par_iter().map(goodput).collect::<Result<_, _>>()?;
     Ok(all.iter().sum::<f64>() / all.len() as f64)
 }
 
