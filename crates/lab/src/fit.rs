@@ -4,6 +4,9 @@ mod beside;
 mod cost;
 mod path;
 
+use std::io::BufWriter;
+
+use pcap_file::PcapError;
 use rayon::prelude::*;
 use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
 use unruffled_measure::End;
@@ -33,6 +36,9 @@ const SPELL: f64 = 2.0;
 
 /// Packets that are simulated for a fit before what is nearest by then is good enough.
 const BUDGET: u64 = 10_000_000;
+
+/// Octets of a simulated capture that are written at a time: as many as a pipe holds.
+const WRITTEN: usize = 1 << 16;
 
 /// A fit that is this near, as the logarithm of a ratio, is not looked at again.
 const NEAR: f64 = 0.03;
@@ -190,15 +196,23 @@ fn late_times(direction: &Direction) -> Option<&Lateness> {
     direction.reordering().late_time.as_ref()
 }
 
-/// What the analysis says of a run over the fitted path, captured at the sender.
+/// What the analysis says of a run over the fitted path, captured at the sender: read while it runs, since
+/// a fast path's capture takes hundreds of megabytes.
 fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, FitError> {
-    let mut octets = Vec::new();
-    let mut capture = Capture::at(End::Sender, &mut octets)?;
-    run::run(scenario, variant, 1, Some(&mut capture))?;
-    capture.finish()?;
-    let source = Source::new(Box::new(std::io::Cursor::new(octets)), None);
+    let (reader, writer) = std::io::pipe().map_err(PcapError::IoError)?;
+    let write = || {
+        let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITTEN, writer))?;
+        run::run(scenario, variant, 1, Some(&mut capture))?;
+        capture.finish().map_err(FitError::from)
+    };
     let mut analyzer = Analyzer::new(Limits::default());
-    source.and_then(|source| read(source, |frame| analyzer.frame(frame)))?;
+    std::thread::scope(|scope| {
+        let written = scope.spawn(write);
+        let source = Source::new(Box::new(reader), None);
+        let read = source.and_then(|source| read(source, |frame| analyzer.frame(frame)));
+        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        read.map_err(FitError::from)
+    })?;
     let analysis = analyzer.finish();
     let connection = analysis.connections.into_iter().next();
     let [client, server] = connection.ok_or(FitError::NothingSent)?.directions;
