@@ -344,3 +344,44 @@ fn in_ns2_a_recovery_resends_every_hole_below_the_highest_sack() {
     // One SACKed segment above 9 is enough.
     t.at(104).ack("C0 S10 S2-8").sends("R9");
 }
+
+/// Section 5, step (2): what was deemed lost above the recovery point, and not resent by the time that
+/// recovery ended, begins another with the next duplicate.
+#[test]
+fn what_is_left_of_a_recovery_begins_another() {
+    let mut t = Trace::of("sack").fixed_window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2-4").sees("fast-retransmit").sends("R1");
+    // 11 is lost.
+    t.at(101).ack("C0 S2-10").sends("11-14");
+    // Both are read before the sender is asked what it sends.
+    t.at(201).hears("C0 S12-14 S2-10");
+    t.hears("C10 S12-14").sees("recovered");
+    t.polled().sends("15-17");
+    t.at(301).ack("C10 S12-15").sees("fast-retransmit").sends("R11");
+}
+
+/// The same as ns-2 counts: a mark leaves the pipe as it is, so that one of two holes may have to wait,
+/// and three more duplicates then tell of it.
+#[test]
+fn what_is_left_of_a_recovery_begins_another_where_duplicates_are_counted() {
+    let mut t = Trace::of("sack").counts_of_ns2().fixed_window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2").sends("11");
+    t.ack("C0 S2-3").sends("12");
+    t.ack("C0 S2-4").sees("fast-retransmit").sends("R1");
+    for last in 5..=8 {
+        t.ack(&format!("C0 S2-{last}")).sends("");
+    }
+    t.ack("C0 S2-9").sends("13");
+    t.ack("C0 S2-10").sends("14");
+    t.at(200).ack("C0 S2-11").sends("15");
+    t.ack("C0 S2-12").sends("16");
+    // 13 and 14 are holes, and there is room for one.
+    t.ack("C0 S15 S2-12").sends("R13");
+    t.ack("C12 S15").sees("recovered").and_so_on();
+    t.at(250).ack("C13 S15").and_so_on();
+    t.at(300).ack("C13 S15-16").sees("").and_so_on();
+    t.ack("C13 S15-17").sees("").and_so_on();
+    t.ack("C13 S15-18").sees("fast-retransmit").sends("R14");
+}

@@ -222,7 +222,10 @@ impl Composed {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
-        let due = applied.newly_lost > 0 || lapsed;
+        // Something may have been deemed lost above the last recovery's point and not been resent.
+        let left =
+            stream.board.lost() > 0 && !self.doubting() && (first_lost || !self.counts_runs());
+        let due = applied.newly_lost > 0 || lapsed || left;
         if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
             self.begin_recovery(stream, delivery.segments, now, observer);
         }
