@@ -70,7 +70,8 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// count (RFC 3465, section 2): it may grow.
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow);
 
-    /// New data was acknowledged, but something else than the window was the limit.
+    /// New data was acknowledged, but something else than the window was the limit; or it leaves while
+    /// nothing is in flight.
     fn on_limited(&mut self, _flow: &Flow) {}
 
     /// A loss was detected, by a timeout if `timeout`: the new ssthresh.

@@ -155,6 +155,10 @@ impl Composed {
     #[inline(always)]
     pub(super) fn new_data(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         let len = stream.next_new()?;
+        if !stream.outstanding() {
+            let flow = self.flow(stream, now);
+            self.control.on_limited(&flow);
+        }
         Some(self.send_new(stream, len, now))
     }
 
@@ -220,8 +224,6 @@ impl Composed {
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
         if self.policy.restart_window && stream.restarts(|| self.rto(), now) {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
-            let flow = self.flow(stream, now);
-            self.control.on_limited(&flow);
         }
     }
 }
