@@ -252,6 +252,9 @@ fn time_wait_acknowledges_a_fin_wherever_it_lies() {
     t.finishes().says("F. 1 a1").gets("F. 1 a2").says(". 2 a2").is(State::TimeWait);
     t.at(1000).gets("F. 2 a2").says(". 2 a2").is(State::TimeWait).timer_at(241_000);
     t.at(2000).gets("F. 2:102 a2").says(". 2 a2").is(State::TimeWait).timer_at(242_000);
+    t.at(3000).gets("F. 1 a2").says(". 2 a2").is(State::TimeWait).timer_at(243_000);
+    // Outside the window it is no FIN of the peer's: who knows no numbers must not keep the connection.
+    t.at(4000).gets("F. 500000000 a77777777").says(". 2 a2").timer_at(243_000);
 }
 
 /// RFC 7323, section 2.2: without the peer's offer no window is scaled, also before the handshake is

@@ -49,6 +49,9 @@ fn a_fin_that_comes_again_begins_it_anew_and_only_the_exact_reset_ends_it() {
     assert_eq!(rest.until(), START + ms(240_000));
     rest.handle_segment(&parse("F. 1 a2", THEIRS, OURS), START + ms(20));
     assert_eq!(rest.until(), START + ms(240_020));
+    // Nobody who knows no numbers keeps it for ever.
+    rest.handle_segment(&parse("F. 500000000 a77777777", THEIRS, OURS), START + ms(30));
+    assert_eq!(rest.until(), START + ms(240_020));
     assert_eq!(rest.handle_segment(&parse("R 3", THEIRS, OURS), START), Verdict::Drop);
     assert_eq!(rest.handle_segment(&parse("R 2", THEIRS, OURS), START), Verdict::End);
 }

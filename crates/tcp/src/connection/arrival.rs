@@ -212,7 +212,7 @@ impl Connection {
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply." Old
-    /// text, or an old FIN, is reported as a duplicate (RFC 2883). The latter restarts TIME-WAIT.
+    /// text, or an old FIN, is reported as a duplicate (RFC 2883). The peer's own FIN restarts TIME-WAIT.
     fn answer_unacceptable(
         &mut self,
         segment: &Segment,
@@ -231,7 +231,8 @@ impl Connection {
             _ if numbers > 0 => self.receiver.demand_ack(),
             _ => self.challenge(now),
         }
-        if fin && self.state == State::TimeWait {
+        let again = |offset| offset + u64::from(numbers) == self.receiver.next();
+        if fin && self.state == State::TimeWait && offset.is_some_and(again) {
             self.restart_time_wait(now);
         }
     }

@@ -111,7 +111,9 @@ impl TimeWait {
         }
         let acceptable = (0..i64::from(self.room.max(1))).contains(&i64::from(ahead));
         if segment.len > 0 || flags.fin {
-            if flags.fin {
+            // The peer's own, or one that may be; not what anybody can guess.
+            let again = i64::from(ahead) + i64::from(segment.len) + 1 == 0;
+            if flags.fin && (again || acceptable) {
                 self.until = now + self.lasts;
             }
             return Verdict::Answer(self.acknowledgement(now));
