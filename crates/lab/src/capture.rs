@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use etherparse::{PacketBuilder, TcpOptionElement};
+use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -113,53 +113,43 @@ impl<W: Write> Capture<W> {
         if self.end == End::Sender {
             self.identification = self.identification.wrapping_add(1);
         }
-        let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::TCP, from.0, to.0)
-            .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
-        ip.identification = self.identification;
-        ip.dont_fragment = true;
-        let headers = etherparse::IpHeaders::Ipv4(ip, Default::default());
-        let mut builder =
-            PacketBuilder::ip(headers).tcp(from.1, to.1, segment.seq.0, segment.window);
+        // By headers: `PacketBuilder` moves room for all of IPv6's extensions, a dozen times a packet.
+        let mut tcp = TcpHeader::new(from.1, to.1, segment.seq.0, segment.window);
         let flags = segment.flags;
+        (tcp.syn, tcp.fin, tcp.rst, tcp.psh) = (flags.syn, flags.fin, flags.rst, flags.psh);
         if flags.ack {
-            builder = builder.ack(segment.ack.0);
+            (tcp.ack, tcp.acknowledgment_number) = (true, segment.ack.0);
         }
-        if flags.syn {
-            builder = builder.syn();
-        }
-        if flags.fin {
-            builder = builder.fin();
-        }
-        if flags.rst {
-            builder = builder.rst();
-        }
-        if flags.psh {
-            builder = builder.psh();
-        }
-        let options = options(segment);
-        let builder = builder
-            .options(&options)
+        tcp.set_options(&options(segment))
             .map_err(|_| PcapError::InvalidField("TCP options longer than 40 octets"))?;
         let len = segment.len as usize;
         if self.payload.len() < len {
             self.payload.resize(len, 0);
         }
+        let octets = u16::try_from(tcp.header_len() + len)
+            .map_err(|_| PcapError::InvalidField("a segment longer than 65535 octets"))?;
+        let mut ip = Ipv4Header::new(octets, 64, IpNumber::TCP, from.0, to.0).map_err(invalid)?;
+        ip.identification = self.identification;
+        ip.dont_fragment = true;
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, &self.payload[..len]).map_err(invalid)?;
         self.packet.clear();
-        builder
-            .write(&mut self.packet, &self.payload[..len])
-            .map_err(|e| PcapError::IoError(std::io::Error::other(e)))?;
-        let original_len = self.packet.len() as u32;
-        let captured = self.packet.len() - len;
+        ip.write(&mut self.packet).map_err(PcapError::IoError)?;
+        tcp.write(&mut self.packet).map_err(PcapError::IoError)?;
+        let original_len = (self.packet.len() + len) as u32;
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: std::time::Duration::from_nanos(now.as_nanos()),
             original_len,
-            data: std::borrow::Cow::Borrowed(&self.packet[..captured]),
+            data: std::borrow::Cow::Borrowed(&self.packet),
             options: Vec::new(),
         };
         self.writer.write_pcapng_block(block)?;
         Ok(())
     }
+}
+
+fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> PcapError {
+    PcapError::IoError(std::io::Error::other(error))
 }
 
 /// The segment's options, padded with no-operations as stacks do.
