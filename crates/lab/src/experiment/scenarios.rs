@@ -37,8 +37,7 @@ impl Experiment {
     ) -> Result<(Scenario, Variant), Error> {
         let engine = expression::engine();
         let mut overrides = Vec::new();
-        let quick_set = self.scenario.quick_set.iter().filter(|_| quick);
-        for setting in self.scenario.set.iter().chain(&line.set).chain(quick_set) {
+        for setting in self.scenario.set.iter().chain(&line.set).chain(self.quick_set(quick)) {
             overrides.push(self.assignment(&engine, setting, point)?);
         }
         let scenario = match &self.scenario.base {
@@ -53,7 +52,7 @@ impl Experiment {
             Base::Inline(text) => Scenario::parse(&self.source.file, text, &overrides),
             Base::None => Err(self.wrong(&line.span, "expected a [scenario]")),
         };
-        let scenario = scenario.map_err(|error| self.blame(error, line))?;
+        let scenario = scenario.map_err(|error| self.blame(error, quick, line))?;
         // A run is known by its scenario's TOML, which has its keys in an order of its own: what is
         // run must be what is read from that.
         let scenario = Scenario::parse(&self.source.file, &scenario.toml, &[])?;
@@ -65,8 +64,13 @@ impl Experiment {
         let name = line.variant.as_deref().unwrap_or(USUAL_VARIANT);
         let mut variant =
             Variant::parse(name).map_err(|e| self.wrong(&line.span, e.to_string()))?;
-        scenario.parametrise(&mut variant).map_err(|error| self.blame(error, line))?;
+        scenario.parametrise(&mut variant).map_err(|error| self.blame(error, quick, line))?;
         Ok((scenario, variant))
+    }
+
+    /// What the quick version sets besides, if it is that.
+    fn quick_set(&self, quick: bool) -> impl Iterator<Item = &Setting> {
+        self.scenario.quick_set.iter().filter(move |_| quick)
     }
 
     /// The value of a line's formula at a point.
@@ -93,9 +97,9 @@ impl Experiment {
     }
 
     /// Says where in the experiment's file the scenario's error stands.
-    fn blame(&self, error: Error, line: &Line) -> Error {
+    fn blame(&self, error: Error, quick: bool, line: &Line) -> Error {
         let Error::Key { place, key, message } = error else { return error };
-        let settings = self.scenario.quick_set.iter().chain(&line.set).chain(&self.scenario.set);
+        let settings = self.quick_set(quick).chain(&line.set).chain(&self.scenario.set);
         let ending =
             |setting: &&Setting| key == setting.key || key.ends_with(&format!(".{}", setting.key));
         if let Some(setting) = settings.into_iter().find(ending) {

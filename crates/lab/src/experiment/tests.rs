@@ -80,6 +80,8 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             "line 4.set.tcp.window: expected for",
         ),
         ("formula =", "group = \"flow\"\nformula =", "line 4.group: expected for a line with runs"),
+        // Of a key that the quick version sets as well, the one that a full run heeds.
+        ("[quick-set]", "duration = \"x\"\n[quick-set]", ":22: duration: expected"),
         ("duration = \"3 s\"", "nope = 1", ":23: nope: unknown key: expected one of"),
         (
             "y-range = [0, 4]",
