@@ -249,7 +249,7 @@ fn write(
     let reported = report_path
         .map_or(Ok(()), |path| told("report", path, text(path, &report::reproduction(outcomes))));
     let drawn =
-        (arguments.figures.as_deref()).map_or(Ok(()), |into| told("figures", into, draw(into)));
+        arguments.figures.as_deref().map_or(Ok(()), |into| told("figures", into, draw(into)));
     let marked = arguments.markdown.as_deref().map_or(Ok(()), |path| {
         let pictures = beside(path);
         let folder = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
