@@ -361,6 +361,18 @@ fn what_is_left_of_a_recovery_begins_another() {
     t.at(301).ack("C10 S12-15").sees("fast-retransmit").sends("R11");
 }
 
+/// Where duplicates are counted, too, a detector goes by time that asks for no number of them.
+#[test]
+fn what_is_left_of_a_recovery_begins_another_where_none_are_asked_for() {
+    let mut t = Trace::of("rack").counts_of_ns2().fixed_window(10).start();
+    t.sends("1-10");
+    t.at(100).ack("C0 S2-4").sees("fast-retransmit").sends("R1 11");
+    t.at(101).ack("C0 S2-10").sends("12-14");
+    t.at(240).hears("C0 S12-14 S2-10");
+    t.hears("C10 S12-14").sees("recovered, fast-retransmit");
+    t.polled().sends("R11 15");
+}
+
 /// The same as ns-2 counts: a mark leaves the pipe as it is, so that one of two holes may have to wait,
 /// and three more duplicates then tell of it.
 #[test]

@@ -42,7 +42,7 @@ settings! {
             unit: Unit::Time,
             default: 3.0,
             range: (0.1, 1000.0),
-            about: "how long a lateness counts at least; at most twice as long",
+            about: "how long a lateness counts at least, and until 1000 samples are newer",
             source: "docs/senders/unruffled.md, ablation",
         },
         many: f64 = Parameter {

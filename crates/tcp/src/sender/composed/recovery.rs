@@ -203,6 +203,7 @@ impl Composed {
             // RFC 6675, section 5.1: no counting until the timeout's point is acknowledged.
             Phase::Loss { .. } => false,
         };
+        let by_run = self.counts_runs() && rule.dupthresh.is_some();
         if !counting {
             rule.dupthresh = None;
             rule.distance = None;
@@ -215,18 +216,18 @@ impl Composed {
         if first_lost {
             applied.newly_lost += u32::from(stream.board.mark_first_lost());
         }
-        // Reordering is forgotten while something suspected is still to be resent.
-        let lapsed = self.doubting() && rule.proof.is_none() && stream.board.lost() > 0;
         let believe_at = self.believe(stream, rule.proof, now, observer);
         match applied.ask_again.into_iter().chain(believe_at).min() {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
-        // Something may have been deemed lost above the last recovery's point and not been resent.
-        let left =
-            stream.board.lost() > 0 && !self.doubting() && (first_lost || !self.counts_runs());
-        let due = applied.newly_lost > 0 || lapsed || left;
-        if due && self.recovery.phase == Phase::Open && rule.proof.is_none() {
+        // What was deemed lost may be still to be resent when the last recovery ends, or when reordering
+        // is forgotten.
+        let left = stream.board.lost() > 0 && (first_lost || !by_run);
+        if (applied.newly_lost > 0 || left)
+            && self.recovery.phase == Phase::Open
+            && rule.proof.is_none()
+        {
             self.begin_recovery(stream, delivery.segments, now, observer);
         }
         applied.newly_lost > 0
