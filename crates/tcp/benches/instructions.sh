@@ -3,6 +3,8 @@
 # machine changes. Prints a table in Markdown.
 #
 #   crates/tcp/benches/instructions.sh [WINDOW...]      default 100 100000
+#
+# $SENDERS names others than the usual seven.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../../.."
@@ -21,7 +23,7 @@ for window; do
     row="$row $window, in order | $window, reordered |" line="$line---:|---:|"
 done
 printf '%s\n%s\n' "$row" "$line"
-for sender in sack rack rr-ta avg-dev tcp-pr-sack dcr-ack unruffled; do
+for sender in ${SENDERS:-sack rack rr-ta avg-dev tcp-pr-sack dcr-ack unruffled}; do
     printf '| `%s` |' "$sender"
     for window; do
         for order in in-order reordered; do
