@@ -171,6 +171,25 @@ fn a_cookie_brings_back_all_that_was_offered() {
     assert_eq!(sent, 10 * 1288);
 }
 
+/// The SYN comes again when there is room for a request, and only then the answer to the first.
+#[test]
+fn a_cookie_is_good_though_the_syn_came_again() {
+    let mut server = flooded();
+    let peer = server.peer;
+    let cookie = server.gets("S", 5000, SeqNr(0))[0].1;
+    assert_eq!(server.stack.counters().cookies_sent, 1);
+    server.peer.set_port(1);
+    server.gets("R", 10, SeqNr(0));
+    server.peer = peer;
+    server.now += Duration::from_millis(1000);
+    let again = server.gets("S", 5000, SeqNr(0))[0].1;
+    assert_ne!(again, cookie);
+    let requests = server.stack.requests();
+    assert_eq!(server.gets(".", 5001, cookie.add(1)), []);
+    assert_eq!((server.stack.connections(), server.stack.requests()), (1, requests - 1));
+    assert_eq!(server.stack.counters().cookies_accepted, 1);
+}
+
 #[test]
 fn without_timestamps_a_cookie_offers_neither_scale_nor_sack() {
     let mut server = flooded();

@@ -1,6 +1,6 @@
 //! Connections that come in: from a SYN, over a request or a cookie, to the listener's queue.
 
-use unruffled_tcp::{Config, Connection, Segment, State, Verdict, syn_ack};
+use unruffled_tcp::{Config, Connection, Segment, SeqNr, State, Verdict, syn_ack};
 use unruffled_units::Instant;
 
 use super::options::Options;
@@ -143,6 +143,17 @@ impl Stack {
         }
         let (answered, retries) = (request.answered(), u32::from(request.retries));
         let flags = arrival.segment.flags;
+        if flags.ack
+            && arrival.segment.ack != SeqNr(isn).add(1)
+            && self.on_cookie(ends, listener, arrival, now)
+        {
+            // The SYN had been answered by a cookie before there was room for it.
+            if self.connection_between(ends).is_some() {
+                self.opening.requests.remove(ends);
+                self.budget.refund(budget::REQUEST);
+            }
+            return true;
+        }
         if flags.ack && !flags.rst && !self.can_take(listener) {
             // It stays half-open, and the SYN-ACK that leaves again will ask once more.
             return true;
