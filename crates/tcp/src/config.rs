@@ -61,7 +61,8 @@ pub struct SegmentConfig {
     /// What a peer that does not say takes (RFC 9293, section 3.7.1); none sets no bound. A peer that
     /// asks for segments below 48 octets gets such of 48, as from Linux.
     pub peer_mss: Option<u32>,
-    /// What the path's MTU never lowers the segments below, counted as [`Config::mss`] is.
+    /// What the path's MTU never lowers the segments below, counted as [`Config::mss`] is. Packets are
+    /// never fragmented, so that a path of IPv4 that takes less needs a smaller one.
     pub min_mss: u32,
     /// The version of IP, for the size of its header.
     pub ip: IpVersion,

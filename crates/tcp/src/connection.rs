@@ -9,6 +9,7 @@ mod close;
 mod handshake;
 mod idle;
 mod info;
+mod memory;
 mod options;
 mod passive;
 mod path_mtu;

@@ -107,7 +107,18 @@ impl Receiver {
 
     /// The driver has memory for so many octets that are not read.
     pub(crate) fn bound_window(&mut self, octets: u64) {
-        self.window.bound(octets);
+        if octets == self.window.bound() {
+            return;
+        }
+        let more = octets > self.window.bound();
+        self.window.set_bound(octets);
+        // What has been promised stays promised.
+        let promised = self.window.edge().saturating_sub(self.window.taken());
+        self.arrived.bound(octets.max(promised));
+        // What was read while there was none could not be told.
+        if more && self.end.is_none() && self.window.should_update(self.arrived.next()) {
+            self.ack_due = true;
+        }
     }
 
     /// The window is so large from now on, and the peer may be `told`.
@@ -138,6 +149,16 @@ impl Receiver {
     pub(crate) fn forget_peer(&mut self) {
         self.acknowledged(true);
         self.window.offer_scale();
+    }
+
+    /// What the table of what has arrived takes, in octets.
+    pub(crate) fn table_octets(&self) -> usize {
+        self.arrived.table_octets()
+    }
+
+    /// Frees what that table does not use.
+    pub(crate) fn shrink(&mut self) {
+        self.arrived.shrink();
     }
 
     /// Octets in order that the application has not taken.

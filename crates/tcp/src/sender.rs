@@ -59,6 +59,9 @@ impl Recipe {
     }
 }
 
+/// What a segment takes in the tables at the most while it is outstanding, in octets.
+pub(crate) const SEGMENT_OCTETS: usize = Stream::SEGMENT_OCTETS + composed::SUSPICION_OCTETS;
+
 /// The sending half.
 #[derive(Debug)]
 #[repr(C)]
@@ -78,6 +81,17 @@ impl Sender {
         let stream = Stream::new(config, selective, lengths);
         let machine = Machine::new(config, recipe);
         Self { settled: machine.settled(&stream), stream, machine }
+    }
+
+    /// What the tables take that grow with what is outstanding, in octets.
+    pub(crate) fn table_octets(&self) -> usize {
+        self.stream.table_octets() + self.machine.table_octets()
+    }
+
+    /// Frees what of them is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.stream.shrink();
+        self.machine.shrink();
     }
 
     /// The peer turned out not to know SACK.

@@ -32,6 +32,17 @@ fn a_buffer_that_is_set_before_the_handshake_is_promised_by_it() {
     t.gets(". 3001:4001 a1").says(". 1 a1 sack3001-4001").accepts();
 }
 
+/// What was read while the driver had no memory could not be told.
+#[test]
+fn the_window_opens_when_memory_comes_back() {
+    let mut t = End::established(Config { receive_buffer: 4000, ..config() });
+    t.connection.bound_receive_window(0);
+    t.gets(". 1:4001 a1").says(". 1 a4001 w0");
+    t.reads(4000).says("");
+    t.connection.bound_receive_window(u64::MAX);
+    t.writes(0).says(". 1 a4001 w4000");
+}
+
 /// Section 3.8.6.2.2: told when it opens by a segment or half the buffer, and not before.
 #[test]
 fn a_closed_window_is_opened_by_an_update() {

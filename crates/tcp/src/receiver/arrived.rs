@@ -7,14 +7,22 @@ use std::collections::VecDeque;
 const RECENT: usize = 8;
 /// The bounds of how many ranges are kept, and the smallest segments of a peer that means well (RFC
 /// 9293, section 3.7.1): if it loses every second one of those, as many ranges as fill the buffer.
-const RANGES: (usize, usize) = (64, 1 << 16);
-const SMALL: u64 = 536;
+const RANGES: (u64, u64) = (64, 1 << 16);
+const SMALL: u32 = 536;
 
 /// The maximum of ranges to keep: a peer that sends every second octet must not fill memory
 /// with them, nor make each insertion move megabytes.
-pub(super) fn max_ranges(buffer: u64, mss: u32) -> usize {
-    let pair = 2 * SMALL.min(u64::from(mss.max(1)));
-    (buffer / pair).clamp(RANGES.0 as u64, RANGES.1 as u64) as usize
+pub(super) fn max_ranges(buffer: u64, mss: u32) -> u32 {
+    ranges(buffer, pair(mss))
+}
+
+/// Two of the smallest segments of a peer that means well.
+fn pair(mss: u32) -> u32 {
+    2 * SMALL.min(mss.max(1))
+}
+
+fn ranges(octets: u64, pair: u32) -> u32 {
+    (octets / u64::from(pair)).clamp(RANGES.0, RANGES.1) as u32
 }
 
 /// Whether there is room for another range.
@@ -38,8 +46,12 @@ pub(super) struct Arrived {
     duplicate: Option<(u64, u64)>,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
-    max_ranges: usize,
-    recent_len: usize,
+    /// How many are kept at the most; so many if the buffer may be full.
+    max_ranges: u32,
+    most_ranges: u32,
+    /// Octets for which one is kept.
+    pair: u32,
+    recent_len: u32,
     /// One octet of each range, most recently changed first.
     recent: [u64; RECENT],
 }
@@ -51,6 +63,8 @@ impl Arrived {
             next: 0,
             ranges: VecDeque::new(),
             max_ranges: max_ranges(buffer, mss),
+            most_ranges: max_ranges(buffer, mss),
+            pair: pair(mss),
             recent: [0; RECENT],
             recent_len: 0,
             duplicate: None,
@@ -74,8 +88,24 @@ impl Arrived {
 
     /// How many ranges are kept at the most.
     #[cfg(test)]
-    pub(super) fn max_ranges(&self) -> usize {
+    pub(super) fn max_ranges(&self) -> u32 {
         self.max_ranges
+    }
+
+    /// No more than `octets` may come to lie unread from now on: no more ranges are to be had than that
+    /// can hold. Those that are there stay.
+    pub(super) fn bound(&mut self, octets: u64) {
+        self.max_ranges = ranges(octets, self.pair).min(self.most_ranges);
+    }
+
+    /// What the ranges take, in octets.
+    pub(super) fn table_octets(&self) -> usize {
+        self.ranges.capacity() * size_of::<(u64, u64)>()
+    }
+
+    /// Frees what they do not use.
+    pub(super) fn shrink(&mut self) {
+        self.ranges.shrink_to_fit();
     }
 
     /// What came twice and was not reported yet.
@@ -104,7 +134,7 @@ impl Arrived {
     /// Makes room for `left..right`: what was SACKed may be dropped (RFC 2018, section 8).
     #[inline]
     pub(super) fn make_room(&mut self, left: u64, right: u64) -> Room {
-        if self.ranges.len() < self.max_ranges || left <= self.next || left == right {
+        if self.ranges.len() < self.max_ranges as usize || left <= self.next || left == right {
             return Room::Enough;
         }
         let at = self.ranges.partition_point(|r| r.1 < left);
@@ -195,13 +225,13 @@ impl Arrived {
         let mut kept = 1;
         let mut next = [0; RECENT];
         next[0] = octet;
-        for &old in &self.recent[..self.recent_len] {
+        for &old in &self.recent[..self.recent_len as usize] {
             if (old < left || old >= right) && kept < RECENT {
                 next[kept] = old;
                 kept += 1;
             }
         }
-        (self.recent, self.recent_len) = (next, kept);
+        (self.recent, self.recent_len) = (next, kept as u32);
     }
 
     fn forget_below(&mut self) {
@@ -211,13 +241,13 @@ impl Arrived {
 
     fn keep_recent(&mut self, keep: impl Fn(u64) -> bool) {
         let mut kept = 0;
-        for i in 0..self.recent_len {
+        for i in 0..self.recent_len as usize {
             if keep(self.recent[i]) {
                 self.recent[kept] = self.recent[i];
                 kept += 1;
             }
         }
-        self.recent_len = kept;
+        self.recent_len = kept as u32;
     }
 
     /// The SACK blocks of an acknowledgement, at most `limit`: a DSACK if there is one to report,
@@ -229,7 +259,7 @@ impl Arrived {
             push(duplicate.0, duplicate.1);
             left -= 1;
         }
-        let recent = &self.recent[..self.recent_len.min(left)];
+        let recent = &self.recent[..left.min(self.recent_len as usize)];
         for &octet in recent {
             let at = self.ranges.partition_point(|r| r.1 <= octet);
             if let Some(&(l, r)) = self.ranges.get(at).filter(|r| r.0 <= octet) {

@@ -119,9 +119,14 @@ impl ReceiveWindow {
         (1 << self.scale).max(size / 8)
     }
 
+    /// What is promised at the most beyond what has been taken.
+    pub(crate) fn bound(&self) -> u64 {
+        self.bound
+    }
+
     /// From now on no more than `octets` are promised beyond what has been taken; what has been
     /// promised stays.
-    pub(crate) fn bound(&mut self, octets: u64) {
+    pub(crate) fn set_bound(&mut self, octets: u64) {
         self.bound = octets;
     }
 
@@ -250,14 +255,14 @@ mod tests {
     #[test]
     fn a_bound_shrinks_what_is_told_and_takes_nothing_back() {
         let mut w = ReceiveWindow::new(10_000, 1000);
-        w.bound(2000);
+        w.set_bound(2000);
         assert_eq!(w.advertise(0), 10_000, "promised before");
         w.take(4000);
         assert_eq!(w.advertise(4000), 6000, "the edge stays where it was");
         w.take(6000);
         assert!(w.should_update(10_000));
         assert_eq!(w.advertise(10_000), 2000);
-        w.bound(u64::MAX);
+        w.set_bound(u64::MAX);
         assert_eq!(w.advertise(10_000), 10_000);
     }
 

@@ -63,7 +63,20 @@ pub(crate) struct Composed {
     patience: Option<Duration>,
 }
 
+/// What a suspicion takes, in octets.
+pub(super) const SUSPICION_OCTETS: usize = Doubt::SUSPICION_OCTETS;
+
 impl Composed {
+    pub(super) fn table_octets(&self) -> usize {
+        self.doubt.as_ref().map_or(0, |doubt| doubt.table_octets())
+    }
+
+    pub(super) fn shrink(&mut self) {
+        if let Some(doubt) = &mut self.doubt {
+            doubt.shrink();
+        }
+    }
+
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
         let detector = (parts.detector)(config);
         Self {

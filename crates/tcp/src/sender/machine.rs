@@ -57,6 +57,14 @@ impl Machine {
         either!(self, machine => machine.forget_back_off());
     }
 
+    pub(super) fn table_octets(&self) -> usize {
+        either!(self, machine => machine.table_octets())
+    }
+
+    pub(super) fn shrink(&mut self) {
+        either!(self, machine => machine.shrink());
+    }
+
     pub(super) fn window(&self) -> Window {
         either!(self, machine => machine.window())
     }

@@ -132,6 +132,21 @@ impl Stream {
         self.board.pipe()
     }
 
+    /// What a segment takes in its tables at the most, in octets.
+    pub(crate) const SEGMENT_OCTETS: usize =
+        Scoreboard::SEGMENT_OCTETS + Retransmissions::SEGMENT_OCTETS;
+
+    /// What its tables take, in octets.
+    pub(crate) fn table_octets(&self) -> usize {
+        self.board.table_octets() + self.retransmissions.table_octets()
+    }
+
+    /// Frees what of them is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.board.shrink();
+        self.retransmissions.shrink();
+    }
+
     /// Whether anything is on its way to the peer.
     pub(crate) fn outstanding(&self) -> bool {
         self.board.outstanding() > 0

@@ -69,6 +69,14 @@ impl TcpPr {
         self.handshake.forget_backoff();
     }
 
+    pub(super) fn table_octets(&self) -> usize {
+        self.tables.octets()
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.tables.shrink();
+    }
+
     pub(super) fn window(&self) -> Window {
         self.tables.window()
     }

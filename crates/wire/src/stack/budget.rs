@@ -9,6 +9,7 @@
 //! reserve is for those who move: when all else is taken, a buffer still gets half of that, and others
 //! two segments.
 
+use unruffled_tcp::Connection;
 use unruffled_units::Duration;
 
 use crate::buffer::{MIN_STORAGE, power_of_two};
@@ -31,6 +32,9 @@ const SHARE_OF_RESERVE: usize = 16;
 /// stack's. Measured with `sack` (`cargo bench -p unruffled-wire --bench hostile -- --only idle`, with
 /// and without `--short`): 2730 octets for each of 90,000 more, those of the attackers included.
 pub(super) const CONNECTION: usize = 2816;
+/// What the engine's tables may come to take for a segment, which a ring that grows by an eighth makes
+/// more.
+const SEGMENT: usize = Connection::SEGMENT_OCTETS * 9 / 8;
 /// What a request takes, with its due time and its place in the table.
 pub(super) const REQUEST: usize = 256;
 /// What a connection in TIME-WAIT takes, likewise.
@@ -83,7 +87,21 @@ pub(super) struct Allowance {
     pub(super) promised: usize,
 }
 
+/// What the engine's tables may come to take when `octets` are outstanding in segments of `payload`.
+pub(super) fn tables(octets: usize, payload: u32) -> usize {
+    (octets / payload.max(1) as usize).saturating_mul(SEGMENT)
+}
+
 impl Allowance {
+    /// For a buffer of what is sent in segments of `payload`: with it come the tables.
+    pub(super) fn with_tables(self, payload: u32) -> Self {
+        let payload = payload as usize;
+        let part =
+            |octets: usize| (octets / (payload + SEGMENT) * payload).max(MIN_STORAGE.min(octets));
+        let (share, share_of_reserve) = (part(self.share), part(self.share_of_reserve));
+        Self { share, share_of_reserve, ..self }
+    }
+
     /// For a buffer whose application has said how large it is to be: it need not earn that, or the
     /// ring that holds it.
     pub(super) fn for_size(self, octets: Option<usize>) -> Self {

@@ -6,7 +6,7 @@ use std::task::Waker;
 use unruffled_tcp::{Connection, Event, Observer, SackBlocks, Segment, State};
 use unruffled_units::Instant;
 
-use super::budget::Allowance;
+use super::budget::{self, Allowance};
 use super::info::Tally;
 use super::options::Options;
 use super::orphan::Orphan;
@@ -351,6 +351,7 @@ impl Socket {
     fn send_most(&self, allowance: Allowance) -> usize {
         let cwnd = self.connection.window().cwnd * f64::from(self.connection.max_payload());
         let window = self.connection.in_flight().max(cwnd as u64);
+        let allowance = allowance.with_tables(self.connection.max_payload());
         allowance.for_size(self.options.send_buffer).to_send(window)
     }
 
@@ -384,9 +385,11 @@ impl Socket {
         self.receive.start() + self.connection.readable()
     }
 
-    /// Octets of memory that its buffers take.
+    /// Octets of memory that it takes beyond what every connection does: its buffers, and the engine's
+    /// tables, or what those may grow to with what is written.
     pub(super) fn octets(&self) -> usize {
-        self.send.storage() + self.receive.storage()
+        let tables = budget::tables(self.send.storage(), self.connection.max_payload());
+        self.send.storage() + self.receive.storage() + tables.max(self.connection.table_octets())
     }
 
     /// Frees the buffers that hold nothing and are larger than they may grow now.
@@ -401,8 +404,9 @@ impl Socket {
         }
     }
 
-    /// Frees what the buffers do not need for what they hold.
+    /// Frees what the buffers and the tables do not need for what they hold.
     pub(super) fn shrink(&mut self) {
+        self.connection.shrink();
         self.send.shrink();
         self.receive.shrink();
     }

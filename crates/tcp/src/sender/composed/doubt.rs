@@ -123,6 +123,21 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
+    /// What a suspicion takes, in octets.
+    pub(super) const SUSPICION_OCTETS: usize = size_of::<Suspicion>() + size_of::<(SegNo, u64)>();
+
+    /// What those that live take, in octets.
+    pub(super) fn table_octets(&self) -> usize {
+        self.suspicions.capacity() * size_of::<Suspicion>()
+            + self.by_segment.capacity() * size_of::<(SegNo, u64)>()
+    }
+
+    /// Frees what is not in use.
+    pub(super) fn shrink(&mut self) {
+        self.suspicions.shrink_to_fit();
+        self.by_segment.shrink_to_fit();
+    }
+
     pub(super) fn new() -> Self {
         Self {
             suspicions: VecDeque::new(),

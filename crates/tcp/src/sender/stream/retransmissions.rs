@@ -108,6 +108,19 @@ pub(crate) struct Retransmissions {
 }
 
 impl Retransmissions {
+    /// What a segment takes here at the most, in octets.
+    pub(crate) const SEGMENT_OCTETS: usize = size_of::<Record>();
+
+    /// What the records take, in octets.
+    pub(crate) fn table_octets(&self) -> usize {
+        self.records.capacity() * size_of::<Record>()
+    }
+
+    /// Frees what is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+    }
+
     /// Nothing is remembered that an acknowledgement could still concern.
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty() && self.episodes.is_empty()

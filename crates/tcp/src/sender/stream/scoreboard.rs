@@ -113,6 +113,24 @@ impl Scoreboard {
         }
     }
 
+    /// What a segment takes here at the most, in octets.
+    pub(crate) const SEGMENT_OCTETS: usize = size_of::<Entry>() + size_of::<Reverse<SegNo>>();
+
+    /// What it takes, in octets.
+    pub(crate) fn table_octets(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+            + self.lost_queue.capacity() * size_of::<Reverse<SegNo>>()
+    }
+
+    /// Frees what is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
+        if self.lost == 0 {
+            // Those that are in it are stale.
+            self.lost_queue = BinaryHeap::new();
+        }
+    }
+
     /// Segments sent and not cumulatively acknowledged (FlightSize).
     pub(crate) fn outstanding(&self) -> u32 {
         self.entries.len() as u32

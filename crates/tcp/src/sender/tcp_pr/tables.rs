@@ -68,6 +68,16 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// What the lists take, in octets.
+    pub(super) fn octets(&self) -> usize {
+        self.lists.octets()
+    }
+
+    /// Frees what of them is not in use.
+    pub(super) fn shrink(&mut self) {
+        self.lists.shrink();
+    }
+
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
         Self {
             settings: *settings,

@@ -55,6 +55,18 @@ pub(super) struct Lists {
 }
 
 impl Lists {
+    /// What they take, in octets.
+    pub(super) fn octets(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>()
+            + self.transmissions.capacity() * size_of::<u32>()
+    }
+
+    /// Frees what is not in use.
+    pub(super) fn shrink(&mut self) {
+        self.packets.shrink_to_fit();
+        self.transmissions.shrink_to_fit();
+    }
+
     /// Nothing is above the cumulative point.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
