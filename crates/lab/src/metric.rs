@@ -169,9 +169,14 @@ pub(crate) const DELIVERED: Metric =
 pub(crate) const GOODPUT: Metric =
     number("goodput_bps", "Mb/s", "Goodput, Mb/s", Unit::BitsPerSecond, |row| row.flow.goodput_bps);
 
-/// Data segments sent, retransmissions included.
-pub(crate) const SENT: Metric =
-    count!(sent_segments in sending, "sent", "Segments sent", [tcp("OutSegs")]);
+/// Data segments sent, retransmissions included. A kernel's are all but those, which it counts by
+/// themselves (RFC 4022, tcpOutSegs), and those that carry no data are among them.
+pub(crate) const SENT: Metric = count!(
+    sent_segments in sending,
+    "sent",
+    "Segments sent",
+    [tcp("OutSegs"), tcp("RetransSegs")]
+);
 
 /// Retransmissions of any cause.
 pub(crate) const RETRANSMITS: Metric =

@@ -201,6 +201,9 @@ impl Course<'_> {
     fn summary(&self, runs: &[VariantRuns]) -> String {
         let transfers: usize = runs.iter().map(|v| v.rows.len()).sum();
         let receiver = if self.reverse { "our stack" } else { "the kernel" };
+        if transfers == 0 {
+            return format!("no transfer to {receiver} came to its end");
+        }
         let transfers = count(transfers, "transfer");
         format!("{transfers} to {receiver}, the same hash at both ends of each")
     }

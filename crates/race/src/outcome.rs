@@ -1,5 +1,6 @@
 //! The result of a transfer, as a row and a trace.
 
+use std::iter::repeat;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unruffled_lab::Scenario;
@@ -81,9 +82,10 @@ impl Transferred {
         };
         let width = SLICE.as_secs_f64();
         let whole = (seconds / width) as usize;
-        let slices = received.slices.iter().take(whole).enumerate();
+        // After the last octet nothing came.
+        let slices = received.slices.iter().copied().chain(repeat(0)).take(whole).enumerate();
         trace.delivered =
-            slices.map(|(i, &n)| (i as f64 * width, n as f64 * 8e-6 / width)).collect();
+            slices.map(|(i, n)| (i as f64 * width, n as f64 * 8e-6 / width)).collect();
         // The last slice ends as well.
         let end = trace.delivered.last().map(|&(start, mbps)| (start + width, mbps));
         trace.delivered.extend(end);
