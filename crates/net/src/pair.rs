@@ -85,6 +85,10 @@ impl Side {
     fn new(name: &str, own: Addresses, peer: Addresses, mtu: u16) -> Result<Self, Error> {
         let namespace = Namespace::new(name)?;
         let device = namespace.run(Device::new)?;
+        if own.1.is_some() {
+            // New namespaces may begin without (`ipv6.disable_ipv6` when the kernel starts).
+            namespace.sysctl(&format!("net.ipv6.conf.{DEVICE}.disable_ipv6"), "0")?;
+        }
         // No link-local address: nothing but what applications send is to cross the path. Where the
         // device has no IPv6, there is none, and the kernel refuses the word.
         let no_link_local = if own.1.is_some() { "addrgenmode none " } else { "" };
