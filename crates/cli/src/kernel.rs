@@ -82,17 +82,15 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         return crate::refuse("run: expected a command");
     };
     let signalled = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGTERM, SIGHUP] {
+    for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
         // One that cannot be caught would end us alone.
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(&signalled), signal as usize);
-    }
-    // A terminal tells the command itself.
-    for signal in [SIGINT, SIGQUIT] {
-        let _ = signal_hook::flag::register_usize(signal, Arc::default(), 1);
     }
     let taken = || match signalled.swap(0, Ordering::Relaxed) as i32 {
         SIGTERM => Some(Signal::TERM),
         SIGHUP => Some(Signal::HUP),
+        SIGINT => Some(Signal::INT),
+        SIGQUIT => Some(Signal::QUIT),
         _ => None,
     };
     match unruffled_kernel::run(Command::new(program).args(rest), taken) {

@@ -262,18 +262,48 @@ mod loaded {
         let output = script(
             "cat > /run/command <<'END'
             trap 'echo told; exit 3' TERM
-            trap : INT
+            trap 'echo interrupted' INT
             : > /run/began
             while :; do sleep 0.05; done
 END
-            $U run -- sh /run/command &
+            # Without a terminal, which would interrupt both.
+            setsid $U run -- sh /run/command &
             until [ -e /run/began ]; do sleep 0.05; done
             kill -INT $!
             sleep 0.3
             kill -TERM $!
             wait $!; echo $?",
         );
-        assert_eq!(text(&output), "told\n3\n");
+        assert_eq!(text(&output), "interrupted\ntold\n3\n");
+        assert!(!is_registered());
+    }
+
+    #[test]
+    fn who_waits_to_run_something_is_told_to_end_as_well() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "flock /run/unruffled.lock sh -c ': > /run/locked; sleep 2' &
+            until [ -e /run/locked ]; do sleep 0.05; done
+            $U run -- touch /run/began &
+            sleep 0.5
+            kill -TERM $!
+            wait $!; echo $?
+            wait
+            [ ! -e /run/began ] && echo not begun",
+        );
+        assert_eq!(text(&output), "143\nnot begun\n");
+        assert!(!is_registered());
+    }
+
+    #[test]
+    fn what_a_command_leaves_behind_goes_on_outside() {
+        let Some(_turn) = turn_with_cgroups() else { return };
+        let output = script(
+            "$U run -- sh -c 'sleep 60 & echo $! > /run/left; exit 5'; echo $?
+            kill $(cat /run/left) && echo goes on
+            find $(awk '$3 == \"cgroup2\" { print $2; exit }' /proc/mounts) -name 'unruffled-run-*'",
+        );
+        assert_eq!(text(&output), "5\ngoes on\n");
         assert!(!is_registered());
     }
 

@@ -57,38 +57,54 @@ pub(crate) fn identity(path: &Path) -> Result<u64, Error> {
 
 /// A cgroup that goes when nobody is in it any more, at the latest with the next [`sweep`].
 #[derive(Debug)]
-pub(crate) struct Own(PathBuf);
+pub(crate) struct Own {
+    path: PathBuf,
+    /// Where this process was, and whoever stays behind goes.
+    former: PathBuf,
+}
 
 const PREFIX: &str = "unruffled-run-";
+const MEMBERS: &str = "cgroup.procs";
+/// How often it is tried to move whoever is left out of a cgroup.
+const ATTEMPTS: usize = 10;
 
 impl Own {
     pub(crate) fn new() -> Result<Self, Error> {
         sweep()?;
-        let path = own_cgroup()?.join(format!("{PREFIX}{}", std::process::id()));
+        let former = own_cgroup()?;
+        let path = former.join(format!("{PREFIX}{}", std::process::id()));
         match fs::create_dir(&path) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::file(path)(error)),
-            _ => Ok(Self(path)),
+            _ => Ok(Self { path, former }),
         }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Does `work`, which may start processes, as a member. Where this process cannot leave afterwards,
     /// what `work` gave is dropped.
     pub(crate) fn as_member<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
-        let former = own_cgroup()?;
-        enter(&self.0)?;
+        enter(&self.path, "0")?;
         let result = work();
-        enter(&former)?;
+        enter(&self.former, "0")?;
         Ok(result)
     }
 }
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        // A command may leave processes behind, and those may start others meanwhile.
+        for _ in 0..ATTEMPTS {
+            if fs::remove_dir(&self.path).is_ok() {
+                break;
+            }
+            let members = fs::read_to_string(self.path.join(MEMBERS)).unwrap_or_default();
+            for process in members.lines() {
+                let _ = enter(&self.former, process);
+            }
+        }
     }
 }
 
@@ -100,9 +116,10 @@ fn own_cgroup() -> Result<PathBuf, Error> {
     Ok(root()?.join(path.unwrap_or_default()))
 }
 
-fn enter(cgroup: &Path) -> Result<(), Error> {
-    let file = cgroup.join("cgroup.procs");
-    fs::write(&file, "0").map_err(Error::file(file))
+/// Moves a process there; `0` is this one.
+fn enter(cgroup: &Path, process: &str) -> Result<(), Error> {
+    let file = cgroup.join(MEMBERS);
+    fs::write(&file, process).map_err(Error::file(file))
 }
 
 /// Removes what killed commands left, where nobody is in it; how many there are with somebody in it.

@@ -1,12 +1,15 @@
 //! One program under it.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
 pub use rustix::process::Signal;
-use rustix::process::{Pid, kill_process};
+use rustix::process::{Pid, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
 
 use crate::state::{State, Turn};
 use crate::{Error, Hold, cgroup, object, pins, requirements};
@@ -15,7 +18,9 @@ use crate::{Error, Hold, cgroup, object, pins, requirements};
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `command`: its connections, and those of its children, get the congestion control, without
-/// timestamps. Nothing is left when it has ended. What `signalled` tells, the command is sent.
+/// timestamps. Nothing is left when it has ended: what it started and left behind is moved to the cgroup
+/// of this process. What `signalled` tells, the command is sent; if it is told before that was started,
+/// that is how it ended.
 ///
 /// # Errors
 /// The kernel cannot have it, or the command cannot be started or looked after any more: then it is
@@ -34,7 +39,16 @@ fn under(
     command: &mut Command,
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
-    let turn = Turn::wait()?;
+    let told = |signal: Signal| Ok(ExitStatus::from_raw(signal.as_raw()));
+    let turn = loop {
+        if let Some(turn) = Turn::try_take()? {
+            break turn;
+        }
+        if let Some(signal) = signalled() {
+            return told(signal);
+        }
+        thread::sleep(TICK);
+    };
     // As long as the command runs; connections that outlive it hold it themselves.
     let mut hold = Hold::default();
     hold.ensure()?;
@@ -43,6 +57,9 @@ fn under(
     let _timestamps = object::take_out_timestamps(&mut state)?;
     let _chosen = object::choose_in_cgroup(own.path())?;
     let name = command.get_program().to_os_string();
+    if let Some(signal) = signalled() {
+        return told(signal);
+    }
     let child = own.as_member(|| Supervised::spawn(command))?;
     // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
     drop(turn);
@@ -51,7 +68,7 @@ fn under(
         if let Some(status) = child.0.try_wait().map_err(Error::file(&name))? {
             return Ok(status);
         }
-        if let Some(signal) = signalled() {
+        if let Some(signal) = signalled().filter(|&signal| !is_from_terminal(signal)) {
             let id = i32::try_from(child.0.id()).ok().and_then(Pid::from_raw);
             // It may have ended.
             let _ = id.map(|id| kill_process(id, signal));
@@ -60,6 +77,13 @@ fn under(
         // Whoever had registered it may have ended.
         hold.ensure()?;
     }
+}
+
+/// Whether a terminal sent the signal, as it seems, and so to the command as well.
+fn is_from_terminal(signal: Signal) -> bool {
+    let in_foreground =
+        |terminal| tcgetpgrp(terminal).is_ok_and(|foreground| foreground == getpgrp());
+    [Signal::INT, Signal::QUIT].contains(&signal) && File::open("/dev/tty").is_ok_and(in_foreground)
 }
 
 /// A command that ends with whoever looks after it: it would go on with another congestion control than

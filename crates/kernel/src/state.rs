@@ -3,8 +3,8 @@
 //! It is written before anything is changed, so that a command that is killed leaves no change that
 //! the file does not name.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::ErrorKind;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -56,11 +56,23 @@ pub(crate) struct Turn(#[expect(dead_code, reason = "locked as long as it is ope
 
 impl Turn {
     pub(crate) fn wait() -> Result<Self, Error> {
-        let directory = Path::new(LOCK).parent().map_or(Ok(()), fs::create_dir_all);
-        let open =
-            || OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(LOCK);
-        let locked = directory.and_then(|()| open()).and_then(|file| file.lock().map(|()| file));
+        let locked = Self::open().and_then(|file| file.lock().map(|()| file));
         Ok(Self(locked.map_err(Error::file(LOCK))?))
+    }
+
+    /// None if another has it.
+    pub(crate) fn try_take() -> Result<Option<Self>, Error> {
+        let file = Self::open().map_err(Error::file(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::file(LOCK)(error)),
+        }
+    }
+
+    fn open() -> io::Result<File> {
+        Path::new(LOCK).parent().map_or(Ok(()), fs::create_dir_all)?;
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(LOCK)
     }
 }
 
