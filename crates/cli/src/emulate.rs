@@ -116,9 +116,12 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
 
     let start = Instant::now();
     let emulator = pair.emulate(&hops, None)?;
+    let given_up = interrupted.load(Ordering::Relaxed);
     let mut left = match &arguments.left {
-        Some(line) => Some(Application::start(&pair.left.namespace, &mut pair.shell(line))?),
-        None => None,
+        Some(line) if !given_up => {
+            Some(Application::start(&pair.left.namespace, &mut pair.shell(line))?)
+        }
+        _ => None,
     };
     let limit = arguments.duration.map(|limit| Duration::from_nanos(limit.as_nanos()));
     let in_time = || limit.is_none_or(|limit| start.elapsed() < limit);
@@ -140,7 +143,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         Some(status) => status.success(),
         None => application.end(PATIENCE).is_ok_and(|status| status.success()),
     };
-    let success = left.as_mut().is_none_or(end);
+    let success = left.as_mut().map_or(arguments.left.is_none(), end);
     right.as_mut().map(end);
     let report = emulator.stop();
     say(&summary(&report, scenario, arguments.seed, start.elapsed()));

@@ -112,6 +112,26 @@ fn signals_end_it_with_a_summary() {
     }
 }
 
+/// The right command listens to nothing, so that the left one waits for it.
+#[test]
+fn who_ends_it_first_keeps_the_left_command_from_starting() {
+    let directory = tempfile::tempdir().expect("made");
+    let started = directory.path().join("started");
+    let left = format!("touch {}", started.display());
+    let mut child = emulate(&["in-order", "--right", "sleep 1000", "--left", &left]);
+    let child = child.stderr(Stdio::piped()).spawn().expect("starts");
+    std::thread::sleep(Duration::from_millis(800));
+    let pid = Pid::from_raw(child.id() as i32).expect("is not 0");
+    // Without the rights it has ended.
+    let _ = kill_process(pid, Signal::INT);
+    let output = child.wait_with_output().expect("ends");
+    if is_lack(&error(&output)) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{}", error(&output));
+    assert!(!started.exists(), "it was started");
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     for (arguments, wanted) in [
