@@ -79,6 +79,7 @@ impl Default for Limits {
 /// What buffers may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
+    free: usize,
     share: usize,
     share_of_reserve: usize,
     /// What it may grow to before anything has gone through it.
@@ -95,11 +96,12 @@ pub(super) fn tables(octets: usize, payload: u32) -> usize {
 impl Allowance {
     /// For a buffer of what is sent in segments of `payload`: with it come the tables.
     pub(super) fn with_tables(self, payload: u32) -> Self {
+        let least = MIN_STORAGE + tables(MIN_STORAGE, payload);
+        let least = if self.free >= least { MIN_STORAGE } else { 0 };
         let payload = payload as usize;
-        let part =
-            |octets: usize| (octets / (payload + SEGMENT) * payload).max(MIN_STORAGE.min(octets));
-        let (share, share_of_reserve) = (part(self.share), part(self.share_of_reserve));
-        Self { share, share_of_reserve, ..self }
+        let part = |octets: usize| octets / (payload + SEGMENT) * payload;
+        let share = part(self.share).max(least);
+        Self { share, share_of_reserve: part(self.share_of_reserve), ..self }
     }
 
     /// For a buffer whose application has said how large it is to be: it need not earn that, or the
@@ -177,6 +179,7 @@ impl Budget {
     pub(super) fn allowance(&self) -> Allowance {
         let least = if self.free() >= MIN_STORAGE { MIN_STORAGE } else { 0 };
         Allowance {
+            free: self.free(),
             share: (self.free_but_reserve() / SHARE).max(least),
             share_of_reserve: self.free() / SHARE_OF_RESERVE,
             start: START,

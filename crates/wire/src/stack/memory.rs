@@ -45,7 +45,7 @@ impl Stack {
         let Some(socket) = self.sockets.get_mut(id.0) else { return };
         socket.used = now;
         socket.free_empty(allowance);
-        if !socket.watched && (socket.octets() > 0 || socket.waits_for_memory()) {
+        if !socket.watched && socket.is_to_be_watched() {
             socket.watched = true;
             let sockets = &self.sockets;
             if self.watched.len() > 2 * sockets.len() + 64 {
@@ -69,7 +69,7 @@ impl Stack {
                 // Others may have given some back.
                 socket.wake_writers(&mut self.wakers);
             }
-            if socket.octets() > 0 || socket.waits_for_memory() {
+            if socket.is_to_be_watched() {
                 self.watched.push_back((now + IDLE, id));
             } else {
                 socket.watched = false;

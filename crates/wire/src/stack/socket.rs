@@ -59,6 +59,8 @@ pub(super) struct Socket {
     /// No application holds it any more.
     pub(super) orphan: Option<Orphan>,
     send: SendBuffer,
+    /// Octets set aside for the engine's tables when the send buffer got the storage it has.
+    tables: usize,
     receive: ReceiveBuffer,
     pub(super) connection: Connection,
 }
@@ -93,6 +95,7 @@ impl Socket {
             tuple,
             owner,
             send: SendBuffer::new(send_buffer),
+            tables: 0,
             queued: false,
             options,
             tally: Tally::default(),
@@ -294,7 +297,11 @@ impl Socket {
     }
 
     pub(super) fn write(&mut self, data: &[u8], allowance: Allowance) -> usize {
+        let had = self.send.storage();
         let written = self.send.write_within(data, self.send_most(allowance));
+        if self.send.storage() != had {
+            self.set_tables_aside();
+        }
         self.waiting.starved = written == 0 && self.send.is_empty() && !data.is_empty();
         self.connection.write(written as u64);
         written
@@ -385,11 +392,20 @@ impl Socket {
         self.receive.start() + self.connection.readable()
     }
 
-    /// Octets of memory that it takes beyond what every connection does: its buffers, and the engine's
-    /// tables, or what those may grow to with what is written.
+    /// Octets of memory that it is charged beyond what every connection is: its buffers, and what the
+    /// engine's tables may grow to with what is written.
     pub(super) fn octets(&self) -> usize {
-        let tables = budget::tables(self.send.storage(), self.connection.max_payload());
-        self.send.storage() + self.receive.storage() + tables.max(self.connection.table_octets())
+        self.send.storage() + self.tables + self.receive.storage()
+    }
+
+    /// Whether anything can be given back, or a writer waits for memory.
+    pub(super) fn is_to_be_watched(&self) -> bool {
+        self.octets() > 0 || self.connection.table_octets() > 0 || self.waits_for_memory()
+    }
+
+    /// Sets aside what the tables may come to take for the send buffer as it is now.
+    fn set_tables_aside(&mut self) {
+        self.tables = budget::tables(self.send.storage(), self.connection.max_payload());
     }
 
     /// Frees the buffers that hold nothing and are larger than they may grow now.
@@ -397,6 +413,7 @@ impl Socket {
         let holds = self.send.storage();
         if holds > 0 && self.send.is_empty() && holds > self.send_most(allowance) {
             self.send.shrink();
+            self.set_tables_aside();
         }
         let holds = self.receive.storage();
         if holds > 0 && self.receive.is_empty() && holds > self.receive_most(allowance) {
@@ -408,6 +425,7 @@ impl Socket {
     pub(super) fn shrink(&mut self) {
         self.connection.shrink();
         self.send.shrink();
+        self.set_tables_aside();
         self.receive.shrink();
     }
 
