@@ -86,13 +86,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         // One that cannot be caught would end us alone.
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(&signalled), signal as usize);
     }
-    let taken = || match signalled.swap(0, Ordering::Relaxed) as i32 {
-        SIGTERM => Some(Signal::TERM),
-        SIGHUP => Some(Signal::HUP),
-        SIGINT => Some(Signal::INT),
-        SIGQUIT => Some(Signal::QUIT),
-        _ => None,
-    };
+    let taken = || Signal::from_named_raw(signalled.swap(0, Ordering::Relaxed) as i32);
     match unruffled_kernel::run(Command::new(program).args(rest), taken) {
         Err(error) => crate::refuse(format!("run: {error}")),
         // As shells tell of signals.

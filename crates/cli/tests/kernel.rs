@@ -282,13 +282,13 @@ END
     fn who_waits_to_run_something_is_told_to_end_as_well() {
         let Some(_turn) = turn_with_cgroups() else { return };
         let output = script(
-            "flock /run/unruffled.lock sh -c ': > /run/locked; sleep 2' &
-            until [ -e /run/locked ]; do sleep 0.05; done
-            $U run -- touch /run/began &
+            "exec 9> /run/unruffled.lock; flock 9
+            $U run -- touch /run/began 9>&- & run=$!
+            (sleep 20; kill -KILL $run) 9>&- > /dev/null 2>&1 & patience=$!
             sleep 0.5
-            kill -TERM $!
-            wait $!; echo $?
-            wait
+            kill -TERM $run
+            wait $run; echo $?
+            kill $patience
             [ ! -e /run/began ] && echo not begun",
         );
         assert_eq!(text(&output), "143\nnot begun\n");

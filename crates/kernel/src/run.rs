@@ -30,25 +30,29 @@ pub fn run(
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
     requirements::check()?;
-    let status = under(command, signalled);
-    remove_filters()?;
-    status
-}
-
-fn under(
-    command: &mut Command,
-    signalled: impl Fn() -> Option<Signal>,
-) -> Result<ExitStatus, Error> {
-    let told = |signal: Signal| Ok(ExitStatus::from_raw(signal.as_raw()));
     let turn = loop {
         if let Some(turn) = Turn::try_take()? {
             break turn;
         }
         if let Some(signal) = signalled() {
-            return told(signal);
+            return Ok(ended_by(signal));
         }
         thread::sleep(TICK);
     };
+    let status = under(turn, command, signalled);
+    remove_filters()?;
+    status
+}
+
+fn ended_by(signal: Signal) -> ExitStatus {
+    ExitStatus::from_raw(signal.as_raw())
+}
+
+fn under(
+    turn: Turn,
+    command: &mut Command,
+    signalled: impl Fn() -> Option<Signal>,
+) -> Result<ExitStatus, Error> {
     // As long as the command runs; connections that outlive it hold it themselves.
     let mut hold = Hold::default();
     hold.ensure()?;
@@ -58,7 +62,7 @@ fn under(
     let _chosen = object::choose_in_cgroup(own.path())?;
     let name = command.get_program().to_os_string();
     if let Some(signal) = signalled() {
-        return told(signal);
+        return Ok(ended_by(signal));
     }
     let child = own.as_member(|| Supervised::spawn(command))?;
     // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
