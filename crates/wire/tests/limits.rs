@@ -130,6 +130,18 @@ fn the_tables_of_many_segments_are_charged_and_given_back() {
 }
 
 #[test]
+fn a_connection_at_rest_wakes_nobody_though_something_had_been_lost() {
+    let mut server = Server::new();
+    let (id, next) = server.serves();
+    server.writes(id, 500);
+    server.says();
+    assert!(!server.silence(2).is_empty(), "it is sent again");
+    server.gets(".", 5001, next.add(500));
+    server.silence(4);
+    assert_eq!(server.stack.poll_timeout(), None);
+}
+
+#[test]
 fn every_second_octet_fills_no_more_than_what_may_lie_unread() {
     let mut server = Server::new();
     let (id, next) = server.serves();

@@ -62,14 +62,16 @@ impl Stack {
         while let Some(&(_, id)) = self.watched.front().filter(|next| next.0 <= now) {
             self.watched.pop_front();
             let Some(socket) = self.sockets.get_mut(id.0) else { continue };
-            if now.since(socket.used) >= IDLE {
+            let rests = now.since(socket.used) >= IDLE;
+            if rests {
                 socket.shrink();
             }
             if socket.waits_for_memory() {
                 // Others may have given some back.
                 socket.wake_writers(&mut self.wakers);
             }
-            if socket.is_to_be_watched() {
+            // What is left of the tables is in use, until something happens.
+            if !rests || socket.octets() > 0 || socket.waits_for_memory() {
                 self.watched.push_back((now + IDLE, id));
             } else {
                 socket.watched = false;
