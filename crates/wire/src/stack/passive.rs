@@ -149,8 +149,7 @@ impl Stack {
         {
             // The SYN had been answered by a cookie before there was room for it.
             if self.connection_between(ends).is_some() {
-                self.opening.requests.remove(ends);
-                self.budget.refund(budget::REQUEST);
+                self.end_request(ends);
             }
             return true;
         }
@@ -162,10 +161,14 @@ impl Stack {
         let connection =
             Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
         if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
-            self.opening.requests.remove(ends);
-            self.budget.refund(budget::REQUEST);
+            self.end_request(ends);
         }
         true
+    }
+
+    fn end_request(&mut self, ends: FourTuple) {
+        self.opening.requests.remove(ends);
+        self.budget.refund(budget::REQUEST);
     }
 
     /// What arrived for a listener may acknowledge a cookie: says whether it does.
