@@ -306,6 +306,44 @@ fn a_fin_that_nobody_waits_for_any_more_is_reset() {
     run(&case);
 }
 
+/// The recovery ends by its round trip with one segment let out and some late as usual: the window
+/// that slow start begins from still sends one.
+#[test]
+fn a_recovery_with_one_segment_let_out_leaves_a_window_of_one() {
+    let config = Config::default().with(|c| {
+        c.mss = 100;
+        c.window.initial = 6;
+        c.rto.min = Duration::from_millis(5);
+        c.receive_buffer = 800;
+        c.timestamps.offer = true;
+    });
+    let case = Case {
+        variant: "unruffled+cubic".to_owned(),
+        sender: config.clone(),
+        receiver: config,
+        bytes: 4101,
+        link: LinkConfig {
+            delay: Duration::from_millis(38),
+            impairments: vec![
+                Impairment::Alternate {
+                    every: 4,
+                    extra: Duration::from_millis(1),
+                    applies: Applies::Acks,
+                },
+                Impairment::Resend {
+                    errors: 0.43738353130870156,
+                    after: Duration::from_millis(135),
+                    attempts: Some(1),
+                    applies: Applies::Data,
+                },
+            ],
+            ..LinkConfig::default()
+        },
+        seed: 5974079923715491344,
+    };
+    run(&case);
+}
+
 /// What holds for every transfer, for each sender by itself on a path that does everything at once.
 #[test]
 fn every_sender_survives_the_worst_path() {

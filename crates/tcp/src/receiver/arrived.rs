@@ -46,8 +46,9 @@ pub(super) struct Arrived {
     duplicate: Option<(u64, u64)>,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
-    /// How many are kept at the most; so many if the buffer may be full.
+    /// How many are kept at the most, by what may come to lie unread.
     max_ranges: u32,
+    /// How many that may become: those of the whole buffer.
     most_ranges: u32,
     /// Octets for which one is kept.
     pair: u32,
@@ -59,11 +60,12 @@ pub(super) struct Arrived {
 impl Arrived {
     /// For a buffer of so many octets, filled by segments of up to `mss`.
     pub(super) fn new(buffer: u64, mss: u32) -> Self {
+        let most_ranges = max_ranges(buffer, mss);
         Self {
             next: 0,
             ranges: VecDeque::new(),
-            max_ranges: max_ranges(buffer, mss),
-            most_ranges: max_ranges(buffer, mss),
+            max_ranges: most_ranges,
+            most_ranges,
             pair: pair(mss),
             recent: [0; RECENT],
             recent_len: 0,

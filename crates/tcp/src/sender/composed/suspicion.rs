@@ -244,7 +244,7 @@ impl Composed {
             // slow start finds it.
             let reached = self.window.cwnd / (1.0 + self.detector.usually_late().min(1.0));
             self.end_recovery(stream, now, observer);
-            self.window.cwnd = self.window.cwnd.min(reached);
+            self.window.cwnd = self.window.cwnd.min(reached.max(1.0));
         }
     }
 
