@@ -42,7 +42,9 @@ impl Prr {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             let due = u64::from(self.delivered) * u64::from(ssthresh);
-            let due = due.div_ceil(u64::from(self.recover_fs)) as u32;
+            // No more than is delivered, though less was in flight when recovery began than ssthresh
+            // allows, most of it having been SACKed before.
+            let due = due.div_ceil(u64::from(self.recover_fs.max(ssthresh))) as u32;
             due.saturating_sub(self.out)
         } else {
             // PRR-CRB, and with good progress PRR-SSRB.
@@ -123,6 +125,16 @@ mod tests {
             prr.on_ack(Told { delivered: 1, pipe: 5, safe: false, catches_up }, 10)
         };
         assert_eq!((lets_go(true), lets_go(false)), (Some(5), Some(1)));
+    }
+
+    #[test]
+    fn no_more_goes_than_is_delivered_though_most_was_sacked_before() {
+        // One of 20 was in flight when recovery began, and ssthresh is half of all. Of what was deemed
+        // lost much proves to be on its way.
+        let mut prr = Prr::default();
+        prr.begin(20, 19, 0);
+        let told = Told { delivered: 5, pipe: 12, safe: false, catches_up: true };
+        assert_eq!(prr.on_ack(told, 10), Some(5));
     }
 
     #[test]
