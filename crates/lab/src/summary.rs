@@ -181,17 +181,18 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { NONE.to_owned() }
 }
 
-/// How the runs were made: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` where transfers have an end.
+/// How the runs were made: `5 seeds, 1000 s each`, or `3.3 to 17.3 s` where transfers have an end;
+/// `0 seeds` if none was.
 pub fn effort(comparison: &Comparison) -> String {
     let runs = comparison.variants.iter().map(|v| v.rows.len()).max().unwrap_or(0);
     let rows = comparison.variants.iter().flat_map(|v| &v.rows);
     let mut times: Vec<f64> = rows.map(|row| row.flow.duration_s).collect();
     times.sort_by(f64::total_cmp);
-    let ends = [times.first(), times.last()].map(|time| seconds(time.copied().unwrap_or(0.0)));
-    let seconds = match &ends {
-        [shortest, longest] if shortest == longest => shortest.clone(),
-        [shortest, longest] => format!("{shortest} to {longest}"),
+    let (Some(&shortest), Some(&longest)) = (times.first(), times.last()) else {
+        return count(0, "seed");
     };
+    let (shortest, longest) = (seconds(shortest), seconds(longest));
+    let seconds = if shortest == longest { shortest } else { format!("{shortest} to {longest}") };
     let each = if runs == 1 { "" } else { " each" };
     format!("{}, {seconds} s{each}", count(runs, "seed"))
 }
@@ -307,6 +308,8 @@ mod tests {
         assert_eq!(of([3.331_467, 17.320_034]), "5 seeds, 3.3 to 17.3 s each");
         assert_eq!(of([30.0, 30.004]), "5 seeds, 30 s each");
         assert_eq!(of([0.001, 0.150_02]), "5 seeds, 0.001 to 0.15 s each");
+        comparison.variants.iter_mut().for_each(|v| v.rows.clear());
+        assert_eq!(effort(&comparison), "0 seeds");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The two ends of a transfer, over whatever reads and writes like a socket with timeouts.
 
-use std::io::{ErrorKind, Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use crate::payload::{Digest, Payload};
 /// How long a read or write may wait before the end looks around.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A transfer is given up when nothing has arrived for so long.
+/// A transfer of so many octets is given up when nothing has arrived for so long; one of a time ends by
+/// that.
 const STALLED: Duration = Duration::from_secs(120);
 
 /// The width of a slice of the goodput over time.
@@ -74,8 +75,18 @@ pub(crate) fn send(
 /// them, or the time that counts from `start` is up.
 ///
 /// # Errors
-/// Those of the stream, or why there is none.
+/// Those of the stream, or why there is none; that the transfer is given up.
 pub(crate) fn receive<S: Read>(
+    accept: impl FnMut() -> Result<S>,
+    length: Length,
+    start: Instant,
+) -> Result<Received> {
+    receive_within(STALLED, accept, length, start)
+}
+
+/// As [`receive`], given up after `stalled`.
+fn receive_within<S: Read>(
+    stalled: Duration,
     mut accept: impl FnMut() -> Result<S>,
     length: Length,
     start: Instant,
@@ -89,8 +100,11 @@ pub(crate) fn receive<S: Read>(
             Length::Time(time) => now >= time,
             Length::Bytes(octets) => received.octets >= octets,
         };
-        if received.complete || now.saturating_sub(received.last) > STALLED {
+        if received.complete {
             return Ok(received);
+        }
+        if matches!(length, Length::Bytes(_)) && now.saturating_sub(received.last) > stalled {
+            return Err(Error::other(format!("nothing has arrived for {stalled:?}")));
         }
         let Some(stream) = &mut accepted else {
             match accept() {
@@ -124,4 +138,34 @@ pub(crate) fn receive<S: Read>(
 /// Nothing is wrong, only not ready.
 fn waits(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives an octet, and nothing more.
+    struct Silent(bool);
+
+    impl Read for Silent {
+        fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+            if std::mem::replace(&mut self.0, true) {
+                std::thread::sleep(Duration::from_millis(5));
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            buffer[0] = 1;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_stall_ends_a_transfer_of_octets_with_its_reason_and_one_of_a_time_with_what_came() {
+        let stalled = Duration::from_millis(20);
+        let receive =
+            |length| receive_within(stalled, || Ok(Silent(false)), length, Instant::now());
+        let error = receive(Length::Bytes(2)).expect_err("one of two octets");
+        assert_eq!(error.to_string(), "nothing has arrived for 20ms");
+        let received = receive(Length::Time(Duration::from_millis(60))).expect("the time is up");
+        assert_eq!((received.octets, received.complete), (1, true));
+    }
 }
