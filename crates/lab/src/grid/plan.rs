@@ -216,9 +216,8 @@ pub(super) fn senders(
 
 /// A value of TOML as people write it.
 fn plain(value: &str) -> String {
-    let read = toml::from_str::<toml::Table>(&format!("v = {value}")).ok();
-    match read.and_then(|mut table| table.remove("v")) {
-        Some(toml::Value::String(text)) => text,
+    match value.parse() {
+        Ok(toml::Value::String(text)) => text,
         _ => value.to_owned(),
     }
 }

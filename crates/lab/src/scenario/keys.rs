@@ -86,6 +86,9 @@ impl Keys {
                     let value = Value::Table(toml::Table::new());
                     self.entries.push(Entry { key, value, place, read: false });
                 }
+                DeValue::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
+                    self.all_default(&key, place);
+                }
                 DeValue::Table(inner) => self.flatten(&key, inner, line)?,
                 DeValue::Array(items) if GROUPS.contains(&key.as_str()) => {
                     for item in items {
@@ -134,12 +137,16 @@ impl Keys {
         self.flatten(&key, table, line)?;
         // The name is in the key now.
         self.entries.retain(|entry| entry.key != format!("{key}.name"));
-        // A group of which all is left to its defaults is still there.
         if !self.has(&key) {
-            let value = Value::Integer(1);
-            self.entries.push(Entry { key: format!("{key}.count"), value, place, read: false });
+            self.all_default(&key, place);
         }
         Ok(())
+    }
+
+    /// A group of which all is left to its defaults is still there.
+    fn all_default(&mut self, group: &str, place: Place) {
+        let (key, value) = (format!("{group}.count"), Value::Integer(1));
+        self.entries.push(Entry { key, value, place, read: false });
     }
 
     /// The keys as TOML again.

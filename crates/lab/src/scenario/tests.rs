@@ -73,6 +73,35 @@ fn control_characters_are_no_part_of_names() {
 }
 
 #[test]
+fn what_is_set_is_one_value() {
+    let line = rr_3(&["tcp.window=20\nfoo = 1"]).expect_err("is more").to_string();
+    assert!(line.starts_with("--set: tcp.window: expected") && !line.contains('\n'), "{line}");
+    let line = rr_3(&["tcp.window=20 # as ever"]).expect_err("is more").to_string();
+    assert!(line.starts_with("--set: tcp.window: expected"), "{line}");
+    // What is called so is called so, though it looks like something else.
+    let named = rr_3(&["name=1e3", "title=3 # ways", "source='4'"]).expect("good names");
+    assert_eq!((named.name.as_str(), named.title.as_str()), ("1e3", "3 # ways"));
+    assert_eq!(named.source, "4");
+}
+
+#[test]
+fn a_group_of_which_all_is_left_to_its_defaults_is_there_however_it_is_written() {
+    for written in [
+        "[traffic.x]\n[traffic.y]\ncount = 2\n",
+        "[traffic]\nx = {}\ny.count = 2\n",
+        "[[traffic]]\nname = \"x\"\n[[traffic]]\nname = \"y\"\ncount = 2\n",
+    ] {
+        let text = format!(
+            "duration = \"3 s\"\nvariants = [\"sack\"]\npath.hops = [\"a\"]\n\
+             link.a.delay = \"10 ms\"\nlink.a.rate = \"5 Mbit/s\"\n{written}"
+        );
+        let scenario = Scenario::parse("my.toml", &text, &[]).expect(written);
+        let groups: Vec<_> = scenario.traffic.iter().map(|g| (g.name.as_str(), g.count)).collect();
+        assert_eq!(groups, [("x", 1), ("y", 2)], "{written}");
+    }
+}
+
+#[test]
 fn one_is_no_plural_in_words() {
     let scenario = rr_3(&["tcp.window=1", "tcp.initial_window=1"]).expect("good overrides");
     let facts = scenario.facts();

@@ -10,6 +10,18 @@ use crate::error::{Error, Place};
 pub(super) const TABLES: [&str; 8] =
     ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
 
+/// Keys that hold words, which may look like a number.
+const WORDS: [&str; 3] = ["name", "title", "source"];
+
+/// What `text` is to set `key` to: what is no TOML value by itself is a string that lacks its quotes.
+fn value(key: &str, text: &str) -> Value {
+    match text.parse() {
+        Ok(value @ Value::String(_)) => value,
+        Ok(value) if !WORDS.contains(&key) => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
 impl Keys {
     /// Applies one `KEY=VALUE`, and gives the whole key. A key may leave out its beginning where that
     /// is unambiguous.
@@ -20,11 +32,6 @@ impl Keys {
         if key.is_empty() || text.is_empty() {
             return Err(Error::Set(assignment.to_owned()));
         }
-        // What is no TOML value by itself is a string that lacks its quotes.
-        let value = toml::from_str::<toml::Table>(&format!("v = {text}"))
-            .ok()
-            .and_then(|mut t| t.remove("v"))
-            .unwrap_or_else(|| Value::String(text.to_owned()));
         let place = Place::CommandLine("--set");
         let mut meant = self.meant(key);
         if meant.len() > 1 {
@@ -35,6 +42,7 @@ impl Keys {
         if let Some(message) = self.no_group(&key) {
             return Err(Error::Key { place, key, message });
         }
+        let value = value(&key, text);
         match self.entries.iter_mut().find(|e| e.key == key) {
             Some(entry) => (entry.value, entry.place) = (value, place),
             None => self.entries.push(Entry { key: key.clone(), value, place, read: false }),
