@@ -43,6 +43,32 @@ fn the_window_opens_when_memory_comes_back() {
     t.writes(0).says(". 1 a4001 w4000");
 }
 
+/// Section 3.10.7.4: SND.WL1 and SND.WL2 do not tell two updates of one acknowledgement apart.
+#[test]
+fn an_older_window_that_comes_late_takes_back_nothing() {
+    let mut t = End::established(config());
+    t.writes(3000).says(". 1:1001 a1, . 1001:2001 a1, P. 2001:3001 a1");
+    // The first of these was overtaken by the second, when the application had read.
+    t.at(100).gets(". 1 a3001 w10000").gets(". 1 a3001 w500").says("");
+    t.writes(2000).says(". 3001:4001 a1, P. 4001:5001 a1");
+    // What is told with more data counts, whatever it is, and a window that is closed.
+    t.at(200).gets(". 1 a5001 w1500").gets(". 1 a5001 w0").writes(1000).says("");
+}
+
+/// RFC 6298, section 3: it is not known which probe is answered.
+#[test]
+fn a_window_probe_that_was_repeated_tells_no_round_trip() {
+    let srtt = |t: &End| t.connection.srtt();
+    let mut t = End::established(config());
+    t.writes(1000).says("P. 1:1001 a1").at(100).gets(". 1 a1001 w0");
+    let before = srtt(&t);
+    t.writes(1000).says("");
+    t.at(1100).timer().says(". 1001:1002 a1");
+    t.at(3100).timer().says(". 1001:1002 a1");
+    t.at(3110).gets(". 1 a1002 w10000").says("P. 1002:2001 a1");
+    assert_eq!(srtt(&t), before);
+}
+
 /// Section 3.8.6.2.2: told when it opens by a segment or half the buffer, and not before.
 #[test]
 fn a_closed_window_is_opened_by_an_update() {

@@ -324,3 +324,26 @@ fn a_timeout_loses_the_segments_that_are_overdue() {
     // Slow start sends two for the acknowledgement of one: 2 and 3.
     t.at(1300).ack("C1").cwnd(2.0).sends("T2 T3");
 }
+
+/// Section 6.2: what the reordering timer finds lost in a recovery is resent in the place of what it was in
+/// the pipe, though no acknowledgement lets it go.
+#[test]
+fn what_the_reordering_timer_finds_lost_in_a_recovery_is_resent() {
+    for name in ["rack", "rack+cubic", "unruffled"] {
+        let mut t = Trace::of(name).fixed_window(6).writes(12).rtt(100).start();
+        t.sends("1-6");
+        t.at(100).ack("C1").sends("7");
+        // Reordering is seen, but nothing late enough to be doubted.
+        t.at(104).ack("C1 S3").sends("8");
+        t.at(106).ack("C3").sends("9");
+        t.at(110).ack("C4").sends("10");
+        t.at(112).ack("C5").sends("11");
+        t.at(130).ack("C6").sends("12");
+        t.at(204).ack("C6 S8").sends("");
+        t.at(206).ack("C6 S8-9").sends("");
+        t.at(212).ack("C6 S8-9 S11").sends("");
+        // 7 left at 100: 230 > 100 + 100 + 25. 10 left at 110, and R7 is all that PRR lets go.
+        t.at(230).ack("C6 S8-9 S11-12").sees("fast-retransmit").sends("R7");
+        t.at(235).timer().sees("").sends("R10");
+    }
+}

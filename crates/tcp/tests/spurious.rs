@@ -275,6 +275,19 @@ fn f_rto_resends_the_rest_when_the_new_segments_only_make_duplicates() {
     assert_eq!(t.found(), []);
 }
 
+/// RFC 5682, section 2.1, step 3a: without SACK the two new segments stay in the pipe, and cwnd is set to 3.
+#[test]
+fn f_rto_without_sack_resends_the_rest_one_for_each_acknowledgement() {
+    for name in ["newreno+f-rto", "reno+f-rto"] {
+        let mut t = timeout_of_ten(name);
+        assert_eq!(t.ack(500, 1, &[], 0), [10, 11], "{name}");
+        assert_eq!(t.ack(600, 1, &[], 0), [1], "{name}");
+        assert_eq!(t.ack(600, 1, &[], 0), [], "{name}");
+        assert_eq!(t.ack(700, 2, &[], 0), [2, 3], "{name}");
+        assert_eq!(t.found(), []);
+    }
+}
+
 #[test]
 fn f_rto_with_sack_waits_for_the_retransmission_through_duplicates() {
     let mut t = timeout_of_ten("sack+f-rto");

@@ -38,9 +38,12 @@ impl PeerWindow {
         (self.wl1, self.wl2) = (seq, ack);
     }
 
-    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)"
-    fn is_current(&self, seq: u64, ack: u64) -> bool {
-        self.wl1 < seq || (self.wl1 == seq && self.wl2 <= ack)
+    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two segments with the same
+    /// numbers the one that comes last may be the older, and no peer takes back what it has promised:
+    /// the window has to be larger then, unless it is closed.
+    fn is_current(&self, seq: u64, ack: u64, larger_or_closed: bool) -> bool {
+        self.wl1 < seq
+            || (self.wl1 == seq && (self.wl2 < ack || (self.wl2 == ack && larger_or_closed)))
     }
 }
 
@@ -78,11 +81,11 @@ impl Connection {
         };
         self.sender.settle_probe(acked);
         let (una, nxt) = (self.sender.stream.una(), self.sender.stream.nxt());
-        if acked >= una && self.peer_window.is_current(offset, acked) {
+        let window = u64::from(segment.window) << self.peer_window.scale;
+        let larger_or_closed = window == 0 || acked + window > self.sender.stream.window_end();
+        if acked >= una && self.peer_window.is_current(offset, acked, larger_or_closed) {
             self.peer_window.take(offset, acked);
-            self.sender
-                .stream
-                .set_window(acked, u64::from(segment.window) << self.peer_window.scale);
+            self.sender.stream.set_window(acked, window);
         }
         if acked > una || (self.sender.stream.window_closed() && acked == una) {
             self.answered(now);

@@ -56,7 +56,8 @@ impl Restoration {
     pub(crate) fn respond(self, window: Window, saved: Window) -> Option<Window> {
         let Window { cwnd, ssthresh } = window;
         self.0.map(|how| match how {
-            Return::SlowStart => Window { cwnd, ssthresh: saved.cwnd.max(cwnd) },
+            // RFC 5681's minimum, or what Westwood finds room for, may be above the old window.
+            Return::SlowStart => Window { cwnd, ssthresh: saved.cwnd.max(cwnd).max(ssthresh) },
             Return::AtOnce => {
                 Window { cwnd: cwnd.max(saved.cwnd), ssthresh: ssthresh.max(saved.ssthresh) }
             }
@@ -86,5 +87,14 @@ mod tests {
     fn a_window_that_has_outgrown_the_old_one_stays() {
         assert_eq!(after(Some(Return::SlowStart), 25.0, 10.0), Some((25.0, 25.0)));
         assert_eq!(after(Some(Return::AtOnce), 25.0, 50.0), Some((25.0, 50.0)));
+    }
+
+    #[test]
+    fn the_threshold_comes_down_by_no_undo() {
+        let window = Window { cwnd: 1.0, ssthresh: 2.0 };
+        let back =
+            |how| Restoration(Some(how)).respond(window, Window { cwnd: 1.0, ssthresh: 9.0 });
+        assert_eq!(back(Return::SlowStart), Some(window));
+        assert_eq!(back(Return::AtOnce), Some(Window { cwnd: 1.0, ssthresh: 9.0 }));
     }
 }

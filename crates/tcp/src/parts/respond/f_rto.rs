@@ -37,10 +37,12 @@ pub(crate) enum During {
 pub(crate) enum Finding {
     /// Nothing is decided.
     Wait,
-    /// The timeout is to be taken for genuine; cwnd is at most this.
+    /// The timeout is to be taken for genuine; cwnd is between these.
     Conventional {
         /// In segments.
-        cwnd: f64,
+        least: f64,
+        /// In segments.
+        most: f64,
     },
     /// It was spurious: SpuriousRecovery is SPUR_TO.
     Spurious(Before),
@@ -130,7 +132,7 @@ impl FRto {
                 }
                 self.recover = ack.nxt;
                 if ack.una >= self.recover {
-                    return self.conventional(2.0);
+                    return self.conventional(0.0, 2.0);
                 }
                 self.go_forward(ack)
             }
@@ -140,7 +142,7 @@ impl FRto {
                 }
                 self.recover = ack.nxt;
                 if ack.duplicate || ack.una >= self.recover || ack.una < end {
-                    return self.conventional(f64::INFINITY);
+                    return self.conventional(0.0, f64::INFINITY);
                 }
                 self.go_forward(ack)
             }
@@ -156,7 +158,9 @@ impl FRto {
                         self.stop();
                         Finding::Spurious(before)
                     }
-                    None => self.conventional(3.0),
+                    // A duplicate without SACK takes nothing out of the pipe, which has the two new
+                    // segments: "The congestion window can be set to 3 * MSS".
+                    None => self.conventional(if ack.sack { 0.0 } else { 3.0 }, 3.0),
                 }
             }
         }
@@ -165,15 +169,15 @@ impl FRto {
     /// Branch (2b).
     fn go_forward(&mut self, ack: &AckView) -> Finding {
         if !ack.can_send_new {
-            return self.conventional(f64::INFINITY);
+            return self.conventional(0.0, f64::INFINITY);
         }
         self.step = Step::Second { new: 2 };
         Finding::Wait
     }
 
-    fn conventional(&mut self, cwnd: f64) -> Finding {
+    fn conventional(&mut self, least: f64, most: f64) -> Finding {
         self.stop();
-        Finding::Conventional { cwnd }
+        Finding::Conventional { least, most }
     }
 }
 
@@ -184,7 +188,7 @@ mod tests {
     /// Segments of 1000; 0 to 9 were outstanding at the timeout.
     const BEFORE: Before =
         Before { episode: 0, timeout: true, pipe_prev: 10.0, rtt: None, point: 10_000 };
-    const CONVENTIONAL: Finding = Finding::Conventional { cwnd: f64::INFINITY };
+    const CONVENTIONAL: Finding = Finding::Conventional { least: 0.0, most: f64::INFINITY };
 
     fn view(sack: bool, una: u64) -> AckView {
         AckView {
@@ -255,7 +259,7 @@ mod tests {
     #[test]
     fn basic_3a_a_duplicate_means_loss() {
         let verdict = forward(false).on_ack(&duplicate(false, 1000));
-        assert_eq!(verdict, Finding::Conventional { cwnd: 3.0 });
+        assert_eq!(verdict, Finding::Conventional { least: 3.0, most: 3.0 });
     }
 
     #[test]
@@ -275,7 +279,10 @@ mod tests {
 
     #[test]
     fn sack_2a_everything_ends_it() {
-        assert_eq!(resent(true).on_ack(&view(true, 10_000)), Finding::Conventional { cwnd: 2.0 });
+        assert_eq!(
+            resent(true).on_ack(&view(true, 10_000)),
+            Finding::Conventional { least: 0.0, most: 2.0 }
+        );
     }
 
     #[test]
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn sack_3a_what_answers_the_new_segments_means_loss() {
-        let lost = Finding::Conventional { cwnd: 3.0 };
+        let lost = Finding::Conventional { least: 0.0, most: 3.0 };
         // Segment 10 is SACKed: 1 is missing.
         let new = AckView { highest: 11_000, fresh: true, ..duplicate(true, 1000) };
         assert_eq!(forward(true).on_ack(&new), lost);

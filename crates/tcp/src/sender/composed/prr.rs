@@ -56,6 +56,11 @@ impl Prr {
         Some(self.budget)
     }
 
+    /// A timer, not an acknowledgement, has found so many segments lost: as many may leave in their place.
+    pub(crate) fn make_up_for(&mut self, lost: u32) {
+        self.budget += lost;
+    }
+
     /// Segments that may leave now.
     pub(crate) fn budget(&self) -> u32 {
         self.budget

@@ -211,8 +211,8 @@ impl Composed {
         });
         match finding {
             Finding::Wait => false,
-            Finding::Conventional { cwnd } => {
-                self.window.cwnd = self.window.cwnd.min(cwnd);
+            Finding::Conventional { least, most } => {
+                self.window.cwnd = self.window.cwnd.clamp(least, most).min(self.policy.max_cwnd);
                 false
             }
             Finding::Spurious(before) => self.respond(stream, &before, read, now, observer),

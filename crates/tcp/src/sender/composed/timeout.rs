@@ -22,13 +22,25 @@ impl Composed {
         observer: &mut impl Observer,
     ) {
         if self.timers.expired(SenderTimer::Detect, now) {
-            self.detect(stream, &Delivery::default(), now, observer);
+            self.detect_by_timer(stream, now, observer);
         }
         if self.timers.expired(SenderTimer::Probe, now) {
             self.on_probe_timer(stream, now, observer);
         }
         if self.timers.expired(SenderTimer::Retransmit, now) {
             self.on_retransmission_timeout(stream, now, observer);
+        }
+    }
+
+    /// RFC 8985, section 6.2: the reordering timer finds losses as an acknowledgement does.
+    fn detect_by_timer(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
+        let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
+        let lost = stream.board.lost();
+        self.detect(stream, &Delivery::default(), now, observer);
+        // The pipe is smaller by what is lost, and the window as it was: no acknowledgement may come that
+        // lets it go. In doubt it waits for the proof.
+        if recovering && !self.doubting() {
+            self.recovery.prr.make_up_for(stream.board.lost().saturating_sub(lost));
         }
     }
 

@@ -13,9 +13,16 @@ pub(super) struct FlowControl {
     window_end: u64,
     /// The largest window that the peer has offered (MAX.SND.WND).
     max_window: u64,
-    /// When the octet at SND.NXT left as a probe. It is not on the scoreboard: a peer whose window
-    /// is closed does not take it, and that is no loss.
-    probe: Option<Instant>,
+    probe: Option<Probe>,
+}
+
+/// The octet at SND.NXT left as a probe. It is not on the scoreboard: a peer whose window is closed does
+/// not take it, and that is no loss.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    sent: Instant,
+    /// It left before, too.
+    again: bool,
 }
 
 impl FlowControl {
@@ -117,7 +124,8 @@ impl Stream {
         if room > 0 {
             return Some(WindowProbe::Within(room.min(u64::from(self.mss))));
         }
-        self.flow_control.probe = Some(now);
+        let again = self.flow_control.probe.is_some();
+        self.flow_control.probe = Some(Probe { sent: now, again });
         let octet = Transmission { offset: self.nxt, len: 1, fin: false, cause: None };
         Some(WindowProbe::Beyond(octet))
     }
@@ -126,8 +134,12 @@ impl Stream {
     /// was sent.
     #[inline(always)]
     pub(crate) fn settle_probe(&mut self, acked: u64) -> Option<Instant> {
-        let sent = self.flow_control.probe.take_if(|_| acked > self.nxt)?;
-        self.board.push(self.nxt, 1, sent);
+        let Probe { sent, again } = self.flow_control.probe.take_if(|_| acked > self.nxt)?;
+        let number = self.board.push(self.nxt, 1, sent);
+        if again {
+            // Karn's rule (RFC 6298, section 3): which of them was taken is not known.
+            self.board.retransmit(number, sent);
+        }
         self.nxt += 1;
         Some(sent)
     }
