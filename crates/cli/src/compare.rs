@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
-use unruffled_lab::{Error, Scenario, compare, report, run};
+use unruffled_lab::{Error, Scenario, compare, flags, report, run};
 use unruffled_tcp::Variant;
 
 pub(crate) use arguments::Arguments;
@@ -29,9 +29,11 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 /// What to print, and what became of the files.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
-    let (overrides, flags) = arguments.overrides()?;
-    let scenario =
-        Scenario::load(&arguments.scenario, &overrides).map_err(|error| error.by_flag(&flags))?;
+    let (overrides, given) = arguments.overrides()?;
+    let text = Scenario::text(&arguments.scenario)?;
+    flags::once(&arguments.scenario, &text, &arguments.set)?;
+    let scenario = Scenario::parse(&arguments.scenario, &text, &overrides)
+        .map_err(|error| error.by_flag(&given))?;
     let variants = match arguments.variants.as_slice() {
         [] => {
             let place = compare::place_of_variants(&arguments.scenario, &arguments.set);

@@ -62,18 +62,24 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     if arguments.duration == Some(unruffled_units::Duration::ZERO) {
         return crate::refuse("--duration: expected more than none");
     }
-    let scenario = match Scenario::load_for_real_packets(&arguments.scenario, &arguments.set) {
+    let scenario = match load(&arguments.scenario, &arguments.set) {
         Ok(scenario) => scenario,
         Err(error) => return crate::refuse(error),
     };
-    if let Err(error) = flags::of_the_path(&arguments.scenario, &arguments.set) {
-        return crate::refuse(error);
-    }
     match emulate(arguments, &scenario) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => crate::refuse(format!("emulate: {error}")),
     }
+}
+
+/// The scenario, of which only the path counts.
+fn load(name: &str, set: &[String]) -> Result<Scenario, unruffled_lab::Error> {
+    let text = Scenario::text(name)?;
+    flags::once(name, &text, set)?;
+    let scenario = Scenario::parse_for_real_packets(name, &text, set)?;
+    flags::of_the_path(name, &text, set)?;
+    Ok(scenario)
 }
 
 /// Whether the left command succeeded; true if there is none.

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
-use unruffled_lab::{Error, Scenario};
+use unruffled_lab::{Error, Scenario, flags};
 use unruffled_race::{
     Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
 };
@@ -91,7 +91,9 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     heeded(&arguments.set)?;
-    let scenario = Scenario::load_for_real_packets(&arguments.scenario, &arguments.set)?;
+    let text = Scenario::text(&arguments.scenario)?;
+    flags::once(&arguments.scenario, &text, &arguments.set)?;
+    let scenario = Scenario::parse_for_real_packets(&arguments.scenario, &text, &arguments.set)?;
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),
         ("--bytes", arguments.bytes == Some(0)),

@@ -54,7 +54,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<String, Error> {
-    let grid = Grid::load(&arguments.grid, &arguments.set)?;
+    let grid = Grid::load(&arguments.grid, None, &arguments.set)?;
     let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
     let pool = crate::pool(arguments.jobs)?;
     let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new()))?;

@@ -128,6 +128,10 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
         (&["--pcap", "-"], "-: cannot be written: standard output has the results: expected a"),
         (&["--set", "seeds=2", "--set", "seeds=3"], "--set: seeds: stands twice: expected each"),
+        (
+            &["--set", "bottleneck.queue=5", "--set", "link.bottleneck.queue=90"],
+            "--set: link.bottleneck.queue: stands twice: expected each key once",
+        ),
         (&["--report", "."], ".: cannot be written: "),
         (&["--pcap", "nowhere/a.pcapng"], "nowhere/a.pcapng: cannot be written: "),
     ] {
@@ -151,6 +155,10 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         (&["bench", "sim", "--duration", "-1s"][..], "--duration: "),
         (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
         (&["bench", "sim", "dcr-4", "--set", "variants=bbr3"], "--set: variants: bbr3: no such"),
+        (
+            &["bench", "sim", "--set", "tcp.window=30", "--set", "window=50"],
+            "--set: window: stands twice: expected each key once",
+        ),
         (
             &["bench", "sim", "--set", "variants=rack", "--variant", "sack"],
             "--set: variants: expected this or --variant, not both",

@@ -13,7 +13,8 @@ pub fn key(set: &str) -> &str {
 
 /// Whether a file's `key` can be one of a scenario's; if not, what was expected.
 pub(crate) fn dotted(key: &str) -> Result<(), String> {
-    if !key.contains('=') && key.split('.').all(|part| !part.trim().is_empty()) {
+    let part = |part: &str| !part.trim().is_empty() && part.trim() == part;
+    if !key.contains('=') && key.split('.').all(part) {
         return Ok(());
     }
     Err(format!("expected a dotted key, such as link.bottleneck.rate, found {key:?}"))
@@ -35,11 +36,7 @@ pub fn given<const N: usize>(
     };
     for (at, key) in set.iter().map(|set| key(set)).enumerate() {
         if set[..at].iter().any(|before| self::key(before) == key) {
-            return Err(Error::Key {
-                place: Place::CommandLine("--set"),
-                key: key.to_owned(),
-                message: "stands twice: expected each key once".to_owned(),
-            });
+            return Err(twice(key));
         }
         if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
             return Err(Error::Key {
@@ -52,15 +49,37 @@ pub fn given<const N: usize>(
     Ok(flags)
 }
 
+/// Refuses a key that `set` replaces twice in the scenario in `text`, which errors call `file`: under
+/// whatever names, for its beginning may be left out.
+///
+/// # Errors
+/// Such a key, and one that cannot be set.
+pub fn once(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
+    let whole = Scenario::replaced(file, text, set)?;
+    match (0..whole.len()).find(|&at| whole[..at].contains(&whole[at])) {
+        Some(at) => Err(twice(key(&set[at]))),
+        None => Ok(()),
+    }
+}
+
+/// What is said of a key that `--set` replaces twice.
+pub(crate) fn twice(key: &str) -> Error {
+    Error::Key {
+        place: Place::CommandLine("--set"),
+        key: key.to_owned(),
+        message: "stands twice: expected each key once".to_owned(),
+    }
+}
+
 /// The keys of a scenario that are about its path, or say what it is called.
 const OF_THE_PATH: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
 
-/// Whether `set` replaces what is of the path of the scenario `name` alone, where nothing else counts.
+/// Whether `set` replaces what is of the path of the scenario in `text` alone, where nothing else counts.
 ///
 /// # Errors
 /// Another key: it would go unheeded.
-pub fn of_the_path(name: &str, set: &[String]) -> Result<(), Error> {
-    let keys = Scenario::replaced(name, &Scenario::text(name)?, set)?;
+pub fn of_the_path(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
+    let keys = Scenario::replaced(file, text, set)?;
     let table = |key: &str| key.split('.').next().is_some_and(|table| OF_THE_PATH.contains(&table));
     match keys.into_iter().find(|key| !table(key)) {
         Some(key) => Err(Error::Key {

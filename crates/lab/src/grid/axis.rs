@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
+use super::plan::number;
 use crate::error::Error;
 use crate::experiment::place::FileText;
 use crate::flags;
@@ -53,7 +54,10 @@ pub(super) fn read_all(
     value: Option<&Value>,
     source: &FileText,
 ) -> Result<Vec<Axis>, Error> {
-    let keys = leaves(value, |table| table.contains_key("from"));
+    // What has lists or ranges below it holds keys, of which one may be called so.
+    let is_range =
+        |table: &Table| table.get("from").is_some_and(|v| !v.is_array() && !v.is_table());
+    let keys = leaves(value, is_range);
     let axes = keys.into_iter().map(|(key, value)| {
         let path: Vec<&str> = section.split('.').chain([key.as_str()]).collect();
         let wrong = |message: String| source.wrong_below(&path, message);
@@ -243,11 +247,21 @@ fn literal(value: &Value) -> Result<String, String> {
 /// The first value of a list that is there already, however it is written.
 fn repeated(list: &Value) -> Option<&Value> {
     let mut seen = BTreeSet::new();
-    let same = |value: &Value| match quantity(value) {
-        Some((number, unit)) => format!("{number} {unit}"),
+    let same = |value: &Value| match measured(value) {
+        Some(number) => number.to_string(),
         None => value.to_string(),
     };
     list.as_array()?.iter().find(|value| !seen.insert(same(value)))
+}
+
+/// A number in the unit that rows have.
+fn measured(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(n) => Some(*n as f64),
+        Value::Float(n) => Some(*n),
+        Value::String(text) => number(text.trim()),
+        _ => None,
+    }
 }
 
 /// A number and its unit.

@@ -37,24 +37,38 @@ const KEYS: [&str; 7] = ["scenario", "variants", "seeds", "duration", "set", "gr
 
 impl Grid {
     /// Reads a grid file. The scenario is one that ships with the program, or a file seen from the
-    /// grid file's folder.
+    /// grid file's folder; `scenario` has the name and the text of one that stands for it.
+    /// `overrides` come after those of the file.
     ///
     /// # Errors
     /// No such file, or one that makes no sense.
-    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, Error> {
+    pub fn load(
+        path: &Path,
+        scenario: Option<(String, String)>,
+        overrides: &[String],
+    ) -> Result<Self, Error> {
         let name = path.display().to_string();
         let unreadable = |reason| Error::Unreadable { name: name.clone(), reason };
         let text = text::read(path).map_err(unreadable)?;
-        Self::parse(&name, &text, None, overrides)
+        Self::read(&name, path, &text, scenario, overrides)
     }
 
-    /// Reads a grid from `text`, which errors call `file`; `scenario` has the name and the text of
-    /// the one that stands for the file's. `overrides` come after those of the file.
+    /// The same, from `text`, which errors call `file`.
     ///
     /// # Errors
     /// One that makes no sense: says where, and what was expected.
     pub fn parse(
         file: &str,
+        text: &str,
+        scenario: Option<(String, String)>,
+        overrides: &[String],
+    ) -> Result<Self, Error> {
+        Self::read(file, Path::new(file), text, scenario, overrides)
+    }
+
+    fn read(
+        file: &str,
+        path: &Path,
         text: &str,
         scenario: Option<(String, String)>,
         overrides: &[String],
@@ -72,7 +86,7 @@ impl Grid {
         }
         let scenario = match scenario {
             Some(scenario) => scenario,
-            None => named(table.get("scenario"), &source)?,
+            None => named(table.get("scenario"), path, &source)?,
         };
         let mut set = Vec::new();
         for (key, value) in axis::leaves(table.get("set"), |_| false) {
@@ -150,6 +164,16 @@ impl Grid {
         let (file, text) = &self.scenario;
         let whole = Scenario::replaced(file, text, overrides).map_err(|e| self.blame(e))?;
         let (set, swept) = whole.split_at(self.set.len());
+        // What is set from outside replaces what the file sets.
+        let twice = |of: &[String]| (0..of.len()).find(|&at| of[..at].contains(&of[at]));
+        if let Some(at) = twice(&set[..self.own]) {
+            let written = flags::key(&self.set[at]);
+            let message = "stands twice: expected each key once";
+            return Err(self.wrong_in(self.section(written), written, message));
+        }
+        if let Some(at) = twice(&set[self.own..]) {
+            return Err(flags::twice(flags::key(&self.set[self.own + at])));
+        }
         let section = |at: usize| if at < self.axes.len() { "grid" } else { "sample.keys" };
         for (at, (whole, key)) in swept.iter().zip(self.keys()).enumerate() {
             if swept[..at].contains(whole) {
@@ -230,24 +254,24 @@ impl Grid {
     }
 }
 
-/// Name and text of the scenario that the value `name` of a grid file names.
-fn named(name: Option<&Value>, source: &FileText) -> Result<(String, String), Error> {
+/// Name and text of the scenario that the value `name` of the grid file at `path` names.
+fn named(name: Option<&Value>, path: &Path, source: &FileText) -> Result<(String, String), Error> {
     let wrong = |message: String| source.wrong_below(&["scenario"], message);
     match name {
         Some(Value::String(name)) if !name.trim().is_empty() => {
-            found(&source.file, name).map_err(|refused| wrong(refused.to_string()))
+            found(path, name).map_err(|refused| wrong(refused.to_string()))
         }
         _ => Err(wrong("expected a scenario's name, such as \"rr-3\", or its file".to_owned())),
     }
 }
 
-/// The built-in scenario of that name, the one in that file, seen from the folder of `file`, or the
-/// random path that is called so.
-fn found(file: &str, name: &str) -> Result<(String, String), Error> {
+/// The built-in scenario of that name, the one in that file, seen from the folder of the one at `path`, or
+/// the random path that is called so.
+fn found(path: &Path, name: &str) -> Result<(String, String), Error> {
     if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
         return Ok(((*name).to_owned(), (*text).to_owned()));
     }
-    let beside = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
+    let beside = path.parent().unwrap_or(Path::new("")).join(name);
     let place = beside.display().to_string();
     match text::read(&beside) {
         Ok(text) => Ok((place, text)),

@@ -1,5 +1,7 @@
 //! The runs that a grid asks for, in their order: point by point, sender by sender, seed by seed.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 use serde::Serialize;
 use unruffled_tcp::Variant;
@@ -58,6 +60,20 @@ impl Plan {
     /// # Errors
     /// A point or a sender that makes no sense.
     pub fn new(grid: Grid, hypercube: Option<&[f64]>, own: Vec<Variant>) -> Result<Self, Error> {
+        let planned = Self::new_until(&AtomicBool::new(false), grid, hypercube, own)?;
+        Ok(planned.expect("nobody stops it"))
+    }
+
+    /// The same; none if `stop` has been set meanwhile.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn new_until(
+        stop: &AtomicBool,
+        grid: Grid,
+        hypercube: Option<&[f64]>,
+        own: Vec<Variant>,
+    ) -> Result<Option<Self>, Error> {
         let points = grid.points(hypercube)?;
         let keys: Vec<String> = grid.keys().map(str::to_owned).collect();
         let mut plan = Self {
@@ -81,10 +97,13 @@ impl Plan {
             let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
             return Err(plan.grid.wrong(&["grid"], message));
         }
+        let stopped = || stop.load(Ordering::Relaxed);
+        let planned = |point| if stopped() { Ok(Vec::new()) } else { plan.planned(point) };
         let planned: Result<Vec<Vec<Planned>>, Error> =
-            (0..plan.points.len()).into_par_iter().map(|point| plan.planned(point)).collect();
-        plan.runs = planned?.into_iter().flatten().collect();
-        Ok(plan)
+            (0..plan.points.len()).into_par_iter().map(planned).collect();
+        let runs = planned?.into_iter().flatten().collect();
+        plan.runs = runs;
+        Ok((!stopped()).then_some(plan))
     }
 
     /// The runs of one point.
@@ -223,7 +242,7 @@ fn plain(value: &str) -> String {
 }
 
 /// A quantity in the unit that rows have: seconds, bits per second, shares, octets.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     text.parse()
         .ok()
         .filter(|number: &f64| number.is_finite())

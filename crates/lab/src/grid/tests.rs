@@ -2,6 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 use crate::error::Error;
+use crate::scenario::Scenario;
 use crate::store::Store;
 
 const GRID: &str = r#"
@@ -132,6 +133,14 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
             "grid.toml:3: grid.delayed.fraction: \"1%\" stands twice: expected each value once",
         ),
         (
+            "scenario = 'rr-3'\n[grid]\ndelayed.fraction = ['10 %', 0.1]",
+            "grid.toml:3: grid.delayed.fraction: 0.1 stands twice: expected each value once",
+        ),
+        (
+            "scenario = 'rr-3'\n[grid]\n' variants' = ['rack', 'reno']",
+            "grid.toml:3: grid. variants: expected a dotted key, such as link.bottleneck.rate",
+        ),
+        (
             "scenario = 'rr-3'\nseeds = 1\n[set]\nseeds = 2",
             "grid.toml:4: set.seeds: expected this or seeds beside scenario, not both",
         ),
@@ -227,6 +236,40 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     }
 }
 
+/// Where a range has its beginning a path may have a key that is called so.
+#[test]
+fn a_key_that_is_called_from_can_be_swept() {
+    for lines in [
+        "delayed.from = ['0 s', '500 ms']\ndelayed.until = ['2 s']",
+        "delayed = { from = { from = '0 s', to = '0.5 s', count = 2 } }",
+    ] {
+        let plan = plan(&format!("scenario = 'rr-3'\n[grid]\nlink.bottleneck.{lines}"));
+        let from = plan.keys().iter().position(|key| key == "link.bottleneck.delayed.from");
+        let values = plan.values(from.expect("is swept"));
+        assert_eq!(values, [0.0, 0.5].map(Value::Number), "{lines}");
+    }
+}
+
+#[test]
+fn a_scenario_is_found_beside_its_grid_whatever_the_folder_is_called() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    std::fs::create_dir(&folder).expect("is made");
+    let scenario = Scenario::text("rr-3").expect("is built in");
+    std::fs::write(folder.join("mine.toml"), scenario).expect("is written");
+    let grid = folder.join("grid.toml");
+    std::fs::write(&grid, "scenario = 'mine.toml'\n[grid]\ntcp.window = [30]").expect("is written");
+    let grid = Grid::load(&grid, None, &[]).expect("finds it");
+    assert_eq!(Plan::new(grid, None, Vec::new()).expect("makes sense").points(), 1);
+}
+
+#[test]
+fn planning_stops_when_it_is_told_to() {
+    let stopped = Plan::new_until(&AtomicBool::new(true), parse(GRID).unwrap(), None, Vec::new());
+    assert!(stopped.expect("makes sense").is_none());
+}
+
 #[test]
 fn a_sweep_may_be_over_a_path_drawn_at_random() {
     let grid = parse("scenario = '7-12'\n[grid]\ntcp.window = [30, 60]").expect("is drawn");
@@ -267,6 +310,11 @@ fn what_is_swept_cannot_be_set_as_well() {
     let twice = format!("{GRID}link.bottleneck.queue = [10]\n");
     let message = "grid.toml:10: grid.link.bottleneck.queue: stands twice: expected each key once";
     assert_eq!(told(&twice, &[]), Err(message.to_owned()));
+    let set_twice = format!("{GRID}[set]\nwindow = 20\ntcp.window = 50\n");
+    let message = "grid.toml:12: set.tcp.window: stands twice: expected each key once";
+    assert_eq!(told(&set_twice, &[]), Err(message.to_owned()));
+    let message = "--set: tcp.window: stands twice: expected each key once";
+    assert_eq!(told(GRID, &["window=20", "tcp.window=30"]), Err(message.to_owned()));
     // What is set from outside takes the place of what the file sets.
     let set = format!("{GRID}[set]\ntcp.window = 30\n");
     assert_eq!(told(&set, &["window=20", "duration=1s", "bottleneck.delay=9 ms"]), Ok(()));
