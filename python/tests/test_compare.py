@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -142,6 +144,24 @@ def test_errors_are_exceptions_with_the_line_of_the_command(command, call, argum
     assert isinstance(told.value, ValueError)
 
 
+def test_errors_cross_the_border_between_processes():
+    error = pickle.loads(pickle.dumps(unruffled.Error("seeds: expected one")))
+    assert type(error) is unruffled.Error
+    assert str(error) == "seeds: expected one"
+
+
+def test_a_report_never_takes_the_place_of_its_scenario(tmp_path):
+    mine = tmp_path / "mine.toml"
+    text = unruffled.scenario("rr-3").toml
+    mine.write_text(text)
+    found = unruffled.compare(mine, ["sack"], seeds=1, duration="1 s")
+    with pytest.raises(unruffled.Error, match=r"mine\.toml: would replace the scenario"):
+        found.report(mine)
+    assert mine.read_text() == text
+    found.report(tmp_path / "page.html")
+    assert "<html" in (tmp_path / "page.html").read_text()
+
+
 def test_what_is_no_value_of_a_scenario_is_refused():
     with pytest.raises(unruffled.Error, match=r"delayed\.fraction: expected a string, number"):
         unruffled.scenario("rr-3", set={"delayed.fraction": object()})
@@ -205,9 +225,13 @@ def test_other_threads_run_meanwhile():
         thread.join()
 
 
-@pytest.mark.parametrize("what", ["compare", "sweep"])
-def test_ctrl_c_stops_at_once(what):
-    # Days of work: whoever waits for its end waits in vain.
+@pytest.mark.parametrize("what", ["compare", "sweep", "plan", "pipe"])
+def test_ctrl_c_stops_at_once(what, tmp_path):
+    # Days of work: whoever waits for its end waits in vain. A million points take minutes to plan,
+    # and a pipe into which nobody writes is never read.
+    pipe = tmp_path / "pipe"
+    if what == "pipe":
+        os.mkfifo(pipe)
     program = f"""
 import signal, unruffled
 # Who runs the tests in the background may ignore it.
@@ -217,6 +241,11 @@ long = dict(scenario="rr-3", variants=["sack"], seeds=10_000, duration="1000000 
 try:
     if {what!r} == "compare":
         unruffled.compare(**long)
+    elif {what!r} == "plan":
+        many = {{"from": 1, "to": 1_000_000, "count": 1_000_000}}
+        unruffled.sweep("rr-3", {{"tcp.window": many}}, ["sack"], 1, store=False, quiet=True)
+    elif {what!r} == "pipe":
+        unruffled.sweep(grid={str(pipe)!r}, store=False)
     else:
         unruffled.sweep(**long, grid={{"tcp.window": [20, 50]}}, store=False, quiet=True)
 except KeyboardInterrupt:

@@ -101,8 +101,8 @@ def test_the_sweeps_of_the_documentation_make_sense(monkeypatch, tmp_path):
     points = []
 
     def planned(scenario=None, grid=None, sample=None):
-        short = ["sack"], 1, "1 s", None
-        plan = _sweep._plan(scenario, grid, *short, sample, False, [])
+        short = {"variants": ["sack"], "seeds": 1, "duration": "1 s"}
+        plan = _sweep._plan(scenario, grid, short, None, sample, False, [], None)
         points.append(plan.runs)
 
     monkeypatch.setattr(unruffled, "sweep", planned)
@@ -160,6 +160,19 @@ def test_what_will_be_run_is_said_before(capsys):
         ),
         ({"scenario": "rr-3", "batch_s": 0}, "batch_s: expected more than 0 s, found 0"),
         ({"scenario": "rr-3", "batch_s": float("nan")}, "batch_s: expected more than 0 s, found n"),
+        ({"scenario": "rr-3", "batch_s": "2 s"}, "batch_s: expected more than 0 s, found 2 s"),
+        ({"scenario": "rr-3", "sample": "latin"}, "sample: expected a dictionary, found str"),
+        ({"scenario": "rr-3", "grid": [1]}, "grid: expected a dictionary or a file, found list"),
+        ({"grid": "/dev/zero"}, "/dev/zero: cannot be read: expected a TOML file (more t"),
+        ({"scenario": "rr-3", "seeds": 0}, "--seeds: seeds: expected a whole number from 1"),
+        (
+            {"scenario": "rr-3", "seeds": 2, "set": {"seeds": 3}},
+            "--set: seeds: expected this or --seeds, not both",
+        ),
+        (
+            {"scenario": "rr-3", "set": {"window": 20, "tcp.window": 30}},
+            "--set: tcp.window: stands twice: expected each key once",
+        ),
     ],
 )
 def test_errors_are_exceptions_of_one_line(call, wanted):
@@ -167,6 +180,37 @@ def test_errors_are_exceptions_of_one_line(call, wanted):
         unruffled.sweep(**call, store=False, quiet=True)
     assert wanted in str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("store", [None, 1])
+def test_a_store_that_is_none_is_refused(store):
+    with pytest.raises(unruffled.Error, match="store: expected a file, True or False, found "):
+        unruffled.sweep(**CALL, store=store)
+
+
+def test_where_the_usual_store_cannot_be_kept_a_warning_says_so(monkeypatch, tmp_path):
+    (tmp_path / "taken").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "taken"))
+    with pytest.warns(UserWarning, match=r"runs.sqlite: .*: results are not kept \(see store\)"):
+        found = unruffled.sweep(**CALL)
+    assert len(found) == 24
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_was_forked_sweeps_as_its_parent_does():
+    # In a process of its own: one with threads of others should not be forked.
+    program = f"""
+import os, unruffled
+call = {CALL!r}
+first = unruffled.sweep(**call, store=False).to_csv()
+child = os.fork()
+if child == 0:
+    os._exit(unruffled.sweep(**call, store=False).to_csv() != first)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    forked = [sys.executable, "-W", "ignore", "-c", program]
+    ended = subprocess.run(forked, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("0\n", "")
 
 
 LONG = dict(

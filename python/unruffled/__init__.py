@@ -17,6 +17,7 @@ from unruffled._core import (
     AckFacts,
     Analysis,
     Comparison,
+    Error,
     Reordering,
     Rule,
     Scenario,
@@ -25,9 +26,6 @@ from unruffled._core import (
     Table,
     View,
     __version__,
-)
-from unruffled._core import (
-    UnruffledError as Error,
 )
 from unruffled._detector import Detector, Own, own
 from unruffled._race import race

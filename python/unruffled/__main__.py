@@ -51,6 +51,8 @@ def _sweep(given: argparse.Namespace) -> unruffled.Sweep:
         key, equals, value = setting.partition("=")
         if not (key.strip() and equals and value.strip()):
             raise unruffled.Error(f"--set {setting}: expected KEY=VALUE")
+        if key.strip() in overrides:
+            raise unruffled.Error(f"--set: {key.strip()}: stands twice: expected each key once")
         overrides[key.strip()] = value.strip()
     client = None
     if given.dask is not None:

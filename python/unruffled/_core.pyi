@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 __version__: str
 MODEL: str
 
-class UnruffledError(ValueError):
+class Error(ValueError):
     """A wrong scenario, variant, file or capture.
 
     One line that says where, and what was expected.
@@ -259,11 +258,14 @@ class GridFile:
     """What is swept, checked."""
 
     def hypercube(self) -> tuple[int, int, int] | None: ...
-    def latin_error(self, reason: str) -> UnruffledError: ...
+    def latin_error(self, reason: str) -> Error: ...
 
 class Sweep:
     """Senders at many points; an Arrow table of its rows."""
 
+    @property
+    def note(self) -> str | None:
+        """Why no runs are kept, where they should be."""
     @property
     def runs(self) -> int:
         """How many runs there are."""
@@ -297,15 +299,19 @@ class Sweep:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 def grid(
-    given: Any, scenario: Any | None = None, set: dict[str, Any] | None = None
+    given: Any,
+    scenario: Any | None = None,
+    set: dict[str, Any] | None = None,
+    arguments: dict[str, Any] | None = None,
 ) -> GridFile: ...
 def plan(
     grid: GridFile,
     hypercube: list[float] | None = None,
     own: list[Any] | None = None,
     store: str | os.PathLike[str] | None = None,
+    usual: bool = False,
+    jobs: int | None = None,
 ) -> Sweep: ...
-def usual_store() -> Path | None: ...
 def make(batch: bytes, own: list[Any] | None = None) -> bytes: ...
 def scenario(given: Any, set: dict[str, Any] | None = None) -> Scenario: ...
 def variants(name: str | None = None) -> str: ...

@@ -70,13 +70,13 @@ def race(
         cannot cross.
     """
     if not hasattr(_core, "race"):
-        raise _core.UnruffledError(f"race: expected Linux, found {sys.platform}")
+        raise _core.Error(f"race: expected Linux, found {sys.platform}")
     for one, other, both in [
         ("duration", "bytes", duration is not None and bytes is not None),
         ("reverse", "variants", reverse and bool(variants)),
     ]:
         if both:
-            raise _core.UnruffledError(f"race: {one} and {other}: expected only one of them")
+            raise _core.Error(f"race: {one} and {other}: expected only one of them")
     seeds = whole("seeds", seeds, 1, MOST_SEEDS)
     with _progress.bar(None, "transfer", progress) as show:
         found, failures = _core.race(

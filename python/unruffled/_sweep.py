@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,8 @@ def sweep(
         Points that are drawn: ``{"method": "random" or "latin", "points": …,
         "seed": …, "keys": {…}}``. Combined with those of the grid.
     store
-        The file that keeps runs; the command's unless given, none if false.
+        The file that keeps runs; the command's unless given, none if false. Where
+        the command's cannot be kept a warning says so.
     client
         A client of a Dask cluster, whose workers make the runs; this machine's
         cores unless given.
@@ -91,12 +93,15 @@ def sweep(
     [0.01, 0.01, 0.1, 0.1]
     """
     if client is not None and jobs is not None:
-        raise _core.UnruffledError("sweep: client and jobs: expected only one of them")
-    if not batch_s > 0:
-        raise _core.UnruffledError(f"batch_s: expected more than 0 s, found {batch_s}")
+        raise _core.Error("sweep: client and jobs: expected only one of them")
+    if not isinstance(batch_s, int | float) or not batch_s > 0:
+        raise _core.Error(f"batch_s: expected more than 0 s, found {batch_s}")
     listed, jobs = senders(variants), threads(jobs)
     own = [variant for variant in listed or [] if isinstance(variant, Own)]
-    planned = _plan(scenario, grid, listed, seeds, duration, set, sample, store, own)
+    arguments = _arguments(listed, seeds, duration)
+    planned = _plan(scenario, grid, arguments, set, sample, store, own, jobs)
+    if planned.note is not None:
+        warnings.warn(f"{planned.note} (see store)", stacklevel=2)
     seconds = planned.estimate()
     if client is not None:
         _on_dask(planned, client, own, seconds, batch_s, progress, quiet)
@@ -109,51 +114,56 @@ def sweep(
     return planned
 
 
+def _arguments(
+    variants: list[str | Own] | None, seeds: int | None, duration: str | None
+) -> dict[str, Any]:
+    """Name the keys that arguments of their own set."""
+    arguments: dict[str, Any] = {}
+    if variants is not None:
+        arguments["variants"] = [variant for variant in variants if isinstance(variant, str)]
+        if not arguments["variants"]:
+            raise _core.Error("variants: expected at least one sender by its name")
+    if seeds is not None:
+        arguments["seeds"] = seeds
+    if duration is not None:
+        arguments["duration"] = duration
+    return arguments
+
+
 def _plan(
     scenario: ScenarioLike | None,
     grid: Mapping[str, Any] | str | os.PathLike[str] | None,
-    variants: list[str | Own] | None,
-    seeds: int | None,
-    duration: str | None,
+    arguments: dict[str, Any],
     set: Mapping[str, Value] | None,
     sample: Mapping[str, Any] | None,
     store: str | os.PathLike[str] | bool,
     own: list[Own],
+    jobs: int | None,
 ) -> _core.Sweep:
-    overrides: dict[str, Any] = entries(set) or {}
-    if variants is not None:
-        names = [variant for variant in variants if isinstance(variant, str)]
-        if not names:
-            raise _core.UnruffledError("variants: expected at least one sender by its name")
-        overrides["variants"] = names
-    if seeds is not None:
-        overrides["seeds"] = seeds
-    if duration is not None:
-        overrides["duration"] = duration
+    if sample is not None and not isinstance(sample, Mapping):
+        raise _core.Error(f"sample: expected a dictionary, found {type(sample).__name__}")
+    if not isinstance(store, bool | str | os.PathLike):
+        raise _core.Error(f"store: expected a file, True or False, found {type(store).__name__}")
     given: Any = grid
     if grid is None or isinstance(grid, Mapping):
         if scenario is None:
-            raise _core.UnruffledError("sweep: expected a scenario, or a grid file that names one")
+            raise _core.Error("sweep: expected a scenario, or a grid file that names one")
         given = {"grid": dict(grid or {})}
         if sample is not None:
             given["sample"] = dict(sample)
+    elif not isinstance(grid, str | os.PathLike):
+        raise _core.Error(f"grid: expected a dictionary or a file, found {type(grid).__name__}")
     elif sample is not None:
-        raise _core.UnruffledError("sweep: sample: expected it in the grid file")
-    read = _core.grid(given, plain(scenario), overrides)
+        raise _core.Error("sweep: sample: expected it in the grid file")
+    read = _core.grid(given, plain(scenario), entries(set) or {}, arguments)
     hypercube = None
     if (wanted := read.hypercube()) is not None:
         try:
             hypercube = latin(*wanted)
         except ImportError:
             raise read.latin_error("expected unruffled[latin]") from None
-    return _core.plan(read, hypercube, own, _store(store))
-
-
-def _store(store: str | os.PathLike[str] | bool) -> Path | None:
-    """Find the file that keeps runs: where the command has it."""
-    if store is False:
-        return None
-    return _core.usual_store() if store is True else Path(store)
+    file = None if isinstance(store, bool) else Path(store)
+    return _core.plan(read, hypercube, own, file, store is True, jobs)
 
 
 def _make(batch: bytes, own: list[Own]) -> bytes:

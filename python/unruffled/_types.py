@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from unruffled._core import Scenario, UnruffledError
+from unruffled._core import Error, Scenario
 from unruffled._detector import Own
 
 #: A built-in scenario's name, a TOML file, a dictionary, or a loaded scenario.
@@ -28,7 +28,7 @@ def entries(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
         return None
     if not isinstance(set, Mapping):
         kind = type(set).__name__
-        raise UnruffledError(f"set: expected a dictionary of keys and values, found {kind}")
+        raise Error(f"set: expected a dictionary of keys and values, found {kind}")
     return dict(set)
 
 
@@ -45,18 +45,18 @@ def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | Non
         if not isinstance(variant, str | Own):
             raise _no_sender(variant)
     if not listed:
-        raise UnruffledError("variants: expected at least one sender, found none")
+        raise Error("variants: expected at least one sender, found none")
     called = [v if isinstance(v, str) else f"{v.base}+{v.name}" for v in listed]
     for variant, name in zip(listed, called, strict=True):
         # Of those of Rust the command's line tells.
         if isinstance(variant, Own) and called.count(name) > 1:
-            raise UnruffledError(f"--variants: {name} stands twice: expected each once")
+            raise Error(f"--variants: {name} stands twice: expected each once")
     return listed
 
 
-def _no_sender(found: object) -> UnruffledError:
+def _no_sender(found: object) -> Error:
     kind = type(found).__name__
-    return UnruffledError(f"variants: expected names of senders, or unruffled.own, found {kind}")
+    return Error(f"variants: expected names of senders, or unruffled.own, found {kind}")
 
 
 def names(called: str, given: Sequence[str] | str | None) -> list[str]:
@@ -68,7 +68,7 @@ def names(called: str, given: Sequence[str] | str | None) -> list[str]:
     listed = list(given) if isinstance(given, Iterable) else [given]
     for name in listed:
         if not isinstance(name, str):
-            raise UnruffledError(f"{called}: expected names, found {type(name).__name__}")
+            raise Error(f"{called}: expected names, found {type(name).__name__}")
     return listed or ["none"]
 
 
@@ -81,9 +81,7 @@ def whole(called: str, given: int, least: int, most: int) -> int:
     if not least <= number <= most:
         known = isinstance(given, int) and abs(number) < 10**9
         found = number if known else type(given).__name__
-        raise UnruffledError(
-            f"{called}: expected a whole number from {least} to {most}, found {found}"
-        )
+        raise Error(f"{called}: expected a whole number from {least} to {most}, found {found}")
     return number
 
 

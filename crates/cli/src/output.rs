@@ -1,23 +1,18 @@
-//! Files that the command writes: checked before the work, put in place after it.
-//!
-//! A file is written beside its place and moved there when it is whole, so that what stood there
-//! before is lost only to what replaces it.
+//! What the command shows, and the files that it writes: checked before the work.
 
-mod part;
-
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, IsTerminal, Read as _, Result, Write};
+use std::fs;
+use std::io::IsTerminal;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use unruffled_lab::comparison_sweep::ComparisonSweep;
+pub(crate) use unruffled_lab::files::{Called, write, write_text};
+use unruffled_lab::files::{free, probe};
 use unruffled_lab::gallery::Gallery;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, report, table};
-
-use part::Part;
 
 /// How results are given.
 #[derive(Args)]
@@ -57,11 +52,7 @@ impl Results {
     }
 
     /// Writes the report to `path`, if there is one.
-    pub(crate) fn write(
-        &self,
-        results: &dyn Showable,
-        path: Option<&Path>,
-    ) -> std::result::Result<(), Error> {
+    pub(crate) fn write(&self, results: &dyn Showable, path: Option<&Path>) -> Result<(), Error> {
         let Some(path) = path else { return Ok(()) };
         write_text(path, &results.page()).map_err(|e| Error::output(path, e))?;
         crate::tell(&format!("report: {}", path.display()));
@@ -145,12 +136,9 @@ pub(crate) fn columns() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| terminal().0)
 }
 
-/// A file, and what it is called; none where the command names none.
-pub(crate) type Called<'a> = (&'static str, Option<&'a Path>);
-
 /// Whether all `files` can be written, none in place of another or of what the command reads or
 /// keeps: what cannot be written should be known before the work, not after it.
-pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> std::result::Result<(), Error> {
+pub(crate) fn check(kept: &[Called<'_>], files: &[Called<'_>]) -> Result<(), Error> {
     for (i, &(_, path)) in files.iter().enumerate() {
         let Some(path) = path else { continue };
         if path == Path::new("-") || is_standard_output(path) {
@@ -179,7 +167,7 @@ pub(crate) fn check_folder(
     path: &Path,
     names: &[String],
     others: &[Called<'_>],
-) -> std::result::Result<(), Error> {
+) -> Result<(), Error> {
     free(path, others)?;
     names.iter().try_for_each(|name| free(&path.join(name), others))?;
     if path.metadata().is_ok_and(|there| !there.is_dir()) {
@@ -190,98 +178,5 @@ pub(crate) fn check_folder(
     probed.map_err(|e| Error::output(path, e))
 }
 
-/// Refuses a `path` that is one of `others`.
-fn free<'a>(
-    path: &Path,
-    others: impl IntoIterator<Item = &'a Called<'a>>,
-) -> std::result::Result<(), Error> {
-    let database = database_of(path);
-    let at_place = |other: &Option<&Path>| {
-        let names = [Some(path), database.as_deref()].into_iter().flatten();
-        other.is_some_and(|other| names.into_iter().any(|name| same(name, other)))
-    };
-    if database.as_deref().is_some_and(is_database) {
-        return Err(Error::Overwrites {
-            path: path.to_owned(),
-            what: "what SQLite keeps of its own",
-        });
-    }
-    match others.into_iter().find(|(_, other)| at_place(other)) {
-        Some(&(what, _)) => Err(Error::Overwrites { path: path.to_owned(), what }),
-        None => Ok(()),
-    }
-}
-
-/// The file of which SQLite would keep a part at `path`, by its name.
-fn database_of(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?;
-    let database = ["-wal", "-shm", "-journal"].iter().find_map(|part| name.strip_suffix(part))?;
-    Some(path.with_file_name(database))
-}
-
-fn is_database(path: &Path) -> bool {
-    let mut head = [0; 16];
-    let read = |mut file: File| file.read_exact(&mut head);
-    path.is_file() && File::open(path).and_then(read).is_ok() && head == *b"SQLite format 3\0"
-}
-
 /// A file that nobody has.
 const PROBE: &str = ".unruffled.part";
-
-/// Whether a file could be written at `path`, without leaving a trace.
-fn probe(path: &Path) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(there) if there.is_dir() => {
-            Err(std::io::Error::other("expected a file, found a folder"))
-        }
-        // Pipes and devices: opening one may block, or mean something to its other end.
-        Ok(there) if !there.is_file() => Ok(()),
-        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
-        // A link to nowhere: what it points to will be made.
-        Err(_) if path.is_symlink() => Ok(()),
-        Err(_) => {
-            OpenOptions::new().write(true).create_new(true).open(path)?;
-            fs::remove_file(path)
-        }
-    }
-}
-
-/// Whether both names are of the same file, or would be.
-fn same(a: &Path, b: &Path) -> bool {
-    place(a) == place(b)
-}
-
-/// Writes the file at `path`; `fill` gives its contents.
-pub(crate) fn write(path: &Path, fill: impl FnOnce(BufWriter<File>) -> Result<()>) -> Result<()> {
-    let place = place(path);
-    let there = fs::metadata(path);
-    if there.as_ref().is_ok_and(|there| !there.is_file()) || path.is_symlink() && there.is_err() {
-        return fill(BufWriter::new(File::create(path)?));
-    }
-    // A folder may forbid new files where the old one may be written.
-    let Ok(part) = Part::beside(&place) else {
-        return fill(BufWriter::new(File::create(path)?));
-    };
-    fill(BufWriter::new(part.file()?))?;
-    part.take_place(there.ok().map(|there| there.permissions()))
-}
-
-/// Writes `text` to the file at `path`.
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
-    write(path, |mut file| {
-        file.write_all(text.as_bytes())?;
-        file.flush()
-    })
-}
-
-/// The file's path without links on the way, as far as it exists.
-fn place(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| {
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new(".")).canonicalize();
-        match (parent, path.file_name()) {
-            (Ok(parent), Some(name)) => parent.join(name),
-            _ => path.to_owned(),
-        }
-    })
-}

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use unruffled_lab::Error;
-use unruffled_lab::store::StoreError::{self, CannotOpen, ReadOnly};
+use unruffled_lab::store::StoreError;
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
@@ -59,20 +59,11 @@ pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     if let Some(path) = path {
         return Store::open(path);
     }
-    let Some(path) = unruffled_lab::store::usual() else {
-        crate::tell("unruffled: no cache folder: results are not kept (see --store)");
-        return Store::in_memory();
-    };
-    let opened = Store::open(&path);
-    // A folder, or a file, of somebody else's, such as root's after sudo.
-    let reason = match &opened {
-        Err(Error::Output { reason, .. }) => reason.to_string(),
-        Err(Error::Store { reason: reason @ (CannotOpen | ReadOnly), .. }) => reason.to_string(),
-        _ => return opened,
-    };
-    let path = path.display();
-    crate::tell(&format!("unruffled: {path}: {reason}: results are not kept (see --store)"));
-    Store::in_memory()
+    let (store, note) = Store::usual()?;
+    if let Some(note) = note {
+        crate::tell(&format!("unruffled: {note} (see --store)"));
+    }
+    Ok(store)
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {

@@ -9,6 +9,7 @@ pub mod comparison_sweep;
 pub mod error;
 pub mod experiment;
 mod expression;
+pub mod files;
 pub mod fit;
 pub mod flags;
 pub mod gallery;

@@ -169,6 +169,32 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 impl Store {
+    /// The [`usual`] store; where that cannot be kept, one that goes with the process, and why.
+    ///
+    /// # Errors
+    /// A store that is there and is damaged, or is something else.
+    pub fn usual() -> Result<(Self, Option<String>), Error> {
+        let Some(path) = usual() else {
+            return Ok((
+                Self::in_memory()?,
+                Some("no cache folder: results are not kept".to_owned()),
+            ));
+        };
+        let opened = Self::open(&path);
+        // A folder, or a file, of somebody else's, such as root's after sudo.
+        let reason = match &opened {
+            Err(Error::Output { reason, .. }) => reason.to_string(),
+            Err(Error::Store { reason, .. })
+                if matches!(reason, StoreError::CannotOpen | StoreError::ReadOnly) =>
+            {
+                reason.to_string()
+            }
+            _ => return opened.map(|store| (store, None)),
+        };
+        let note = format!("{}: {reason}: results are not kept", path.display());
+        Ok((Self::in_memory()?, Some(note)))
+    }
+
     /// Opens the file, or makes it; of folders only that of the [`usual`] one is made.
     ///
     /// # Errors
@@ -373,7 +399,12 @@ impl Store {
         };
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
         let removed = removed.and_then(|removed| c.execute_batch(tidy).map(|()| removed));
-        removed.map_err(|e| self.wrong(e))
+        removed.map_err(|e| match self.wrong(e) {
+            Error::Store { path, reason: StoreError::Full } => {
+                Error::Store { path, reason: StoreError::NoRoomToRemove }
+            }
+            wrong => wrong,
+        })
     }
 
     /// The file.

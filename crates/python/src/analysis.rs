@@ -12,6 +12,7 @@ use unruffled_lab::analysis::{Transfer, json, numbered, price, render, transfers
 use unruffled_lab::{Error, fit, report};
 
 use crate::background::{self, Ticket};
+use crate::comparison::{pool, write};
 use crate::error::refused;
 use crate::records;
 use crate::scenario::Scenario;
@@ -20,6 +21,7 @@ use crate::table::Table;
 /// What a capture tells: its transfers, and what slowed each.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Analysis {
+    path: PathBuf,
     name: String,
     found: capture::Analysis,
     damage: Option<String>,
@@ -40,11 +42,12 @@ pub(crate) fn analyze(
     let told = Arc::clone(&ticket);
     let name = path.display().to_string();
     let called = name.clone();
+    let (read, pool) = (path.clone(), pool(None)?);
     let found = background::work(py, &ticket, progress, move || {
-        let (found, damage) = take(&path, &told)?;
+        let (found, damage) = take(&read, &told)?;
         let mut transfers = transfers(&found);
         if !told.stop.load(Ordering::Relaxed) {
-            price(&called, &mut transfers);
+            pool.install(|| price(&called, &mut transfers));
         }
         let table = table(&transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
@@ -52,7 +55,7 @@ pub(crate) fn analyze(
     })?;
     let (found, damage, costs, transfers) = found
         .map_err(|reason: capture::Error| refused(Error::Capture { name: name.clone(), reason }))?;
-    Ok(Analysis { name, found, damage, costs, transfers: transfers? })
+    Ok(Analysis { path, name, found, damage, costs, transfers: transfers? })
 }
 
 /// What is in the capture, and what kept the rest of it from being read.
@@ -151,7 +154,9 @@ impl Analysis {
         let all = self.all();
         let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
         let chosen = numbered(&all, transfer).map_err(unfit)?;
-        let fitted = py.detach(|| fit::fit(&self.name, chosen.direction, sender));
+        let pool = pool(None)?;
+        let fit = || fit::fit(&self.name, chosen.direction, sender);
+        let fitted = py.detach(|| pool.install(fit));
         let toml = fitted.map_err(unfit)?.toml;
         let file = format!("{}, transfer {transfer}", self.name);
         let loaded = unruffled_lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
@@ -160,7 +165,7 @@ impl Analysis {
 
     fn report(&self, path: PathBuf) -> PyResult<()> {
         let page = report::capture(&self.name, &self.found, &self.all(), self.damage.as_deref());
-        std::fs::write(&path, page).map_err(|error| refused(Error::output(&path, error)))
+        write(&path, &page, ("the capture", Some(&self.path)))
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -1,13 +1,13 @@
 //! `compare`, and what comes of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::run::run_until;
-use unruffled_lab::{self as lab, Error, report};
+use unruffled_lab::{self as lab, Error, files, report};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
@@ -21,17 +21,26 @@ use crate::{senders, values};
 pub(crate) struct Comparison {
     pub(crate) inner: lab::record::Comparison,
     rows: Table,
+    /// Where the scenario was read, if that was a file.
+    file: Option<PathBuf>,
 }
 
 impl Comparison {
-    pub(crate) fn new(inner: lab::record::Comparison) -> PyResult<Self> {
+    pub(crate) fn new(inner: lab::record::Comparison, origin: &Origin) -> PyResult<Self> {
         let rows = records::rows(&inner)?;
-        Ok(Self { inner, rows })
+        Ok(Self { inner, rows, file: origin.path() })
     }
+}
+
+/// Writes `text` to the file at `path`, unless that is `kept`.
+pub(crate) fn write(path: &Path, text: &str, kept: files::Called<'_>) -> PyResult<()> {
+    files::free(path, [&kept]).map_err(refused)?;
+    files::write_text(path, text).map_err(|error| refused(Error::output(path, error)))
 }
 
 /// What `compare` is asked to do, read.
 struct Job {
+    origin: Origin,
     scenario: lab::Scenario,
     variants: Vec<unruffled_tcp::Variant>,
 }
@@ -63,7 +72,7 @@ fn read(
     let scenario = origin.load(&overrides).map_err(|error| refused(error.by_flag(&flags)))?;
     let place = lab::compare::place_of_variants(&origin.file, &overrides);
     let variants = senders::chosen(&scenario, &place, variants, ticket)?;
-    Ok(Job { scenario, variants })
+    Ok(Job { origin, scenario, variants })
 }
 
 /// A pool of so many threads, or of one for each core.
@@ -109,7 +118,7 @@ pub(crate) fn compare(
     let ticket = Arc::new(Ticket::default());
     let job = read(py, scenario, variants, seeds, duration, set, &ticket)?;
     let pool = pool(jobs)?;
-    let told = Arc::clone(&ticket);
+    let (told, origin) = (Arc::clone(&ticket), job.origin);
     let found = background::work(py, &ticket, progress, move || {
         let done = || told.count();
         let compared =
@@ -117,7 +126,7 @@ pub(crate) fn compare(
         pool.install(compared)
     })?;
     match found.map_err(|error| refused(Error::from(error)))? {
-        Some(inner) => Comparison::new(inner),
+        Some(inner) => Comparison::new(inner, &origin),
         None => Err(refused("stopped")),
     }
 }
@@ -194,7 +203,7 @@ impl Comparison {
 
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let page = py.detach(|| report::html(&self.inner));
-        std::fs::write(&path, page).map_err(|error| refused(Error::output(&path, error)))
+        write(&path, &page, ("the scenario", self.file.as_deref()))
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -239,17 +248,20 @@ pub(crate) fn record(
     let names = pyo3::types::PyList::new(py, [variant])?;
     let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;
     let told = Arc::clone(&ticket);
+    let file = job.origin.path();
+    files::free(&path, [&("the scenario", file.as_deref())]).map_err(refused)?;
     let written = background::work(py, &ticket, None, move || {
-        let failed = |why| Error::output(&path, why);
-        let file = std::fs::File::create(&path).map_err(failed)?;
-        let capture = Capture::new(std::io::BufWriter::new(file));
-        let capture = capture.map_err(|e| failed(reason(e)))?;
-        let mut capture = capture.of(job.scenario.first_compared());
         let Some(sender) = job.variants.first() else { return Ok(()) };
-        match run_until(&told.stop, &job.scenario, sender, seed, Some(&mut capture))? {
-            Some(_) => capture.finish().map_err(|e| failed(reason(e))),
-            None => Ok(()),
-        }
+        let written = files::write(&path, |file| {
+            let mut capture = Capture::new(file).map_err(reason)?.of(job.scenario.first_compared());
+            let ran = run_until(&told.stop, &job.scenario, sender, seed, Some(&mut capture));
+            match ran.map_err(std::io::Error::other)? {
+                Some(_) => capture.finish().map_err(reason),
+                // What was there stays.
+                None => Err(std::io::ErrorKind::Interrupted.into()),
+            }
+        });
+        written.map_err(|error| Error::output(&path, error))
     })?;
     written.map_err(|error: Error| refused(error))
 }

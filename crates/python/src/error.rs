@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 
 pyo3::create_exception!(
     unruffled,
-    UnruffledError,
+    Error,
     PyValueError,
     "A wrong scenario, variant, file or capture: one line that says where, and what was expected."
 );
@@ -13,5 +13,5 @@ pyo3::create_exception!(
 /// Python's exception with the line that the command prints.
 pub(crate) fn refused(error: impl std::fmt::Display) -> PyErr {
     // What people gave is quoted in it, whatever that holds.
-    UnruffledError::new_err(error.to_string().replace(char::is_control, " "))
+    Error::new_err(error.to_string().replace(char::is_control, " "))
 }

@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
     #[pymodule_export]
-    use super::error::UnruffledError;
+    use super::error::Error;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::race::race;
@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::senders::variants;
     #[pymodule_export]
-    use super::sweep::{GridFile, Sweep, grid, make, plan, usual_store};
+    use super::sweep::{GridFile, Sweep, grid, make, plan};
     #[pymodule_export]
     use super::table::Table;
     use super::*;

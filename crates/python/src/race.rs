@@ -89,5 +89,5 @@ pub(crate) fn race(
     })?;
     let finished = finished.map_err(refused)?;
     let failures = finished.failures.iter().map(ToString::to_string).collect();
-    Ok((Comparison::new(finished.comparison)?, failures))
+    Ok((Comparison::new(finished.comparison, &origin)?, failures))
 }

@@ -1,5 +1,6 @@
 //! Scenarios: by name, from a file, or written as a dictionary.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -44,11 +45,15 @@ impl Origin {
         Ok(Self { file, text: None })
     }
 
+    /// The file, if it is one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.text.is_none().then(|| self.file.clone().into())
+    }
+
+    /// The scenario; a key is set once.
     pub(crate) fn load(&self, overrides: &[String]) -> Result<lab::Scenario, lab::Error> {
-        match &self.text {
-            Some(text) => lab::Scenario::parse(&self.file, text, overrides),
-            None => lab::Scenario::load(&self.file, overrides),
-        }
+        let text = self.text_with(overrides)?;
+        lab::Scenario::parse(&self.file, &text, overrides)
     }
 
     /// The same, of a scenario whose network real packets can cross.
@@ -57,10 +62,18 @@ impl Origin {
         &self,
         overrides: &[String],
     ) -> Result<lab::Scenario, lab::Error> {
-        match &self.text {
-            Some(text) => lab::Scenario::parse_for_real_packets(&self.file, text, overrides),
-            None => lab::Scenario::load_for_real_packets(&self.file, overrides),
-        }
+        let text = self.text_with(overrides)?;
+        lab::Scenario::parse_for_real_packets(&self.file, &text, overrides)
+    }
+
+    /// The text, of which these `overrides` set each key once.
+    fn text_with(&self, overrides: &[String]) -> Result<Cow<'_, str>, lab::Error> {
+        let text = match &self.text {
+            Some(text) => Cow::Borrowed(text.as_str()),
+            None => Cow::Owned(lab::Scenario::text(&self.file)?),
+        };
+        lab::flags::once(&self.file, &text, overrides)?;
+        Ok(text)
     }
 }
 

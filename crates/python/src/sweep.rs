@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
+use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
 use unruffled_lab::record::RunRow;
-use unruffled_lab::store::{self, Store};
+use unruffled_lab::store::Store;
 use unruffled_lab::{Error, Scenario};
 
 use crate::background::{self, Ticket};
@@ -28,43 +29,57 @@ const DICTIONARY: &str = "grid";
 pub(crate) struct GridFile {
     grid: Grid,
     file: String,
+    /// The arguments that have set keys of the scenario.
+    flags: Flags,
 }
 
-/// Reads a grid: from a file, or from a dictionary with the same keys.
+/// Arguments that set a key of the scenario at every point.
+const ARGUMENTS: [(&str, &str); 3] =
+    [("variants", "--variants"), ("seeds", "--seeds"), ("duration", "--duration")];
+
+/// Reads a grid: from a file, or from a dictionary with the same keys. `set` replaces keys of the
+/// scenario, as do `arguments`, of which each has a name that is a key.
 #[pyfunction]
-#[pyo3(signature = (given, scenario = None, set = None))]
+#[pyo3(signature = (given, scenario = None, set = None, arguments = None))]
 pub(crate) fn grid(
+    py: Python<'_>,
     given: &Bound<'_, PyAny>,
     scenario: Option<&Bound<'_, PyAny>>,
     set: Option<&Bound<'_, PyDict>>,
+    arguments: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<GridFile> {
-    let set = values::overrides(set)?;
-    let scenario = match scenario {
-        None => None,
-        Some(scenario) => {
-            let Origin { file, text } = Origin::of(scenario)?;
-            let text = match text {
-                Some(text) => text,
-                None => Scenario::text(&file).map_err(refused)?,
-            };
-            Some((file, text))
-        }
+    let mut set = values::overrides(set)?;
+    let given_as = values::overrides(arguments)?;
+    let is_given = |key: &str| given_as.iter().any(|set| flags::key(set) == key);
+    let flags = flags::given(&set, ARGUMENTS.map(|(key, flag)| (key, flag, is_given(key))));
+    let flags = flags.map_err(refused)?;
+    set.extend(given_as);
+    let scenario = scenario.map(Origin::of).transpose()?;
+    let named = move || -> Result<Option<(String, String)>, Error> {
+        scenario
+            .map(|Origin { file, text }| {
+                let text = text.map_or_else(|| Scenario::text(&file), Ok)?;
+                Ok((file, text))
+            })
+            .transpose()
     };
-    let (file, text) = match given.cast::<PyDict>() {
+    let ticket = Arc::new(Ticket::default());
+    let (file, read) = match given.cast::<PyDict>() {
         Ok(dict) => {
             let table = values::table(DICTIONARY, dict)?;
-            (DICTIONARY.to_owned(), toml::to_string(&table).map_err(refused)?)
+            let text = toml::to_string(&table).map_err(refused)?;
+            let read = move || Grid::parse(DICTIONARY, &text, named()?, &set);
+            (DICTIONARY.to_owned(), background::work(py, &ticket, None, read)?)
         }
         Err(_) => {
             let path: PathBuf = given.extract()?;
-            let name = path.display().to_string();
-            let read = std::fs::read_to_string(&path);
-            let unreadable = |reason| refused(Error::Unreadable { name: name.clone(), reason });
-            (name.clone(), read.map_err(unreadable)?)
+            let file = path.display().to_string();
+            let read = move || Grid::load(&path, named()?, &set);
+            (file, background::work(py, &ticket, None, read)?)
         }
     };
-    let grid = Grid::parse(&file, &text, scenario, &set).map_err(refused)?;
-    Ok(GridFile { grid, file })
+    let grid = read.map_err(|error| refused(error.by_flag(&flags)))?;
+    Ok(GridFile { grid, file, flags })
 }
 
 #[pymethods]
@@ -86,6 +101,8 @@ impl GridFile {
 pub(crate) struct Sweep {
     inner: Arc<Inner>,
     ticket: Arc<Ticket>,
+    /// Why no runs are kept, where they should be.
+    note: Option<String>,
     /// All rows, once they are there and somebody has asked.
     rows: OnceLock<Table>,
 }
@@ -96,32 +113,39 @@ impl Watch for Ticket {
     }
 }
 
-/// The file that keeps runs unless another is named.
+/// Plans a sweep, on so many threads, and looks up which of its runs are there: in a `store`, or in the
+/// usual one.
 #[pyfunction]
-pub(crate) fn usual_store() -> Option<PathBuf> {
-    store::usual()
-}
-
-/// Plans a sweep, and looks up which of its runs are there.
-#[pyfunction]
-#[pyo3(signature = (grid, hypercube = None, own = None, store = None))]
+#[pyo3(signature = (grid, hypercube = None, own = None, store = None, usual = false, jobs = None))]
 pub(crate) fn plan(
     py: Python<'_>,
     grid: &Bound<'_, GridFile>,
     hypercube: Option<Vec<f64>>,
     own: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
+    usual: bool,
+    jobs: Option<u16>,
 ) -> PyResult<Sweep> {
     let ticket = Arc::new(Ticket::default());
     let own = senders::own(own, &ticket)?;
-    let grid = grid.get().grid.clone();
-    let inner = py.detach(move || {
-        let plan = Plan::new(grid, hypercube.as_deref(), own)?;
-        let store = store.as_deref().map(Store::open).transpose()?;
-        Inner::new(plan, store)
-    });
-    let inner = inner.map_err(refused)?;
-    Ok(Sweep { inner: Arc::new(inner), ticket, rows: OnceLock::new() })
+    let GridFile { grid, flags, .. } = grid.get();
+    let (grid, told, pool) = (grid.clone(), Arc::clone(&ticket), pool(jobs)?);
+    let planned = background::work(py, &ticket, None, move || {
+        let plan = || Plan::new_until(&told.stop, grid, hypercube.as_deref(), own);
+        let Some(plan) = pool.install(plan)? else { return Ok(None) };
+        let (store, note) = match store {
+            Some(path) => (Some(Store::open(&path)?), None),
+            None if usual => Store::usual().map(|(store, note)| (Some(store), note))?,
+            None => (None, None),
+        };
+        Ok(Some((Inner::new(plan, store)?, note)))
+    })?;
+    match planned.map_err(|error: Error| refused(error.by_flag(flags)))? {
+        Some((inner, note)) => {
+            Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new() })
+        }
+        None => Err(refused("stopped")),
+    }
 }
 
 /// Makes a batch of runs, on this thread and without the GIL: what workers do.
@@ -147,6 +171,12 @@ pub(crate) fn make<'py>(
 
 #[pymethods]
 impl Sweep {
+    /// Why no runs are kept, where they should be.
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
     /// How many runs there are.
     #[getter]
     fn runs(&self) -> usize {

@@ -9,7 +9,7 @@ use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-use arrow_array::{RecordBatchOptions, StringArray, UInt64Array};
+use arrow_array::{LargeStringArray, RecordBatchOptions, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -25,6 +25,9 @@ pub(crate) struct Table {
     batch: RecordBatch,
 }
 
+/// Octets of a column of texts at most, unless its offsets have 64 bits.
+const MOST_TEXT: usize = i32::MAX as usize;
+
 /// A column that is being filled.
 pub(crate) enum Column {
     Text(Vec<String>),
@@ -35,6 +38,10 @@ pub(crate) enum Column {
 impl Column {
     fn finish(self) -> (DataType, bool, ArrayRef) {
         match self {
+            // Offsets of 32 bits reach so far.
+            Self::Text(texts) if texts.iter().map(String::len).sum::<usize>() > MOST_TEXT => {
+                (DataType::LargeUtf8, false, Arc::new(LargeStringArray::from_iter_values(texts)))
+            }
             Self::Text(texts) => {
                 (DataType::Utf8, false, Arc::new(StringArray::from_iter_values(texts)))
             }
@@ -91,6 +98,7 @@ impl Table {
         let array = self.batch.column(column);
         match array.data_type() {
             DataType::Utf8 => PyList::new(py, array.as_string::<i32>()),
+            DataType::LargeUtf8 => PyList::new(py, array.as_string::<i64>()),
             DataType::UInt64 => PyList::new(py, array.as_primitive::<UInt64Type>()),
             _ => PyList::new(py, array.as_primitive::<Float64Type>()),
         }

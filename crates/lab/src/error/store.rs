@@ -33,6 +33,12 @@ pub enum StoreError {
     /// The disk is full.
     #[error("no room left on its disk: expected some, or another file by --store")]
     Full,
+    /// The disk is full, and to remove runs from the file takes some room, too.
+    #[error("no room left on its disk to remove runs in: expected some, or the file removed")]
+    NoRoomToRemove,
+    /// Another process has held it for longer than one waits.
+    #[error("in use by another process: expected that to end, or another file by --store")]
+    Busy,
     /// A record cannot be put into octets.
     #[error("a record cannot be written: {0}")]
     Encoding(ciborium::ser::Error<std::io::Error>),
@@ -65,6 +71,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::CannotOpen) => Self::CannotOpen,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy) => Self::Busy,
             // Its tables are not those that were made.
             Some(ErrorCode::Unknown) => Self::Damaged,
             None if foreign(&error) => Self::Damaged,
