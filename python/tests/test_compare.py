@@ -150,13 +150,19 @@ def test_errors_cross_the_border_between_processes():
     assert str(error) == "seeds: expected one"
 
 
-def test_a_report_never_takes_the_place_of_its_scenario(tmp_path):
+def test_a_report_never_takes_the_place_of_its_scenario(tmp_path, monkeypatch):
     mine = tmp_path / "mine.toml"
     text = unruffled.scenario("rr-3").toml
     mine.write_text(text)
     found = unruffled.compare(mine, ["sack"], seeds=1, duration="1 s")
     with pytest.raises(unruffled.Error, match=r"mine\.toml: would replace the scenario"):
         found.report(mine)
+    # Wherever it was read, and wherever the process has gone.
+    monkeypatch.chdir(tmp_path)
+    loaded = unruffled.compare(unruffled.scenario("mine.toml"), ["sack"], seeds=1, duration="1 s")
+    monkeypatch.chdir("/")
+    with pytest.raises(unruffled.Error, match=r"mine\.toml: would replace the scenario"):
+        loaded.report(mine)
     assert mine.read_text() == text
     found.report(tmp_path / "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()

@@ -106,6 +106,10 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
             &["--all", "--set", "variants=sack"],
             "--set: variants: the same senders run over every p",
         ),
+        (
+            &["--all", "--set", "tcp.window=20", "--set", "window=30"],
+            "--set: window: rr-3: stands twice: expected each key once",
+        ),
         (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1 to 10000, found \"0\""),
         (&["--seeds", "many"], "--seeds: seeds: expected a whole number from 1 to 10000, found"),
         (&["--duration", "0 s"], "--duration: duration: expected more than 0 s"),

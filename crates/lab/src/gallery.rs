@@ -9,6 +9,7 @@ use unruffled_tcp::{ROWS, Variant};
 use unruffled_units::{Duration, count};
 
 use crate::error::Error;
+use crate::flags;
 use crate::run::run;
 use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
@@ -77,20 +78,27 @@ pub fn senders() -> Vec<String> {
     names
 }
 
-/// The built-in scenarios, with these keys replaced; unless these say how long, each runs for
-/// 100 s at most, of which a tenth at most is not measured.
+/// The scenario `name`, in which `usual` holds unless somebody has `set` it.
+fn with(name: &str, text: &str, usual: &[String], set: &[String]) -> Result<Scenario, Error> {
+    let scenario = flags::once(name, text, set)
+        .and_then(|()| Scenario::parse(name, text, &[usual, set].concat()));
+    scenario.map_err(|error| error.of_scenario(name))
+}
+
+/// A seed for each path.
+const SEEDS: &str = "seeds=1";
+
+/// The built-in scenarios, with these keys replaced; unless these say how often and how long, each runs
+/// once, for 100 s at most, of which a tenth at most is not measured.
 ///
 /// # Errors
-/// A key that they do not have.
-pub fn built_in(overrides: &[String]) -> Result<Vec<Scenario>, Error> {
-    let load = |(name, _): &(&str, &str)| {
+/// A key that they do not have, or that is set twice.
+pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
+    let load = |(name, text): &(&str, &str)| {
         let own = Scenario::load(name, &[])?;
-        // First, so that what was given replaces it.
         let with = |warmup| {
-            let first =
-                [format!("duration={}", own.duration.min(LONGEST)), format!("warmup={warmup}")];
-            let scenario = Scenario::load(name, &[&first, overrides].concat());
-            scenario.map_err(|error| error.of_scenario(name))
+            let duration = format!("duration={}", own.duration.min(LONGEST));
+            with(name, text, &[SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
         };
         let duration = with(Duration::ZERO)?.duration;
         with(own.warmup.min(duration / 10))
@@ -98,15 +106,15 @@ pub fn built_in(overrides: &[String]) -> Result<Vec<Scenario>, Error> {
     BUILTIN.iter().map(load).collect()
 }
 
-/// `count` random paths drawn from `seed`, with these keys replaced.
+/// `count` random paths drawn from `seed`, with these keys replaced; unless these say how often, each runs
+/// once.
 ///
 /// # Errors
-/// A key that they do not have.
-pub fn drawn(seed: u64, count: u32, overrides: &[String]) -> Result<Vec<Scenario>, Error> {
+/// A key that they do not have, or that is set twice.
+pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |n| {
-        let name = format!("{seed}-{n}");
-        let scenario = Scenario::parse(&name, &random_path(seed, n), overrides);
-        scenario.map_err(|error| error.of_scenario(&name))
+        let usual = [SEEDS.to_owned()];
+        with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)
     };
     (1..=count).map(load).collect()
 }

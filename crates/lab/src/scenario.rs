@@ -177,14 +177,6 @@ impl Scenario {
         Self::read(file, text, overrides).map(|(scenario, _)| scenario)
     }
 
-    /// The same as [`Self::load`], of a scenario whose network real packets can cross: links in a row.
-    ///
-    /// # Errors
-    /// What [`Self::load`] refuses, and a network that is more than that.
-    pub fn load_for_real_packets(name: &str, overrides: &[String]) -> Result<Self, Error> {
-        Self::parse_for_real_packets(name, &Self::text(name)?, overrides)
-    }
-
     /// The same as [`Self::parse`], of a scenario whose network real packets can cross: links in a row.
     ///
     /// # Errors

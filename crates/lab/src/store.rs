@@ -397,14 +397,20 @@ impl Store {
                 [i64::from(days)],
             ),
         };
-        let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
-        let removed = removed.and_then(|removed| c.execute_batch(tidy).map(|()| removed));
-        removed.map_err(|e| match self.wrong(e) {
-            Error::Store { path, reason: StoreError::Full } => {
-                Error::Store { path, reason: StoreError::NoRoomToRemove }
+        let is_full =
+            |wrong: &Error| matches!(wrong, Error::Store { reason: StoreError::Full, .. });
+        let removed = removed.map_err(|e| match self.wrong(e) {
+            full if is_full(&full) => {
+                Error::Store { path: self.path.clone(), reason: StoreError::NoRoomToRemove }
             }
             wrong => wrong,
-        })
+        })?;
+        let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
+        match c.execute_batch(tidy).map_err(|e| self.wrong(e)) {
+            // They are gone; the file gets smaller when there is room to write it anew.
+            Err(full) if is_full(&full) => Ok(removed),
+            tidied => tidied.map(|()| removed),
+        }
     }
 
     /// The file.

@@ -42,6 +42,8 @@ pub(crate) fn analyze(
     let told = Arc::clone(&ticket);
     let name = path.display().to_string();
     let called = name.clone();
+    // Wherever the process goes.
+    let path = std::path::absolute(&path).unwrap_or(path);
     let (read, pool) = (path.clone(), pool(None)?);
     let found = background::work(py, &ticket, progress, move || {
         let (found, damage) = take(&read, &told)?;
@@ -160,7 +162,7 @@ impl Analysis {
         let toml = fitted.map_err(unfit)?.toml;
         let file = format!("{}, transfer {transfer}", self.name);
         let loaded = unruffled_lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
-        Ok(Scenario { file, loaded })
+        Ok(Scenario { file, path: None, loaded })
     }
 
     fn report(&self, path: PathBuf) -> PyResult<()> {

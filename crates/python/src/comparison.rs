@@ -28,7 +28,7 @@ pub(crate) struct Comparison {
 impl Comparison {
     pub(crate) fn new(inner: lab::record::Comparison, origin: &Origin) -> PyResult<Self> {
         let rows = records::rows(&inner)?;
-        Ok(Self { inner, rows, file: origin.path() })
+        Ok(Self { inner, rows, file: origin.path.clone() })
     }
 }
 
@@ -248,8 +248,8 @@ pub(crate) fn record(
     let names = pyo3::types::PyList::new(py, [variant])?;
     let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;
     let told = Arc::clone(&ticket);
-    let file = job.origin.path();
-    files::free(&path, [&("the scenario", file.as_deref())]).map_err(refused)?;
+    let kept = ("the scenario", job.origin.path.as_deref());
+    files::free(&path, [&kept]).map_err(refused)?;
     let written = background::work(py, &ticket, None, move || {
         let Some(sender) = job.variants.first() else { return Ok(()) };
         let written = files::write(&path, |file| {

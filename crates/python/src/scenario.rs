@@ -18,6 +18,8 @@ const DICTIONARY: &str = "scenario";
 pub(crate) struct Scenario {
     /// The file's name, or what stands for it.
     pub(crate) file: String,
+    /// The file, if it was read from one.
+    pub(crate) path: Option<PathBuf>,
     pub(crate) loaded: lab::Scenario,
 }
 
@@ -25,29 +27,28 @@ pub(crate) struct Scenario {
 pub(crate) struct Origin {
     pub(crate) file: String,
     pub(crate) text: Option<String>,
+    /// The file, if it is one, wherever the process goes.
+    pub(crate) path: Option<PathBuf>,
 }
 
 impl Origin {
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(scenario) = given.cast::<Scenario>() {
-            let Scenario { file, loaded } = scenario.get();
-            return Ok(Self { file: file.clone(), text: Some(loaded.toml.clone()) });
+            let Scenario { file, path, loaded } = scenario.get();
+            let (file, path) = (file.clone(), path.clone());
+            return Ok(Self { file, text: Some(loaded.toml.clone()), path });
         }
         if let Ok(dict) = given.cast::<PyDict>() {
             let table = values::table(DICTIONARY, dict)?;
             let text = toml::to_string(&table).map_err(refused)?;
-            return Ok(Self { file: DICTIONARY.to_owned(), text: Some(text) });
+            return Ok(Self { file: DICTIONARY.to_owned(), text: Some(text), path: None });
         }
         let file = match given.cast::<PyString>() {
             Ok(name) => name.to_string(),
             Err(_) => given.extract::<PathBuf>()?.display().to_string(),
         };
-        Ok(Self { file, text: None })
-    }
-
-    /// The file, if it is one.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.text.is_none().then(|| self.file.clone().into())
+        let path = std::path::absolute(&file).ok();
+        Ok(Self { file, text: None, path })
     }
 
     /// The scenario; a key is set once.
@@ -86,7 +87,7 @@ pub(crate) fn scenario(
 ) -> PyResult<Scenario> {
     let origin = Origin::of(given)?;
     let loaded = origin.load(&values::overrides(set)?).map_err(refused)?;
-    Ok(Scenario { file: origin.file, loaded })
+    Ok(Scenario { file: origin.file, path: origin.path, loaded })
 }
 
 #[pymethods]

@@ -57,7 +57,7 @@ pub(crate) fn grid(
     let scenario = scenario.map(Origin::of).transpose()?;
     let named = move || -> Result<Option<(String, String)>, Error> {
         scenario
-            .map(|Origin { file, text }| {
+            .map(|Origin { file, text, .. }| {
                 let text = text.map_or_else(|| Scenario::text(&file), Ok)?;
                 Ok((file, text))
             })

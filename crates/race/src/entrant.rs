@@ -210,7 +210,8 @@ impl<'a> Entrant<'a> {
             match (received, sent) {
                 // A receiver that had enough may have closed before the sender heard of it.
                 (Ok(received), _) if received.complete => Ok(received),
-                (Err(error), _) | (_, Err(error)) => Err(error),
+                // Why nothing comes any more the sender knows best.
+                (_, Err(error)) | (Err(error), Ok(())) => Err(error),
                 (Ok(_), Ok(())) => Err(ErrorKind::UnexpectedEof.into()),
             }
         })

@@ -10,8 +10,8 @@ use crate::payload::{Digest, Payload};
 /// How long a read or write may wait before the end looks around.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A transfer of so many octets is given up when nothing has arrived for so long; one of a time ends by
-/// that.
+/// How long a transfer of a number of octets may bring nothing before it is given up. A timed one ends by
+/// its time.
 const STALLED: Duration = Duration::from_secs(120);
 
 /// The width of a slice of the goodput over time.

@@ -51,8 +51,12 @@ fn an_older_window_that_comes_late_takes_back_nothing() {
     // The first of these was overtaken by the second, when the application had read.
     t.at(100).gets(". 1 a3001 w10000").gets(". 1 a3001 w500").says("");
     t.writes(2000).says(". 3001:4001 a1, P. 4001:5001 a1");
-    // What is told with more data counts, whatever it is, and a window that is closed.
-    t.at(200).gets(". 1 a5001 w1500").gets(". 1 a5001 w0").writes(1000).says("");
+    // What is told with a newer acknowledgement counts, whatever it is.
+    t.at(200).gets(". 1 a5001 w2500").writes(4000).says(". 5001:6001 a1, . 6001:7001 a1");
+    t.at(300).gets(". 1 a7001 w1000").says(". 7001:8001 a1");
+    // So does what comes with newer text, and a window that is closed.
+    t.at(400).gets(". 1:1001 a8001 w1000").says("P. 8001:9001 a1001").gets(". 1001 a9001 w9000");
+    t.gets(". 1001 a9001 w0").writes(1000).says("");
 }
 
 /// RFC 6298, section 3: it is not known which probe is answered.

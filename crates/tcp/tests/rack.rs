@@ -325,8 +325,8 @@ fn a_timeout_loses_the_segments_that_are_overdue() {
     t.at(1300).ack("C1").cwnd(2.0).sends("T2 T3");
 }
 
-/// Section 6.2: what the reordering timer finds lost in a recovery is resent in the place of what it was in
-/// the pipe, though no acknowledgement lets it go.
+/// Section 6.2: what the reordering timer finds lost in a recovery is resent in its own place in the pipe,
+/// though no acknowledgement lets it go.
 #[test]
 fn what_the_reordering_timer_finds_lost_in_a_recovery_is_resent() {
     for name in ["rack", "rack+cubic", "unruffled"] {

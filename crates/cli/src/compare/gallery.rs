@@ -18,15 +18,10 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
             message: "the same senders run over every path: expected them by --variants".to_owned(),
         });
     }
-    let mut overrides = given.clone();
-    if arguments.seeds.is_none() {
-        // First, so that --set can replace it.
-        overrides.insert(0, "seeds=1".to_owned());
-    }
     let paths = &arguments.paths;
     let scenarios = match paths.random {
-        Some(count) => gallery::drawn(paths.draw, count, &overrides),
-        None => gallery::built_in(&overrides),
+        Some(count) => gallery::drawn(paths.draw, count, &given),
+        None => gallery::built_in(&given),
     };
     let scenarios = scenarios.map_err(|error| error.by_flag(&flags))?;
     let senders = match arguments.variants.as_slice() {

@@ -37,7 +37,7 @@ pub enum StoreError {
     #[error("no room left on its disk to remove runs in: expected some, or the file removed")]
     NoRoomToRemove,
     /// Another process has held it for longer than one waits.
-    #[error("in use by another process: expected that to end, or another file by --store")]
+    #[error("in use by another process: expected it free, or another file by --store")]
     Busy,
     /// A record cannot be put into octets.
     #[error("a record cannot be written: {0}")]

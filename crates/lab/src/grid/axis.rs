@@ -54,7 +54,7 @@ pub(super) fn read_all(
     value: Option<&Value>,
     source: &FileText,
 ) -> Result<Vec<Axis>, Error> {
-    // What has lists or ranges below it holds keys, of which one may be called so.
+    // A table whose `from` is a list or a table holds keys, one of them named `from`.
     let is_range =
         |table: &Table| table.get("from").is_some_and(|v| !v.is_array() && !v.is_table());
     let keys = leaves(value, is_range);
@@ -257,7 +257,8 @@ fn repeated(list: &Value) -> Option<&Value> {
 /// A number in the unit that rows have.
 fn measured(value: &Value) -> Option<f64> {
     match value {
-        Value::Integer(n) => Some(*n as f64),
+        // Larger ones are not told apart as floats.
+        Value::Integer(n) => (n.unsigned_abs() < 1 << f64::MANTISSA_DIGITS).then_some(*n as f64),
         Value::Float(n) => Some(*n),
         Value::String(text) => number(text.trim()),
         _ => None,

@@ -236,9 +236,9 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
     }
 }
 
-/// Where a range has its beginning a path may have a key that is called so.
+/// A path may have a key named `from`, as a range has.
 #[test]
-fn a_key_that_is_called_from_can_be_swept() {
+fn a_key_named_from_can_be_swept() {
     for lines in [
         "delayed.from = ['0 s', '500 ms']\ndelayed.until = ['2 s']",
         "delayed = { from = { from = '0 s', to = '0.5 s', count = 2 } }",

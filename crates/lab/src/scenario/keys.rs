@@ -41,7 +41,7 @@ pub(crate) struct Keys {
 /// Whether a table without keys says nothing: one of the tables of a scenario, or what they have one of for
 /// each name.
 fn may_be_empty(prefix: &str, key: &str) -> bool {
-    set::TABLES.contains(&key) || ["link", "traffic", "variant"].contains(&prefix)
+    set::TABLES.contains(&key) || ["link", "variant"].contains(&prefix)
 }
 
 impl Keys {
@@ -81,13 +81,13 @@ impl Keys {
                 return Err(Error::Key { place, key, message });
             }
             match value.get_ref() {
+                DeValue::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
+                    self.all_default(&key, place);
+                }
                 // Such as a link's, of which all may be left to its defaults; or one that is misspelt.
                 DeValue::Table(inner) if inner.is_empty() && !may_be_empty(prefix, &key) => {
                     let value = Value::Table(toml::Table::new());
                     self.entries.push(Entry { key, value, place, read: false });
-                }
-                DeValue::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
-                    self.all_default(&key, place);
                 }
                 DeValue::Table(inner) => self.flatten(&key, inner, line)?,
                 DeValue::Array(items) if GROUPS.contains(&key.as_str()) => {

@@ -455,7 +455,8 @@ fn real_packets_cross_a_chain_alone_and_another_network_is_refused_at_its_key() 
     assert_eq!(refused(&[]), format!("my.toml:5: {wanted}"));
     let set = ["topology.kind=parking-lot", "topology.hops=bottleneck"].map(str::to_owned);
     assert_eq!(refused(&set), format!("--set: {wanted}"));
-    assert!(Scenario::load_for_real_packets("half-late", &[]).is_ok());
+    let half_late = Scenario::text("half-late").expect("is built in");
+    assert!(Scenario::parse_for_real_packets("half-late", &half_late, &[]).is_ok());
 }
 
 #[test]

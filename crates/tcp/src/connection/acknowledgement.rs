@@ -38,9 +38,9 @@ impl PeerWindow {
         (self.wl1, self.wl2) = (seq, ack);
     }
 
-    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two segments with the same
-    /// numbers the one that comes last may be the older, and no peer takes back what it has promised:
-    /// the window has to be larger then, unless it is closed.
+    /// "SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =< SEG.ACK)". Of two with the same numbers the
+    /// one that comes last may be the older: then only a larger window counts, and one that is closed, as
+    /// in Linux, for a peer out of memory does that; if it was the older one, the probe will tell.
     fn is_current(&self, seq: u64, ack: u64, larger_or_closed: bool) -> bool {
         self.wl1 < seq
             || (self.wl1 == seq && (self.wl2 < ack || (self.wl2 == ack && larger_or_closed)))

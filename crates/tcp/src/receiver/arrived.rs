@@ -46,9 +46,9 @@ pub(super) struct Arrived {
     duplicate: Option<(u64, u64)>,
     /// Ranges above `next` that have arrived: disjoint, not touching, in order.
     ranges: VecDeque<(u64, u64)>,
-    /// How many are kept at the most, by what may come to lie unread.
+    /// Most ranges kept, by what may lie unread now.
     max_ranges: u32,
-    /// How many that may become: those of the whole buffer.
+    /// Most that can become: those of the whole buffer.
     most_ranges: u32,
     /// Octets for which one is kept.
     pair: u32,

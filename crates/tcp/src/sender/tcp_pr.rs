@@ -235,7 +235,7 @@ impl TcpPr {
         transmission
     }
 
-    /// The peer has taken a window probe's octet, which was sent at `sent`.
+    /// The peer has taken a window probe's octet, which was sent at `sent` last, and is timed from then.
     pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
         self.time_last(stream, sent);
     }

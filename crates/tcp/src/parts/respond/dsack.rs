@@ -90,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_comes_down_by_no_undo() {
+    fn no_undo_lowers_the_threshold() {
         let window = Window { cwnd: 1.0, ssthresh: 2.0 };
-        let back =
-            |how| Restoration(Some(how)).respond(window, Window { cwnd: 1.0, ssthresh: 9.0 });
-        assert_eq!(back(Return::SlowStart), Some(window));
-        assert_eq!(back(Return::AtOnce), Some(Window { cwnd: 1.0, ssthresh: 9.0 }));
+        for how in [Return::SlowStart, Return::AtOnce] {
+            let saved = Window { cwnd: 1.0, ssthresh: 1.5 };
+            assert_eq!(Restoration(Some(how)).respond(window, saved), Some(window));
+        }
     }
 }

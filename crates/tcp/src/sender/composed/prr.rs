@@ -42,8 +42,8 @@ impl Prr {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             let due = u64::from(self.delivered) * u64::from(ssthresh);
-            // No more than is delivered, though less was in flight when recovery began than ssthresh
-            // allows, most of it having been SACKed before.
+            // No more than has been delivered, though less was in flight when recovery began than
+            // ssthresh allows, most of it having been SACKed before.
             let due = due.div_ceil(u64::from(self.recover_fs.max(ssthresh))) as u32;
             due.saturating_sub(self.out)
         } else {

@@ -212,6 +212,9 @@ impl Composed {
         match finding {
             Finding::Wait => false,
             Finding::Conventional { least, most } => {
+                // What duplicates take out of the pipe, as in ns-2, leaves room as it is.
+                let leave = self.policy.fast_recovery.heeds_after_timeout() > 0;
+                let least = if leave { 0.0 } else { least };
                 self.window.cwnd = self.window.cwnd.clamp(least, most).min(self.policy.max_cwnd);
                 false
             }

@@ -32,13 +32,13 @@ impl Composed {
         }
     }
 
-    /// RFC 8985, section 6.2: the reordering timer finds losses as an acknowledgement does.
+    /// RFC 8985, section 6.2, step 5: the reordering timer finds losses as an acknowledgement does.
     fn detect_by_timer(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
         let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
         let lost = stream.board.lost();
         self.detect(stream, &Delivery::default(), now, observer);
         // The pipe is smaller by what is lost, and the window as it was: no acknowledgement may come that
-        // lets it go. In doubt it waits for the proof.
+        // lets it go. What may only be late waits for one, or for the tail loss probe.
         if recovering && !self.doubting() {
             self.recovery.prr.make_up_for(stream.board.lost().saturating_sub(lost));
         }
