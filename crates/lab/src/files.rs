@@ -99,7 +99,7 @@ pub fn write(path: &Path, fill: impl FnOnce(BufWriter<File>) -> Result<()>) -> R
 /// Writes `text` to the file at `path`.
 ///
 /// # Errors
-/// As of [`write`].
+/// As of [`write()`].
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |mut file| {
         file.write_all(text.as_bytes())?;
