@@ -33,6 +33,9 @@ pub enum StoreError {
     /// The disk is full.
     #[error("no room left on its disk: expected some, or another file by --store")]
     Full,
+    /// The system could not read or write the file, or one that SQLite needs beside it.
+    #[error("cannot be read or written: expected a disk that works and has room")]
+    Disk,
     /// The disk is full, and to remove runs from the file takes some room, too.
     #[error("no room left on its disk to remove runs in: expected some, or the file removed")]
     NoRoomToRemove,
@@ -72,10 +75,32 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             Some(ErrorCode::DiskFull) => Self::Full,
             Some(ErrorCode::DatabaseBusy) => Self::Busy,
+            Some(ErrorCode::SystemIoFailure) => Self::Disk,
             // Its tables are not those that were made.
             Some(ErrorCode::Unknown) => Self::Damaged,
             None if foreign(&error) => Self::Damaged,
             _ => Self::Sqlite(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn what_sqlite_says_is_told_with_what_was_expected() {
+        for (code, wanted) in [
+            (ffi::SQLITE_BUSY, "in use by another process: expected it free"),
+            (ffi::SQLITE_FULL, "no room left on its disk: expected some"),
+            (ffi::SQLITE_IOERR_SHMSIZE, "cannot be read or written: expected a disk that works"),
+            (ffi::SQLITE_NOTADB, "not a store of runs: expected another file"),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let told = StoreError::from(error).to_string();
+            assert!(told.starts_with(wanted), "{told}");
         }
     }
 }
