@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+# Who runs the tests in the background may ignore Ctrl-C.
+BEGIN = """
+import signal, unruffled
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("begins", flush=True)
+"""
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -23,5 +33,29 @@ def command() -> Command:
         return subprocess.run(
             [program, *arguments], capture_output=True, text=True, check=False, **more
         )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def interrupted() -> Callable[[str], str]:
+    """Run a program that says ``begins``, send it Ctrl-C, and give what it says after that."""
+
+    def run(program: str) -> str:
+        started = subprocess.Popen(
+            [sys.executable, "-c", BEGIN + program], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert started.stdout is not None
+            assert started.stdout.readline() == "begins\n"
+            # Python hears of the signal whether or not the work has begun.
+            time.sleep(0.2)
+            started.send_signal(signal.SIGINT)
+            printed, _ = started.communicate(timeout=60)
+            assert started.returncode == 0
+            return printed
+        finally:
+            started.kill()
+            started.wait()
 
     return run

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 import unruffled
@@ -64,7 +60,7 @@ def test_a_record_is_that_of_the_command(capture, tmp_path):
             unruffled.record(file, seed=seed)
 
 
-def test_what_was_there_stays_unless_a_whole_file_takes_its_place(capture, tmp_path):
+def test_what_was_there_stays_unless_a_whole_file_takes_its_place(capture, interrupted, tmp_path):
     mine = tmp_path / "mine.toml"
     text = unruffled.scenario("rr-3").toml
     mine.write_text(text)
@@ -77,23 +73,11 @@ def test_what_was_there_stays_unless_a_whole_file_takes_its_place(capture, tmp_p
     file = tmp_path / "late.pcapng"
     file.write_text("the one before")
     program = f"""
-import signal, unruffled
-signal.signal(signal.SIGINT, signal.default_int_handler)
-print("begins", flush=True)
 try:
     unruffled.record({str(file)!r}, "rr-3", duration="1000000 s")
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
-    started = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    try:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "begins\n"
-        time.sleep(0.5)
-        started.send_signal(signal.SIGINT)
-        assert started.communicate(timeout=60) == ("stopped\n", None)
-    finally:
-        started.kill()
-        started.wait()
+    assert interrupted(program) == "stopped\n"
     assert file.read_text() == "the one before"
     assert list(tmp_path.glob("late*")) == [file], "nothing stays of it"

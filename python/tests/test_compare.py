@@ -6,11 +6,7 @@ import csv
 import io
 import os
 import pickle
-import signal
-import subprocess
-import sys
 import threading
-import time
 
 import pytest
 import unruffled
@@ -232,17 +228,13 @@ def test_other_threads_run_meanwhile():
 
 
 @pytest.mark.parametrize("what", ["compare", "sweep", "plan", "pipe"])
-def test_ctrl_c_stops_at_once(what, tmp_path):
+def test_ctrl_c_stops_at_once(what, interrupted, tmp_path):
     # Days of work: whoever waits for its end waits in vain. A million points take minutes to plan,
     # and a pipe into which nobody writes is never read.
     pipe = tmp_path / "pipe"
     if what == "pipe":
         os.mkfifo(pipe)
     program = f"""
-import signal, unruffled
-# Who runs the tests in the background may ignore it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-print("begins", flush=True)
 long = dict(scenario="rr-3", variants=["sack"], seeds=10_000, duration="1000000 s")
 try:
     if {what!r} == "compare":
@@ -257,19 +249,7 @@ try:
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
-    started = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    try:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "begins\n"
-        # Python hears of the signal whether or not the work has begun.
-        time.sleep(0.2)
-        started.send_signal(signal.SIGINT)
-        printed, _ = started.communicate(timeout=60)
-        assert printed == "stopped\n"
-        assert started.returncode == 0
-    finally:
-        started.kill()
-        started.wait()
+    assert interrupted(program) == "stopped\n"
 
 
 def test_progress_is_told_and_drawn(capsys):
