@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use unruffled_lab::{Error, Scenario, compare, flags, run};
+use unruffled_lab::{Scenario, compare, flags, run};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -48,13 +48,6 @@ fn delays_nothing(name: &str, overrides: &[String]) -> bool {
     Scenario::load(name, &share).is_err()
 }
 
-/// The scenario with its `overrides`, of which the user has given `set`.
-fn load(name: &str, set: &[String], overrides: &[String]) -> Result<Scenario, Error> {
-    let text = Scenario::text(name)?;
-    flags::once(name, &text, set)?;
-    Scenario::parse(name, &text, overrides)
-}
-
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
     // Of rr-3 as it ships a run would be over too soon to be timed. First, so that flags can replace it.
@@ -73,7 +66,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Ok(flags) => flags,
         Err(error) => return crate::refuse(error),
     };
-    let prepared = load(name, set, &overrides).and_then(|scenario| {
+    let prepared = flags::text(name, set).and_then(|text| {
+        let scenario = Scenario::parse(name, &text, &overrides)?;
         let variants = match variant.clone() {
             Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
             None => {

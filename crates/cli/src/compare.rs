@@ -30,8 +30,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 /// What to print, and what became of the files.
 fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
     let (overrides, given) = arguments.overrides()?;
-    let text = Scenario::text(&arguments.scenario)?;
-    flags::once(&arguments.scenario, &text, &arguments.set)?;
+    let text = flags::text(&arguments.scenario, &arguments.set)?;
     let scenario = Scenario::parse(&arguments.scenario, &text, &overrides)
         .map_err(|error| error.by_flag(&given))?;
     let variants = match arguments.variants.as_slice() {

@@ -75,8 +75,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 /// The scenario, of which only the path counts.
 fn load(name: &str, set: &[String]) -> Result<Scenario, unruffled_lab::Error> {
-    let text = Scenario::text(name)?;
-    flags::once(name, &text, set)?;
+    let text = flags::text(name, set)?;
     let scenario = Scenario::parse_for_real_packets(name, &text, set)?;
     flags::of_the_path(name, &text, set)?;
     Ok(scenario)

@@ -91,8 +91,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     heeded(&arguments.set)?;
-    let text = Scenario::text(&arguments.scenario)?;
-    flags::once(&arguments.scenario, &text, &arguments.set)?;
+    let text = flags::text(&arguments.scenario, &arguments.set)?;
     let scenario = Scenario::parse_for_real_packets(&arguments.scenario, &text, &arguments.set)?;
     for (flag, zero) in [
         ("--duration", arguments.duration == Some(unruffled_units::Duration::ZERO)),

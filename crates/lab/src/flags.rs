@@ -49,6 +49,16 @@ pub fn given<const N: usize>(
     Ok(flags)
 }
 
+/// The text of the scenario `name`, in which `set` replaces each key once.
+///
+/// # Errors
+/// No such scenario, and what [`once`] refuses.
+pub fn text(name: &str, set: &[String]) -> Result<String, Error> {
+    let text = Scenario::text(name)?;
+    once(name, &text, set)?;
+    Ok(text)
+}
+
 /// Refuses a key that `set` replaces twice in the scenario in `text`, which errors call `file`: under
 /// whatever names, for its beginning may be left out.
 ///

@@ -397,19 +397,16 @@ impl Store {
                 [i64::from(days)],
             ),
         };
-        let is_full =
-            |wrong: &Error| matches!(wrong, Error::Store { reason: StoreError::Full, .. });
-        let removed = removed.map_err(|e| match self.wrong(e) {
-            full if is_full(&full) => {
-                Error::Store { path: self.path.clone(), reason: StoreError::NoRoomToRemove }
-            }
-            wrong => wrong,
+        let is_full = |e: &rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let removed = removed.map_err(|e| match is_full(&e) {
+            true => Error::Store { path: self.path.clone(), reason: StoreError::NoRoomToRemove },
+            false => self.wrong(e),
         })?;
         let tidy = "DELETE FROM scenario WHERE hash NOT IN (SELECT scenario FROM run); VACUUM";
-        match c.execute_batch(tidy).map_err(|e| self.wrong(e)) {
+        match c.execute_batch(tidy) {
             // They are gone; the file gets smaller when there is room to write it anew.
-            Err(full) if is_full(&full) => Ok(removed),
-            tidied => tidied.map(|()| removed),
+            Err(e) if !is_full(&e) => Err(self.wrong(e)),
+            _ => Ok(removed),
         }
     }
 

@@ -69,12 +69,11 @@ impl Origin {
 
     /// The text, of which these `overrides` set each key once.
     fn text_with(&self, overrides: &[String]) -> Result<Cow<'_, str>, lab::Error> {
-        let text = match &self.text {
-            Some(text) => Cow::Borrowed(text.as_str()),
-            None => Cow::Owned(lab::Scenario::text(&self.file)?),
+        let Some(text) = &self.text else {
+            return lab::flags::text(&self.file, overrides).map(Cow::Owned);
         };
-        lab::flags::once(&self.file, &text, overrides)?;
-        Ok(text)
+        lab::flags::once(&self.file, text, overrides)?;
+        Ok(Cow::Borrowed(text))
     }
 }
 
