@@ -1,4 +1,4 @@
-//! Two ends, with drivers and octets, over a network that loses, delays, duplicates, reorders and
+//! Two ends, with drivers and octets, over a network that loses, delays, duplicates, reorders, cuts and
 //! refuses what is too big: every octet written arrives once and in order, and it all ends.
 
 mod wire;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use unruffled_tcp::{
-    Config, Connection, Error, Event, IpVersion, Segment, SeqNr, State, Variant, reset_for,
+    Config, Connection, Error, Event, Flags, IpVersion, Segment, SeqNr, State, Variant, reset_for,
 };
 use unruffled_units::{Duration, Instant};
 
@@ -35,6 +35,8 @@ struct Network {
     /// Per thousand.
     loss: u64,
     duplicates: u64,
+    /// Segments that a middlebox cuts in two, so that both are acknowledged by themselves.
+    cuts: u64,
     /// Milliseconds.
     delay: u64,
     jitter: u64,
@@ -90,10 +92,23 @@ impl World {
             if self.dice(1000) < self.network.loss {
                 continue;
             }
-            let offset = self.ends[from].connection.send_offset(segment.seq);
-            let payload = (0..u64::from(segment.len)).map(|i| octet(from, offset + i)).collect();
-            self.deliver(1 - from, Delivery::Segment(segment, payload));
+            let cut = segment.len > 1 && self.dice(1000) < self.network.cuts;
+            if cut {
+                let len = 1 + self.dice(u64::from(segment.len) - 1) as u32;
+                let flags = Flags { fin: false, psh: false, ..segment.flags };
+                self.carry(from, Segment { len, flags, ..segment });
+                let seq = segment.seq.add(len);
+                self.carry(from, Segment { seq, len: segment.len - len, ..segment });
+            } else {
+                self.carry(from, segment);
+            }
         }
+    }
+
+    fn carry(&mut self, from: usize, segment: Segment) {
+        let offset = self.ends[from].connection.send_offset(segment.seq);
+        let payload = (0..u64::from(segment.len)).map(|i| octet(from, offset + i)).collect();
+        self.deliver(1 - from, Delivery::Segment(segment, payload));
     }
 
     fn pump(&mut self, end: usize) {
@@ -213,11 +228,13 @@ fn act() -> impl Strategy<Value = (u64, usize, Act)> {
 
 fn network() -> impl Strategy<Value = Network> {
     let mtu = prop_oneof![3 => Just(65_535), 1 => 600..1500_u32];
-    (any::<u64>(), 0..250_u64, 0..100_u64, 0..200_u64, 0..300_u64, mtu).prop_map(
-        |(seed, loss, duplicates, delay, jitter, mtu)| Network {
+    let cuts = prop_oneof![Just(0), 0..500_u64];
+    (any::<u64>(), 0..250_u64, 0..100_u64, cuts, 0..200_u64, 0..300_u64, mtu).prop_map(
+        |(seed, loss, duplicates, cuts, delay, jitter, mtu)| Network {
             seed,
             loss,
             duplicates,
+            cuts,
             delay,
             jitter,
             mtu,
@@ -375,6 +392,7 @@ fn a_reset_after_time_wait_is_told_to_who_has_heard_nothing() {
         seed: 5_059_601_218_375_645_732,
         loss: 171,
         duplicates: 16,
+        cuts: 0,
         delay: 0,
         jitter: 14,
         mtu: 65_535,
