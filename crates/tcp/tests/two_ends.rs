@@ -92,7 +92,8 @@ impl World {
             if self.dice(1000) < self.network.loss {
                 continue;
             }
-            let cut = segment.len > 1 && self.dice(1000) < self.network.cuts;
+            let Network { cuts, .. } = self.network;
+            let cut = cuts > 0 && segment.len > 1 && self.dice(1000) < cuts;
             if cut {
                 let len = 1 + self.dice(u64::from(segment.len) - 1) as u32;
                 let flags = Flags { fin: false, psh: false, ..segment.flags };
