@@ -32,8 +32,10 @@ static __always_inline __u32 resending_for(struct tcp_sock *tp)
 	return (__u32)(tp->tcp_mstamp / 1000) - tp->retrans_stamp;
 }
 
-/* The most that RTO may be is what it was before. Nothing does this where a program changes its congestion control in an outage,
- * for release() may set no options. */
+/*
+ * The most that RTO may be is what it was before. Nothing does this where a program changes its congestion control in an outage, for
+ * release() may set no options.
+ */
 static __noinline void unbound_rto(struct sock *sk, struct connection *c)
 {
 	int most = c->rto_most;

@@ -113,20 +113,22 @@ static __always_inline __u32 head_sent(struct sock *sk, struct connection *c)
 	return w->found ? w->sent : w->now - c->lateness.on_time;
 }
 
-/* Segments that are late enough to be sent again; all that the kernel deems lost where nothing is held. */
+/* Segments that are late enough to be sent again; all that the kernel deems lost where they need not wait. */
 static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct walk *w = &c->hold.walk;
 	struct step s = { w };
 	__u32 lost = missing(tp);
+	bool waits;
 
 	w->found = 0;
 	w->now = tp->tcp_mstamp;
-	/* At the end, or where nothing is on its way, waiting would be paid for by the application. */
-	if (!c->lateness.hold || !in_flight(tp) || at_end(sk))
+	if (!c->lateness.hold)
 		return lost;
-	w->overdue = max(c->lateness.on_time, 1000) + c->lateness.hold;
+	/* At the end, or where nothing is on its way, waiting would be paid for by the application. */
+	waits = in_flight(tp) && !at_end(sk);
+	w->overdue = waits ? max(c->lateness.on_time, 1000) + c->lateness.hold : 0;
 	w->ready = w->seq = w->sent = 0;
 	w->direction = HERE;
 	w->node = (__u64)tp->retransmit_skb_hint;
@@ -135,7 +137,7 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 		w->direction = DOWN;
 	}
 	bpf_loop(STEPS_OF_WALK, step, &s, 0);
-	return min(w->ready, lost);
+	return waits ? min(w->ready, lost) : lost;
 }
 
 /* The window that the kernel's new data sees. */

@@ -107,7 +107,7 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,
 };
 
-enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10 };
 
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
@@ -161,6 +161,7 @@ struct tcp_rack {
 };
 
 struct sk_buff {
+	struct rb_node rbnode; /* of the queue of packets sent */
 	unsigned char *head, *data;
 	__u16 network_header;
 	char cb[48];

@@ -30,9 +30,6 @@ struct record {
 	__u64 socket;
 };
 
-/* include/net/tcp_states.h */
-enum { TCP_CLOSE = 7 };
-
 /* An octet for each connection of which another version keeps what is not known here. */
 SEC("iter/bpf_sk_storage_map")
 int count(struct bpf_iter__bpf_sk_storage_map *ctx)

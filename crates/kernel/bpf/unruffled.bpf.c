@@ -63,7 +63,9 @@ void BPF_PROG(unruffled_release, struct sock *sk)
 	/* What is held back is no longer; the window is. */
 	if (c && c->cwnd)
 		tcp_sk(sk)->snd_cwnd = c->cwnd;
-	bpf_sk_storage_delete(&unruffled_conns, sk);
+	/* A socket that is disconnected enters state Open next, where it gets back what may not be given back here. */
+	if (!c || !c->rto_most || sk->__sk_common.skc_state != TCP_CLOSE)
+		bpf_sk_storage_delete(&unruffled_conns, sk);
 }
 
 SEC("struct_ops")

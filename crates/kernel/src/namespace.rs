@@ -1,9 +1,12 @@
 //! Network namespaces: which is which, and work in another.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -77,12 +80,13 @@ pub(crate) fn inside<T: Send>(
     })
 }
 
-/// All network namespaces that have a process or a name, with their inodes. One is open at a time: there
-/// may be more than files may be.
+/// All network namespaces that have a process or are mounted here, by a name or otherwise, with their
+/// inodes. One is open at a time: there may be more than files may be.
 pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
-    let entries = |path| fs::read_dir(path).into_iter().flatten().flatten();
-    let processes = entries("/proc").map(|entry| entry.path().join("ns/net"));
-    let paths = processes.chain(entries("/run/netns").map(|entry| entry.path()));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.map(|entry| entry.path().join("ns/net"));
+    let mounts = fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default();
+    let paths = processes.chain(mounted(&mounts));
     let mut seen = BTreeSet::new();
     paths.filter_map(move |path| {
         if seen.contains(&fs::metadata(&path).ok()?.ino()) {
@@ -93,6 +97,37 @@ pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
         let inode = file.metadata().ok()?.ino();
         seen.insert(inode).then_some((inode, file))
     })
+}
+
+/// Where network namespaces are mounted, by proc_pid_mountinfo(5).
+fn mounted(mounts: &str) -> Vec<PathBuf> {
+    let place = |line: &str| {
+        let mut fields = line.split(' ').skip(3);
+        let (root, place) = (fields.next()?, fields.next()?);
+        root.starts_with("net:[").then(|| unescaped(place))
+    };
+    mounts.lines().filter_map(place).collect()
+}
+
+/// A path whose blanks and backslashes are written in octal.
+fn unescaped(written: &str) -> PathBuf {
+    let mut path = Vec::new();
+    let mut rest = written.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let digits = behind.get(..3).filter(|_| *first == b'\\');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(octet) => {
+                path.push(octet);
+                rest = &behind[3..];
+            }
+            None => {
+                path.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    OsString::from_vec(path).into()
 }
 
 /// A sysctl of this thread's namespace.
@@ -110,4 +145,20 @@ pub(crate) fn set_sysctl(key: &str, value: &str) -> Result<(), Error> {
 
 fn path(key: &str) -> String {
     format!("/proc/sys/net/ipv4/{key}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounted_namespaces_are_found_by_their_roots() {
+        let mounts = "22 1 0:20 / /proc rw shared:5 - proc proc rw\n\
+                      50 22 0:4 net:[4026532226] /run/netns/red rw shared:9 - nsfs nsfs rw\n\
+                      51 22 0:4 mnt:[4026532227] /run/mnt rw - nsfs nsfs rw\n\
+                      52 22 0:4 net:[4026532228] /tmp/a\\040b\\134 rw - nsfs nsfs rw\n";
+        let expected = ["/run/netns/red", r"/tmp/a b\"].map(PathBuf::from);
+        assert_eq!(mounted(mounts), expected);
+        assert_eq!(mounted("50 22"), [PathBuf::new(); 0]);
+    }
 }

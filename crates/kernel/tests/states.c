@@ -121,6 +121,40 @@ static void a_pause_makes_no_packet_overdue(void)
 	expect(c.hold.silent, 1);
 }
 
+/*
+ * The kernel deems one packet lost that was sent 20 ms ago. It waits, unless the application has no more to send: then it goes at once,
+ * and is suspected all the same.
+ */
+static void what_goes_at_once_at_the_end_is_answered_for(void)
+{
+	struct socket socket = { 0 };
+	struct sk_buff packet = { .skb_mstamp_ns = 1000000000 };
+	struct tcp_skb_cb cb = { .seq = 40, .tcp_gso_segs = 1, .sacked = TCPCB_LOST };
+
+	memcpy(packet.cb, &cb, sizeof cb);
+	start();
+	sk->sk_socket = &socket;
+	sk->tcp_rtx_queue.rb_node = &packet.rbnode;
+	tp.packets_out = 60;
+	tp.lost_out = 1;
+	at(20);
+	tp.write_seq = tp.snd_nxt + 1000;
+	expect(overdue(sk, &c), 0);
+	expect(c.hold.walk.found, 0);
+	tp.write_seq = tp.snd_nxt;
+	expect(overdue(sk, &c), 1);
+	expect(c.hold.walk.found, 1);
+	expect(c.hold.walk.seq, 40);
+	/* Nothing else is on its way. */
+	tp.write_seq += 1000;
+	tp.packets_out = 1;
+	expect(overdue(sk, &c), 1);
+	expect(c.hold.walk.found, 1);
+	tp.packets_out = 60;
+	at(400);
+	expect(overdue(sk, &c), 1);
+}
+
 /* `ip route … cwnd lock 110`. */
 static void a_route_limits_the_window(void)
 {
@@ -382,6 +416,7 @@ static const struct trace traces[] = {
 	TRACE(a_handshake_that_took_two_tries_leaves_nothing_to_report),
 	TRACE(a_cut_answers_for_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
+	TRACE(what_goes_at_once_at_the_end_is_answered_for),
 	TRACE(a_route_limits_the_window),
 	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
 	TRACE(the_timer_doubles_from_what_it_would_be_in_order),
