@@ -35,7 +35,13 @@ const FEW_DOTS: usize = 32;
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 20_000, segments: 16_384, all_segments: 2_000_000, told: 1000, dots: 0 }
+        Self {
+            connections: 20_000,
+            segments: 131_072,
+            all_segments: 2_000_000,
+            told: 1000,
+            dots: 0,
+        }
     }
 }
 
@@ -263,5 +269,70 @@ mod tests {
         }
         let totals = analyzer.finish().totals;
         assert_eq!((totals.given_up, totals.tcp_connections), (1, 2));
+    }
+
+    /// A SYN of the client on port 4000, `ms` after the beginning.
+    fn syn(ms: u64, seq: u32) -> Packet {
+        let packet = acknowledgement(4000, 0);
+        let segment = Segment { seq, syn: true, window: 500, ..Segment::default() };
+        Packet {
+            at: Instant::from_millis(ms),
+            from: packet.to,
+            to: packet.from,
+            transport: Transport::Tcp(segment),
+            ..packet
+        }
+    }
+
+    /// A thousand octets behind that SYN, 100 ms later, and their acknowledgement.
+    fn transfer(analyzer: &mut Analyzer, ms: u64, seq: u32) {
+        let mut packet = syn(ms + 100, seq);
+        let (first, at) = (seq.wrapping_add(1), packet.at);
+        let segment = Segment { seq: first, len: 1000, ack: Some(1), ..Segment::default() };
+        packet.transport = Transport::Tcp(segment);
+        analyzer.packet(&packet);
+        let mut answer = acknowledgement(4000, 0);
+        answer.at = at;
+        let ack = Some(first.wrapping_add(1000));
+        answer.transport =
+            Transport::Tcp(Segment { seq: 1, ack, window: 500, ..Segment::default() });
+        analyzer.packet(&answer);
+    }
+
+    fn octets(analyzer: Analyzer) -> Vec<u64> {
+        let connections = analyzer.finish().connections;
+        connections.iter().map(|found| found.directions[0].traffic.stream_bytes).collect()
+    }
+
+    /// As of a bound port, or of many clients behind one address.
+    #[test]
+    fn a_syn_that_nobody_answered_does_not_hide_the_next_connection() {
+        let mut analyzer = Analyzer::new(Limits::default());
+        analyzer.packet(&syn(0, 100));
+        analyzer.packet(&syn(3000, 3_000_000_000));
+        transfer(&mut analyzer, 3000, 3_000_000_000);
+        assert_eq!(octets(analyzer), [1000, 0]);
+    }
+
+    /// The capture lacks the end of the first.
+    #[test]
+    fn two_connections_between_the_same_ports_are_two() {
+        let mut analyzer = Analyzer::new(Limits::default());
+        for (ms, seq) in [(0, 100), (5000, 400_000_000)] {
+            analyzer.packet(&syn(ms, seq));
+            transfer(&mut analyzer, ms, seq);
+        }
+        assert_eq!(octets(analyzer), [1000, 1000]);
+    }
+
+    /// RFC 5961, section 4: somebody guesses, and the connection goes on.
+    #[test]
+    fn a_syn_in_the_middle_of_a_connection_ends_nothing() {
+        let mut analyzer = Analyzer::new(Limits::default());
+        analyzer.packet(&syn(0, 100));
+        transfer(&mut analyzer, 0, 100);
+        analyzer.packet(&syn(200, 7_000_000));
+        transfer(&mut analyzer, 300, 1100);
+        assert_eq!(octets(analyzer), [2000]);
     }
 }

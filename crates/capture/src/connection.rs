@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use unruffled_units::{Duration, Instant};
 
-use crate::half::Half;
+use crate::half::{COPIED, Half};
 use crate::packet::{Packet, Segment};
 
 /// A TCP connection.
@@ -41,8 +41,8 @@ enum Handshake {
     Done,
 }
 
-/// No SYN is sent again within this time (RFC 6298, section 2: a second at first).
-const COPIED: Duration = Duration::from_millis(50);
+/// No SYN is sent again sooner (RFC 6298, section 2).
+const SYN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Talk {
     /// A connection that begins with this packet, for all that is known; `dots` of each kind are kept
@@ -75,10 +75,12 @@ impl Talk {
             return false;
         }
         let from = self.side(packet);
-        let strange = self.halves[from].stream() > 0 || self.halves[1 - from].stream() > 0;
+        let used = self.halves[from].stream() > 0 || self.halves[1 - from].stream() > 0;
         let over = self.reset || self.fins[0] || self.fins[1];
-        let idle = packet.at.since(self.last) > Duration::from_secs(60);
-        over || strange && idle
+        let idle = packet.at.since(self.last);
+        // Numbers of its own are another connection's, or somebody's who guesses where one goes on.
+        let other = self.halves[from].opens_otherwise(segment) && (!used || idle > SYN_TIMEOUT);
+        over || other || used && idle > Duration::from_secs(60)
     }
 
     fn side(&self, packet: &Packet) -> usize {

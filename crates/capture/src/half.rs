@@ -8,14 +8,18 @@
 
 mod acknowledgements;
 mod activity;
+mod copies;
 mod counts;
 mod order;
 mod passing;
 mod spurious;
+mod stray;
 
 use unruffled_units::{Duration, Instant};
 
 use activity::Activity;
+pub(crate) use copies::COPIED;
+use copies::Heard;
 use counts::Counts;
 use order::Ids;
 
@@ -42,6 +46,9 @@ pub(crate) struct Half {
     outstanding: Outstanding,
     pub(crate) sacks: Sacks,
     ids: Ids,
+    heard: Heard,
+    /// A position that was refused.
+    stray: Option<u64>,
     pub(crate) counts: Counts,
     pub(crate) here: Spot,
     /// By its acknowledgements.
@@ -129,6 +136,8 @@ pub(crate) struct Offer {
 /// Instants of this direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moments {
+    /// When a SYN last passed.
+    opened: Option<Instant>,
     pub(crate) first_data: Option<Instant>,
     pub(crate) last_data: Option<Instant>,
     pub(crate) last_ack: Option<Instant>,
@@ -206,7 +215,7 @@ impl Half {
         self.counts.packets += 1;
         self.stamps.seen |= segment.timestamps.is_some();
         if segment.syn {
-            self.open(segment);
+            self.open(now, segment);
             return;
         }
         let len = u64::from(segment.len) + u64::from(segment.fin);
@@ -219,7 +228,8 @@ impl Half {
         };
         let start = unwrap(self.numbers.next, segment.seq);
         let end = start + len;
-        if start.abs_diff(self.numbers.next) > FAR || end <= origin {
+        let far = start.abs_diff(self.numbers.next) > FAR;
+        if far || end <= origin || self.is_stray(start) {
             self.counts.strange += 1;
             return;
         }
@@ -279,15 +289,23 @@ impl Half {
         origin
     }
 
-    fn open(&mut self, segment: &Segment) {
-        let first = (1 << 32 | u64::from(segment.seq)) + 1;
+    fn open(&mut self, now: Instant, segment: &Segment) {
         match self.numbers.origin {
             None => {
-                self.begin(first);
+                self.begin(first_of(segment));
             }
-            Some(origin) if origin == first => self.counts.syn_resent += 1,
-            Some(_) => self.counts.strange += 1,
+            Some(_) if self.opens_otherwise(segment) => self.counts.strange += 1,
+            Some(_) => {
+                let copied = self.moments.opened.is_some_and(|at| now.since(at) < COPIED);
+                self.counts.syn_resent += u64::from(!copied);
+            }
         }
+        self.moments.opened = Some(now);
+    }
+
+    /// Whether this SYN begins at another number than is known of.
+    pub(crate) fn opens_otherwise(&self, segment: &Segment) -> bool {
+        self.numbers.origin.is_some_and(|origin| origin != first_of(segment))
     }
 
     /// A minimum round trip between here and the sender.
@@ -299,6 +317,11 @@ impl Half {
     pub(crate) fn learn_beyond(&mut self, rtt: Duration) {
         self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
     }
+}
+
+/// The first position of a stream that this SYN opens.
+fn first_of(segment: &Segment) -> u64 {
+    (1 << 32 | u64::from(segment.seq)) + 1
 }
 
 /// The position nearest to `near` whose low 32 bits are `seq`.

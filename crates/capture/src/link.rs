@@ -1,4 +1,4 @@
-//! What stands before the IP header: Ethernet with tags, Linux's cooked frames, BSD's loopback.
+//! What stands before the IP header: Ethernet with tags or labels, Linux's cooked frames, BSD's loopback.
 
 use crate::packet::Unread;
 
@@ -7,7 +7,7 @@ use crate::packet::Unread;
 pub enum Link {
     /// BSD's loopback: a protocol family in the host's own order (0), or in network order (108).
     Null,
-    /// Ethernet (1), also with VLAN tags or PPPoE.
+    /// Ethernet (1), also with VLAN tags, MPLS labels or PPPoE.
     Ethernet,
     /// The IP packet itself (12, 14, 101, 228, 229).
     Raw,
@@ -76,6 +76,9 @@ fn typed(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], Unread> {
                 let (tag, inner) = rest.split_at_checked(4).ok_or(Unread::Short)?;
                 (kind, rest) = (u16::from_be_bytes([tag[2], tag[3]]), inner);
             }
+            // MPLS (RFC 3032): labels of four octets, the last of them marked. What follows says by itself
+            // which IP it is; of Ethernet within, nothing is known.
+            0x8847 | 0x8848 => return unlabelled(rest),
             // A PPPoE session (RFC 2516, section 4): six octets, then PPP's protocol.
             0x8864 => {
                 let (head, inner) = rest.split_at_checked(8).ok_or(Unread::Short)?;
@@ -86,6 +89,21 @@ fn typed(mut kind: u16, mut rest: &[u8]) -> Result<&[u8], Unread> {
             }
             _ => return Err(Unread::NotIp),
         }
+    }
+    Err(Unread::NotIp)
+}
+
+/// What follows a stack of MPLS labels.
+fn unlabelled(mut rest: &[u8]) -> Result<&[u8], Unread> {
+    for _ in 0..NESTED {
+        let (label, inner) = rest.split_at_checked(4).ok_or(Unread::Short)?;
+        if label[2] & 1 != 0 {
+            return match inner.first().ok_or(Unread::Short)? >> 4 {
+                4 | 6 => Ok(inner),
+                _ => Err(Unread::NotIp),
+            };
+        }
+        rest = inner;
     }
     Err(Unread::NotIp)
 }
@@ -104,6 +122,8 @@ mod tests {
         tagged.extend([0x88, 0xa8, 0, 1, 0x81, 0x00, 0, 2, 0x86, 0xdd]);
         let mut pppoe = vec![0; 12];
         pppoe.extend([0x88, 0x64, 0x11, 0, 0, 1, 0, 6, 0x00, 0x21]);
+        let mut labelled = vec![0; 12];
+        labelled.extend([0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]);
         let mut cooked = vec![0; 14];
         cooked.extend([0x08, 0x00]);
         let mut cooked2 = vec![0x86, 0xdd];
@@ -113,6 +133,7 @@ mod tests {
             (1, &ethernet),
             (1, &tagged),
             (1, &pppoe),
+            (1, &labelled),
             (113, &cooked),
             (276, &cooked2),
             (0, &[2, 0, 0, 0]),
@@ -132,6 +153,9 @@ mod tests {
         let mut arp = vec![0; 12];
         arp.extend([0x08, 0x06, 0, 0]);
         assert_eq!(Link::Ethernet.payload(&arp), Err(Unread::NotIp));
+        let mut within = vec![0; 12];
+        within.extend([0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0]);
+        assert_eq!(Link::Ethernet.payload(&within), Err(Unread::NotIp));
         let forever = [0x81, 0x00].repeat(40);
         assert_eq!(Link::Ethernet.payload(&forever), Err(Unread::NotIp));
         assert_eq!(Link::from_number(105).payload(&[0; 40]), Err(Unread::UnknownLink));

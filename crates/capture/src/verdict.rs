@@ -322,7 +322,7 @@ fn near_receiver(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let text = match direction.place {
         Place::Receiver => "Captured at the receiver, where the sender's waiting is not seen",
-        _ => "No round trip could be measured",
+        _ => "Nothing tells how far from here the sender is, nor so what it waits for",
     };
     let lost = &direction.losses;
     let text = format!(

@@ -75,11 +75,12 @@ fn a_joined_retransmission_counts_as_its_segments() {
     assert_eq!(counts(&analysis), [9, 42, 39, 38, 0, 0]);
 }
 
-/// tshark: 15 DSACKs, and 9 out of order.
+/// tshark: 15 DSACKs, and 9 out of order. Two of 1kxun.pcap's come again within 40 us, with the same
+/// identification (packets 395 and 505).
 #[test]
 fn dsacks_agree_with_tshark() {
     for (name, dsacks) in
-        [("1kxun.pcap", 15), ("suricata_tls-subjectaltname.pcap", 15), ("teams.pcap", 2)]
+        [("1kxun.pcap", 13), ("suricata_tls-subjectaltname.pcap", 15), ("teams.pcap", 2)]
     {
         if let Some(analysis) = analysed(name) {
             let counts = counts(&analysis);

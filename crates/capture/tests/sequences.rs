@@ -415,6 +415,77 @@ fn packets_that_pass_two_interfaces_are_copies() {
     }
 }
 
+/// A clock that ticks each millisecond tells them apart from what is sent again. The first segment's
+/// copy comes before the clock is known.
+#[test]
+fn copies_behind_a_queue_are_told_by_their_timestamps() {
+    let mut hand = Hand::at_a_router();
+    (0..10).for_each(|n| {
+        hand.data(100.0 + f64::from(n), n, n + 2);
+    });
+    hand.ack(160.0, 10, 11, &[]).data(200.0, 9, 102);
+    let resent = hand.found().retransmissions;
+    assert_eq!((resent.total, resent.duplicates), (2, 10));
+}
+
+/// Each acknowledgement once, too: three retransmissions, of which one DSACK tells.
+#[test]
+fn copies_of_acknowledgements_tell_nothing() {
+    let mut hand = Hand::at_two_interfaces(false).with_ids();
+    ten(&mut hand);
+    hand.ack(150.0, 1, 0, &[]);
+    (2..5).for_each(|n| {
+        hand.ack(150.0 + f64::from(n), 1, 0, &[(2, n + 1)]);
+    });
+    hand.data(156.0, 1, 0).data(157.0, 5, 0).data(158.0, 6, 0);
+    hand.ack(206.0, 10, 0, &[]).ack(207.0, 10, 0, &[(5, 6)]);
+    let found = hand.found();
+    let resent = found.retransmissions;
+    assert_eq!((resent.total, resent.spurious, resent.needed), (3, 1, 2));
+    assert_eq!((resent.dsacks, resent.duplicate_acks, resent.syns), (1, 3, 0));
+    // The answer to the SYN is one of them.
+    assert_eq!(found.traffic.acks, 7);
+}
+
+/// Where more is in flight than is remembered, what is sent again may well have been needed.
+#[test]
+fn what_is_forgotten_before_its_acknowledgement_is_not_spurious() {
+    let mut hand = Hand::remembering(10);
+    (0..30).for_each(|n| {
+        hand.data(100.0 + f64::from(n) / 10.0, n, 0);
+    });
+    hand.data(160.0, 0, 0).ack(210.0, 30, 0, &[]).data(211.0, 0, 0);
+    let resent = hand.found().retransmissions;
+    assert_eq!((resent.total, resent.spurious, resent.needed), (2, 1, 1));
+}
+
+/// A damaged number, or somebody else's packet: half a gigabyte ahead.
+#[test]
+fn a_stray_packet_moves_nothing() {
+    for data in [false, true] {
+        let mut hand = Hand::at_sender(false);
+        ten(&mut hand);
+        match data {
+            true => hand.data(130.0, 500_000, 0),
+            false => hand.ack(130.0, 500_000, 0, &[]),
+        };
+        hand.ack(160.0, 10, 0, &[]).data(170.0, 10, 0).ack(220.0, 11, 0, &[]);
+        let found = hand.found();
+        assert_eq!((found.traffic.stream_bytes, found.losses.strange), (11_000, 1));
+        assert_eq!((found.losses.lost, found.losses.not_captured), (0, 0));
+    }
+}
+
+/// The second packet there says that it is so.
+#[test]
+fn a_gap_in_the_capture_is_followed() {
+    let mut hand = Hand::at_sender(false);
+    ten(&mut hand);
+    hand.data(900.0, 50_000, 0).data(900.1, 50_001, 0).ack(950.0, 50_002, 0, &[]);
+    let found = hand.found();
+    assert_eq!((found.traffic.stream_bytes, found.losses.strange), (50_002_000, 1));
+}
+
 /// Without timestamps and identifications, as with those of a clock that has not ticked in between.
 #[test]
 fn where_time_alone_told_late_from_sent_again_the_verdict_says_so() {

@@ -25,8 +25,11 @@ impl Half {
             self.begin(1 << 32 | u64::from(ack));
         }
         let ack = unwrap(self.numbers.next, ack);
-        if ack.abs_diff(self.numbers.next) > FAR {
+        if ack.abs_diff(self.numbers.next) > FAR || self.is_stray(ack) {
             self.counts.strange += 1;
+            return;
+        }
+        if self.is_copied(packet, segment) {
             return;
         }
         self.pass(now);

@@ -30,7 +30,7 @@ impl Ids {
         self.last = id.map(|id| id.wrapping_add(pieces.saturating_sub(1) as u16));
     }
 
-    fn tell(&self) -> bool {
+    pub(super) fn tell(&self) -> bool {
         self.up >= 8 && self.other <= self.up / 32
     }
 }
@@ -43,19 +43,6 @@ pub(super) enum Order {
 }
 
 impl Half {
-    /// Whether both are one packet, which the network or the capture has doubled.
-    pub(super) fn is_copy(&self, mark: Mark, other: Mark) -> bool {
-        match (mark.id, other.id) {
-            (Some(id), Some(same)) if self.ids.tell() => id == same && mark.stamp == other.stamp,
-            _ => {
-                let soon = Duration::from_millis(1).as_nanos();
-                let soon = self.reaction().map_or(soon, |rtt| soon.min(rtt.as_nanos() / 2));
-                let alike = mark.stamp == other.stamp && mark.id == other.id;
-                alike && mark.at.since(other.at).as_nanos() < soon
-            }
-        }
-    }
-
     /// Whether `mark` was sent before or after `other`, which passed here earlier.
     pub(super) fn order(&mut self, mark: Mark, other: Mark) -> Order {
         // A clock that has ticked in between decides (RFC 7323, section 4.1).
@@ -84,12 +71,12 @@ impl Half {
 
     /// The minimum time in which the sender can answer what passes here: to the receiver, back to the
     /// sender, and here again; without the first part of it where that is not known.
-    fn reaction(&self) -> Option<Duration> {
+    pub(super) fn reaction(&self) -> Option<Duration> {
         self.round_trip().or(self.trips.behind)
     }
 
     /// Whether the sender's clock ticks at least twice before it can answer what passes here.
-    fn clock_is_fine(&self) -> bool {
+    pub(super) fn clock_is_fine(&self) -> bool {
         let (Some((stamp, at)), Some((latest, now)), Some(reaction)) =
             (self.stamps.first, self.stamps.now, self.reaction())
         else {

@@ -56,14 +56,14 @@ impl Half {
         let mut at = self.outstanding.find(start);
         let mut position = start;
         if self.outstanding.get(at).is_none_or(|entry| entry.start > position) {
-            // It was acknowledged so long ago that nothing is known of it.
+            // It was sent so long ago that nothing is known of it but whether it is acknowledged.
             self.counts.resent += 1;
-            self.counts.spurious.total += 1;
-            self.counts.spurious.by_acknowledgement += 1;
-            self.draw(start, |sketch, at| {
-                sketch.resent(mark.at, at);
-                sketch.spurious(mark.at, at);
-            });
+            self.draw(start, |sketch, at| sketch.resent(mark.at, at));
+            if start < self.numbers.una {
+                self.counts.spurious.total += 1;
+                self.counts.spurious.by_acknowledgement += 1;
+                self.draw(start, |sketch, at| sketch.spurious(mark.at, at));
+            }
             self.episodes.resent(mark.at, self.numbers.next, self.flight());
         }
         while let Some(entry) = self.outstanding.get(at) {

@@ -31,6 +31,19 @@ impl Hand {
         Self::opened(timestamps, [0, 50_000, 50_030], Some(20))
     }
 
+    /// The same, each packet passing again 5 ms later, behind a queue.
+    pub(crate) fn at_a_router() -> Self {
+        Self::opened(true, [0, 50_000, 55_010], Some(5000))
+    }
+
+    /// At the sender's, with room for so many segments.
+    pub(crate) fn remembering(segments: usize) -> Self {
+        let mut hand = Self::at_sender(false);
+        let analyzer = Analyzer::new(Limits { segments, ..Limits::default() });
+        (hand.analyzer, hand.again_us) = (analyzer, None);
+        hand
+    }
+
     /// The same at the server's, which gets what the client sends.
     pub(crate) fn at_receiver(timestamps: bool) -> Self {
         Self::opened(timestamps, [0, 0, 50_000], None)
