@@ -6,11 +6,11 @@ use super::Half;
 const GAP: u64 = 1 << 20;
 
 impl Half {
-    /// Whether `position` lies beyond all that the receiver can have permitted. Where the next packet
-    /// lies there as well, the capture lacks what is between.
+    /// Whether `position` lies further ahead than anything that was in flight so far, by much. Where the
+    /// next such packet lies there as well, the capture lacks what is between.
     pub(super) fn is_stray(&mut self, position: u64) -> bool {
-        let room = 2 * self.offer.largest + GAP;
-        if self.offer.largest == 0 || position <= self.numbers.next + room {
+        let room = 2 * self.offer.largest_flight + GAP;
+        if position <= self.numbers.next + room {
             return false;
         }
         let before = self.stray.replace(position);
