@@ -159,6 +159,6 @@ mod tests {
                       52 22 0:4 net:[4026532228] /tmp/a\\040b\\134 rw - nsfs nsfs rw\n";
         let expected = ["/run/netns/red", r"/tmp/a b\"].map(PathBuf::from);
         assert_eq!(mounted(mounts), expected);
-        assert_eq!(mounted("50 22"), [PathBuf::new(); 0]);
+        assert!(mounted("50 22").is_empty());
     }
 }
