@@ -622,6 +622,24 @@ END
         assert!(!is_registered());
     }
 
+    /// Sysctls cannot be written: it is registered, and no default.
+    #[test]
+    fn what_stays_where_attach_is_refused_half_way_is_said() {
+        let Some(_turn) = turn() else { return };
+        let output = script(
+            "mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys || exit 99
+            $U attach --default; echo $?; $U detach; echo $?",
+        );
+        if output.status.code() == Some(99) {
+            eprintln!("skipped: {}", text(&output).trim());
+            return;
+        }
+        let said = text(&output);
+        let stays = "; what was attached before stays until `unruffled detach`\n";
+        assert!(said.contains(stays) && said.contains("Read-only file system"), "{said}");
+        assert!(!is_registered(), "{said}");
+    }
+
     /// A hundred pairs of interfaces go, one after another, while it looks for interfaces.
     #[test]
     fn attach_leaves_out_an_interface_that_goes_meanwhile() {

@@ -1,7 +1,7 @@
 //! Into the kernel, and out of it again.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::namespace::Identity;
 use crate::state::{Former, State, Turn};
@@ -39,8 +39,8 @@ const USUAL: [&str; 2] = ["cubic", "reno"];
 /// Registers it, and does what is asked for. What was attached before stays.
 ///
 /// # Errors
-/// The kernel cannot have it, or a step was refused; what was done up to there stays, for
-/// [`detach`].
+/// The kernel cannot have it, or a step was refused; after the first, [`Error::Partly`], what was done
+/// up to there stays for [`detach`].
 pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     requirements::check()?;
     pins::check()?;
@@ -69,18 +69,23 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
         registered.pin(&pins::registration())?;
         Attached::Now
     };
-    if let Some(cgroup) = cgroup {
-        // Before the cgroup's, so that there is no connection with timestamps in between.
-        let namespace = namespace::own()?;
-        let links = object::take_out_timestamps(&mut state)?;
-        links.pin(&pins::directory(), &format!("timestamps-{namespace}"))?;
-        let links = object::choose_in_cgroup(&cgroup)?;
-        links.pin(&pins::directory(), &format!("cgroup-{}", cgroup::identity(&cgroup)?))?;
-    }
-    if attachment.default {
-        make_default(&mut state)?;
-    }
+    let serve = || {
+        if let Some(cgroup) = cgroup {
+            serve_cgroup(&cgroup, &mut state)?;
+        }
+        if attachment.default { make_default(&mut state) } else { Ok(()) }
+    };
+    serve().map_err(|reason| Error::Partly(Box::new(reason)))?;
     Ok(attached)
+}
+
+fn serve_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
+    // Before the cgroup's, so that there is no connection with timestamps in between.
+    let namespace = namespace::own()?;
+    let links = object::take_out_timestamps(state)?;
+    links.pin(&pins::directory(), &format!("timestamps-{namespace}"))?;
+    let links = object::choose_in_cgroup(cgroup)?;
+    links.pin(&pins::directory(), &format!("cgroup-{}", cgroup::identity(cgroup)?))
 }
 
 fn make_default(state: &mut State) -> Result<(), Error> {

@@ -33,6 +33,9 @@ pub enum Error {
         /// Why not.
         reason: io::Error,
     },
+    /// A step was refused when others had been made.
+    #[error("{0}; what was attached before stays until `unruffled detach`")]
+    Partly(Box<Self>),
     /// Nothing is attached.
     #[error("nothing is attached")]
     Nothing,
