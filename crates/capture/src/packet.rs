@@ -31,7 +31,7 @@ pub enum Transport {
 }
 
 /// The header of a TCP segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// The first octet's sequence number.
     pub seq: u32,

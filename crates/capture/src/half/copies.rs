@@ -1,6 +1,6 @@
 //! Packets that the network or the capture has doubled, as on a mirrored port or several interfaces.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
 
 use unruffled_units::{Duration, Instant};
 
@@ -36,9 +36,7 @@ impl Half {
 
     /// Whether this acknowledgement has passed already.
     pub(super) fn is_copied(&mut self, packet: &Packet, segment: &Segment) -> bool {
-        let mut digest = DefaultHasher::new();
-        (segment, packet.id).hash(&mut digest);
-        let (now, digest) = (packet.at, digest.finish());
+        let (now, digest) = (packet.at, digest(packet, segment));
         let within = if segment.syn || packet.id.is_some_and(|id| id != 0) {
             COPIED
         } else if segment.sack_count > 0 || self.counts.duplicates > self.counts.segments / 2 {
@@ -56,4 +54,19 @@ impl Half {
         }
         copied
     }
+}
+
+/// What tells an acknowledgement from others; few words, for each that passes has one made of it.
+fn digest(packet: &Packet, segment: &Segment) -> u64 {
+    let pair = |(high, low): (u32, u32)| u64::from(high) << 32 | u64::from(low);
+    let small = u32::from(packet.id.unwrap_or(0)) << 16 | u32::from(segment.window);
+    let mut digest = DefaultHasher::new();
+    digest.write_u64(pair((segment.seq, segment.ack.unwrap_or(0))));
+    digest.write_u64(pair((segment.len, small)));
+    digest.write_u64(segment.timestamps.map_or(0, pair));
+    // What came last is in the first of its blocks (RFC 2018, section 4), or the second (RFC 2883).
+    for block in &segment.sack[..usize::from(segment.sack_count).min(2)] {
+        digest.write_u64(pair(*block));
+    }
+    digest.finish()
 }
