@@ -1,8 +1,11 @@
 //! A receiver short of memory, against every sender: it throws away what it holds out of order, as
 //! RFC 2018, section 8, allows and Linux does, and has reported it by SACK. All arrives nevertheless.
 
+mod dice;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use dice::Dice;
 use proptest::prelude::*;
 use unruffled_tcp::{
     Config, Connection, Event, Flags, Observer, ROWS, SackBlocks, Segment, SeqNr, Variant,
@@ -23,21 +26,6 @@ struct Path {
     /// All that is out of order is thrown away, and not the upper part alone.
     all: bool,
     seed: u64,
-}
-
-/// Numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn one_in_256(&mut self, chance: u8) -> bool {
-        self.roll() % 256 < u64::from(chance)
-    }
 }
 
 /// What has arrived, by numbers of segments.

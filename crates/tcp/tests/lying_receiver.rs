@@ -2,8 +2,11 @@
 //! never came or was never sent, acknowledgements of what has not arrived. The sender need not be
 //! right about what arrived, but it must end, and its windows and thresholds stay within bounds.
 
+mod dice;
+
 use std::collections::BTreeMap;
 
+use dice::Dice;
 use proptest::prelude::*;
 use unruffled_tcp::{
     Config, Connection, Event, Observer, ROWS, SackBlocks, Segment, SeqNr, Variant,
@@ -23,21 +26,6 @@ struct Lies {
     lost: u8,
     late: u8,
     seed: u64,
-}
-
-/// Numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn one_in_256(&mut self, chance: u8) -> bool {
-        self.roll() % 256 < u64::from(chance)
-    }
 }
 
 #[derive(Default)]
