@@ -39,8 +39,7 @@ impl Hand {
     /// At the sender's, with room for so many segments.
     pub(crate) fn remembering(segments: usize) -> Self {
         let mut hand = Self::at_sender(false);
-        let analyzer = Analyzer::new(Limits { segments, ..Limits::default() });
-        (hand.analyzer, hand.again_us) = (analyzer, None);
+        hand.analyzer = Analyzer::new(Limits { segments, ..Limits::default() });
         hand
     }
 
