@@ -1,6 +1,5 @@
 //! `unruffled attach`, `detach`, `run` and `status`: the kernel's own TCP, unruffled.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -9,12 +8,14 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::thread;
 
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use unruffled_kernel::{Attached, Attachment, NAME, Signal, Status};
-use unruffled_units::count;
+use unruffled_kernel::{Attached, Attachment, Detached, Error, NAME, Sample, Signal};
+use unruffled_units::Duration;
+
+mod table;
 
 #[derive(Args)]
 pub(crate) struct AttachArguments {
@@ -28,19 +29,30 @@ pub(crate) struct AttachArguments {
 
 #[derive(Args)]
 pub(crate) struct RunArguments {
-    /// The program and its arguments
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    /// The program and its arguments, which may follow `--`
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 #[derive(Args)]
 pub(crate) struct StatusArguments {
-    /// Show it anew each second
+    /// Show it anew after each interval
     #[arg(long)]
     watch: bool,
-    /// As JSON; with --watch, a line each second
+    /// The time that rates cover, from 100 ms to 60 min
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
+    interval: Duration,
+    /// As JSON; with --watch, a line for each interval
     #[arg(long)]
     json: bool,
+}
+
+/// The time between two looks: shorter ones show the bursts of a connection, not its rate.
+fn interval(text: &str) -> Result<Duration, String> {
+    let (least, most) = (Duration::from_millis(100), Duration::from_secs(3600));
+    let interval = unruffled_units::parse_duration(text).map_err(|error| error.to_string())?;
+    let fits = (least..=most).contains(&interval);
+    fits.then_some(interval).ok_or_else(|| format!("expected 100 ms to 60 min, found {text:?}"))
 }
 
 pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
@@ -73,7 +85,11 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
 pub(crate) fn detach() -> ExitCode {
     match unruffled_kernel::detach() {
         Err(error) => crate::refuse(format!("detach: {error}")),
-        Ok(()) => crate::print(&format!("{NAME} is detached\n")),
+        Ok(Detached::Now) => crate::print(&format!("{NAME} is detached\n")),
+        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => crate::print(
+            "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n",
+        ),
+        Ok(Detached::Nothing) => crate::print("nothing is attached\n"),
     }
 }
 
@@ -88,7 +104,15 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     }
     let taken = || Signal::from_named_raw(signalled.swap(0, Ordering::Relaxed) as i32);
     match unruffled_kernel::run(Command::new(program).args(rest), taken) {
-        Err(error) => crate::refuse(format!("run: {error}")),
+        Err(error) => {
+            let refused = crate::refuse(format!("run: {error}"));
+            // POSIX.1-2024, XCU 2.8.2.
+            match error {
+                Error::NotStarted { missing: true, .. } => ExitCode::from(127),
+                Error::NotStarted { .. } => ExitCode::from(126),
+                _ => refused,
+            }
+        }
         // As shells tell of signals.
         Ok(status) => {
             let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
@@ -98,32 +122,35 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
 }
 
 pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
-    let mut before: BTreeMap<u64, (u64, Instant)> = BTreeMap::new();
+    match show_status(arguments) {
+        Err(error) => crate::refuse(format!("status: {error}")),
+        Ok(status) => status,
+    }
+}
+
+fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
+    let mut earlier = Sample::take()?;
     loop {
-        let now = Instant::now();
-        let mut status = match unruffled_kernel::status() {
-            Err(error) => return crate::refuse(format!("status: {error}")),
-            Ok(status) => status,
-        };
-        let connections = &mut status.connections;
-        // Between two looks it is known what was delivered.
-        for connection in connections.iter_mut() {
-            if let Some((acked, at)) = before.get(&connection.socket) {
-                let octets = connection.acked.saturating_sub(*acked);
-                connection.rate_bps = 8.0 * octets as f64 / now.duration_since(*at).as_secs_f64();
-            }
+        let is_registered = unruffled_kernel::is_registered();
+        // Without connections that could come there are no rates.
+        let has_rates = arguments.watch || is_registered || !earlier.is_empty();
+        if has_rates {
+            thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
         }
-        before = connections.iter().map(|c| (c.socket, (c.acked, now))).collect();
+        let now = Sample::take()?;
+        let status = now.since(&earlier);
+        earlier = now;
         let mut text = if arguments.json {
-            let registered = unruffled_kernel::is_registered();
             let document = serde_json::json!({
-                "registered": registered,
+                "registered": is_registered,
+                "interval_s": has_rates.then(|| status.interval.as_secs_f64()),
                 "connections": status.connections,
+                "ended": status.ended,
                 "others": status.others,
             });
             format!("{document}\n")
         } else {
-            table(&status)
+            table::render(&status, is_registered, crate::output::columns())
         };
         if arguments.watch && !arguments.json && std::io::stdout().is_terminal() {
             // Home, and what stands below away.
@@ -131,47 +158,7 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
         }
         match crate::print_on(&text) {
             Ok(_) if arguments.watch => {}
-            Ok(status) | Err(status) => return status,
+            Ok(status) | Err(status) => return Ok(status),
         }
-        std::thread::sleep(Duration::from_secs(1));
     }
-}
-
-fn table(status: &Status) -> String {
-    let mut text = format!(
-        "{:<40} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7} {:>8} {:>8} {:>7}\n",
-        "peer",
-        "Mb/s",
-        "cwnd",
-        "RTT ms",
-        "late ms",
-        "held",
-        "events",
-        "spurious",
-        "restored",
-        "rtx"
-    );
-    let millis = |time: Duration| 1e3 * time.as_secs_f64();
-    for c in &status.connections {
-        let _ = writeln!(
-            text,
-            "{:<40} {:>9.2} {:>6} {:>9.1} {:>9.1} {:>6} {:>7} {:>8} {:>8} {:>7}",
-            c.peer.to_string(),
-            c.rate_bps / 1e6,
-            c.cwnd,
-            millis(c.rtt),
-            millis(c.late),
-            c.held,
-            c.events,
-            c.spurious,
-            c.restored,
-            c.retransmissions,
-        );
-    }
-    text += &count(status.connections.len(), "connection");
-    if status.others > 0 {
-        let _ = write!(text, "; {} of another version, not shown", status.others);
-    }
-    text += if unruffled_kernel::is_registered() { "\n" } else { "; not registered\n" };
-    text
 }

@@ -102,6 +102,13 @@ struct counters {
 	__u32 events, spurious, restored, timeouts;
 };
 
+/* What the connection had when it was taken over: only what came after is shown. */
+struct start {
+	__u64 at;	/* ns, CLOCK_MONOTONIC */
+	__u64 acked;	/* octets acknowledged */
+	__u32 resent;	/* retransmissions */
+};
+
 struct connection {
 	__u32 cwnd, ssthresh;
 	__u32 mss;		/* octets of a segment, of which these windows are */
@@ -123,6 +130,7 @@ struct connection {
 	struct verdict verdict;
 	struct cubic cubic;
 	struct counters counters;
+	struct start start;
 };
 
 struct {
@@ -175,6 +183,9 @@ static __noinline void begin(struct sock *sk, struct connection *c)
 	c->verdict.needed = tp->total_retrans - tp->dsack_dups;
 	c->canaries.excess[0] = c->canaries.excess[1] = excess(tp);
 	c->lateness.period = tp->tcp_mstamp;
+	c->start.at = bpf_ktime_get_ns();
+	c->start.acked = tp->bytes_acked;
+	c->start.resent = tp->total_retrans;
 	/* The first window is paced, too: the kernel leaves that to us. */
 	pace(sk, c);
 }

@@ -193,7 +193,6 @@ struct tcp_sock {
 	__u32 total_retrans, dsack_dups, retrans_stamp;
 	__u32 prior_ssthresh, undo_marker;
 	int undo_retrans;
-	__u32 rate_delivered, rate_interval_us;
 	__u64 bytes_acked;
 	struct sk_buff *retransmit_skb_hint;
 };

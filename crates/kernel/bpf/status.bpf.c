@@ -22,11 +22,13 @@ struct bpf_iter__bpf_sk_storage_map {
 struct record {
 	__u8 peer[16], local[16]; /* the first four where IPv4 */
 	__u16 family, peer_port, local_port, state;
-	__u32 cwnd, ssthresh, held, mss;
+	__u32 cwnd, held;
 	__u32 srtt, late, hold;
-	__u32 events, spurious, restored, timeouts, retransmissions;
-	__u32 rate_segments, rate_us;
-	__u64 acked;
+	__u32 events, spurious, restored, timeouts;
+	__u32 resent, resent_before;
+	__u32 unused;
+	__u64 acked, acked_before;
+	__u64 began, now;
 	__u64 socket;
 };
 
@@ -70,7 +72,6 @@ int tell(struct bpf_iter__bpf_sk_storage_map *ctx)
 		BPF_CORE_READ_INTO(&r.local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
 	}
 	r.cwnd = c->cwnd;
-	r.ssthresh = c->ssthresh;
 	r.held = c->hold.held;
 	r.late = lateness(c);
 	r.hold = c->lateness.hold;
@@ -78,12 +79,13 @@ int tell(struct bpf_iter__bpf_sk_storage_map *ctx)
 	r.spurious = c->counters.spurious;
 	r.restored = c->counters.restored;
 	r.timeouts = c->counters.timeouts;
-	r.mss = BPF_CORE_READ(tp, mss_cache);
 	r.srtt = BPF_CORE_READ(tp, srtt_us) >> 3;
-	r.retransmissions = BPF_CORE_READ(tp, total_retrans);
-	r.rate_segments = BPF_CORE_READ(tp, rate_delivered);
-	r.rate_us = BPF_CORE_READ(tp, rate_interval_us);
+	r.resent = BPF_CORE_READ(tp, total_retrans);
+	r.resent_before = c->start.resent;
 	r.acked = BPF_CORE_READ(tp, bytes_acked);
+	r.acked_before = c->start.acked;
+	r.began = c->start.at;
+	r.now = bpf_ktime_get_ns();
 	r.socket = (__u64)sk;
 	bpf_seq_write(ctx->meta->seq, &r, sizeof r);
 	return 0;

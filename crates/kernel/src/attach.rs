@@ -29,6 +29,15 @@ pub enum Attached {
     OfAnotherBuild,
 }
 
+/// What detaching came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detached {
+    /// What was attached is undone.
+    Now,
+    /// Nothing was attached.
+    Nothing,
+}
+
 const DEFAULT: &str = "tcp_congestion_control";
 const TIMESTAMPS: &str = "tcp_timestamps";
 const OFF: &str = "0";
@@ -161,20 +170,25 @@ fn take_back_listeners() -> Result<(), Error> {
 }
 
 /// Undoes what every [`attach`] did. Connections that live keep it; new ones do not get it, and what
-/// listens gets the default of its network namespace.
+/// listens gets the default of its network namespace. Where nothing is attached, nothing is needed but root.
 ///
 /// # Errors
-/// There was nothing, or a step was refused.
-pub fn detach() -> Result<(), Error> {
-    requirements::check()?;
-    pins::check()?;
+/// A step was refused, or nothing says whether something is attached.
+pub fn detach() -> Result<Detached, Error> {
+    requirements::check_root()?;
     let _turn = Turn::wait()?;
+    let registered = is_registered();
+    let is_attached = State::exists() || pins::directory().exists();
+    if registered || is_attached {
+        requirements::check()?;
+        pins::check()?;
+    }
     // Of commands that were killed; without cgroups there are none.
     let _ = cgroup::sweep();
-    if !State::exists() && !pins::directory().exists() {
-        let registered = is_registered();
+    if !is_attached {
         object::unregister_left();
-        return if registered && !is_registered() { Ok(()) } else { Err(Error::Nothing) };
+        let done = registered && !is_registered();
+        return Ok(if done { Detached::Now } else { Detached::Nothing });
     }
     let state = State::load()?;
     put_back_defaults(&state)?;
@@ -190,5 +204,5 @@ pub fn detach() -> Result<(), Error> {
     let listeners = take_back_listeners();
     pins::remove();
     State::remove();
-    listeners
+    listeners.map(|()| Detached::Now)
 }

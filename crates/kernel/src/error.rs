@@ -36,9 +36,16 @@ pub enum Error {
     /// A step was refused when others had been made.
     #[error("{0}; what was attached before stays until `unruffled detach`")]
     Partly(Box<Self>),
-    /// Nothing is attached.
-    #[error("nothing is attached")]
-    Nothing,
+    /// The command of `run` was not started.
+    #[error("{}: {reason}", .command.display())]
+    NotStarted {
+        /// Its name, as it was given.
+        command: PathBuf,
+        /// Why not.
+        reason: io::Error,
+        /// Whether there is no such file.
+        missing: bool,
+    },
 }
 
 impl Error {

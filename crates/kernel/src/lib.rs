@@ -5,7 +5,7 @@
 //!   of a network namespace, or gives it to the connections of a cgroup.
 //! - [`detach`]: undoes all that, whoever did it and however that ended.
 //! - [`run()`]: one program under it.
-//! - [`status()`]: how its connections stand.
+//! - [`Sample`]: how its connections stand, and what they deliver.
 //! - [`Hold`]: it is registered as long as this lives, for races.
 //!
 //! The program itself is `bpf/unruffled.bpf.c`. It is compiled with the feature `bpf`, by clang;
@@ -18,6 +18,7 @@ mod error;
 mod hold;
 mod namespace;
 mod pins;
+mod record;
 mod requirements;
 mod run;
 mod state;
@@ -34,12 +35,12 @@ mod timestamps;
 #[path = "absent.rs"]
 mod object;
 
-pub use attach::{Attached, Attachment, attach, detach};
+pub use attach::{Attached, Attachment, Detached, attach, detach};
 pub use error::Error;
 pub use hold::Hold;
 use object::Registered;
 pub use run::{Signal, run};
-pub use status::{Connection, Status, status};
+pub use status::{Connection, Sample, Status};
 
 /// The congestion control's name in the kernel.
 pub const NAME: &str = "unruffled";

@@ -49,7 +49,10 @@ impl Registered {
         let mut object = load(Kernel::running()?.fit(open(UNRUFFLED)?)?)?;
         let link = {
             let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
-            let mut operations: MapMut<'_> = operations.ok_or(Error::Nothing)?;
+            let mut operations: MapMut<'_> = operations.ok_or_else(|| Error::Program {
+                what: "the congestion control".to_owned(),
+                reason: "not in the object".to_owned(),
+            })?;
             operations.attach_struct_ops().map_err(refused("registering the congestion control"))?
         };
         Ok(Self { link, _object: object })

@@ -11,16 +11,25 @@ const OLDEST: (u32, u32) = (6, 0);
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 const JIT: &str = "/proc/sys/net/core/bpf_jit_enable";
 
+/// Says what there is, and what it takes.
+fn found<T>(found: &str, expected: &'static str) -> Result<T, Error> {
+    Err(Error::Requirement { found: found.to_owned(), expected })
+}
+
+/// Whether this process is root's.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check_root() -> Result<(), Error> {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { found("no root", "root, or sudo") }
+}
+
 /// Whether this process may load it into this kernel.
 ///
 /// # Errors
 /// The first thing that is missing.
 pub(crate) fn check() -> Result<(), Error> {
-    let found =
-        |found: &str, expected| Err(Error::Requirement { found: found.to_owned(), expected });
-    if !rustix::process::geteuid().is_root() {
-        return found("no root", "root, or sudo");
-    }
+    check_root()?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     if capabilities(&status).is_some_and(|held| held & SUFFICIENT == 0) {
         let expected = "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, or CAP_SYS_ADMIN: a container \

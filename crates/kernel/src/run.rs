@@ -1,8 +1,10 @@
 //! One program under it.
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
@@ -23,8 +25,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// that is how it ended.
 ///
 /// # Errors
-/// The kernel cannot have it, or the command cannot be started or looked after any more: then it is
-/// killed.
+/// The kernel cannot have it; the command cannot be started ([`Error::NotStarted`]), or not be looked after
+/// any more: then it is killed.
 pub fn run(
     command: &mut Command,
     signalled: impl Fn() -> Option<Signal>,
@@ -67,7 +69,7 @@ fn under(
     let child = own.as_member(|| Supervised::spawn(command))?;
     // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
     drop(turn);
-    let mut child = child.map_err(Error::file(&name))?;
+    let mut child = child.map_err(|reason| not_started(&name, reason))?;
     loop {
         if let Some(status) = child.0.try_wait().map_err(Error::file(&name))? {
             return Ok(status);
@@ -81,6 +83,28 @@ fn under(
         // Whoever had registered it may have ended.
         hold.ensure()?;
     }
+}
+
+/// Why a command was not started.
+fn not_started(command: &OsStr, reason: io::Error) -> Error {
+    let not_found = reason.kind() == ErrorKind::NotFound;
+    let missing = not_found && !is_there(command);
+    let reason = if not_found && !missing {
+        io::Error::other("its interpreter does not exist")
+    } else {
+        reason
+    };
+    Error::NotStarted { command: command.into(), reason, missing }
+}
+
+/// Whether a command's file is there, be it of use or not.
+fn is_there(command: &OsStr) -> bool {
+    let file = Path::new(command);
+    if command.is_empty() || command.as_encoded_bytes().contains(&b'/') {
+        return file.exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(file).is_file())
 }
 
 /// Whether a terminal sent the signal, as it seems, and so to the command as well.

@@ -1,30 +1,34 @@
-//! How the connections stand.
+//! How the connections stand, and what they delivered between two looks.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use crate::record::{self, Record};
 use crate::{Error, object, requirements};
 
-/// A connection under the congestion control, in whichever network namespace.
+/// A connection under the congestion control, in whichever network namespace. Counts are of the time since
+/// it came under the congestion control.
 #[derive(Clone, Debug, Serialize)]
 pub struct Connection {
     /// Who receives.
     pub peer: SocketAddr,
     /// The own end.
     pub local: SocketAddr,
-    /// What was delivered per second, lately.
+    /// What was acknowledged per second of the [interval](Status::interval): 0 where nothing was.
     pub rate_bps: f64,
-    /// The congestion window, in segments.
+    /// The congestion window now, in segments.
     pub cwnd: u32,
-    /// Smoothed round-trip time.
-    #[serde(rename = "rtt_s", serialize_with = "seconds")]
-    pub rtt: Duration,
-    /// How late packets have been lately.
+    /// Smoothed round-trip time (RFC 6298); nothing before the first sample.
+    #[serde(rename = "rtt_s", serialize_with = "seconds_if_any")]
+    pub rtt: Option<Duration>,
+    /// How late packets were at most in the last 8 to 16 s in which ACKs arrived.
     #[serde(rename = "late_s", serialize_with = "seconds")]
     pub late: Duration,
-    /// How much later than usual a packet must be before it is sent again.
+    /// How much later than usual a packet must be now before it is sent again.
     #[serde(rename = "hold_s", serialize_with = "seconds")]
     pub hold: Duration,
     /// Segments that the kernel deems lost and that are held back now.
@@ -41,22 +45,18 @@ pub struct Connection {
     pub retransmissions: u32,
     /// Octets acknowledged.
     pub acked: u64,
-    /// Tells connections apart that have the same ends in different namespaces.
-    #[serde(skip)]
-    pub socket: u64,
+    /// How long it has been under the congestion control; nothing during the handshake.
+    #[serde(rename = "age_s", serialize_with = "seconds_if_any")]
+    pub age: Option<Duration>,
 }
 
 fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(time.as_secs_f64())
 }
 
-/// The octets of one record; see `status.bpf.c`.
-const RECORD: usize = 112;
-
-const AF_INET: u16 = 2;
-
-/// Closed sockets and listeners are not told of (include/net/tcp_states.h).
-const NO_CONNECTIONS: [u16; 2] = [7, 10];
+fn seconds_if_any<S: serde::Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64()).serialize(to)
+}
 
 /// What there is in all network namespaces.
 #[derive(Clone, Debug, Default)]
@@ -65,73 +65,180 @@ pub struct Status {
     pub connections: Vec<Connection>,
     /// How many more there are, under the congestion control of another version: no more is known of them.
     pub others: usize,
+    /// How many ended within the interval, or left the congestion control.
+    pub ended: usize,
+    /// The time that rates cover, as measured.
+    pub interval: Duration,
 }
 
-/// How all connections stand.
-///
-/// # Errors
-/// The process may not ask, or the programs are missing.
-pub fn status() -> Result<Status, Error> {
-    requirements::check()?;
-    let (records, others) = object::records()?;
-    let mut connections: Vec<_> = records.chunks_exact(RECORD).filter_map(parse).collect();
-    connections.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.peer.cmp(&b.peer)));
-    Ok(Status { connections, others })
+/// One look at all connections. Two of them make a [`Status`].
+#[derive(Clone, Debug)]
+pub struct Sample {
+    records: Vec<Record>,
+    others: usize,
+    /// By `CLOCK_MONOTONIC`, before the first record.
+    at: Duration,
 }
 
-fn parse(record: &[u8]) -> Option<Connection> {
-    let octets = |at: usize| record[at..at + 16].try_into().unwrap_or([0; 16]);
-    let u16 = |at: usize| u16::from_ne_bytes([record[at], record[at + 1]]);
-    let u32 = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap_or_default());
-    let u64 = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap_or_default());
-    let (family, state) = (u16(32), u16(38));
-    if NO_CONNECTIONS.contains(&state) {
-        return None;
+impl Sample {
+    /// Looks at all connections in all network namespaces.
+    ///
+    /// # Errors
+    /// The process may not ask, or the programs are missing.
+    pub fn take() -> Result<Self, Error> {
+        requirements::check()?;
+        let now = clock_gettime(ClockId::Monotonic);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+        let at = Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or_default());
+        let (octets, others) = object::records()?;
+        Ok(Self { records: record::parse(&octets), others, at })
     }
-    let address = |at, port| {
-        let octets: [u8; 16] = octets(at);
-        let ip = if family == AF_INET {
-            IpAddr::V4(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3]))
-        } else {
-            IpAddr::V6(Ipv6Addr::from(octets)).to_canonical()
-        };
-        SocketAddr::new(ip, port)
-    };
-    let words: [u32; 14] = std::array::from_fn(|i| u32(40 + 4 * i));
-    let [
+
+    /// Whether there is no connection.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.others == 0
+    }
+
+    /// How the connections stand now, with their rates since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Status {
+        let identity = |record: &Record| (record.socket, record.began);
+        let mut former: BTreeMap<_, _> = earlier.records.iter().map(|r| (identity(r), r)).collect();
+        let connections = self.records.iter().map(|record| {
+            let rate = match former.remove(&identity(record)) {
+                Some(former) => rate(record, former.acked, former.now),
+                // It is new: all that it has was acknowledged since then.
+                None => {
+                    let began = record.began.unwrap_or(earlier.at);
+                    rate(record, record.acked_before, began.min(earlier.at))
+                }
+            };
+            shown(record, rate)
+        });
+        let mut connections: Vec<_> = connections.collect();
+        connections.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.peer.cmp(&b.peer)));
+        let interval = self.at.saturating_sub(earlier.at);
+        Status { connections, others: self.others, ended: former.len(), interval }
+    }
+}
+
+/// Bits acknowledged per second since `then`, when the counter was at `acked`.
+fn rate(record: &Record, acked: u64, then: Duration) -> f64 {
+    // A socket that is connected anew counts from 0.
+    let octets = record.acked.checked_sub(acked).unwrap_or(record.acked);
+    let time = record.now.saturating_sub(then);
+    if time.is_zero() { 0.0 } else { 8.0 * octets as f64 / time.as_secs_f64() }
+}
+
+fn shown(record: &Record, rate_bps: f64) -> Connection {
+    let &Record { peer, local, cwnd, rtt, late, hold, held, .. } = record;
+    let &Record { events, spurious, restored, timeouts, .. } = record;
+    Connection {
+        peer,
+        local,
+        rate_bps,
         cwnd,
-        _ssthresh,
-        held,
-        mss,
-        srtt,
+        rtt,
         late,
         hold,
-        events,
-        spurious,
-        restored,
-        timeouts,
-        rtx,
-        rate,
-        rate_us,
-    ] = words;
-    let micros = |us| Duration::from_micros(u64::from(us));
-    // tcp_compute_delivery_rate
-    let rate_bps = 8e6 * f64::from(rate) * f64::from(mss) / f64::from(rate_us.max(1));
-    Some(Connection {
-        peer: address(0, u16(34)),
-        local: address(16, u16(36)),
-        rate_bps: if rate_us == 0 { 0.0 } else { rate_bps },
-        cwnd,
-        rtt: micros(srtt),
-        late: micros(late),
-        hold: micros(hold),
         held,
         events,
         spurious,
         restored,
         timeouts,
-        retransmissions: rtx,
-        acked: u64(96),
-        socket: u64(104),
-    })
+        retransmissions: record.resent.saturating_sub(record.resent_before),
+        acked: record.acked.saturating_sub(record.acked_before),
+        age: record.began.map(|began| record.now.saturating_sub(began)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A connection that began at 1 s with 1000 octets behind it, and a look at it.
+    fn record(socket: u64, acked: u64, now_ms: u64) -> Record {
+        let any = SocketAddr::from(([192, 0, 2, 1], socket as u16));
+        Record {
+            peer: any,
+            local: any,
+            cwnd: 10,
+            held: 0,
+            rtt: None,
+            late: Duration::ZERO,
+            hold: Duration::ZERO,
+            events: 0,
+            spurious: 0,
+            restored: 0,
+            timeouts: 0,
+            resent: 7,
+            resent_before: 5,
+            acked,
+            acked_before: 1000,
+            began: Some(SECOND),
+            now: Duration::from_millis(now_ms),
+            socket,
+        }
+    }
+
+    fn sample(at_ms: u64, records: Vec<Record>) -> Sample {
+        Sample { records, others: 0, at: Duration::from_millis(at_ms) }
+    }
+
+    fn rates(status: &Status) -> Vec<(u16, f64)> {
+        status.connections.iter().map(|c| (c.peer.port(), c.rate_bps)).collect()
+    }
+
+    #[test]
+    fn a_rate_is_what_was_acknowledged_over_the_time_between_two_looks() {
+        let earlier = sample(10_000, vec![record(1, 5_000, 10_000), record(2, 8_000, 10_001)]);
+        let now = sample(12_000, vec![record(1, 5_000, 12_003), record(2, 508_000, 12_001)]);
+        let status = now.since(&earlier);
+        // 500,000 octets in 2 s; the other one is idle.
+        assert_eq!(rates(&status), [(2, 2e6), (1, 0.0)]);
+        assert_eq!((status.interval, status.ended), (2 * SECOND, 0));
+        let first = &status.connections[0];
+        assert_eq!((first.acked, first.retransmissions), (507_000, 2));
+        assert_eq!(first.age, Some(Duration::from_millis(11_001)));
+    }
+
+    /// A burst of 100,000 octets right before the second look is no rate of its own.
+    #[test]
+    fn what_is_new_is_held_against_the_whole_interval() {
+        let mut new = record(1, 101_000, 11_000);
+        new.began = Some(Duration::from_millis(10_999));
+        let status = sample(11_000, vec![new]).since(&sample(10_000, vec![]));
+        assert_eq!(rates(&status), [(1, 800_000.0)]);
+        // The first look missed it: it is older than the interval.
+        let missed = record(1, 101_000, 11_000);
+        let status = sample(11_000, vec![missed]).since(&sample(10_000, vec![]));
+        assert_eq!(rates(&status), [(1, 80_000.0)]);
+    }
+
+    #[test]
+    fn another_connection_in_the_place_of_one_that_ended_is_new() {
+        let earlier = sample(10_000, vec![record(1, 900_000, 10_000), record(2, 1_000, 10_000)]);
+        let mut other = record(1, 2_000, 11_000);
+        other.began = Some(Duration::from_millis(10_500));
+        let status = sample(11_000, vec![other]).since(&earlier);
+        assert_eq!(rates(&status), [(1, 8_000.0)]);
+        assert_eq!(status.ended, 2);
+    }
+
+    /// As a socket has it that is disconnected and connected again.
+    #[test]
+    fn a_counter_that_starts_anew_counts_from_nought() {
+        let earlier = sample(10_000, vec![record(1, 900_000, 10_000)]);
+        let status = sample(11_000, vec![record(1, 500, 11_000)]).since(&earlier);
+        assert_eq!(rates(&status), [(1, 4_000.0)]);
+        assert_eq!(status.connections[0].acked, 0);
+    }
+
+    #[test]
+    fn no_time_is_no_rate() {
+        let earlier = sample(10_000, vec![record(1, 1_000, 10_000)]);
+        let status = sample(10_000, vec![record(1, 900_000, 10_000)]).since(&earlier);
+        assert_eq!(rates(&status), [(1, 0.0)]);
+    }
 }

@@ -13,6 +13,8 @@ static unsigned long long ticks;
 
 static unsigned long long bpf_jiffies64(void) { return ticks; }
 
+static unsigned long long bpf_ktime_get_ns(void) { return ticks; }
+
 /* What is kept of the one connection, and the memory for it where it is not yet; traces set them. */
 static void *kept, *unused;
 

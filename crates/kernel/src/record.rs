@@ -1,0 +1,104 @@
+//! One connection at one moment, as `status.bpf.c` writes it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+/// The octets of one record.
+const RECORD: usize = 128;
+
+const AF_INET: u16 = 2;
+
+/// Closed sockets and listeners are no connections (include/net/tcp_states.h).
+const NO_CONNECTIONS: [u16; 2] = [7, 10];
+
+/// What the kernel keeps of a connection. Counters are those of the whole connection; `_before` is what
+/// they were when the connection came under the congestion control. Times are by `CLOCK_MONOTONIC`.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) peer: SocketAddr,
+    pub(crate) local: SocketAddr,
+    pub(crate) cwnd: u32,
+    pub(crate) held: u32,
+    /// Nothing before the first sample.
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) late: Duration,
+    pub(crate) hold: Duration,
+    pub(crate) events: u32,
+    pub(crate) spurious: u32,
+    pub(crate) restored: u32,
+    pub(crate) timeouts: u32,
+    pub(crate) resent: u32,
+    pub(crate) resent_before: u32,
+    pub(crate) acked: u64,
+    pub(crate) acked_before: u64,
+    /// When it came under the congestion control; nothing during the handshake.
+    pub(crate) began: Option<Duration>,
+    /// When the record was made.
+    pub(crate) now: Duration,
+    /// Where the kernel keeps it; another connection may be there later.
+    pub(crate) socket: u64,
+}
+
+/// Those of `octets` that are of connections.
+pub(crate) fn parse(octets: &[u8]) -> Vec<Record> {
+    octets.chunks_exact(RECORD).filter_map(Record::parse).collect()
+}
+
+impl Record {
+    fn parse(record: &[u8]) -> Option<Self> {
+        let octets = |at: usize| record[at..at + 16].try_into().unwrap_or([0; 16]);
+        let u16 = |at: usize| u16::from_ne_bytes([record[at], record[at + 1]]);
+        let u32 = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap_or_default());
+        let u64 = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap_or_default());
+        let (family, state) = (u16(32), u16(38));
+        if NO_CONNECTIONS.contains(&state) {
+            return None;
+        }
+        let address = |at, port| {
+            let octets: [u8; 16] = octets(at);
+            let ip = if family == AF_INET {
+                IpAddr::V4(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3]))
+            } else {
+                IpAddr::V6(Ipv6Addr::from(octets)).to_canonical()
+            };
+            SocketAddr::new(ip, port)
+        };
+        let words: [u32; 11] = std::array::from_fn(|i| u32(40 + 4 * i));
+        let [
+            cwnd,
+            held,
+            srtt,
+            late,
+            hold,
+            events,
+            spurious,
+            restored,
+            timeouts,
+            resent,
+            resent_before,
+        ] = words;
+        let longs: [u64; 5] = std::array::from_fn(|i| u64(88 + 8 * i));
+        let [acked, acked_before, began, now, socket] = longs;
+        let micros = |us| Duration::from_micros(u64::from(us));
+        Some(Self {
+            peer: address(0, u16(34)),
+            local: address(16, u16(36)),
+            cwnd,
+            held,
+            rtt: (srtt > 0).then(|| micros(srtt)),
+            late: micros(late),
+            hold: micros(hold),
+            events,
+            spurious,
+            restored,
+            timeouts,
+            resent,
+            resent_before,
+            acked,
+            acked_before,
+            began: (began > 0).then(|| Duration::from_nanos(began)),
+            now: Duration::from_nanos(now),
+            socket,
+        })
+    }
+}
