@@ -7,6 +7,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed={SEARCH_TREE}");
     if env::var_os("CARGO_FEATURE_BPF").is_none() {
         return;
     }
@@ -15,6 +16,9 @@ fn main() {
         println!("cargo:warning={why}: the command needs libelf.so and libz.so where it runs");
     }
 }
+
+/// What the archive of elfutils 0.192 lacks.
+const SEARCH_TREE: &str = "libelf/search_tree.c";
 
 /// Makes `-lelf` and `-lz`, which libbpf-sys asks for, find archives, so that the command starts where
 /// neither library is installed. The linker takes the first directory that has a library of the name, and
@@ -25,9 +29,9 @@ fn main() {
 /// directory of the system, and `vendored-libelf` takes autotools, flex, bison and gawk.
 fn link_archives(directory: &Path) -> Result<(), String> {
     const CHOICE: &str = "UNRUFFLED_LIBELF";
-    println!("cargo:rerun-if-env-changed={CHOICE}");
-    println!("cargo:rerun-if-env-changed=CC");
-    println!("cargo:rerun-if-env-changed=PKG_CONFIG");
+    for variable in [CHOICE, "CC", "PKG_CONFIG"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
     match env::var(CHOICE).as_deref() {
         Ok("shared") => return Ok(()),
         Ok("" | "static") | Err(_) => {}
@@ -40,41 +44,44 @@ fn link_archives(directory: &Path) -> Result<(), String> {
         return Err("cross-compiled".to_owned());
     }
     let elf = archive("elf")?;
+    let zlib = archive("z")?;
     // zlib, and zstd since elfutils 0.189.
     let needed: Vec<_> = needed().iter().map(|name| archive(name)).collect::<Result<_, _>>()?;
-    let zlib = archive("z")?;
-    let group = std::iter::once(&elf).chain(&needed).chain([&zlib]);
-    let group: String = group.map(|path| format!(" \"{}\"", path.display())).collect();
-    let group = format!("GROUP ({group} )\n");
-    let zlib = format!("INPUT ( \"{}\" )\n", zlib.display());
-    let source = directory.join("probe.c");
-    // The linker reads scripts under the names of libraries.
-    let written = fs::write(directory.join("libelf.a"), group)
-        .and_then(|()| fs::write(directory.join("libz.a"), zlib))
-        .and_then(|()| fs::write(&source, "int main(void) { return 0; }\n"));
-    written.map_err(|error| format!("{}: {error}", directory.display()))?;
-    // Archives may not fit into a position-independent program, or lack what they need.
-    let linked = Command::new(compiler())
-        .args(["-pie", "-Wl,--whole-archive"])
-        .arg(&elf)
-        .arg("-Wl,--no-whole-archive")
-        .arg(&source)
-        .arg(directory.join("libelf.a"))
-        .arg("-o")
-        .arg(directory.join("probe"))
-        .output();
-    if !linked.is_ok_and(|linked| linked.status.success()) {
-        return Err(format!("{} cannot be linked", elf.display()));
+    script(&directory.join("libz.a"), [&zlib])?;
+    let group = || std::iter::once(&elf).chain(&needed).chain([&zlib]);
+    script(&directory.join("libelf.a"), group())?;
+    if !can_be_linked(directory, &elf) {
+        let added = directory.join("search_tree.o");
+        run(Command::new(compiler()).args(["-O2", "-fPIE", "-c", SEARCH_TREE, "-o"]).arg(&added))?;
+        script(&directory.join("libelf.a"), group().chain([&added]))?;
+        if !can_be_linked(directory, &elf) {
+            return Err(format!("{} cannot be linked", elf.display()));
+        }
     }
     println!("cargo:rustc-link-search=native={}", directory.display());
     Ok(())
 }
 
+/// Writes a script of the linker, which reads one under the name of a library.
+fn script<'a>(file: &Path, members: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), String> {
+    let members = members.into_iter().map(|path| format!(" \"{}\"", path.display()));
+    let text = format!("GROUP ({} )\n", members.collect::<String>());
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Whether a position-independent program can hold all of libelf, with what the script adds.
+fn can_be_linked(directory: &Path, elf: &Path) -> bool {
+    let source = directory.join("probe.c");
+    let mut linking = Command::new(compiler());
+    linking.args(["-pie", "-Wl,--whole-archive"]).arg(elf).arg("-Wl,--no-whole-archive");
+    linking.arg(&source).arg(directory.join("libelf.a")).arg("-o").arg(directory.join("probe"));
+    fs::write(&source, "int main(void) { return 0; }\n").is_ok() && run(&mut linking).is_ok()
+}
+
 /// What `-l` names beside libelf itself where that is linked statically.
 fn needed() -> Vec<String> {
     let pkg_config = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
-    let told = Command::new(pkg_config).args(["--static", "--libs-only-l", "libelf"]).output();
-    let told = told.map(|told| String::from_utf8_lossy(&told.stdout).into_owned());
+    let told = run(Command::new(pkg_config).args(["--static", "--libs-only-l", "libelf"]));
     let told = told.unwrap_or_default();
     let names = told.split_whitespace().filter_map(|word| word.strip_prefix("-l"));
     names.filter(|name| *name != "elf").map(str::to_owned).collect()
@@ -83,13 +90,22 @@ fn needed() -> Vec<String> {
 /// The archive of a library, where the compiler looks for it.
 fn archive(name: &str) -> Result<PathBuf, String> {
     let file = format!("lib{name}.a");
-    let told = Command::new(compiler()).arg(format!("-print-file-name={file}")).output();
-    let told = told.map_err(|error| format!("{}: {error}", compiler()))?;
+    let told = run(Command::new(compiler()).arg(format!("-print-file-name={file}")))?;
     // Where there is none, it is the bare name.
-    let path = PathBuf::from(String::from_utf8_lossy(&told.stdout).trim());
+    let path = PathBuf::from(told.trim());
     if path.is_absolute() { Ok(path) } else { Err(format!("{file} is not installed")) }
 }
 
 fn compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".to_owned())
+}
+
+/// What a command prints, if it succeeds.
+fn run(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}", output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
