@@ -143,7 +143,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         let mut text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,
-                "interval_s": has_rates.then(|| status.interval.as_secs_f64()),
+                "interval_s": has_rates.then_some(status.interval.as_secs_f64()),
                 "connections": status.connections,
                 "ended": status.ended,
                 "others": status.others,
