@@ -131,15 +131,15 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
 fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
     let mut earlier = Sample::take()?;
     loop {
-        let is_registered = unruffled_kernel::is_registered();
-        // Without connections that could come there are no rates.
-        let has_rates = arguments.watch || is_registered || !earlier.is_empty();
+        // Where there is no connection, and none can come, there are no rates.
+        let has_rates = arguments.watch || !earlier.is_empty() || unruffled_kernel::is_registered();
         if has_rates {
             thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
         }
         let now = Sample::take()?;
         let status = now.since(&earlier);
         earlier = now;
+        let is_registered = unruffled_kernel::is_registered();
         let mut text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,

@@ -153,6 +153,8 @@ fn shown(record: &Record, rate_bps: f64) -> Connection {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -233,6 +235,92 @@ mod tests {
         let status = sample(11_000, vec![record(1, 500, 11_000)]).since(&earlier);
         assert_eq!(rates(&status), [(1, 4_000.0)]);
         assert_eq!(status.connections[0].acked, 0);
+    }
+
+    /// The time for which a connection is under the congestion control, and the octets that are
+    /// acknowledged then, with when. Times are in ms.
+    #[derive(Clone, Debug)]
+    struct Tenure {
+        socket: u64,
+        began: u64,
+        length: u64,
+        before: u64,
+        bursts: Vec<(u64, u32)>,
+    }
+
+    impl Tenure {
+        fn is_at(&self, at: u64) -> bool {
+            (self.began..self.began + self.length).contains(&at)
+        }
+
+        /// What is acknowledged later than `from`, up to `to`.
+        fn acked(&self, from: u64, to: u64) -> u64 {
+            let within = |at: u64| (from + 1..=to).contains(&(self.began + at));
+            let bursts = self.bursts.iter().filter(|(at, _)| *at > 0 && within(*at));
+            bursts.map(|(_, octets)| u64::from(*octets)).sum()
+        }
+
+        fn record(&self, now: u64) -> Record {
+            let mut record = record(self.socket, self.before + self.acked(self.began, now), now);
+            record.began = Some(Duration::from_millis(self.began));
+            record.acked_before = self.before;
+            record
+        }
+    }
+
+    fn tenure() -> impl Strategy<Value = Tenure> {
+        let bursts = prop::collection::vec((1..5000_u64, 1..100_000_000_u32), 0..20);
+        (0..3_u64, 1..5000_u64, 1..5000_u64, 0..1_u64 << 40, bursts).prop_map(
+            |(socket, began, length, before, bursts)| Tenure {
+                socket,
+                began,
+                length,
+                before,
+                bursts,
+            },
+        )
+    }
+
+    proptest! {
+        /// Bursts at any times, in connections that come, end, leave and return, in sockets used again.
+        #[test]
+        fn a_rate_is_the_traffic_of_its_interval(
+            tenures in prop::collection::vec(tenure(), 0..12),
+            interval in 100..3000_u64,
+            offset in 0..1000_u64,
+        ) {
+            // One socket has one tenure at a time.
+            let mut apart: Vec<Tenure> = Vec::new();
+            for tenure in tenures {
+                let meets = |other: &Tenure| {
+                    other.socket == tenure.socket
+                        && other.began <= tenure.began + tenure.length
+                        && tenure.began <= other.began + other.length
+                };
+                if !apart.iter().any(meets) {
+                    apart.push(tenure);
+                }
+            }
+            let there = |at: u64| apart.iter().filter(move |tenure| tenure.is_at(at));
+            let look = |at: u64| sample(at, there(at).map(|tenure| tenure.record(at)).collect());
+            for n in 0..10 {
+                let (from, to) = (offset + n * interval, offset + (n + 1) * interval);
+                let status = look(to).since(&look(from));
+                let bits = |tenure: &Tenure| 8 * tenure.acked(from.max(tenure.began), to);
+                let mut expected: Vec<_> = there(to)
+                    .map(|t| (t.socket as u16, (1000 * bits(t)) as f64 / interval as f64))
+                    .collect();
+                expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+                let ended = there(from).filter(|tenure| !tenure.is_at(to)).count();
+                prop_assert_eq!(status.ended, ended);
+                let found = rates(&status);
+                prop_assert_eq!(found.len(), expected.len());
+                for (found, expected) in found.iter().zip(&expected) {
+                    prop_assert_eq!(found.0, expected.0);
+                    prop_assert!((found.1 - expected.1).abs() <= 1e-9 * expected.1);
+                }
+            }
+        }
     }
 
     #[test]
