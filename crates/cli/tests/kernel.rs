@@ -705,6 +705,15 @@ END
         }
     }
 
+    /// Ends the bursts, also where a test fails.
+    struct End<'a>(&'a AtomicBool);
+
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     #[test]
     fn a_rate_is_of_a_measured_time_and_not_of_a_burst() {
         let Some(_turn) = turn() else { return };
@@ -729,13 +738,19 @@ END
         for stream in [&mut idle, &mut ended] {
             stream.write_all(&[0; 50_000]).expect("it is connected");
         }
+        // It sends before it is under unruffled.
+        let (mut switched, mut switched_reader) = connection(&listener);
+        switched.write_all(&[0; 50_000]).expect("it is connected");
+        switched_reader.read_exact(&mut [0; 50_000]).expect("the same");
         let end = AtomicBool::new(false);
         thread::scope(|scope| {
-            let _writer = scope.spawn(|| bursts(&mut steady, &mut reader, &end));
+            scope.spawn(|| bursts(&mut steady, &mut reader, &end));
+            let _end = End(&end);
             thread::sleep(Duration::from_millis(300));
             let status = scope.spawn(|| command("status --json"));
             thread::sleep(Duration::from_millis(400));
             drop((ended, ended_reader));
+            set_tcp_congestion(&switched, "unruffled").expect("it is attached");
             // 125,000 octets in an interval of a second are 1 Mb/s, whenever the connection began.
             let (mut late, mut late_reader, late_name) = under_it();
             let (data, mut read) = (vec![0; 125_000], vec![0; 125_000]);
@@ -760,6 +775,9 @@ END
             if let Some(late) = of(&late_name) {
                 assert!(late <= 1e6, "{late} b/s: {status}");
             }
+            let port = switched.local_addr().expect("it is connected").port();
+            let switched = of(&format!("127.0.0.1:{port}"));
+            assert!(switched.is_none_or(|rate| rate == 0.0), "{switched:?}: {status}");
             // From one look to the next.
             let lines = script_here("unruffled status --watch --json --interval 500ms | head -n 3");
             for line in lines.lines() {
@@ -769,7 +787,6 @@ END
                     rate.map(|c| c["rate_bps"].as_f64().expect("a rate")).fold(0.0, f64::max);
                 assert!((0.5e6..5e6).contains(&rate), "{line}");
             }
-            end.store(true, Ordering::Relaxed);
         });
         let table = command("status");
         assert!(table.contains("Mb/s: acknowledged in the last 1."), "{table}");
