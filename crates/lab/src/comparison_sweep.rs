@@ -77,6 +77,17 @@ impl ComparisonSweep {
         variants.iter().enumerate().map(curve).chain(paper).collect()
     }
 
+    /// The unit of goodputs: so many bits per second, and its name. Papers have octets.
+    pub(crate) fn unit(&self) -> (f64, &'static str) {
+        let curves = self.curves();
+        let all = curves.iter().flat_map(|c| &c.goodput_bps).copied();
+        match all.filter(|bps| bps.is_finite()).fold(0.0, f64::max) / 8.0 {
+            largest if largest >= 9.9995e9 => (8e9, "GB/s"),
+            largest if largest >= 9.9995e6 => (8e6, "MB/s"),
+            _ => (8e3, "KB/s"),
+        }
+    }
+
     /// The mean share of packets that arrived out of order at each point.
     pub(crate) fn out_of_order(&self) -> Vec<f64> {
         let mean = |p: &ComparisonAt| {
@@ -89,8 +100,9 @@ impl ComparisonSweep {
 
     /// The table's lines, without a head: a name, a cell for each point, the spread.
     pub(crate) fn lines(&self) -> Vec<Vec<String>> {
+        let (octets, _) = self.unit();
         let curve = |c: &GoodputCurve| -> Vec<String> {
-            let cells = c.goodput_bps.iter().map(|bps| number(bps / 8e3, 1));
+            let cells = c.goodput_bps.iter().map(|bps| number(bps / octets, 1));
             let spread = number(c.spread * 100.0, 1);
             [c.variant.clone()].into_iter().chain(cells).chain([spread]).collect()
         };
@@ -107,7 +119,11 @@ impl ComparisonSweep {
     /// The heads of the columns of [`lines`](Self::lines).
     pub(crate) fn heads(&self) -> Vec<String> {
         let values = self.points.iter().map(|p| p.value.to_string());
-        ["KB/s".to_owned()].into_iter().chain(values).chain(["spread %".to_owned()]).collect()
+        [self.unit().1.to_owned()]
+            .into_iter()
+            .chain(values)
+            .chain(["spread %".to_owned()])
+            .collect()
     }
 
     /// The results for a terminal.
@@ -117,7 +133,13 @@ impl ComparisonSweep {
         table.add_rows(self.lines());
         let lines = table::lines(table);
         let notes = self.notes().into_iter().map(|note| note + "\n").collect::<String>();
-        format!("{}: by {}\n\n{lines}\nKB are 1000 octets\n{notes}", self.name, self.quantity)
+        format!("{}: by {}\n\n{lines}\n{}\n{notes}", self.name, self.quantity, self.octets())
+    }
+
+    /// What the unit means.
+    pub(crate) fn octets(&self) -> String {
+        let (bps, unit) = self.unit();
+        format!("{} are {} octets", unit.trim_end_matches("/s"), number(bps / 8.0, 0))
     }
 
     /// What there is to say of the points, each note with the values that it is of.
@@ -205,10 +227,10 @@ pub(crate) mod tests {
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         let paper = table
             .lines()
-            .find(|line| line.starts_with("the paper") && line.contains("1000.0"))
+            .find(|line| line.starts_with("the paper") && line.contains("1,000.0"))
             .unwrap();
         let cells: Vec<_> = paper.split_whitespace().skip(2).collect();
-        assert_eq!(cells, ["1000.0", "750.0", "25.0"]);
+        assert_eq!(cells, ["1,000.0", "750.0", "25.0"]);
         assert!(table.contains("out of order %"), "{table}");
     }
 

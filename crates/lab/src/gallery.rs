@@ -10,6 +10,7 @@ use unruffled_units::{Duration, count};
 
 use crate::error::Error;
 use crate::flags;
+use crate::rate::Scale;
 use crate::run::run;
 use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
@@ -168,14 +169,15 @@ pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
 }
 
 impl Path {
-    /// What the best sender delivers.
-    pub(crate) fn best_bps(&self) -> f64 {
-        self.goodput_bps.iter().copied().fold(0.0, f64::max)
+    /// What the best sender delivers, in a unit of its own: paths are not compared with each other.
+    pub(crate) fn best(&self) -> String {
+        let best = self.best_bps();
+        Scale::of([best]).with_unit(best)
     }
 
-    /// The best sender's place.
-    fn best(&self) -> Option<usize> {
-        self.goodput_bps.iter().position(|&bps| bps == self.best_bps())
+    /// The same in bits per second.
+    fn best_bps(&self) -> f64 {
+        self.goodput_bps.iter().copied().fold(0.0, f64::max)
     }
 
     /// A sender's share of the best; of nothing there is no share.
@@ -186,6 +188,16 @@ impl Path {
 }
 
 impl Gallery {
+    /// The senders whose goodput on a path is that of the best one in all digits shown; none where nothing
+    /// is delivered.
+    pub(crate) fn leaders(&self, path: &Path) -> Vec<&str> {
+        let best = path.best_bps();
+        let scale = Scale::of([best]);
+        let leads = |bps: f64| best > 0.0 && scale.number(bps) == scale.number(best);
+        let of_path = self.senders.iter().zip(&path.goodput_bps);
+        of_path.filter(|(_, bps)| leads(**bps)).map(|(name, _)| name.as_str()).collect()
+    }
+
     /// How each sender stands, the best mean share first.
     pub fn standings(&self) -> Vec<Standing> {
         let mut standings: Vec<Standing> = (0..self.senders.len())
@@ -220,12 +232,17 @@ impl Gallery {
             table.add_row([s.sender, median, tenth, mean, worst, s.worst_path]);
         }
         let first = self.senders.first().map_or("", String::as_str);
-        let heads = ["path", "Mb/s", "best", &format!("{first} %")];
+        let heads = ["path", "best", "sender", &format!("{first} %")];
         let mut paths = plain(&heads);
         for path in &self.paths {
-            let best = path.best().map_or("", |at| self.senders[at].as_str());
-            let mbps = format!("{:.4}", path.best_bps() / 1e6);
-            paths.add_row([path.name.as_str(), &mbps, best, &percent(path.share(0))]);
+            let senders = match self.leaders(path).as_slice() {
+                [] => String::new(),
+                [one] => (*one).to_owned(),
+                [one, other] => format!("{one}, {other}"),
+                [one, others @ ..] => format!("{one} and {} more", others.len()),
+            };
+            let best = path.best().replace('\u{a0}', " ");
+            paths.add_row([path.name.clone(), best, senders, percent(path.share(0))]);
         }
         format!(
             "{}, {}; shares of the best sender's goodput on each path\n\n{}\n{}",
@@ -300,6 +317,17 @@ mod tests {
             assert!(text.contains(word), "{word} in {text}");
         }
         assert_eq!(fake().csv().lines().count(), 7);
+    }
+
+    #[test]
+    fn senders_that_deliver_the_same_share_the_lead_and_rates_are_scaled() {
+        let mut gallery = fake();
+        gallery.paths[0].goodput_bps = vec![99.5475e9, 99.548e9];
+        assert_eq!(gallery.leaders(&gallery.paths[0]), ["unruffled", "rack"]);
+        assert_eq!(gallery.leaders(&gallery.paths[1]), ["unruffled"]);
+        assert!(gallery.leaders(&gallery.paths[2]).is_empty(), "nothing is delivered");
+        let text = gallery.render();
+        assert!(text.lines().any(|line| line.contains("99.55 Gb/s  unruffled, rack")), "{text}");
     }
 
     #[test]

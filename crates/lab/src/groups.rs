@@ -2,14 +2,15 @@
 
 use unruffled_measure::{FlowRecord, LinkRecord, jain, share};
 
+use crate::rate::Scale;
 use crate::record::{Comparison, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::number;
 
 /// A table: heads, the same where names leave less room, and lines with as many cells.
 pub(crate) struct TextTable {
-    pub(crate) heads: &'static [&'static str],
-    pub(crate) tight: &'static [&'static str],
+    pub(crate) heads: Vec<&'static str>,
+    pub(crate) tight: Vec<&'static str>,
     pub(crate) lines: Vec<Vec<String>>,
 }
 
@@ -18,36 +19,41 @@ const IDLE: f64 = 0.5;
 
 /// A line for each variant and group of traffic; none where there is one flow.
 pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
-    const HEADS: &[&str] =
-        &["variant", "traffic", "flows", "Mb/s", "Mb/s per flow", "Jain", "rtx %", "timeouts"];
-    const TIGHT: &[&str] =
-        &["variant", "traffic", "flows", "Mb/s", "per flow", "Jain", "rtx %", "RTO"];
-    let mut lines = Vec::new();
+    let mut groups = Vec::new();
     for runs in comparison.variants.iter().filter(|runs| !runs.records.is_empty()) {
-        for group in names(runs, |record| record.flows.iter().map(|flow| flow.group.as_str())) {
-            lines.push(group_line(runs, group));
-        }
+        let of = names(runs, |record| record.flows.iter().map(|flow| flow.group.as_str()));
+        groups.extend(of.into_iter().map(|group| (runs, group)));
     }
-    (!lines.is_empty()).then_some(TextTable { heads: HEADS, tight: TIGHT, lines })
+    let total = |&(runs, group): &(&VariantRuns, &str)| {
+        let each = runs.records.iter().map(|record| record.group(group).collect::<Vec<_>>());
+        Estimate::of(each.map(|flows| FlowRecord::sum(&flows).goodput_bps)).mean
+    };
+    let scale = Scale::of(groups.iter().map(total));
+    let lines: Vec<_> = groups.iter().map(|(runs, group)| group_line(runs, group, scale)).collect();
+    let heads = |each, timeouts| {
+        vec!["variant", "traffic", "flows", scale.name(), each, "Jain", "rtx %", timeouts]
+    };
+    let (heads, tight) = (heads(scale.each(), "timeouts"), heads("per flow", "RTO"));
+    (!lines.is_empty()).then_some(TextTable { heads, tight, lines })
 }
 
-fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
+fn group_line(runs: &VariantRuns, group: &str, scale: Scale) -> Vec<String> {
     let mean = |of: &dyn Fn(&[&FlowRecord]) -> f64| {
         let each = runs.records.iter().map(|record| of(&record.group(group).collect::<Vec<_>>()));
         Estimate::of(each).mean
     };
     let sum = |flows: &[&FlowRecord]| FlowRecord::sum(flows);
     let goodputs = |flows: &[&FlowRecord]| flows.iter().map(|f| f.goodput_bps).collect::<Vec<_>>();
-    let total = mean(&|flows| sum(flows).goodput_bps / 1e6);
+    let total = mean(&|flows| sum(flows).goodput_bps);
     let count = mean(&|flows| flows.len() as f64);
     // Each flow's is of its own time.
-    let each = mean(&|flows| goodputs(flows).iter().sum::<f64>() / flows.len() as f64 / 1e6);
+    let each = mean(&|flows| goodputs(flows).iter().sum::<f64>() / flows.len() as f64);
     vec![
         runs.name.clone(),
         group.to_owned(),
         number(count, 0),
-        number(total, 3),
-        number(each, 4),
+        number(scale.value(total), 3),
+        number(scale.value(each), 4),
         number(mean(&|flows| jain(goodputs(flows))), 3),
         number(
             mean(&|flows| {
@@ -62,7 +68,7 @@ fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {
 
 /// A line for each variant and link that is busy or drops packets; none where there is one flow.
 pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
-    const HEADS: &[&str] = &["variant", "link", "used %", "dropped %", "queue"];
+    let heads = vec!["variant", "link", "used %", "dropped %", "queue"];
     let mut lines = Vec::new();
     for runs in &comparison.variants {
         for link in names(runs, |record| record.links.iter().map(|link| link.name.as_str())) {
@@ -83,7 +89,7 @@ pub(crate) fn busy_links(comparison: &Comparison) -> Option<TextTable> {
             }
         }
     }
-    (!lines.is_empty()).then_some(TextTable { heads: HEADS, tight: HEADS, lines })
+    (!lines.is_empty()).then_some(TextTable { tight: heads.clone(), heads, lines })
 }
 
 /// The names that the records of a variant have, each once, in their order.

@@ -1,10 +1,153 @@
-//! A bit rate, as people read it.
+//! A bit rate, as people read it, in the unit that suits it.
+
+use crate::summary::number;
+
+/// A unit of bit rates, and what heads say of numbers in it.
+#[derive(Debug, PartialEq)]
+struct Unit {
+    bps: f64,
+    name: &'static str,
+    goodput: &'static str,
+    each: &'static str,
+}
+
+/// The units, the largest first.
+const UNITS: [Unit; 4] = [
+    Unit { bps: 1e9, name: "Gb/s", goodput: "Goodput, Gb/s", each: "Gb/s per flow" },
+    Unit { bps: 1e6, name: "Mb/s", goodput: "Goodput, Mb/s", each: "Mb/s per flow" },
+    Unit { bps: 1e3, name: "kb/s", goodput: "Goodput, kb/s", each: "kb/s per flow" },
+    Unit { bps: 1.0, name: "b/s", goodput: "Goodput, b/s", each: "b/s per flow" },
+];
+
+/// Rates in one unit and to as many decimals, so that they compare at sight: those of a table or of an
+/// axis. Give each of these a scale of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    unit: &'static Unit,
+    decimals: usize,
+}
+
+impl Scale {
+    /// For these rates, in bits per second: the unit of the largest, to three of its digits.
+    pub(crate) fn of(bps: impl IntoIterator<Item = f64>) -> Self {
+        let largest = largest(bps);
+        Self::new(largest, largest)
+    }
+
+    /// For these rates beside others: the unit of the largest of all, three digits of the largest of
+    /// `bps`, but no more than five decimals.
+    pub(crate) fn beside(
+        bps: impl IntoIterator<Item = f64>,
+        others: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let own = largest(bps);
+        Self::new(own, own.max(largest(others)))
+    }
+
+    fn new(largest: f64, of_all: f64) -> Self {
+        // What rounds to 1000 is 1 of the next unit.
+        let fits = |unit: &&Unit| of_all >= 0.9995 * unit.bps;
+        let unit = match UNITS.iter().find(fits) {
+            Some(unit) => unit,
+            None if of_all > 0.0 => &UNITS[3],
+            None => &UNITS[1],
+        };
+        let decimals = match largest / unit.bps {
+            _ if unit.bps == 1.0 => 0,
+            largest if largest >= 99.95 => 1,
+            largest if largest >= 0.9995 => 2,
+            largest if largest >= 0.0995 || largest == 0.0 => 3,
+            largest if largest >= 0.00995 => 4,
+            _ => 5,
+        };
+        Self { unit, decimals }
+    }
+
+    /// The unit's name: `Mb/s`.
+    pub(crate) fn name(self) -> &'static str {
+        self.unit.name
+    }
+
+    /// The head of a column of goodputs: `Goodput, Mb/s`.
+    pub(crate) fn heading(self) -> &'static str {
+        self.unit.goodput
+    }
+
+    /// The head of a column of a flow's rates: `Mb/s per flow`.
+    pub(crate) fn each(self) -> &'static str {
+        self.unit.each
+    }
+
+    /// So many bits per second in the unit.
+    pub(crate) fn value(self, bps: f64) -> f64 {
+        bps / self.unit.bps
+    }
+
+    /// The same as text, without the unit.
+    pub(crate) fn number(self, bps: f64) -> String {
+        number(self.value(bps), self.decimals)
+    }
+
+    /// The same with the unit, which does not break from it.
+    pub(crate) fn with_unit(self, bps: f64) -> String {
+        format!("{}\u{a0}{}", self.number(bps), self.unit.name)
+    }
+}
+
+fn largest(bps: impl IntoIterator<Item = f64>) -> f64 {
+    bps.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max)
+}
 
 /// So many bits per second, to three digits or so.
 pub(crate) fn in_words(bps: f64) -> String {
     match bps {
         bps if bps < 1e6 => format!("{:.0} kb/s", bps / 1e3),
         bps if bps < 1e8 => format!("{:.2} Mb/s", bps / 1e6),
-        bps => format!("{:.0} Mb/s", bps / 1e6),
+        bps if bps < 9.995e8 => format!("{:.0} Mb/s", bps / 1e6),
+        bps => format!("{} Gb/s", number(bps / 1e9, usize::from(bps < 99.95e9) + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_the_unit_that_suits_it_and_three_digits() {
+        let shown = |bps: f64| Scale::of([bps]).with_unit(bps).replace('\u{a0}', " ");
+        for (bps, wanted) in [
+            (99_547.5e6, "99.55 Gb/s"),
+            (400e9, "400.0 Gb/s"),
+            (2e12, "2,000.0 Gb/s"),
+            (1e9, "1.00 Gb/s"),
+            (999.96e6, "1.00 Gb/s"),
+            (97.04e6, "97.04 Mb/s"),
+            (100e6, "100.0 Mb/s"),
+            (2.88e6, "2.88 Mb/s"),
+            (999.9e3, "1.00 Mb/s"),
+            (480e3, "480.0 kb/s"),
+            (6.8e3, "6.80 kb/s"),
+            (12.0, "12 b/s"),
+            (0.0, "0.000 Mb/s"),
+            (f64::NAN, "– Mb/s"),
+        ] {
+            assert_eq!(shown(bps), wanted);
+        }
+    }
+
+    #[test]
+    fn rates_beside_each_other_have_one_unit() {
+        let scale = Scale::of([0.5e6, 12e9, f64::NAN, f64::INFINITY]);
+        assert_eq!((scale.name(), scale.number(0.5e6).as_str()), ("Gb/s", "0.00"));
+        // The largest of those that count keeps its three digits in the unit of what is beside it.
+        let scale = Scale::beside([0.6e6, 0.19e6], [9.11e6]);
+        assert_eq!((scale.name(), scale.number(0.6e6).as_str()), ("Mb/s", "0.600"));
+        assert_eq!(Scale::beside([6.8e3], [9.11e6]).number(6.8e3), "0.00680");
+    }
+
+    #[test]
+    fn a_rate_in_words_is_scaled() {
+        let shown = [6.8e3, 2.88e6, 480e6, 12.345e9, 400e9].map(in_words);
+        assert_eq!(shown, ["7 kb/s", "2.88 Mb/s", "480 Mb/s", "12.35 Gb/s", "400.0 Gb/s"]);
     }
 }

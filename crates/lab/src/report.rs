@@ -10,6 +10,7 @@ mod comparison_sweep;
 mod figure;
 mod gallery;
 mod goodput;
+mod look;
 mod markdown;
 mod numbers;
 mod palette;
@@ -21,11 +22,13 @@ mod series;
 mod thin;
 mod thresholds;
 
+use std::collections::BTreeMap;
+
 use minijinja::{Environment, Value, context};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
-use crate::summary::{Summary, best, cells, columns, effort, finding, summaries};
+use crate::summary::{Summary, cells, columns, effort, finding, leaders, scale, summaries};
 pub use capture::{DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
 pub use figure::figure_file;
@@ -68,20 +71,24 @@ fn page(template: &str, contents: Value) -> String {
 /// What the template fills in.
 fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let (wide, narrow) = GOODPUT_WIDTHS;
-    let goodput = |width| goodput::svg(summaries, comparison.undisturbed_bps, width);
+    let scale = scale(comparison, summaries);
+    let goodput = |width| goodput::svg(summaries, comparison.undisturbed_bps, scale, width);
     let about: Vec<_> =
         comparison.variants.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
-    let best = best(summaries).map(|s| s.variant);
+    let best: Vec<String> =
+        leaders(comparison, summaries).iter().map(|s| s.variant.to_owned()).collect();
+    let names = || comparison.variants.iter().map(|v| v.name.as_str());
     let columns = columns(comparison);
     context! {
-        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        style => style(names()),
+        colours => colours(names()),
         scenario => comparison.scenario.as_str(),
         title => comparison.title.as_str(),
         source => comparison.source.as_str(),
         effort => effort(comparison),
         finding => finding(comparison, summaries),
         columns => columns.iter().map(|column| column.long).collect::<Vec<_>>(),
-        lines => cells(columns, summaries),
+        lines => cells(&columns, summaries),
         grids => grids(comparison),
         wire => comparison.medium == Medium::Wire,
         repeated => summaries.iter().any(|s| s.runs > 1),
@@ -90,10 +97,10 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         goodput_wide => Value::from_safe_string(goodput(wide)),
         goodput_narrow => Value::from_safe_string(goodput(narrow)),
         shown => shown(comparison),
-        delivered => values(series::panels(comparison, &series::DELIVERED)),
-        cwnd => values(series::panels(comparison, &series::CWND)),
-        dupthresh => values(series::panels(comparison, &series::DUPTHRESH)),
-        patience => values(series::panels(comparison, &series::PATIENCE)),
+        delivered => over_time(comparison, &series::DELIVERED),
+        cwnd => over_time(comparison, &series::CWND),
+        dupthresh => over_time(comparison, &series::DUPTHRESH),
+        patience => over_time(comparison, &series::PATIENCE),
         episodes => comparison.episodes.iter().map(|e| e.what.clone()).collect::<Vec<_>>(),
         sequence => values(sequence::panels(comparison)),
         reordering => values(reordering::panels(comparison)),
@@ -102,6 +109,30 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         toml => comparison.scenario_toml.as_str(),
         command => comparison.command.as_str(),
     }
+}
+
+/// The style of a page on which these senders stand.
+fn style<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
+    Value::from_safe_string(palette::stylesheet(inks(senders)) + STYLE)
+}
+
+/// The senders' inks.
+fn inks<'a>(senders: impl Iterator<Item = &'a str>) -> impl Iterator<Item = palette::Ink> {
+    senders.map(|sender| look::of(sender).ink)
+}
+
+/// The custom property of each sender's colour, by its name.
+fn colours<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
+    let colour = |sender: &str| (sender.to_owned(), look::of(sender).ink.property());
+    Value::from(senders.map(colour).collect::<BTreeMap<_, _>>())
+}
+
+/// A quantity over time: the panels, and the same as a table. None where no variant has it.
+fn over_time(comparison: &Comparison, quantity: &series::TracedQuantity) -> Option<Value> {
+    let panels = series::panels(comparison, quantity);
+    let mut lines = series::table(comparison, quantity);
+    let heads = lines.remove(0);
+    (!panels.is_empty()).then(|| context! { panels => values(panels), heads, lines })
 }
 
 /// Whose traces are drawn.
@@ -116,9 +147,7 @@ fn shown(comparison: &Comparison) -> String {
 /// The tables of groups of traffic and of links, where there are several flows.
 fn grids(comparison: &Comparison) -> Vec<Value> {
     let grids = [flow_groups(comparison), busy_links(comparison)].into_iter().flatten();
-    grids
-        .map(|TextTable { heads, lines, .. }| context! { heads => heads.to_vec(), lines })
-        .collect()
+    grids.map(|TextTable { heads, lines, .. }| context! { heads, lines }).collect()
 }
 
 /// One of several small plots of the same kind.
@@ -126,15 +155,15 @@ fn grids(comparison: &Comparison) -> Vec<Value> {
 struct Panel {
     variant: String,
     /// The custom property that holds the variant's colour.
-    colour: &'static str,
+    colour: String,
     note: String,
     svg: String,
 }
 
 impl Panel {
-    fn new(index: usize, variant: &VariantRuns, note: &str, svg: String) -> Self {
+    fn new(variant: &VariantRuns, note: &str, svg: String) -> Self {
         let (variant, note) = (variant.name.clone(), note.to_owned());
-        Self { variant, colour: palette::variant(index).name, note, svg }
+        Self { colour: look::of(&variant).ink.property(), variant, note, svg }
     }
 }
 
@@ -209,7 +238,12 @@ pub(crate) mod tests {
         let places: Vec<_> = parts.iter().chain(&rest).map(|part| html.find(part)).collect();
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
         for variant in &comparison.variants {
-            assert!(html.contains(&format!("<th scope=\"row\">{}</th>", variant.name)));
+            let swatch = look::of(&variant.name).ink.property();
+            let cell = format!(
+                "<i class=\"swatch\" style=\"background:var(--{swatch})\"></i>{}</th>",
+                variant.name
+            );
+            assert!(html.contains(&format!("<th scope=\"row\">{cell}")), "{cell}");
         }
     }
 

@@ -10,8 +10,7 @@ use crate::metric::GOODPUT;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::{
-    Column, DISPENSABLE, MEANS, Summary, best, cells, columns, effort, goodput_decimals, number,
-    summaries,
+    Column, DISPENSABLE, MEANS, Summary, cells, columns, effort, leaders, scale, summaries,
 };
 use crate::text::{cut, of_csv, wrapped};
 
@@ -24,10 +23,10 @@ const STYLE: TableStyle = TableStyle::new()
 /// The results for a terminal of `width` columns: a line above, one line per variant, a line below.
 ///
 /// Needs 80 columns; a narrower terminal gets broken cells. With `colour` the header is bold and
-/// the best variant green. Ends with a line feed.
+/// the variants that share the lead green. Ends with a line feed.
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
-    let winner = best(&summaries).map(|s| s.variant);
+    let winners: Vec<&str> = leaders(comparison, &summaries).iter().map(|s| s.variant).collect();
     let mut table = plain_within(width);
     if colour {
         table.enforce_styling();
@@ -35,20 +34,20 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let Fitting { heads, lines: rows, left_out } = fitting(comparison, &summaries, width);
     table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     for line in rows {
-        let wins = winner == Some(line[0].as_str());
+        let wins = winners.contains(&line[0].as_str());
         table.add_row(line.into_iter().map(|text| match Cell::new(text) {
             cell if wins => cell.fg(Color::Green),
             cell => cell,
         }));
     }
-    let undisturbed = comparison.undisturbed_bps;
-    let undisturbed = number(undisturbed / 1e6, goodput_decimals([undisturbed]));
+    let scale = scale(comparison, &summaries);
+    let undisturbed = scale.number(comparison.undisturbed_bps);
     let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
     let how = match comparison.medium {
         Medium::Simulation => "sack, no impairments",
         Medium::Wire => "sack, no impairments, simulated",
     };
-    let below = format!("undisturbed: {undisturbed} Mb/s ({how})");
+    let below = format!("undisturbed: {undisturbed} {} ({how})", scale.name());
     let mut parts = vec![below.as_str()];
     if summaries.iter().any(|summary| summary.runs > 1) {
         parts.extend(["counts: means per run", "±: 95 %"]);
@@ -74,7 +73,7 @@ struct Fitting {
 /// The table for `width` columns. Names are not broken: where they are long, heads are shortened, and
 /// then columns left out.
 fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> Fitting {
-    let mut columns = columns(comparison).to_vec();
+    let mut columns = columns(comparison);
     let table = |columns: &[Column], head: fn(&Column) -> &'static str, left_out: &[_]| Fitting {
         heads: columns.iter().map(head).collect(),
         lines: cells(columns, summaries),
@@ -113,7 +112,7 @@ fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
 fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];
     let tables = tables.into_iter().flatten().map(|TextTable { heads, tight, lines: rows }| {
-        let heads = if fits(heads, &rows, width) { heads } else { tight };
+        let heads = if fits(&heads, &rows, width) { heads } else { tight };
         let mut table = plain_within(width);
         table.set_header(heads.iter().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
         table.add_rows(rows);
@@ -322,7 +321,7 @@ mod tests {
             assert!(table.contains("spurious  timeouts  dupthresh\n"), "{table}");
         }
         let table = of("linux-reordering+cubic", Medium::Simulation);
-        assert!(table.contains("fast   spur.  RTO  dupthresh\n"), "{table}");
+        assert!(table.contains("spur.  RTO  dupthresh\n"), "{table}");
         let table = of("tcp-pr-extreme-with-its-own-flavour", Medium::Simulation);
         assert!(table.contains("spur.  RTO\n") && table.contains("no room for dupthresh\n"));
         let table = of("linux-reordering+cubic", Medium::Wire);

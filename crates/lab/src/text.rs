@@ -35,6 +35,21 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// A number written in digits, with its thousands apart: `12,345.6`.
+pub(crate) fn grouped(number: &str) -> String {
+    let whole = number.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(number.len());
+    let (whole, rest) = number.split_at(whole);
+    let mut text = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        let inside = text.ends_with(|before: char| before.is_ascii_digit());
+        if inside && (whole.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + rest
+}
+
 /// `word` as a shell takes it.
 pub(crate) fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
@@ -92,6 +107,22 @@ mod tests {
         assert_eq!(wrapped(text, 20, "  "), wanted);
         let long = "a".repeat(30);
         assert_eq!(wrapped(&format!("{long} b"), 20, ""), format!("{long}\nb\n"));
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        for (number, wanted) in [
+            ("0", "0"),
+            ("999.25", "999.25"),
+            ("1000", "1,000"),
+            ("-812500", "-812,500"),
+            ("-100", "-100"),
+            ("1234567.8901", "1,234,567.8901"),
+            ("1e7", "1e7"),
+            ("–", "–"),
+        ] {
+            assert_eq!(grouped(number), wanted);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An axis: its range, where a value lies on it, and its ticks.
 
-use super::plot::grouped;
+use crate::text::grouped;
 
 /// A linear or logarithmic axis, or one of a few values side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,11 @@ impl Axis {
         let room = (high - low) * 0.04;
         let below = if low == 0.0 { 0.0 } else { room };
         Self::new(low - below, high + room, false)
+    }
+
+    /// From where to where it goes.
+    pub(super) fn range(&self) -> std::ops::Range<f64> {
+        self.low..self.high
     }
 
     /// Where the value lies, from 0 to 1; none beyond the ends, which are part of the axis.

@@ -15,8 +15,8 @@
 
   // Marks as in the other reports: new data, late, retransmitted, spurious.
   const MARKS = {
-    new: (ctx, x, y, r) => { ctx.fillStyle = ink("v1"); return () => { ctx.fillRect(x() - 1.3 * r, y() - 1.3 * r, 2.6 * r, 2.6 * r); }; },
-    late: (ctx, x, y, r) => { ctx.strokeStyle = ink("v2"); ctx.lineWidth = 1.6 * r; return () => { ctx.beginPath(); ctx.arc(x(), y(), 4 * r, 0, 7); ctx.stroke(); }; },
+    new: (ctx, x, y, r) => { ctx.fillStyle = ink("accent"); return () => { ctx.fillRect(x() - 1.3 * r, y() - 1.3 * r, 2.6 * r, 2.6 * r); }; },
+    late: (ctx, x, y, r) => { ctx.strokeStyle = ink("late"); ctx.lineWidth = 1.6 * r; return () => { ctx.beginPath(); ctx.arc(x(), y(), 4 * r, 0, 7); ctx.stroke(); }; },
     resent: (ctx, x, y, r) => {
       ctx.fillStyle = ink("text");
       return () => { ctx.beginPath(); ctx.moveTo(x(), y() - 4.5 * r); ctx.lineTo(x() + 4.5 * r, y() + 3.5 * r); ctx.lineTo(x() - 4.5 * r, y() + 3.5 * r); ctx.fill(); };
@@ -179,8 +179,8 @@
     const hidden = { stroke: "transparent", points: { show: false } };
     make(element, transfer, {
       axes: [axis("time (s)"), axis("round trip (ms)", { size: 56 })],
-      series: [{}, { ...hidden }, { stroke: () => ink("v1"), width: 1.5, points: { show: at.length < 60, size: 4 } }, { ...hidden }],
-      bands: [{ series: [3, 1], fill: () => ink("v1") + "33" }],
+      series: [{}, { ...hidden }, { stroke: () => ink("accent"), width: 1.5, points: { show: at.length < 60, size: 4 } }, { ...hidden }],
+      bands: [{ series: [3, 1], fill: () => ink("accent") + "33" }],
     }, [at, low, mean, high], x, y);
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach(({ u }) => u.redraw()));

@@ -9,10 +9,11 @@ use plotters::style::Color;
 use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
 use unruffled_units::count;
 
-use super::palette;
+use super::palette::{self, LATE};
 use super::plot::{self, Axes};
 use super::{STYLE, page};
 use crate::analysis::{Transfer, heads, place, row, udp_row};
+use crate::text::grouped;
 
 const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
@@ -50,7 +51,7 @@ pub fn capture(
     page(
         "capture.html",
         context! {
-            style => safe([&palette::stylesheet(), STYLE, UPLOT_STYLE, OWN_STYLE].concat()),
+            style => safe([&palette::stylesheet([]), STYLE, UPLOT_STYLE, OWN_STYLE].concat()),
             title => name,
             source,
             finding,
@@ -159,6 +160,9 @@ fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
 
 /// How late packets were, in a drawing of that size; the last bar holds all that are later.
 fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
+    let end_ms = times.bars.last().map_or(0.0, |bar| bar.from_ms);
+    // Up to ten seconds, milliseconds read as well.
+    let (factor, unit) = if end_ms >= 1e4 { (1e-3, "s") } else { (1.0, "ms") };
     let width = match times.bars.as_slice() {
         [_, second, ..] => second.from_ms,
         _ => (times.max_ms * 2.0).max(0.001),
@@ -166,21 +170,30 @@ fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
     let end = times.bars.last().map_or(1.0, |bar| bar.from_ms + width);
     let share = |packets: u64| packets as f64 / times.packets.max(1) as f64 * 100.0;
     let highest = times.bars.iter().map(|bar| share(bar.packets)).fold(0.0, f64::max);
+    let x_label = format!("late by ({unit})");
     let axes = Axes {
-        x: 0.0..end,
+        x: 0.0..end * factor,
         y: 0.0..highest * 1.05,
-        x_label: "late by (ms)",
+        x_label: &x_label,
         y_label: "share of the late packets (%)",
     };
     let label = "A histogram of how late packets were";
-    let svg = plot::svg(size, label, |area| {
+    let svg = plot::svg(size, label, |area, tips| {
         let mut chart = plot::chart(area, &axes)?;
-        let colour = palette::variant(1).colour();
-        let bars = times.bars.iter().filter(|bar| bar.packets > 0).map(|bar| {
-            let corners = [(bar.from_ms, 0.0), (bar.from_ms + width, share(bar.packets))];
-            Rectangle::new(corners, colour.filled())
-        });
-        chart.draw_series(bars).map(drop)
+        for (i, bar) in times.bars.iter().enumerate().filter(|(_, bar)| bar.packets > 0) {
+            let (from, until) = (bar.from_ms * factor, (bar.from_ms + width) * factor);
+            let corners = [(from, 0.0), (until, share(bar.packets))];
+            chart.draw_series([Rectangle::new(corners, LATE.colour().filled())])?;
+            let which = match i + 1 == times.bars.len() {
+                true => format!("{} {unit} or more", plot::value(from)),
+                false => format!("{} {unit}", plot::values(from, until)),
+            };
+            let packets = grouped(&bar.packets.to_string());
+            let text = format!("{which}: {packets} packets, {} %", plot::value(share(bar.packets)));
+            let corners = [(from, axes.y.end), (until, 0.0)];
+            tips.add(corners.map(|corner| chart.backend_coord(&corner)), &text);
+        }
+        Ok(())
     });
     Value::from_safe_string(svg)
 }

@@ -1,13 +1,13 @@
 //! A comparison at several values of a key as a page: the table, and goodput over what is swept.
 
-use minijinja::{Value, context};
+use minijinja::context;
 use plotters::element::Circle;
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::Color;
 
-use super::palette::{self, TEXT};
+use super::palette::TEXT;
 use super::plot::{self, Axes};
-use super::{Panel, STYLE, page, values};
+use super::{Panel, colours, look, page, style, values};
 use crate::comparison_sweep::{ComparisonSweep, GoodputCurve};
 use crate::record::Comparison;
 
@@ -18,12 +18,14 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
     let about: Vec<_> = first.map_or(&[][..], |c| &c.variants).iter().collect();
     let about: Vec<_> = about.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let contents = context! {
-        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        style => style(about.iter().map(|(name, _)| name.as_str())),
+        colours => colours(about.iter().map(|(name, _)| name.as_str())),
         name => sweep.name.as_str(),
         title => sweep.title.as_str(),
         source => sweep.source.as_str(),
         quantity => sweep.quantity.as_str(),
         repeated => first.is_some_and(repeated),
+        octets => sweep.octets(),
         heads => sweep.heads(),
         lines => sweep.lines(),
         notes => sweep.notes(),
@@ -39,41 +41,52 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
 /// A panel for each curve but the paper's, which is dashed in each.
 fn panels(sweep: &ComparisonSweep) -> Vec<Panel> {
     let curves = sweep.curves();
-    let highest = plot::span(curves.iter().flat_map(|c| &c.goodput_bps).copied()).end / 8e3;
+    let highest =
+        plot::span(curves.iter().flat_map(|c| &c.goodput_bps).copied()).end / sweep.unit().0;
     let x = plot::span(sweep.points.iter().map(|p| p.value));
     let (ours, paper) = curves.split_at(curves.len() - usize::from(sweep.paper.is_some()));
-    let panel = |(i, curve): (usize, &GoodputCurve)| {
+    let (octets, unit) = sweep.unit();
+    let y_label = format!("goodput ({unit})");
+    let panel = |curve: &GoodputCurve| {
         let points = |curve: &GoodputCurve| -> Vec<(f64, f64)> {
             let values = sweep.points.iter().map(|p| p.value);
-            let points = values.zip(curve.goodput_bps.iter().map(|bps| bps / 8e3));
+            let points = values.zip(curve.goodput_bps.iter().map(|bps| bps / octets));
             points.filter(|p| p.1.is_finite()).collect()
         };
         let axes = Axes {
             x: x.clone(),
             y: 0.0..highest * 1.05,
             x_label: &sweep.quantity,
-            y_label: "goodput (KB/s)",
+            y_label: &y_label,
         };
         let label = format!("Goodput of {} over {}", curve.variant, sweep.quantity);
-        let svg = plot::svg(plot::PANEL, &label, |area| {
+        let svg = plot::svg(plot::PANEL, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
             for paper in paper {
                 let style = TEXT.colour().stroke_width(2);
                 chart.draw_series(DashedLineSeries::new(points(paper), 8, 8, style))?;
             }
-            let colour = palette::variant(i).colour();
+            let colour = look::of(&curve.variant).ink.colour();
             chart.draw_series(LineSeries::new(points(curve), colour.stroke_width(4)))?;
             let dots = points(curve).into_iter();
-            chart.draw_series(dots.map(|p| Circle::new(p, 7, colour.filled()))).map(drop)
+            chart.draw_series(dots.map(|p| Circle::new(p, 7, colour.filled())))?;
+            for (curve, by) in paper.iter().map(|paper| (paper, 8)).chain([(curve, 0)]) {
+                for (x, y) in points(curve) {
+                    let (across, up) = chart.backend_coord(&(x, y));
+                    let text = format!("{} at {x}: {} {unit}", curve.variant, plot::value(y));
+                    tips.mark((across, up - by), &text);
+                }
+            }
+            Ok(())
         });
         Panel {
             variant: curve.variant.clone(),
-            colour: palette::variant(i).name,
+            colour: look::of(&curve.variant).ink.property(),
             note: format!("spread {:.1} %", curve.spread * 100.0),
             svg,
         }
     };
-    ours.iter().enumerate().map(panel).collect()
+    ours.iter().map(panel).collect()
 }
 
 #[cfg(test)]

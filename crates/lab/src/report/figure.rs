@@ -6,7 +6,12 @@ mod bars;
 mod curves;
 mod field;
 
-use super::palette;
+use std::collections::BTreeMap;
+
+use minijinja::Value;
+
+use super::look::{self, Look};
+use super::palette::{self, Ink};
 use crate::experiment::{Experiment, Kind, Panel};
 use crate::reproduce::FigureOutcome;
 
@@ -17,8 +22,8 @@ const BELOW: i32 = 96;
 /// Height of a line of the legend.
 const ROW: i32 = 40;
 
-/// The drawings of an outcome: title and SVG. None for tables.
-pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(String, String)> {
+/// The drawings of an outcome: the panel's place, its title and the SVG. None for tables.
+pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(usize, String, String)> {
     let drawn = |(i, panel): (usize, &Panel)| {
         let svg = match panel.kind {
             Kind::Table => return None,
@@ -26,7 +31,7 @@ pub(super) fn panels(outcome: &FigureOutcome<'_>) -> Vec<(String, String)> {
             Kind::Bars => bars::bars(outcome, panel),
             Kind::Time => curves::time(outcome, panel, i),
         };
-        Some((panel.title.clone().unwrap_or_default(), svg))
+        Some((i, panel.title.clone().unwrap_or_default(), svg))
     };
     outcome.experiment.panels.iter().enumerate().filter_map(drawn).collect()
 }
@@ -50,18 +55,75 @@ fn is_drawn(experiment: &Experiment, line: usize) -> bool {
     })
 }
 
-/// The place of a line's colour and marker among those of all that are drawn: what has one name in the
-/// legends has one look in all panels.
-fn style(experiment: &Experiment, line: usize) -> usize {
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Style {
+    ink: Ink,
+    /// Its marker's place in their list.
+    marker: usize,
+    /// Its dashes' place in their list; 0 has none.
+    dash: usize,
+}
+
+/// Who sends the flows that a line is about; none where it is a formula.
+fn sender<'o>(outcome: &'o FigureOutcome<'_>, line: usize) -> Option<&'o str> {
+    let own = &outcome.experiment.lines[line];
+    let of_group = own.group.as_ref().map(|_| outcome.lines[line].variant.as_str());
+    of_group.filter(|name| !name.is_empty()).or(own.variant.as_deref())
+}
+
+/// The style of a line, the same in all panels: the colour is its sender's, as everywhere; what else one
+/// sender has in the figure, under another name in the legends, differs in its marker and its dashes.
+fn style(outcome: &FigureOutcome<'_>, line: usize) -> Style {
+    let experiment = outcome.experiment;
+    let of = sender(outcome, line);
     let mut labels: Vec<&str> = Vec::new();
-    for drawn in (0..=line).filter(|&l| is_drawn(experiment, l)) {
-        let label = experiment.lines[drawn].label.as_str();
+    let earlier = (0..=line).filter(|&l| is_drawn(experiment, l) && sender(outcome, l) == of);
+    for label in earlier.map(|l| experiment.lines[l].label.as_str()) {
         if !labels.contains(&label) {
             labels.push(label);
         }
     }
     let label = &experiment.lines[line].label;
-    labels.iter().position(|known| known == label).unwrap_or(line)
+    let nth = labels.iter().position(|known| known == label).unwrap_or(0);
+    match of {
+        Some(sender) => {
+            let Look { ink, marker } = look::of(sender);
+            Style { ink, marker: marker + nth, dash: nth }
+        }
+        None => {
+            let Look { ink, marker } = look::other(nth);
+            Style { ink, marker, dash: nth / look::OTHERS.len() }
+        }
+    }
+}
+
+/// The inks of all lines that are drawn.
+pub(super) fn inks(outcome: &FigureOutcome<'_>) -> Vec<Ink> {
+    let lines = (0..outcome.experiment.lines.len()).map(|line| style(outcome, line).ink);
+    lines.chain((0..look::OTHERS.len()).map(|nth| look::other(nth).ink)).collect()
+}
+
+/// The custom property of the colour of each line that is drawn, by its name.
+pub(super) fn colours(outcome: &FigureOutcome<'_>) -> Value {
+    let experiment = outcome.experiment;
+    let drawn = (0..experiment.lines.len()).filter(|&line| is_drawn(experiment, line));
+    let colour =
+        |line: usize| (experiment.lines[line].name.clone(), style(outcome, line).ink.property());
+    Value::from(drawn.map(colour).collect::<BTreeMap<_, _>>())
+}
+
+/// The unit in an axis' label: what stands in parentheses at its end.
+fn unit(label: &str) -> &str {
+    let inside = label.strip_suffix(')').and_then(|label| label.rsplit_once('('));
+    inside.map_or("", |(_, unit)| unit)
+}
+
+/// A number as it is said where the pointer rests, with the half-width of its interval and its unit.
+fn said(mean: f64, half: f64, unit: &str) -> String {
+    let half = if half > 0.0 { format!(" ± {}", super::plot::value(half)) } else { String::new() };
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    format!("{}{half}{unit}", super::plot::value(mean))
 }
 
 /// The figure as one SVG that stands alone; none for tables.
@@ -78,10 +140,10 @@ pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
     let columns = if panels.len() > 1 { 2 } else { 1 };
     let (cell, mut body, mut y) = (WIDTH as usize / SCALE, String::new(), EDGE);
     for row in panels.chunks(columns) {
-        let titled = row.iter().any(|(title, _)| !title.is_empty());
+        let titled = row.iter().any(|(_, title, _)| !title.is_empty());
         let head = if titled { TITLE } else { 0 };
         let mut tallest = 0;
-        for (i, (title, svg)) in row.iter().enumerate() {
+        for (i, (_, title, svg)) in row.iter().enumerate() {
             let x = EDGE + i * (cell + EDGE);
             let height = height_of(svg) / SCALE;
             tallest = tallest.max(height);
@@ -106,7 +168,7 @@ pub fn figure_file(outcome: &FigureOutcome<'_>) -> Option<String> {
          height=\"{y}\" font-family=\"sans-serif\">\n<style>\n{}svg polyline{{stroke-linejoin:\
          round}}\n</style>\n<rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>\n\
          {body}</svg>\n",
-        palette::stylesheet()
+        palette::stylesheet(inks(outcome))
     ))
 }
 
@@ -122,20 +184,47 @@ mod tests {
 
     use super::*;
 
+    /// Outcomes without numbers, as far as styles need them.
+    fn outcome(experiment: &Experiment) -> FigureOutcome<'_> {
+        let line = |line: &crate::experiment::Line| crate::reproduce::LineOutcome {
+            // The groups of the papers' experiments are called as those who send in them.
+            variant: line.group.clone().or(line.variant.clone()).unwrap_or_default(),
+            constant: false,
+            values: Vec::new(),
+        };
+        FigureOutcome {
+            experiment,
+            lines: experiment.lines.iter().map(line).collect(),
+            claims: Vec::new(),
+            curves: Vec::new(),
+            scenario_toml: None,
+        }
+    }
+
     #[test]
-    fn no_two_lines_of_a_drawing_have_one_colour() {
+    fn a_line_has_its_senders_colour_in_every_figure_and_no_two_look_alike() {
         for experiment in Experiment::all(false).expect("the program's own") {
-            for panel in &experiment.panels {
-                let mut labels: HashMap<&str, &str> = HashMap::new();
+            let outcome = outcome(&experiment);
+            for panel in experiment.panels.iter().filter(|panel| panel.kind != Kind::Table) {
+                let mut labels: HashMap<(u32, usize, usize), &str> = HashMap::new();
                 for &line in panel.lines.iter().filter(|&&l| shows(&experiment, panel, l)) {
-                    let (name, label) = (
-                        palette::variant(style(&experiment, line)).name,
-                        &experiment.lines[line].label,
-                    );
-                    let known = labels.entry(name).or_insert(label);
-                    assert_eq!(known, label, "{}: {name}", experiment.id);
+                    let Style { ink, marker, dash } = style(&outcome, line);
+                    if let Some(sender) = sender(&outcome, line) {
+                        assert_eq!(ink, look::of(sender).ink, "{}: {sender}", experiment.id);
+                    }
+                    let label = &experiment.lines[line].label;
+                    let seen = (ink.light, marker % field::MARKERS, dash % field::DASHES.len());
+                    let known = labels.entry(seen).or_insert(label);
+                    assert_eq!(known, label, "{}: {seen:?}", experiment.id);
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_units_place_is_at_the_end_of_a_label() {
+        assert_eq!(["goodput (Mb/s)", "share (of all) (%)", "β"].map(unit), ["Mb/s", "%", ""]);
+        assert_eq!(said(3.0, 0.25, "Mb/s"), "3 ± 0.25 Mb/s");
+        assert_eq!(said(12_345.0, 0.0, ""), "12,345");
     }
 }

@@ -2,8 +2,9 @@
 
 use minijinja::{Value, context};
 
-use super::{STYLE, page, palette};
-use crate::gallery::{Gallery, Standing};
+use super::{colours, page, style};
+use crate::gallery::{Gallery, Path, Standing};
+use crate::rate::Scale;
 
 /// The page. The same gallery gives the same bytes.
 pub fn gallery(gallery: &Gallery) -> String {
@@ -14,20 +15,27 @@ pub fn gallery(gallery: &Gallery) -> String {
         let [median, tenth, mean, worst] = numbers;
         vec![s.sender.clone(), median, tenth, mean, worst, s.worst_path.clone()]
     };
-    let cell = |&share: &f64| {
-        context! { share => format!("{share:.4}"), text => format!("{:.0}", share * 100.0) }
+    let cell = |sender: &str, path: &Path, share: f64| {
+        let at = gallery.senders.iter().position(|name| name == sender);
+        let bps = at.map_or(f64::NAN, |at| path.goodput_bps[at]);
+        let (own, all) = (Scale::of([bps]).with_unit(bps), percent(share));
+        let title = format!("{sender} on {}: {own}, {all}\u{a0}% of the best", path.name);
+        context! { share => format!("{share:.4}"), text => format!("{:.0}", share * 100.0), title }
     };
     let rows = standings.iter().map(|s| {
-        let cells: Vec<Value> = s.shares.iter().map(cell).collect();
+        let cells = gallery.paths.iter().zip(&s.shares);
+        let cells: Vec<Value> = cells.map(|(path, &share)| cell(&s.sender, path, share)).collect();
         context! { sender => s.sender.clone(), cells }
     });
     let paths = gallery.paths.iter().map(|path| {
-        let best = format!("{:.4}", path.best_bps() / 1e6);
+        let (best, leaders) = (path.best(), gallery.leaders(path).join(", "));
         let seconds = path.duration_s.to_string();
-        context! { name => path.name.clone(), title => path.title.clone(), seconds, best }
+        context! { name => path.name.clone(), title => path.title.clone(), seconds, best, leaders }
     });
+    let names = || gallery.senders.iter().map(String::as_str);
     let contents = context! {
-        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        style => style(names()),
+        colours => colours(names()),
         title => "Senders by paths",
         seeds => gallery.seeds,
         overrides => gallery.overrides.clone(),
@@ -58,8 +66,9 @@ mod tests {
             overrides: vec!["delayed.fraction=30%".to_owned()],
         });
         assert_eq!(html.matches("class=\"heat\"").count(), 4);
-        assert!(html.contains("--share:0.2500\">25</td>"), "{html}");
-        assert!(html.contains("path &lt;a&gt;; 12 s; best 10.0000 Mb/s"), "{html}");
+        let cell = "--share:0.2500\" title=\"rack on b: 2.00\u{a0}Mb&#x2f;s, 25.0\u{a0}% of the best\">25</td>";
+        assert!(html.contains(cell), "{html}");
+        assert!(html.contains("path &lt;a&gt;; 12 s; best 10.00\u{a0}Mb&#x2f;s (rack)"), "{html}");
         assert!(html.contains("1 seed; with delayed.fraction=30%."), "{html}");
         assert!(html.contains("<h1>Senders by paths</h1>"));
         assert!(html.contains("<h2>Goodput, per cent of the best</h2>"));

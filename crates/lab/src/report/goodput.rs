@@ -6,9 +6,11 @@ use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
-use super::palette::{self, GRID, MUTED, TEXT};
-use super::plot::{self, Area, CHARACTER, Drawn, ticks};
-use crate::summary::{Summary, goodput_decimals, number};
+use super::look;
+use super::palette::{GRID, MUTED, TEXT};
+use super::plot::{self, Area, CHARACTER, Drawn, Tips, ticks};
+use crate::rate::Scale;
+use crate::summary::{Summary, goodput, number};
 use crate::text::cut;
 
 /// Drawing units per variant, and above and below all of them.
@@ -18,28 +20,41 @@ const BELOW: usize = 84;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 24;
 
-/// The plot, `width` drawing units wide.
-pub(super) fn svg(summaries: &[Summary<'_>], undisturbed_bps: f64, width: u32) -> String {
+/// The plot, `width` drawing units wide, on the scale that the table has.
+pub(super) fn svg(
+    summaries: &[Summary<'_>],
+    undisturbed_bps: f64,
+    scale: Scale,
+    width: u32,
+) -> String {
     let height = (ABOVE + BELOW + ROW * summaries.len()) as u32;
-    let mut label = "Goodput of each variant in Mb/s".to_owned();
+    let mut label = format!("Goodput of each variant in {}", scale.name());
     if summaries.iter().any(|s| s.runs > 1) {
         label += ", with 95 % confidence intervals";
     }
-    plot::svg((width, height), &label, |area| draw(area, summaries, undisturbed_bps / 1e6))
+    let draw =
+        |area: &Area<'_>, tips: &mut Tips| draw(area, tips, summaries, undisturbed_bps, scale);
+    plot::svg((width, height), &label, draw)
 }
 
-fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
+fn draw(
+    area: &Area<'_>,
+    tips: &mut Tips,
+    summaries: &[Summary<'_>],
+    undisturbed_bps: f64,
+    scale: Scale,
+) -> Drawn {
     let n = summaries.len() as f64;
+    let undisturbed = scale.value(undisturbed_bps);
     let bars: Vec<(f64, f64)> = summaries
         .iter()
-        .map(|s| (s.goodput_bps.mean / 1e6, s.goodput_bps.half_width / 1e6))
+        .map(|s| (scale.value(s.goodput_bps.mean), scale.value(s.goodput_bps.half_width)))
         .map(|(mean, half)| if mean.is_finite() { (mean, half.max(0.0)) } else { (0.0, 0.0) })
         .collect();
     let largest = bars.iter().map(|b| b.0 + b.1).chain([undisturbed]);
     let largest = Some(plot::span(largest).end).filter(|end| *end > 0.0).unwrap_or(1e-3) * 1.04;
     let longest = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0);
-    let decimals = goodput_decimals(summaries.iter().map(|s| s.goodput_bps.mean));
-    let value = |s: &Summary<'_>| number(s.goodput_bps.mean / 1e6, decimals);
+    let value = |s: &Summary<'_>| scale.number(s.goodput_bps.mean);
     let widest = summaries.iter().map(|s| value(s).chars().count()).max().unwrap_or(0);
 
     let mut chart = ChartBuilder::on(area)
@@ -59,11 +74,11 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         .x_label_formatter(&ticks(&(0.0..largest)))
         .label_style(plot::text(MUTED, HPos::Center, VPos::Center))
         .axis_desc_style(plot::text(MUTED, HPos::Center, VPos::Center))
-        .x_desc("goodput (Mb/s)")
+        .x_desc(format!("goodput ({})", scale.name()))
         .draw()?;
 
     for (i, (summary, &(mean, half))) in summaries.iter().zip(&bars).enumerate() {
-        let (middle, colour) = (i as f64 + 0.5, palette::variant(i).colour());
+        let (middle, colour) = (i as f64 + 0.5, look::of(summary.variant).ink.colour());
         let corners = [(0.0, middle - 0.22), (mean, middle + 0.22)];
         chart.draw_series([Rectangle::new(corners, colour.filled())])?;
         if half > 0.0 {
@@ -76,18 +91,29 @@ fn draw(area: &Area<'_>, summaries: &[Summary<'_>], undisturbed: f64) -> Drawn {
         area.draw(&Text::new(name(summary), (left - 12, y), style))?;
         let style = plot::text(TEXT, HPos::Left, VPos::Center);
         area.draw(&Text::new(value(summary), (right + 14, y), style))?;
+        let half_row = ROW as i32 / 2;
+        tips.add([(0, y - half_row), (right + 14, y + half_row)], &tip(summary, scale));
     }
     if undisturbed.is_finite() && undisturbed > 0.0 {
         let style = TEXT.colour().stroke_width(3);
         let line = [(undisturbed, 0.0), (undisturbed, n)];
         chart.draw_series(DashedLineSeries::new(line, 8, 8, style))?;
         let (x, y) = chart.backend_coord(&(undisturbed, 0.0));
-        let text = format!("undisturbed {}", number(undisturbed, decimals));
+        let text = format!("undisturbed {}", scale.number(undisturbed_bps));
         let side = if x > text.len() as i32 * CHARACTER as i32 { HPos::Right } else { HPos::Left };
         let style = plot::text(TEXT, side, VPos::Center);
         area.draw(&Text::new(text, (x, y - 22), style))?;
     }
     Ok(())
+}
+
+/// What a bar shows: the goodput, its interval, its share.
+fn tip(summary: &Summary<'_>, scale: Scale) -> String {
+    let mut text = format!("{}: {} {}", summary.variant, goodput(summary, scale), scale.name());
+    if summary.share.mean.is_finite() {
+        text += &format!(", {} % of undisturbed", number(summary.share.mean * 100.0, 1));
+    }
+    text
 }
 
 /// The interval as a line with caps that stand out of the bar.
@@ -109,20 +135,38 @@ fn name(summary: &Summary<'_>) -> String {
 mod tests {
     use super::*;
     use crate::record::fake;
-    use crate::summary::summaries;
+    use crate::summary::{scale, summaries};
 
     #[test]
     fn a_long_number_has_room_beside_its_bar() {
         let mut comparison = fake::comparison();
-        for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "0.00970"), (97.037e9, "97037.0")] {
+        comparison.undisturbed_bps = 0.0;
+        for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
             let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
             rows.for_each(|row| row.flow.goodput_bps = bps);
-            let drawing = svg(&summaries(&comparison), 0.0, 760);
+            let summaries = summaries(&comparison);
+            let drawing = svg(&summaries, 0.0, scale(&comparison, &summaries), 760);
             let mut texts = drawing.split("<text x=\"");
             let text = texts.find(|text| text.contains(&format!(">{wanted}<"))).expect(wanted);
             let (left, _) = text.split_once('"').expect("is a number");
             let left: usize = left.parse().expect("is a number");
             assert!(left + wanted.len() * CHARACTER as usize <= 760, "{wanted} at {left}");
         }
+    }
+
+    #[test]
+    fn each_bar_has_its_value_its_interval_and_its_unit() {
+        let mut comparison = fake::comparison();
+        comparison.variants.truncate(1);
+        comparison.undisturbed_bps = 20e9;
+        // 4 and 6 Gb/s: a mean of 5, and t(0.975, 1) * sqrt 2 / sqrt 2 = 12.706.
+        comparison.variants[0].rows.truncate(2);
+        comparison.variants[0].rows[0].flow.goodput_bps = 4e9;
+        comparison.variants[0].rows[1].flow.goodput_bps = 6e9;
+        let summaries = summaries(&comparison);
+        let drawing = svg(&summaries, 20e9, scale(&comparison, &summaries), 760);
+        let title = "<title>sack: 5.00 ± 12.71 Gb/s, 25.0 % of undisturbed</title>";
+        assert!(drawing.contains(title), "{drawing}");
+        assert!(drawing.contains("goodput (Gb/s)") && drawing.contains("undisturbed 20.00"));
     }
 }

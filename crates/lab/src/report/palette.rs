@@ -2,32 +2,42 @@
 //!
 //! Plotters writes colours as attributes (`stroke="#0072B2"`). It is given the light colour; the
 //! stylesheet maps that attribute to a custom property, which changes with the reader's preference.
-//! The colours of variants follow Okabe and Ito, darkened or lightened until they stand out from the
-//! paper by 3 to 1 (WCAG 1.4.11); the text by 4.5 to 1.
+//! Marks stand out from the paper by 3 to 1 (WCAG 1.4.11), text by 4.5 to 1. [`look`](super::look) has the
+//! colours of senders.
 
 use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
-/// A colour by its role.
+/// A colour, for both modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ink {
-    /// The custom property, without its dashes.
-    pub(super) name: &'static str,
-    light: u32,
-    dark: u32,
+    /// What it is for; none if it is a sender's.
+    role: Option<&'static str>,
+    pub(super) light: u32,
+    pub(super) dark: u32,
 }
 
 impl Ink {
+    /// The ink of a sender.
+    pub(super) const fn of_sender(light: u32, dark: u32) -> Self {
+        Self { role: None, light, dark }
+    }
+
     /// What plotters draws with.
     pub(super) fn colour(self) -> RGBColor {
         let [_, r, g, b] = self.light.to_be_bytes();
         RGBColor(r, g, b)
     }
+
+    /// The custom property, without its dashes. A sender's is named by the light colour.
+    pub(super) fn property(self) -> String {
+        self.role.map_or_else(|| format!("s{:06X}", self.light), str::to_owned)
+    }
 }
 
-const fn ink(name: &'static str, light: u32, dark: u32) -> Ink {
-    Ink { name, light, dark }
+const fn ink(role: &'static str, light: u32, dark: u32) -> Ink {
+    Ink { role: Some(role), light, dark }
 }
 
 pub(super) const PAPER: Ink = ink("paper", 0xFFFFFF, 0x15181B);
@@ -42,75 +52,74 @@ pub(super) const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
 /// Spurious retransmissions.
 pub(super) const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
-const VARIANTS: [Ink; 12] = [
-    ink("v1", 0x0072B2, 0x4FA3E3),
-    ink("v2", 0xB57A00, 0xE6AC2E),
-    ink("v3", 0x008A64, 0x2FC79A),
-    ink("v4", 0xB0578D, 0xE08FC0),
-    ink("v5", 0x5B3FA8, 0xB39DF0),
-    ink("v6", 0x77771C, 0xC6C65E),
-    ink("v7", 0x882256, 0xF0A48F),
-    ink("v8", 0x6C6F73, 0xB4B8BD),
-    ink("v9", 0xD1550B, 0xFF8A4C),
-    ink("v10", 0x3A8FC9, 0x8CD0F5),
-    ink("v11", 0x3D6B1E, 0x8FCB6B),
-    ink("v12", 0x7A4A1E, 0xC99B6D),
-];
+/// What stands out without being a sender's: the finding, new data in a capture.
+pub(super) const ACCENT: Ink = ink("accent", 0x1A6FAF, 0x5AA8E2);
+/// Late packets.
+pub(super) const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
+/// Claims that hold, and large shares.
+pub(super) const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
 
-/// The colour of the variant at `index` in the comparison, in every plot.
-pub(super) fn variant(index: usize) -> Ink {
-    VARIANTS[index % VARIANTS.len()]
-}
+const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
 
-/// The custom properties, and the rules that put them in the place of plotters' attributes.
-pub(super) fn stylesheet() -> String {
+/// The custom properties of all roles and of these inks, and the rules that put them in the place of
+/// plotters' attributes.
+pub(super) fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
+    let mut all = ROLES.to_vec();
+    for ink in inks {
+        if !all.contains(&ink) {
+            all.push(ink);
+        }
+    }
     let mut css = String::new();
     for (open, close, dark) in
         [(":root{", "}\n", false), ("@media (prefers-color-scheme:dark){:root{", "}}\n", true)]
     {
         css += open;
-        for ink in all() {
+        for ink in &all {
             let value = if dark { ink.dark } else { ink.light };
-            let _ = write!(css, "--{}:#{value:06X};", ink.name);
+            let _ = write!(css, "--{}:#{value:06X};", ink.property());
         }
         css += close;
     }
-    for Ink { name, light, .. } in all() {
+    for ink in all {
+        let (name, light) = (ink.property(), ink.light);
         let _ = writeln!(css, "svg [fill=\"#{light:06X}\"]{{fill:var(--{name})}}");
         let _ = writeln!(css, "svg [stroke=\"#{light:06X}\"]{{stroke:var(--{name})}}");
     }
     css
 }
 
-fn all() -> impl Iterator<Item = Ink> {
-    [PAPER, TEXT, MUTED, GRID, SHADE, ALERT].into_iter().chain(VARIANTS)
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::collections::HashSet;
 
     /// Contrast of two colours by WCAG 2.2.
-    fn contrast(a: u32, b: u32) -> f64 {
+    pub(in crate::report) fn contrast(a: u32, b: u32) -> f64 {
         let luminance = |colour: u32| {
-            let [_, r, g, b] = colour.to_be_bytes().map(|c| match f64::from(c) / 255.0 {
-                c if c <= 0.04045 => c / 12.92,
-                c => ((c + 0.055) / 1.055).powf(2.4),
-            });
+            let [r, g, b] = linear(colour);
             0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05
         };
         let (a, b) = (luminance(a), luminance(b));
         f64::max(a, b) / f64::min(a, b)
     }
 
+    /// The light of its three channels, from 0 to 1.
+    pub(in crate::report) fn linear(colour: u32) -> [f64; 3] {
+        let [_, rgb @ ..] = colour.to_be_bytes();
+        rgb.map(|c| match f64::from(c) / 255.0 {
+            c if c <= 0.04045 => c / 12.92,
+            c => ((c + 0.055) / 1.055).powf(2.4),
+        })
+    }
+
     #[test]
     fn marks_stand_out_from_the_paper_in_both_modes() {
-        for ink in VARIANTS.into_iter().chain([ALERT]) {
+        for ink in [ACCENT, LATE] {
             assert!(contrast(ink.light, PAPER.light) >= 3.0, "{ink:?}");
             assert!(contrast(ink.dark, PAPER.dark) >= 3.0, "{ink:?}");
         }
-        for ink in [TEXT, MUTED] {
+        for ink in [TEXT, MUTED, GOOD, ALERT] {
             assert!(contrast(ink.light, PAPER.light) >= 4.5, "{ink:?}");
             assert!(contrast(ink.dark, PAPER.dark) >= 4.5, "{ink:?}");
         }
@@ -118,7 +127,15 @@ mod tests {
 
     #[test]
     fn each_role_has_an_attribute_of_its_own() {
-        let lights: HashSet<u32> = all().map(|ink| ink.light).collect();
-        assert_eq!(lights.len(), all().count());
+        let lights: HashSet<u32> = ROLES.iter().map(|ink| ink.light).collect();
+        assert_eq!(lights.len(), ROLES.len());
+    }
+
+    #[test]
+    fn the_stylesheet_has_each_ink_once() {
+        let ink = Ink::of_sender(0x0072B2, 0x4FA3E3);
+        let css = stylesheet([ink, GOOD, ink]);
+        assert_eq!(css.matches("--s0072B2:").count(), 2, "light and dark: {css}");
+        assert_eq!(css.matches("--good:").count(), 2, "{css}");
     }
 }

@@ -6,7 +6,6 @@
 use std::io;
 use std::ops::Range;
 
-use minijinja::HtmlEscape;
 use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -18,6 +17,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, TextStyle};
 
 use super::palette::{GRID, Ink, MUTED};
+use crate::claims::short;
+use crate::text::grouped;
 
 /// What drawing returns; into a string it does not fail.
 pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
@@ -38,11 +39,57 @@ pub(super) const CHARACTER: u32 = 14;
 /// The same of a name that something stands beside, which it must not run into.
 pub(super) const LETTER: i32 = CHARACTER as i32 + 1;
 
+/// The values that a drawing shows where the pointer rests on a mark.
+#[derive(Debug, Default)]
+pub(super) struct Tips(String);
+
+impl Tips {
+    /// `text` between two corners, in drawing units.
+    pub(super) fn add(&mut self, corners: [(i32, i32); 2], text: &str) {
+        let [(x, y), (right, below)] = corners;
+        let (left, top) = (x.min(right), y.min(below));
+        // What is too small to be met gets as much room as a pointer needs.
+        let (wide, high) = ((x - right).abs().max(4), (y - below).abs().max(4));
+        let text = escaped(text);
+        self.0 += &format!(
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"><title>{text}</title></rect>"
+        );
+    }
+
+    /// `text` around a mark.
+    pub(super) fn mark(&mut self, (x, y): (i32, i32), text: &str) {
+        const REACH: i32 = 13;
+        self.add([(x - REACH, y - REACH), (x + REACH, y + REACH)], text);
+    }
+}
+
+/// Text for HTML and SVG.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// An SVG element of this size for a page, with `label` for those who cannot see it.
-pub(super) fn svg(size: (u32, u32), label: &str, draw: impl FnOnce(&Area<'_>) -> Drawn) -> String {
+pub(super) fn svg(
+    size: (u32, u32),
+    label: &str,
+    draw: impl FnOnce(&Area<'_>, &mut Tips) -> Drawn,
+) -> String {
     let mut drawing = String::new();
+    let mut tips = Tips::default();
     let root = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
-    draw(&root).and_then(|()| root.present()).expect("drawing into a string does not fail");
+    let drawn = draw(&root, &mut tips).and_then(|()| root.present());
+    drawn.expect("drawing into a string does not fail");
     drop(root);
 
     // The element's own size would keep it from scaling; the rest are defaults, or in the stylesheet.
@@ -58,8 +105,15 @@ pub(super) fn svg(size: (u32, u32), label: &str, draw: impl FnOnce(&Area<'_>) ->
     .fold(body.to_owned(), |body, default| body.replace(default, ""))
     .replace(" \"/>", "\"/>");
     let (width, height) = size;
-    let label = HtmlEscape(label);
-    format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">{body}")
+    let label = escaped(label);
+    let body = body.trim_end().trim_end_matches("</svg>");
+    let tips = match tips.0 {
+        tips if tips.is_empty() => tips,
+        tips => format!("<g class=\"tips\" fill=\"none\" pointer-events=\"all\">{tips}</g>"),
+    };
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">{body}{tips}</svg>"
+    )
 }
 
 /// Text in drawing units.
@@ -150,17 +204,37 @@ fn tick(value: f64, decimals: i32) -> String {
     grouped(whole) + fraction
 }
 
-/// Thousands apart, by a narrow space that does not break.
-pub(super) fn grouped(digits: &str) -> String {
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        let inside = text.ends_with(|before: char| before.is_ascii_digit());
-        if inside && digits.len() > 4 && (digits.len() - i).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
+/// A unit for times of which the largest is so many seconds: what makes them of seconds, and its name.
+pub(super) fn time_unit(largest_s: f64) -> (f64, &'static str) {
+    match largest_s {
+        largest if largest >= 1.0 || largest.is_nan() || largest <= 0.0 => (1.0, "s"),
+        largest if largest >= 1e-3 => (1e3, "ms"),
+        _ => (1e6, "µs"),
     }
-    text
+}
+
+/// A number to three digits or so, with its thousands apart.
+pub(super) fn value(number: f64) -> String {
+    grouped(&short(number))
+}
+
+/// A range of numbers, or the one number that it is.
+pub(super) fn values(low: f64, high: f64) -> String {
+    match (value(low), value(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    }
+}
+
+/// Slices of time that a pointer finds in a drawing.
+const SLICES: u32 = 60;
+
+/// The slices of an axis, each from when until when.
+pub(super) fn slices(axis: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
+    let (start, wide) = (axis.start, (axis.end - axis.start) / f64::from(SLICES));
+    let usable = wide.is_finite() && wide > 0.0;
+    let edge = move |i: u32| start + f64::from(i) * wide;
+    (0..if usable { SLICES } else { 0 }).map(move |i| edge(i)..edge(i + 1))
 }
 
 #[cfg(test)]
@@ -170,9 +244,9 @@ mod tests {
     #[test]
     fn ticks_are_short() {
         let shown = [0.0, 0.1 + 0.2, 500.25, 1000.0].map(|v| ticks(&(0.0..1000.0))(&v));
-        assert_eq!(shown, ["0", "0.3", "500.25", "1000"]);
+        assert_eq!(shown, ["0", "0.3", "500.25", "1,000"]);
         let shown = [81_250.0, -812_500.0, 1_200_000.0].map(|v| ticks(&(-1e6..2e6))(&v));
-        assert_eq!(shown, ["81\u{202f}250", "-812\u{202f}500", "1\u{202f}200\u{202f}000"]);
+        assert_eq!(shown, ["81,250", "-812,500", "1,200,000"]);
     }
 
     #[test]
@@ -190,16 +264,30 @@ mod tests {
 
     #[test]
     fn a_drawing_scales_and_says_what_it_shows() {
-        let drawing = svg((80, 40), "cwnd of <a>", |area| area.fill(&GRID.colour()));
+        let drawing = svg((80, 40), "cwnd of <a>", |area, tips| {
+            tips.add([(1, 2), (11, 22)], "3 < 4 & 5");
+            area.fill(&GRID.colour())
+        });
         assert!(drawing.starts_with("<svg viewBox=\"0 0 80 40\" role=\"img\" "), "{drawing}");
         assert!(drawing.contains("aria-label=\"cwnd of &lt;a&gt;\""), "{drawing}");
-        assert!(drawing.ends_with("</svg>"), "{drawing}");
+        assert!(drawing.ends_with("</rect></g></svg>"), "{drawing}");
+        let tip = "<rect x=\"1\" y=\"2\" width=\"10\" height=\"20\"><title>3 &lt; 4 &amp; 5</title></rect>";
+        assert!(drawing.contains(tip), "{drawing}");
+    }
+
+    #[test]
+    fn times_and_values_are_short() {
+        assert_eq!([1000.0, 0.5, 0.0005, 0.0].map(|s| time_unit(s).1), ["s", "ms", "µs", "s"]);
+        assert_eq!([values(2.0, 2.0), values(1.0, 12_345.0)], ["2", "1 to 12,345"]);
+        let slices: Vec<_> = slices(&(0.0..120.0)).collect();
+        assert_eq!((slices.len(), slices[59].clone()), (60, 118.0..120.0));
+        assert_eq!(super::slices(&(1.0..1.0)).count(), 0);
     }
 
     #[test]
     fn axes_without_data_are_drawn_all_the_same() {
         let axes = Axes { x: span([]), y: 3.0..3.0, x_label: "time", y_label: "cwnd" };
-        let drawing = svg(PANEL, "nothing", |area| chart(area, &axes).map(drop));
+        let drawing = svg(PANEL, "nothing", |area, _| chart(area, &axes).map(drop));
         assert!(drawing.contains("time"), "{drawing}");
     }
 }

@@ -3,10 +3,10 @@
 use plotters::element::Rectangle;
 use plotters::style::Color;
 
-use super::Panel;
-use super::palette;
-use super::plot::{self, Axes, PANEL, grouped};
+use super::plot::{self, Axes, PANEL};
+use super::{Panel, look};
 use crate::record::{Comparison, Trace, VariantRuns};
+use crate::text::grouped;
 
 /// More bars than this get wider bins.
 const BARS: usize = 40;
@@ -15,7 +15,7 @@ const BARS: usize = 40;
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let width = bin_width(longest(comparison));
     let bins = longest(comparison).div_ceil(width);
-    let panel = |(i, variant): (usize, &VariantRuns)| {
+    let panel = |variant: &VariantRuns| {
         let events: u64 = variant.trace.reordering_lengths.iter().skip(1).sum();
         if events == 0 {
             return None;
@@ -31,22 +31,40 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
         };
         let note = format!("{} events", grouped(&events.to_string()));
         let label = format!("Lengths of reordering events that {} saw: {note}", variant.name);
-        let svg = plot::svg(PANEL, &label, |area| {
+        let svg = plot::svg(PANEL, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
-            let colour = palette::variant(i).colour();
+            let colour = look::of(&variant.name).ink.colour();
             let bar = |start: f64, share: f64| [(start, 0.0), (start + 0.84 * width as f64, share)];
-            let filled = bars.iter().enumerate().filter(|(_, share)| **share > 0.0);
-            let filled = filled.map(|(b, &share)| bar((b * width) as f64 + 0.58, share));
-            chart.draw_series(filled.map(|at| Rectangle::new(at, colour.filled())))?;
+            let filled = || {
+                let filled = bars.iter().enumerate().filter(|(_, share)| **share > 0.0);
+                filled.map(|(b, &share)| {
+                    (b * width + 1, share, bar((b * width) as f64 + 0.58, share))
+                })
+            };
+            let rectangle = |(_, _, at)| Rectangle::new(at, colour.filled());
+            chart.draw_series(filled().map(rectangle))?;
+            let mut tip = |at: [(f64, f64); 2], lengths: String, share: f64| {
+                // A low bar is met as well.
+                let corners =
+                    [(at[0].0, axes.y.end), at[1], at[0]].map(|p| chart.backend_coord(&p));
+                let text = format!("{lengths}: {} % of the events", plot::value(share));
+                tips.add([corners[0], (corners[1].0, corners[2].1)], &text);
+            };
+            for (first, share, at) in filled() {
+                let segments = plot::values(first as f64, (first + width - 1) as f64);
+                let plural = if first + width == 2 { "" } else { "s" };
+                tip(at, format!("{segments} segment{plural}"), share);
+            }
             if beyond > 0.0 {
                 let at = bar(end + 0.5 * width as f64, beyond);
+                tip(at, format!("more than {} segments", Trace::LONGEST - 1), beyond);
                 chart.draw_series([Rectangle::new(at, colour.stroke_width(2))])?;
             }
             Ok(())
         });
-        Some(Panel::new(i, variant, &note, svg))
+        Some(Panel::new(variant, &note, svg))
     };
-    comparison.variants.iter().enumerate().filter_map(panel).collect()
+    comparison.variants.iter().filter_map(panel).collect()
 }
 
 /// The counts of lengths that are told apart, and that of all longer ones.
@@ -85,6 +103,18 @@ fn shares(lengths: &[u64], width: usize) -> (Vec<f64>, f64) {
 mod tests {
     use super::*;
     use crate::record::fake;
+
+    #[test]
+    fn each_bar_has_its_value() {
+        let mut comparison = fake::comparison();
+        comparison.variants.truncate(1);
+        comparison.variants[0].trace.reordering_lengths = vec![0, 3, 0, 1];
+        let panels = panels(&comparison);
+        let svg = &panels[0].svg;
+        assert!(svg.contains("<title>1 segment: 75 % of the events</title>"), "{svg}");
+        assert!(svg.contains("<title>3 segments: 25 % of the events</title>"), "{svg}");
+        assert_eq!(svg.matches("<title>").count(), 2);
+    }
 
     #[test]
     fn bins_are_as_wide_as_they_must_be() {

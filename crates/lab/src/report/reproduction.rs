@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::{STYLE, figure, numbers, page, palette};
 use crate::claims::tolerance;
+use crate::experiment::{Claim, Experiment, Kind, Panel};
 use crate::reproduce::{ClaimOutcome, Count, FigureOutcome, Holds, summary};
 
 const MORE_STYLE: &str = include_str!("reproduction.css");
@@ -111,9 +112,15 @@ fn claim(claim: &ClaimOutcome) -> Value {
         Holds::No => "fails",
         Holds::NotTested => "untested",
     };
+    let verdict = match claim.holds {
+        Holds::Yes => "holds",
+        Holds::No => "fails",
+        Holds::NotTested => "not tested",
+    };
     let known = claim.known.as_deref().filter(|_| claim.holds == Holds::No);
     context! {
         holds,
+        verdict,
         text => claim.text.as_str(),
         source => claim.source.as_deref(),
         expected => claim.expected.as_str(),
@@ -129,11 +136,53 @@ pub(super) fn paragraphs(text: &str) -> Vec<String> {
     paragraphs.filter(|p| !p.is_empty()).collect()
 }
 
+/// The drawing that a claim is about: of those of a measure that its check names, the one with most of the
+/// lines that it names, the first of equals; none if it names no measure that is drawn. Where there is one
+/// drawing, all claims are about it.
+fn panel(experiment: &Experiment, claim: &Claim) -> Option<usize> {
+    let mut all = experiment.panels.iter().enumerate().filter(|(_, p)| p.kind != Kind::Table);
+    if let (Some((index, _)), None) = (all.next(), all.next()) {
+        return Some(index);
+    }
+    let check = experiment.source.text.get(claim.span.clone())?;
+    let names = |name: &str| {
+        let after = |(at, _): (usize, &str)| check[at + name.len()..].trim_start().starts_with('(');
+        let whole = |(at, _): &(usize, &str)| {
+            !check[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        };
+        check.match_indices(name).filter(whole).any(after)
+    };
+    let quoted =
+        |name: &str| ['\'', '"', '`'].iter().any(|q| check.contains(&format!("{q}{name}{q}")));
+    let lines = |panel: &Panel| {
+        panel.lines.iter().filter(|&&line| quoted(&experiment.lines[line].name)).count()
+    };
+    let drawn = experiment.panels.iter().enumerate().filter(|(_, panel)| match panel.kind {
+        Kind::Table | Kind::Time => false,
+        Kind::Line | Kind::Points | Kind::Bars => names(&experiment.measures[panel.y].name),
+    });
+    let most = |best: (usize, usize), (index, panel): (usize, &Panel)| {
+        let count = lines(panel);
+        if count > best.1 { (index, count) } else { best }
+    };
+    let mut drawn = drawn.peekable();
+    let first = drawn.peek()?.0;
+    Some(drawn.fold((first, 0), most).0)
+}
+
 fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
     let experiment = outcome.experiment;
-    let panels: Vec<_> = figure::panels(outcome)
-        .into_iter()
-        .map(|(title, svg)| (title, Value::from_safe_string(svg)))
+    let beside: Vec<Option<usize>> =
+        outcome.experiment.claims.iter().map(|c| panel(experiment, c)).collect();
+    let claims = |of: Option<usize>| -> Vec<Value> {
+        let own = outcome.claims.iter().zip(&beside).filter(|(_, panel)| **panel == of);
+        own.map(|(outcome, _)| claim(outcome)).collect()
+    };
+    let drawn = figure::panels(outcome).into_iter();
+    let panels: Vec<Value> = drawn
+        .map(|(index, title, svg)| {
+            context! { title, svg => Value::from_safe_string(svg), claims => claims(Some(index)) }
+        })
         .collect();
     let tables: Vec<_> = numbers::tables(outcome)
         .into_iter()
@@ -146,10 +195,12 @@ fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
         section => experiment.section.as_deref(),
         effort => size(outcome),
         command => command(outcome),
+        colours => figure::colours(outcome),
         tables_open => panels.is_empty() || !experiment.is_swept(),
         panels,
         tables,
-        claims => outcome.claims.iter().map(claim).collect::<Vec<_>>(),
+        marks => outcome.claims.iter().map(claim).collect::<Vec<_>>(),
+        claims => claims(None),
         notes => paragraphs(&experiment.remarks.notes),
         assumed => experiment.remarks.assumed.clone(),
         toml => experiment.source.text.as_str(),
@@ -168,10 +219,11 @@ pub fn reproduction(outcomes: &[FigureOutcome<'_>]) -> String {
         })
         .collect();
     let (overview_heads, overview) = overview(outcomes);
+    let inks = outcomes.iter().flat_map(figure::inks);
     page(
         "reproduction.html",
         context! {
-            style => Value::from_safe_string(palette::stylesheet() + STYLE + MORE_STYLE),
+            style => Value::from_safe_string(palette::stylesheet(inks) + STYLE + MORE_STYLE),
             title => "The papers’ evaluations, redone",
             effort => effort(outcomes),
             finding => format!("{}.", summary(count(outcomes))),

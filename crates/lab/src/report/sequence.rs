@@ -7,8 +7,9 @@ use plotters::series::LineSeries;
 use plotters::style::Color;
 
 use super::Panel;
-use super::palette::{self, ALERT, MUTED, PAPER, TEXT};
-use super::plot::{self, Area, Axes, Drawn};
+use super::look;
+use super::palette::{ALERT, MUTED, PAPER, TEXT};
+use super::plot::{self, Area, Axes, Drawn, Tips};
 use super::series::steps;
 use super::thin;
 use crate::record::{Comparison, SendKind, Sent, Trace, VariantRuns};
@@ -23,7 +24,7 @@ const SEGMENTS: f64 = 700.0;
 pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
     let traces: Vec<&Trace> = comparison.variants.iter().map(|v| &v.trace).collect();
     let window = window(&traces);
-    let panel = |(i, variant): (usize, &VariantRuns)| {
+    let panel = |variant: &VariantRuns| {
         let trace = within(&variant.trace, &window);
         if trace.sent.is_empty() {
             return None;
@@ -41,10 +42,11 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
         let (needed, spurious) = (count(SendKind::Retransmit), count(SendKind::SpuriousRetransmit));
         let note = format!("{} retransmitted, {spurious} spuriously", needed + spurious);
         let label = format!("Segments sent by {} over time: {note}", variant.name);
-        let svg = plot::svg(TALL, &label, |area| draw(area, &axes, &trace, i));
-        Some(Panel::new(i, variant, &note, svg))
+        let svg =
+            plot::svg(TALL, &label, |area, tips| draw(area, tips, &axes, &trace, &variant.name));
+        Some(Panel::new(variant, &note, svg))
     };
-    comparison.variants.iter().enumerate().filter_map(panel).collect()
+    comparison.variants.iter().filter_map(panel).collect()
 }
 
 /// The part of the traces to show: short enough for the fastest sender, and where most variants
@@ -82,7 +84,7 @@ fn within(trace: &Trace, window: &Range<f64>) -> Trace {
     }
 }
 
-fn draw(area: &Area<'_>, axes: &Axes<'_>, trace: &Trace, variant: usize) -> Drawn {
+fn draw(area: &Area<'_>, tips: &mut Tips, axes: &Axes<'_>, trace: &Trace, variant: &str) -> Drawn {
     let mut chart = plot::chart(area, axes)?;
     let line = steps(&thin::line(&trace.acked, 300), axes.x.end);
     chart.draw_series(LineSeries::new(line, MUTED.colour().stroke_width(2)))?;
@@ -97,13 +99,37 @@ fn draw(area: &Area<'_>, axes: &Axes<'_>, trace: &Trace, variant: usize) -> Draw
     let needed = marks(SendKind::Retransmit, 5);
     let spurious = marks(SendKind::SpuriousRetransmit, 5);
 
-    let (colour, ink) = (palette::variant(variant).colour(), TEXT.colour());
+    let (colour, ink) = (look::of(variant).ink.colour(), TEXT.colour());
     chart.draw_series(new.into_iter().map(|at| Circle::new(at, 3, colour.filled())))?;
-    chart.draw_series(needed.into_iter().map(|at| TriangleMarker::new(at, 9, ink.filled())))?;
+    chart.draw_series(needed.iter().map(|&at| TriangleMarker::new(at, 9, ink.filled())))?;
     let halos = spurious.iter().map(|&at| Cross::new(at, 9, PAPER.colour().stroke_width(9)));
     chart.draw_series(halos)?;
     let crosses = spurious.iter().map(|&at| Cross::new(at, 7, ALERT.colour().stroke_width(4)));
-    chart.draw_series(crosses).map(drop)
+    chart.draw_series(crosses)?;
+    for slice in plot::slices(&axes.x) {
+        let Some(text) = sent_within(trace, &slice) else { continue };
+        let corners = [(slice.start, axes.y.end), (slice.end, axes.y.start)];
+        tips.add(corners.map(|corner| chart.backend_coord(&corner)), &text);
+    }
+    for (marks, what) in [(&needed, "retransmission"), (&spurious, "spurious retransmission")] {
+        for at in marks {
+            let text = format!("{:.4} s: {what} of segment {}", at.0, plot::value(at.1));
+            tips.mark(chart.backend_coord(at), &text);
+        }
+    }
+    Ok(())
+}
+
+/// What was sent in a slice of time; none if nothing was.
+fn sent_within(trace: &Trace, slice: &Range<f64>) -> Option<String> {
+    let inside = || trace.sent.iter().filter(|s| slice.contains(&s.time_s));
+    let segments = plot::span(inside().map(|s| s.segment));
+    let again = inside().filter(|s| s.kind != SendKind::New).count();
+    let segments = (segments.start <= segments.end).then_some(segments)?;
+    let (from, until) = (slice.start, slice.end);
+    let which = plot::values(segments.start, segments.end);
+    let again = if again > 0 { format!(", {again} of them again") } else { String::new() };
+    Some(format!("{from:.3} to {until:.3} s: {} sent, {which}{again}", inside().count()))
 }
 
 #[cfg(test)]
@@ -121,6 +147,14 @@ mod tests {
         assert_eq!(window(&[&sends((5..50).map(f64::from), 7.0)]), 5.0..49.0);
         assert_eq!(window(&[&sends([3.0].into_iter(), 3.0)]), 3.0..3.0);
         assert!(window(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_slice_names_what_was_sent_in_it() {
+        let trace = sends((5..50).map(f64::from), 7.0);
+        let text = sent_within(&trace, &(6.0..9.0));
+        assert_eq!(text.as_deref(), Some("6.000 to 9.000 s: 3 sent, 6 to 8, 1 of them again"));
+        assert_eq!(sent_within(&trace, &(50.0..60.0)), None);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! A quantity over time, one panel per variant on common axes: the congestion window, the duplicate
 //! threshold.
 
+use std::ops::Range;
+
 use plotters::element::{Circle, Rectangle};
 use plotters::series::LineSeries;
 use plotters::style::Color;
 
 use super::Panel;
-use super::palette;
 use super::plot::{self, Axes, PANEL};
-use super::thin;
+use super::{look, palette, thin};
+use crate::rate::Scale;
 use crate::record::{Comparison, Episode, Trace, VariantRuns};
 
 /// Slices of time that a panel can show apart.
@@ -20,10 +22,38 @@ pub(super) struct TracedQuantity {
     pub(super) points: fn(&Trace) -> &[(f64, f64)],
     /// Its name.
     pub(super) name: &'static str,
-    /// The label of its axis.
-    pub(super) label: &'static str,
+    /// Its name on the axis, before the unit.
+    pub(super) axis: &'static str,
+    /// What its numbers are in.
+    pub(super) of: Of,
     /// What it does between two points.
     pub(super) between: Between,
+}
+
+/// What the numbers of a series are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Mb/s.
+    Rates,
+    /// Segments.
+    Segments,
+    /// Milliseconds.
+    Times,
+}
+
+impl Of {
+    /// A unit for numbers up to `highest`: what makes it of the series' own, and its name.
+    fn unit(self, highest: f64) -> (f64, &'static str) {
+        match self {
+            Self::Segments => (1.0, "segments"),
+            Self::Rates => {
+                let scale = Scale::of([highest * 1e6]);
+                (scale.value(1e6), scale.name())
+            }
+            Self::Times if highest >= 1e4 => (1e-3, "s"),
+            Self::Times => (1.0, "ms"),
+        }
+    }
 }
 
 /// What a quantity does between two points, and after the last.
@@ -40,74 +70,168 @@ pub(super) enum Between {
 impl TracedQuantity {
     const fn new(
         points: fn(&Trace) -> &[(f64, f64)],
-        (name, label): (&'static str, &'static str),
+        (name, axis): (&'static str, &'static str),
+        of: Of,
         between: Between,
     ) -> Self {
-        Self { points, name, label, between }
+        Self { points, name, axis, of, between }
     }
 }
 
 /// What arrives in order.
 pub(super) const DELIVERED: TracedQuantity =
-    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput (Mb/s)"), Between::Mean);
+    TracedQuantity::new(|trace| &trace.delivered, ("Goodput", "goodput"), Of::Rates, Between::Mean);
 
 /// The window.
 pub(super) const CWND: TracedQuantity = TracedQuantity::new(
     |trace| &trace.cwnd,
-    ("Congestion window", "cwnd (segments)"),
+    ("Congestion window", "cwnd"),
+    Of::Segments,
     Between::Moves,
 );
 
 /// How many duplicates make a loss.
 pub(super) const DUPTHRESH: TracedQuantity = TracedQuantity::new(
     |trace| &trace.dupthresh,
-    ("Duplicate threshold", "dupthresh (segments)"),
+    ("Duplicate threshold", "dupthresh"),
+    Of::Segments,
     Between::Stays,
 );
 
 /// How long a segment may be in flight before it is sent again.
 pub(super) const PATIENCE: TracedQuantity = TracedQuantity::new(
     |trace| &trace.patience,
-    ("Wait before resending", "wait (ms)"),
+    ("Wait before resending", "wait"),
+    Of::Times,
     Between::Stays,
 );
 
+/// A quantity of all variants, on common axes and in common units.
+struct Common {
+    axes: (Range<f64>, Range<f64>),
+    /// What makes the units of the axes of the trace's own, and their names.
+    time: (f64, &'static str),
+    unit: (f64, &'static str),
+}
+
+impl Common {
+    fn of(comparison: &Comparison, quantity: &TracedQuantity) -> Self {
+        let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
+        let span = plot::span(traces().flatten().map(|p| p.0));
+        let highest = plot::span(traces().flatten().map(|p| p.1)).end;
+        let (time, unit) = (plot::time_unit(span.end), quantity.of.unit(highest));
+        let x = span.start.min(0.0) * time.0..plot::round_up(span.end * time.0);
+        Self { axes: (x, 0.0..highest * unit.0 * 1.05), time, unit }
+    }
+
+    /// The series of a trace in these units.
+    fn scaled(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let scaled = |p: (f64, f64)| (p.0 * self.time.0, p.1 * self.unit.0);
+        thin::finite(points).map(scaled).collect()
+    }
+}
+
 /// One panel for each variant that has the quantity.
 pub(super) fn panels(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Panel> {
-    let traces = || comparison.variants.iter().map(|v| (quantity.points)(&v.trace));
-    let time = plot::span(traces().flatten().map(|p| p.0));
-    let highest = plot::span(traces().flatten().map(|p| p.1)).end;
-    let axes = Axes {
-        x: time.start.min(0.0)..plot::round_up(time.end),
-        y: 0.0..highest * 1.05,
-        x_label: "time (s)",
-        y_label: quantity.label,
-    };
-    let panel = |(i, variant): (usize, &VariantRuns)| {
-        let mut points = thin::line((quantity.points)(&variant.trace), COLUMNS);
-        let last = points.last()?.0;
-        match quantity.between {
-            Between::Moves => {}
-            Between::Stays => points = steps(&points, time.end),
-            Between::Mean => points = steps(&points, last),
-        }
+    let common = Common::of(comparison, quantity);
+    let (time, unit) = (common.time.1, common.unit.1);
+    let (x_label, y_label) = (format!("time ({time})"), format!("{} ({unit})", quantity.axis));
+    let (x, y) = common.axes.clone();
+    let axes = Axes { x, y, x_label: &x_label, y_label: &y_label };
+    let panel = |variant: &VariantRuns| {
+        let all = common.scaled((quantity.points)(&variant.trace));
+        let end = plot::span(all.iter().map(|p| p.0)).end;
+        let between = |points: &[(f64, f64)]| match quantity.between {
+            Between::Moves => points.to_vec(),
+            Between::Stays => steps(points, axes.x.end),
+            Between::Mean => steps(points, end),
+        };
+        let (all, points) = (between(&all), between(&thin::line(&all, COLUMNS)));
+        points.first()?;
         let label = format!("{} of {} over time", quantity.name, variant.name);
-        let svg = plot::svg(PANEL, &label, |area| {
-            let colour = palette::variant(i).colour();
+        let colour = look::of(&variant.name).ink.colour();
+        let svg = plot::svg(PANEL, &label, |area, tips| {
             let mut chart = plot::chart(area, &axes)?;
             let shade = |e: &Episode| {
-                let corners = [(e.from_s, axes.y.start), (e.until_s, axes.y.end)];
+                let [from, until] = [e.from_s, e.until_s].map(|s| s * common.time.0);
+                let corners = [(from, axes.y.start), (until, axes.y.end)];
                 Rectangle::new(corners, palette::SHADE.colour().filled())
             };
             chart.draw_series(comparison.episodes.iter().map(shade))?;
             // A line of one point would not be seen.
             let only = (points.len() == 1).then(|| Circle::new(points[0], 4, colour.filled()));
             chart.draw_series(only)?;
-            chart.draw_series(LineSeries::new(points, colour.stroke_width(3))).map(drop)
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
+            for slice in plot::slices(&axes.x) {
+                let Some((low, high)) = within(&all, &slice) else { continue };
+                let at = plot::values(slice.start, slice.end);
+                let corners = [(slice.start, axes.y.end), (slice.end, axes.y.start)];
+                let text = format!("{at} {time}: {} {unit}", plot::values(low, high));
+                tips.add(corners.map(|corner| chart.backend_coord(&corner)), &text);
+            }
+            Ok(())
         });
-        Some(Panel::new(i, variant, "", svg))
+        Some(Panel::new(variant, "", svg))
     };
-    comparison.variants.iter().enumerate().filter_map(panel).collect()
+    comparison.variants.iter().filter_map(panel).collect()
+}
+
+/// Slices of time that a table has.
+const PARTS: u32 = 8;
+
+/// The panels as a table, heads first: for each variant that has the quantity, its mean in each eighth
+/// of the time.
+pub(super) fn table(comparison: &Comparison, quantity: &TracedQuantity) -> Vec<Vec<String>> {
+    let common = Common::of(comparison, quantity);
+    let end = common.axes.0.end;
+    let edge = |i: u32| end * f64::from(i) / f64::from(PARTS);
+    let head = (0..PARTS).map(|i| plot::values(edge(i), edge(i + 1)));
+    let unit = format!("{}, {} at {}", quantity.axis, common.unit.1, common.time.1);
+    let mut lines = vec![[unit].into_iter().chain(head).collect()];
+    let line = |variant: &VariantRuns| -> Option<Vec<String>> {
+        let points = common.scaled((quantity.points)(&variant.trace));
+        let last = points.last()?.0;
+        let line = match quantity.between {
+            Between::Moves => points,
+            Between::Stays => steps(&points, end),
+            Between::Mean => steps(&points, last),
+        };
+        let cell = |i: u32| mean(&line, &(edge(i)..edge(i + 1)));
+        let cell = |i: u32| cell(i).map_or_else(|| "–".to_owned(), plot::value);
+        Some([variant.name.clone()].into_iter().chain((0..PARTS).map(cell)).collect())
+    };
+    lines.extend(comparison.variants.iter().filter_map(line));
+    lines
+}
+
+/// The lowest and the highest value of a line within a slice of time; none beyond its ends.
+pub(super) fn within(line: &[(f64, f64)], slice: &Range<f64>) -> Option<(f64, f64)> {
+    let cut = cut(line, slice);
+    let range = plot::span(cut.iter().map(|p| p.1));
+    (!cut.is_empty()).then_some((range.start, range.end))
+}
+
+/// The mean over time of a line within a slice; none beyond its ends.
+fn mean(line: &[(f64, f64)], slice: &Range<f64>) -> Option<f64> {
+    let cut = cut(line, slice);
+    let (first, last) = (cut.first()?, cut.last()?);
+    let area: f64 = cut.windows(2).map(|w| (w[1].0 - w[0].0) * f64::midpoint(w[0].1, w[1].1)).sum();
+    Some(if last.0 > first.0 { area / (last.0 - first.0) } else { first.1 })
+}
+
+/// The part of a line within a slice of time, with what it is at the edges.
+fn cut(line: &[(f64, f64)], slice: &Range<f64>) -> Vec<(f64, f64)> {
+    let from = line.partition_point(|p| p.0 < slice.start);
+    let until = line.partition_point(|p| p.0 <= slice.end);
+    let at = |i: usize, time: f64| {
+        let (a, b) = (line.get(i.checked_sub(1)?)?, line.get(i)?);
+        (b.0 > a.0).then(|| (time, a.1 + (b.1 - a.1) * (time - a.0) / (b.0 - a.0)))
+    };
+    let inside = line[from..until.max(from)].iter().copied();
+    let before =
+        at(from, slice.start).filter(|_| line.get(from).is_some_and(|p| p.0 > slice.start));
+    let after = at(until, slice.end);
+    before.into_iter().chain(inside).chain(after).collect()
 }
 
 /// The corners of a line that keeps each value until the next, the last one until `end`.
@@ -138,6 +262,44 @@ mod tests {
         assert_eq!(seen(&comparison), 0);
         comparison.variants[0].trace.cwnd.truncate(1);
         assert_eq!(seen(&comparison), 1);
+    }
+
+    #[test]
+    fn a_slice_of_a_line_has_its_range_and_its_mean() {
+        // Up from 0 to 10 in 10 s, down to 0 in 5 s.
+        let line = [(0.0, 0.0), (10.0, 10.0), (15.0, 0.0)];
+        assert_eq!(within(&line, &(2.0..4.0)), Some((2.0, 4.0)), "between two points");
+        assert_eq!(within(&line, &(8.0..12.0)), Some((6.0, 10.0)));
+        assert_eq!(within(&line, &(14.0..20.0)), Some((0.0, 2.0)), "beyond the end");
+        assert_eq!((within(&line, &(16.0..20.0)), within(&[], &(0.0..1.0))), (None, None));
+        assert_eq!(within(&[(3.0, 7.0)], &(2.0..4.0)), Some((7.0, 7.0)));
+        // 2 s from 8 to 10, then 2 s from 10 to 6: (2 * 9 + 2 * 8) / 4.
+        assert_eq!(mean(&line, &(8.0..12.0)), Some(8.5));
+        assert_eq!(mean(&[(3.0, 7.0)], &(2.0..4.0)), Some(7.0));
+        assert_eq!(mean(&line, &(20.0..21.0)), None);
+    }
+
+    #[test]
+    fn units_of_axes_follow_what_is_drawn() {
+        let units = |of: Of, highest: f64| of.unit(highest);
+        assert_eq!(units(Of::Rates, 95_000.0), (1e-3, "Gb/s"));
+        assert_eq!(units(Of::Rates, 0.02), (1e3, "kb/s"));
+        assert_eq!(units(Of::Times, 900.0), (1.0, "ms"));
+        assert_eq!(units(Of::Times, 12_000.0), (1e-3, "s"));
+        let mut comparison = fake::comparison();
+        comparison.variants.truncate(1);
+        let trace = &mut comparison.variants[0].trace;
+        trace.delivered = vec![(0.0, 20_000.0), (0.25, 40_000.0), (0.5, 40_000.0)];
+        let panels = panels(&comparison, &DELIVERED);
+        let svg = &panels[0].svg;
+        assert!(svg.contains("time (ms)") && svg.contains("goodput (Gb/s)"), "{svg}");
+        // Slices of 500 ms / 60.
+        assert!(svg.contains("<title>0 to 8.333 ms: 20 Gb/s</title>"), "{svg}");
+        assert!(svg.contains(": 20 to 40 Gb/s</title>"), "{svg}");
+        assert_eq!(svg.matches("<title>").count(), 60);
+        let lines = table(&comparison, &DELIVERED);
+        assert_eq!(lines[0][..3], ["goodput, Gb/s at ms", "0 to 62.5", "62.5 to 125"]);
+        assert_eq!(lines[1][..6], ["sack", "20", "20", "20", "20", "40"]);
     }
 
     #[test]

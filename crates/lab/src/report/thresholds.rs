@@ -1,8 +1,8 @@
 //! What each variant takes for a loss, over time, as one SVG that stands alone: for documents.
 
 use super::Panel;
-use super::palette;
 use super::series::{self, DUPTHRESH, PATIENCE, TracedQuantity};
+use super::{inks, palette};
 use crate::record::Comparison;
 use minijinja::HtmlEscape;
 
@@ -30,7 +30,7 @@ pub fn thresholds(comparison: &Comparison) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\">\n<style>\n{}</style>\n\
          <rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>\n",
-        palette::stylesheet()
+        palette::stylesheet(inks(comparison.variants.iter().map(|v| v.name.as_str())))
     );
     for (i, Panel { variant, svg: plot, .. }) in panels.iter().enumerate() {
         let (x, y) = (i % COLUMNS * CELL.0, i / COLUMNS * CELL.1);

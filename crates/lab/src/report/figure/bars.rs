@@ -5,10 +5,10 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::field::{Field, line, marker};
-use super::{BELOW, ROW, WIDTH, shows, style};
+use super::{BELOW, ROW, WIDTH, said, shows, style, unit};
 use crate::experiment::Panel;
 use crate::report::axis::Axis;
-use crate::report::palette::{self, TEXT};
+use crate::report::palette::{Ink, TEXT};
 use crate::report::plot::{self, Area, Drawn, LETTER};
 use crate::reproduce::FigureOutcome;
 use crate::statistics::Estimate;
@@ -25,8 +25,7 @@ const ROOM: usize = ((WIDTH / 2 - 24) / LETTER) as usize;
 /// A bar, and what is written beside it.
 struct Bar {
     label: String,
-    /// The place of its colour.
-    style: usize,
+    ink: Ink,
     measured: Estimate,
     /// What the paper prints.
     printed: Option<f64>,
@@ -40,7 +39,7 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let bars: Vec<Bar> = shown
         .map(|l| Bar {
             label: cut(&experiment.lines[l].label, ROOM),
-            style: style(experiment, l),
+            ink: style(outcome, l).ink,
             measured: outcome.lines[l].estimate(panel.y, panel.at),
             printed: experiment.paper_value(&measure.name, &experiment.lines[l].name),
         })
@@ -69,12 +68,19 @@ pub(super) fn bars(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
     let any_printed = bars.iter().any(|bar| bar.printed.is_some());
     let height = field.bottom + BELOW + if any_printed { ROW } else { 0 };
     let words = format!("{}, {}: {}", experiment.id, experiment.figure, experiment.title);
-    plot::svg((WIDTH as u32, height as u32), &words, |area| {
+    let axis = panel.y_label.as_deref().unwrap_or(&measure.label);
+    plot::svg((WIDTH as u32, height as u32), &words, |area, tips| {
         field.draw_ticks_of_x(area)?;
         for (i, bar) in bars.iter().enumerate() {
-            draw_bar(area, &field, field.top + BAR * i as i32 + BAR / 2, bar)?;
+            let top = field.top + BAR * i as i32;
+            draw_bar(area, &field, top + BAR / 2, bar)?;
+            let mut text = said(bar.measured.mean, bar.measured.half_width, unit(axis));
+            if let Some(printed) = bar.printed {
+                text += &format!("; the paper’s {}", said(printed, 0.0, ""));
+            }
+            tips.add([(0, top), (WIDTH, top + BAR)], &format!("{}: {text}", bar.label));
         }
-        field.draw_axes(area, panel.y_label.as_deref().unwrap_or(&measure.label))?;
+        field.draw_axes(area, axis)?;
         if any_printed {
             let y = field.bottom + BELOW + ROW / 2;
             marker(area, (field.left + 12, y), 3, TEXT.colour())?;
@@ -91,11 +97,11 @@ fn draw_bar(area: &Area<'_>, field: &Field, middle: i32, bar: &Bar) -> Drawn {
     let style = plot::text(TEXT, HPos::Right, VPos::Center);
     area.draw(&Text::new(bar.label.as_str(), (field.left - 12, middle), style))?;
     let style = plot::text(TEXT, HPos::Left, VPos::Center);
-    area.draw(&Text::new(crate::claims::short(mean), (field.right + 14, middle), style))?;
+    area.draw(&Text::new(plot::value(mean), (field.right + 14, middle), style))?;
     let Some(end) = field.x.clamped(mean) else { return Ok(()) };
     let begin = field.x.clamped(0.0).unwrap_or(0.0);
     let (left, right) = (field.across(begin.min(end)), field.across(begin.max(end)));
-    let colour = palette::variant(bar.style).colour();
+    let colour = bar.ink.colour();
     let corners = [(left, middle - 15), (right, middle + 15)];
     area.draw(&Rectangle::new(corners, colour.filled()))?;
     if half > 0.0

@@ -4,13 +4,13 @@ use plotters::element::{Circle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::field::{Field, Labels, dashed, line, marker};
-use super::{BELOW, ROW, WIDTH, shows, style};
+use super::field::{Field, Labels, dashed, line, line_in, marker};
+use super::{BELOW, ROW, Style, WIDTH, said, shows, style, unit};
 use crate::experiment::{Kind, Panel};
 use crate::report::axis::Axis;
-use crate::report::palette::{self, TEXT};
-use crate::report::plot::{self, Area, CHARACTER, Drawn, LETTER};
-use crate::report::thin;
+use crate::report::palette::TEXT;
+use crate::report::plot::{self, Area, CHARACTER, Drawn, LETTER, Tips};
+use crate::report::{look, series, thin};
 use crate::reproduce::FigureOutcome;
 use crate::text::cut;
 
@@ -26,8 +26,7 @@ const COLUMNS: usize = 450;
 /// A curve ready to draw.
 struct Curve {
     name: String,
-    /// Its colour's and its marker's place in their lists.
-    style: usize,
+    style: Style,
     /// `(x, y, half-width of the interval)`.
     points: Vec<(f64, f64, f64)>,
     /// The same at every point.
@@ -60,7 +59,7 @@ pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
             };
             Curve {
                 name: experiment.lines[l].label.clone(),
-                style: style(experiment, l),
+                style: style(outcome, l),
                 points: places.iter().enumerate().map(point).collect(),
                 constant: found.constant,
             }
@@ -83,7 +82,21 @@ pub(super) fn sweep(outcome: &FigureOutcome<'_>, panel: &Panel) -> String {
 
 /// Time series.
 pub(super) fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> String {
-    let of_lines = panel.curves.len() == panel.lines.len();
+    let mut styles: Vec<Style> = Vec::new();
+    for (i, curve) in panel.curves.iter().enumerate() {
+        let mut own = style(outcome, curve.line);
+        // Several quantities of one run are no other sender's; several runs of one sender are.
+        let same_run = |other: &&crate::experiment::TimeCurve| other.line == curve.line;
+        match panel.curves[..i].iter().filter(same_run).count() {
+            0 => {
+                while styles.contains(&own) {
+                    own.dash += 1
+                }
+            }
+            nth => own.ink = look::other(nth - 1).ink,
+        }
+        styles.push(own);
+    }
     let curves: Vec<Curve> = outcome.curves[index]
         .iter()
         .enumerate()
@@ -94,7 +107,7 @@ pub(super) fn time(outcome: &FigureOutcome<'_>, panel: &Panel, index: usize) -> 
             };
             Curve {
                 name: name.clone(),
-                style: if of_lines { style(outcome.experiment, panel.lines[i]) } else { i },
+                style: styles[i],
                 points: points.into_iter().map(|(x, y)| (x, y, 0.0)).collect(),
                 constant: false,
             }
@@ -145,8 +158,12 @@ fn draw_curves(
     let field = Field { x, y, left, right: WIDTH - RIGHT, top: ABOVE, bottom: ABOVE + HEIGHT };
     let experiment = outcome.experiment;
     let words = format!("{}, {}: {}", experiment.id, experiment.figure, experiment.title);
-    plot::svg((WIDTH as u32, height as u32), &words, |area| {
+    plot::svg((WIDTH as u32, height as u32), &words, |area, tips| {
         field.draw(area, labels)?;
+        match marks {
+            Marks::Both | Marks::Markers => say_points(tips, &field, curves, labels),
+            Marks::Line | Marks::Dots => say_slices(tips, &field, curves, marks, labels),
+        }
         if let Some(place) = panel.rule.and_then(|rule| field.y.place(rule)) {
             let y = field.up(place);
             dashed(area, (field.left, y), (field.right, y), TEXT.colour().stroke_width(2))?;
@@ -157,17 +174,18 @@ fn draw_curves(
         for ((curve, name), (across, row)) in curves.iter().zip(&names).zip(places) {
             let y = ABOVE + HEIGHT + BELOW + row * ROW + ROW / 2;
             let x = left + across;
-            let colour = palette::variant(curve.style).colour();
+            let Style { ink, marker: which, dash } = curve.style;
+            let colour = ink.colour();
             if curve.constant {
                 dashed(area, (x, y), (x + 44, y), colour.stroke_width(4))?;
             } else {
                 if marks == Marks::Both || marks == Marks::Line {
-                    line(area, &[(x, y), (x + 44, y)], colour.stroke_width(4))?;
+                    line_in(area, &[(x, y), (x + 44, y)], dash, colour.stroke_width(4))?;
                 }
                 match marks {
                     Marks::Line => {}
                     Marks::Dots => area.draw(&Circle::new((x + 22, y), 6, colour.filled()))?,
-                    _ => marker(area, (x + 22, y), curve.style, colour)?,
+                    _ => marker(area, (x + 22, y), which, colour)?,
                 }
             }
             let style = plot::text(TEXT, HPos::Left, VPos::Center);
@@ -178,7 +196,8 @@ fn draw_curves(
 }
 
 fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Drawn {
-    let colour = palette::variant(curve.style).colour();
+    let Style { ink, marker: which, dash } = curve.style;
+    let colour = ink.colour();
     let place = |p: &(f64, f64, f64)| field.place(p.0, p.1);
     if curve.constant {
         if let Some((_, y)) = curve.points.first().and_then(place) {
@@ -207,7 +226,7 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
                 (&[point], _) => area.draw(&Circle::new(point, 4, colour.filled()))?,
                 (stretch, marks) => {
                     let width = if marks == Marks::Line { 3 } else { 4 };
-                    line(area, stretch, colour.stroke_width(width))?;
+                    line_in(area, stretch, dash, colour.stroke_width(width))?;
                 }
             }
         }
@@ -226,9 +245,53 @@ fn draw_curve(area: &Area<'_>, field: &Field, curve: &Curve, marks: Marks) -> Dr
                 line(area, &[(x - 7, high), (x + 7, high)], thin)?;
             }
         }
-        marker(area, (x, y), curve.style, colour)?;
+        marker(area, (x, y), which, colour)?;
     }
     Ok(())
+}
+
+/// The value of each point, where the pointer rests on it; of a constant, along its line.
+fn say_points(tips: &mut Tips, field: &Field, curves: &[Curve], labels: &Labels<'_>) {
+    let units = [labels.x, labels.y].map(unit);
+    for curve in curves.iter().filter(|curve| curve.constant) {
+        let Some(point) = curve.points.first() else { continue };
+        let Some((_, y)) = field.place(point.0, point.1) else { continue };
+        let text = format!("{}: {}", curve.name, said(point.1, point.2, units[1]));
+        tips.add([(field.left, y - 6), (field.right, y + 6)], &text);
+    }
+    for curve in curves.iter().filter(|curve| !curve.constant) {
+        for point in &curve.points {
+            let Some(at) = field.place(point.0, point.1) else { continue };
+            let (x, y) = (said(point.0, 0.0, units[0]), said(point.1, point.2, units[1]));
+            tips.mark(at, &format!("{} at {x}: {y}", curve.name));
+        }
+    }
+}
+
+/// The values of all curves in a slice of time, where the pointer rests on it.
+fn say_slices(tips: &mut Tips, field: &Field, curves: &[Curve], marks: Marks, labels: &Labels<'_>) {
+    let units = [labels.x, labels.y].map(unit);
+    let lines: Vec<Vec<(f64, f64)>> =
+        curves.iter().map(|curve| curve.points.iter().map(|p| (p.0, p.1)).collect()).collect();
+    for slice in plot::slices(&field.x.range()) {
+        let mut text = format!("{} {}", plot::values(slice.start, slice.end), units[0]);
+        let before = text.len();
+        for (curve, line) in curves.iter().zip(&lines) {
+            let inside = || line.iter().filter(|p| slice.contains(&p.0)).map(|p| p.1);
+            let range = match marks {
+                Marks::Dots => Some(plot::span(inside())).filter(|r| r.start <= r.end),
+                _ => series::within(line, &slice).map(|(low, high)| low..high),
+            };
+            let Some(range) = range else { continue };
+            let values = plot::values(range.start, range.end);
+            let unit = if units[1].is_empty() { String::new() } else { format!(" {}", units[1]) };
+            text += &format!("\n{}: {values}{unit}", curve.name);
+        }
+        let edges = [slice.start, slice.end].map(|x| field.x.clamped(x).map(|x| field.across(x)));
+        if let ([Some(left), Some(right)], true) = (edges, text.len() > before) {
+            tips.add([(left, field.top), (right, field.bottom)], &text);
+        }
+    }
 }
 
 /// The legend's entries in lines that fit: `(left, line)` of each, and how many lines there are.

@@ -92,25 +92,65 @@ pub(super) fn line(area: &Area<'_>, points: &[(i32, i32)], style: ShapeStyle) ->
     area.draw(&PathElement::new(points.to_vec(), style))
 }
 
-/// A line of dashes, each so long as the gap after it.
+/// A line of dashes from the left to the right, each so long as the gap after it.
 pub(super) fn dashed(
     area: &Area<'_>,
     from: (i32, i32),
     to: (i32, i32),
     style: ShapeStyle,
 ) -> Drawn {
-    const DASH: i32 = 14;
-    let mut x = from.0;
-    while x < to.0 {
-        let end = (x + DASH).min(to.0);
-        line(area, &[(x, from.1), (end, to.1)], style)?;
-        x += 2 * DASH;
-    }
-    Ok(())
+    in_dashes(area, &[from, to], &[14, 14], style)
 }
 
+/// Dashes and gaps, in drawing units, so that lines of one colour can be told apart; the first has none.
+pub(super) const DASHES: [&[i32]; 4] = [&[], &[16, 10], &[4, 9], &[22, 8, 4, 8]];
+
+/// A line through these points, with the dashes of that place in the list.
+pub(super) fn line_in(
+    area: &Area<'_>,
+    points: &[(i32, i32)],
+    dash: usize,
+    style: ShapeStyle,
+) -> Drawn {
+    match DASHES[dash % DASHES.len()] {
+        [] => line(area, points, style),
+        pattern => in_dashes(area, points, pattern, style),
+    }
+}
+
+/// A line through these points of dashes and gaps in turn; the pattern goes on around corners.
+fn in_dashes(area: &Area<'_>, points: &[(i32, i32)], pattern: &[i32], style: ShapeStyle) -> Drawn {
+    let lengths = pattern.iter().map(|&length| f64::from(length));
+    let mut lengths = lengths.enumerate().cycle();
+    let Some((mut index, mut left)) = lengths.next() else { return line(area, points, style) };
+    let mut dash: Vec<(i32, i32)> = points.first().copied().into_iter().collect();
+    for pair in points.windows(2) {
+        let [from, to] = [pair[0], pair[1]].map(|(x, y)| (f64::from(x), f64::from(y)));
+        let long = (to.0 - from.0).hypot(to.1 - from.1);
+        let mut gone = 0.0;
+        while long - gone > left {
+            gone += left;
+            let share = gone / long;
+            let at =
+                [(from.0, to.0), (from.1, to.1)].map(|(a, b)| (a + (b - a) * share).round() as i32);
+            dash.push((at[0], at[1]));
+            if index.is_multiple_of(2) {
+                line(area, &dash, style)?;
+            }
+            dash = vec![(at[0], at[1])];
+            (index, left) = lengths.next().unwrap_or((0, f64::INFINITY));
+        }
+        left -= long - gone;
+        dash.push(pair[1]);
+    }
+    if index.is_multiple_of(2) && dash.len() > 1 { line(area, &dash, style) } else { Ok(()) }
+}
+
+/// How many markers there are.
+pub(super) const MARKERS: usize = 11;
+
 /// One of several shapes, so that curves can be told apart without their colours.
-pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), style: usize, colour: RGBColor) -> Drawn {
+pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), which: usize, colour: RGBColor) -> Drawn {
     let r = MARK;
     let fill = colour.filled();
     let edge = colour.stroke_width(4);
@@ -122,7 +162,7 @@ pub(super) fn marker(area: &Area<'_>, (x, y): (i32, i32), style: usize, colour: 
         let around = points.iter().chain(points.first());
         line(area, &around.map(|p| (x + p.0, y + p.1)).collect::<Vec<_>>(), edge)
     };
-    match style % 11 {
+    match which % MARKERS {
         0 => area.draw(&Circle::new((x, y), r, fill)),
         1 => polygon(&[(-r - 1, r - 1), (r + 1, r - 1), (0, -r - 2)]),
         2 => area.draw(&Rectangle::new([(x - r + 1, y - r + 1), (x + r - 1, y + r - 1)], fill)),

@@ -31,14 +31,14 @@ fn the_page_has_every_claim_with_its_verdict_and_every_line() {
         ("At 20 % there is something left", "holds"),
         ("Everybody likes it", "untested"),
     ] {
-        let item = page.split("<li class=\"").find(|item| item.contains(text)).expect(text);
+        let item = page.split("<li class=\"").skip(1).find(|item| item.contains(text)).expect(text);
         assert!(item.starts_with(holds), "{item}");
     }
     for text in ["2 of 4 claims hold, 1 fail, 1 not tested", "It cannot be.", "we asked nobody"] {
         assert!(page.contains(text), "{text}");
     }
     for line in ["without delay", "SACK", "RR-TCP", "half"] {
-        assert!(page.contains(&format!("<th scope=\"row\">{line}</th>")), "{line}");
+        assert!(page.contains(&format!("</i>{line}</th>")), "{line}");
     }
     assert!(page.contains("unruffled reproduce tiny.toml"), "the command that redoes it");
     assert_eq!(page.matches("<figure>").count(), 2, "two panels");
@@ -126,21 +126,85 @@ fn a_time_series_of_one_point_is_seen() {
     assert!(circles("6 s") > circles("3 s"));
 }
 
+/// The page, with this in the file in place of that.
+fn page_with(changes: &[(&str, &str)]) -> String {
+    let text = changes.iter().fold(tiny::TEXT.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    });
+    let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+    reproduction(&tiny::outcomes(&experiments).expect("runs"))
+}
+
+/// The elements of a drawing that have the sender's colour.
+fn marks_of(page: &str, sender: &str) -> usize {
+    let colour = format!("=\"#{:06X}\"", crate::report::look::of(sender).ink.light);
+    let body = page.split_once("</style>").expect("has a style").1;
+    body.matches(&colour).count()
+}
+
 #[test]
-fn what_has_one_name_has_one_colour() {
-    let bars = tiny::TEXT.replace("y-range = [0, 4]", "kind = \"bars\"\nat = 20");
-    for text in [tiny::TEXT, bars.as_str()] {
-        let fourth_colours = |text: &str| {
-            let experiments = [Experiment::parse("my.toml", text, false).expect("makes sense")];
-            let outcomes = tiny::outcomes(&experiments).expect("runs");
-            figure_file(&outcomes[0]).expect("is drawn").matches("=\"#B0578D\"").count()
-        };
-        // The stylesheet names it twice.
-        assert!(fourth_colours(text) > 2, "four lines");
-        let named = "name = \"RR-TCP\"\n";
-        let twice = text.replace(named, &format!("{named}label = \"SACK\"\n"));
-        assert_eq!(fourth_colours(&twice), 2, "four lines, three names");
+fn a_line_has_its_senders_colour_and_what_one_sender_has_twice_differs_in_its_dashes() {
+    let page = page_with(&[]);
+    assert!(marks_of(&page, "sack") > 0 && marks_of(&page, "rr-ta") > 0);
+    assert_eq!(marks_of(&page, "rack"), 0);
+    // Whatever else stands there, and in whatever order.
+    let other = page_with(&[("variant = \"sack\"\nset", "variant = \"rack\"\nset")]);
+    assert_eq!(marks_of(&other, "rr-ta"), marks_of(&page, "rr-ta"));
+    assert!(marks_of(&other, "rack") > 0 && marks_of(&other, "sack") > 0);
+    // The second line of SACK is dashed, unless it has the name of the first.
+    let same = page_with(&[(
+        "variant = \"sack\"\n\n",
+        "variant = \"sack\"\nlabel = \"without delay\"\n\n",
+    )]);
+    assert!(marks_of(&page, "sack") > marks_of(&same, "sack"), "dashes are many elements");
+}
+
+#[test]
+fn each_point_has_its_value_where_the_pointer_rests() {
+    let page = page_with(&[]);
+    for title in
+        ["<title>SACK at 5 %: ", "<title>RR-TCP at 20 %: ", "<title>half at 20 %: 2.02 Mb/s"]
+    {
+        assert!(page.contains(title), "{title}");
     }
+    assert!(page.contains("<title>without delay: 3."), "a constant, along its line");
+    // 6 s in 60 slices.
+    assert!(page.contains(" s\nqueue: ") || page.contains(" s\n: "), "a time series");
+    let bars = page_with(&[("y-range = [0, 4]", "kind = \"bars\"\nat = 20")]);
+    assert!(bars.contains(" Mb/s; the paper’s 3.5</title>"), "{bars}");
+}
+
+#[test]
+fn each_drawing_is_followed_by_its_claims_with_verdict_expected_and_measured() {
+    let second = "[[panel]]\ny = \"retransmits\"\ntitle = \"resent\"\n\n[[claim]]\n\
+                  text = \"SACK resends\"\ncheck = \"at_least(retransmits('SACK'), 1)\"\n\n[[claim]]";
+    let page = page_with(&[("[[claim]]", second)]);
+    let plots: Vec<&str> = page.split("<div class=\"plot\">").skip(1).collect();
+    assert_eq!(plots.len(), 3);
+    let of = |text: &str| -> Vec<usize> {
+        let li =
+            |plot: &&str| plot.split("class=\"whole\"").next().is_some_and(|p| p.contains(text));
+        (0..3).filter(|&i| li(&plots[i])).collect()
+    };
+    assert_eq!(of("<p>RR-TCP is above SACK"), [0]);
+    assert_eq!(of("<p>At 20 % there is something left"), [0]);
+    assert_eq!(of("<p>SACK resends"), [2], "its panel is the third");
+    let whole = page.split("class=\"whole\"").nth(1).expect("has claims of its own");
+    assert!(whole.contains("<p>Everybody likes it"), "no drawing has what it speaks of");
+    let claim = page.split("<li class=\"fails").nth(1).expect("one fails");
+    let claim = claim.split("</li>").next().expect("ends");
+    for part in
+        ["<dt>verdict</dt><dd class=\"fails\">fails</dd>", "<dt>expected</dt>", "<dt>measured</dt>"]
+    {
+        assert!(claim.contains(part), "{part}: {claim}");
+    }
+    // A figure of one drawing has all claims beside it.
+    let one = page_with(&[(
+        "[[panel]]\ntitle = \"queue\"\nkind = \"time\"\ncurve = \"series('l', 'queue')\"\nat = 20\n",
+        "",
+    )]);
+    assert!(!one.contains("class=\"whole\""), "{one}");
 }
 
 #[test]

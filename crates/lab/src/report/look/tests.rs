@@ -1,0 +1,136 @@
+use std::collections::HashMap;
+
+use unruffled_tcp::variant::PARTS;
+use unruffled_tcp::{ROWS, Variant};
+
+use super::{OTHERS, SENDERS, of, other};
+use crate::experiment::Experiment;
+use crate::report::palette::tests::{contrast, linear};
+use crate::report::palette::{ALERT, Ink, MUTED, PAPER, TEXT};
+use crate::scenario::{BUILTIN, Scenario};
+
+/// A colour in Oklab (Ottosson 2020), in which distances are those that are seen.
+fn oklab(colour: u32) -> [f64; 3] {
+    let [r, g, b] = linear(colour);
+    let cone = |of: [f64; 3]| (of[0] * r + of[1] * g + of[2] * b).cbrt();
+    let l = cone([0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9]);
+    let m = cone([0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6]);
+    let s = cone([0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5]);
+    [
+        0.210_454_255_3 * l + 0.793_617_785_0 * m - 0.004_072_046_8 * s,
+        1.977_998_495_1 * l - 2.428_592_205_0 * m + 0.450_593_709_9 * s,
+        0.025_904_037_1 * l + 0.782_771_766_2 * m - 0.808_675_766_0 * s,
+    ]
+}
+
+/// How far apart two inks are in the mode in which they are closer.
+fn distance(a: Ink, b: Ink) -> f64 {
+    let apart = |a: u32, b: u32| -> f64 {
+        let (a, b) = (oklab(a), oklab(b));
+        a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    };
+    apart(a.light, b.light).min(apart(a.dark, b.dark))
+}
+
+/// Every name that a sender of the table can have with the parts that go with it, two at most.
+fn combined() -> Vec<String> {
+    let mut names = Vec::new();
+    for row in ROWS {
+        for a in PARTS {
+            names.push(format!("{}+{}", row.name, a.name));
+            let two = PARTS.iter().map(|b| format!("{}+{}+{}", row.name, a.name, b.name));
+            names.extend(two.filter(|name| Variant::named(name).is_some()));
+        }
+    }
+    names.retain(|name| Variant::named(name).is_some());
+    assert!(names.len() > 60, "{}", names.len());
+    names
+}
+
+#[test]
+fn every_sender_has_a_colour_of_its_own() {
+    for row in ROWS {
+        assert!(SENDERS.iter().any(|(name, _, _)| *name == row.name), "{}", row.name);
+    }
+    let all: Vec<(&str, Ink)> = SENDERS.iter().map(|(name, _, _)| (*name, of(name).ink)).collect();
+    for (i, (name, ink)) in all.iter().enumerate() {
+        for (other, beside) in &all[..i] {
+            assert!(distance(*ink, *beside) > 0.04, "{name}, {other}: {ink:?}, {beside:?}");
+        }
+    }
+}
+
+#[test]
+fn colours_stand_out_from_the_paper_in_both_modes() {
+    let names = SENDERS.iter().map(|(name, _, _)| (*name).to_owned());
+    let inks = names.chain(combined()).map(|name| of(&name).ink);
+    for ink in inks.chain((0..OTHERS.len()).map(|nth| other(nth).ink)) {
+        assert!(contrast(ink.light, PAPER.light) >= 3.0, "{ink:?}");
+        assert!(contrast(ink.dark, PAPER.dark) >= 3.0, "{ink:?}");
+    }
+}
+
+#[test]
+fn one_attribute_is_one_colour() {
+    let mut darks: HashMap<u32, u32> = HashMap::new();
+    let names = SENDERS.iter().map(|(name, _, _)| (*name).to_owned());
+    let inks = names.chain(combined()).map(|name| of(&name).ink);
+    let roles = [ALERT, MUTED, PAPER, TEXT];
+    for ink in inks.chain((0..OTHERS.len()).map(|nth| other(nth).ink)).chain(roles) {
+        let known = *darks.entry(ink.light).or_insert(ink.dark);
+        assert_eq!(known, ink.dark, "{ink:?}");
+    }
+}
+
+/// Senders that stand together unless the reader asks for others.
+fn together() -> Vec<Vec<String>> {
+    let names = |of: &[&str]| of.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let kernels = names(&["kernel-cubic", "kernel-reno", "kernel-bbr", "kernel-unruffled"]);
+    let mut all = Vec::new();
+    for (name, _) in BUILTIN {
+        let senders = Scenario::load(name, &[]).expect("is built in").variants;
+        all.push([senders, kernels.clone()].concat());
+    }
+    for experiment in Experiment::all(false).expect("the program's own") {
+        let mut senders: Vec<_> =
+            experiment.lines.iter().filter_map(|l| l.variant.clone()).collect();
+        senders.sort_unstable();
+        senders.dedup();
+        all.push(senders);
+    }
+    all
+}
+
+#[test]
+fn senders_that_stand_together_are_told_apart() {
+    for names in together() {
+        for (i, a) in names.iter().enumerate() {
+            for b in &names[..i] {
+                let apart = distance(of(a).ink, of(b).ink);
+                assert!(apart > 0.08, "{a} and {b}: {apart:.3}");
+            }
+            for role in [ALERT, TEXT, MUTED] {
+                assert!(distance(of(a).ink, role) > 0.05, "{a} and {role:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_changes_the_colour_of_any_sender_and_its_place_does_not() {
+    for name in combined() {
+        let base = name.split('+').next().expect("has a name");
+        assert!(distance(of(&name).ink, of(base).ink) > 0.05, "{name}");
+        assert_eq!(of(&name).marker, of(base).marker, "{name}");
+    }
+    assert_eq!(of("rack+cubic+eifel"), of("rack+eifel+cubic"));
+    assert_ne!(of("rack+mine").ink, of("rack").ink);
+}
+
+#[test]
+fn what_is_not_in_the_table_has_a_colour_all_the_same() {
+    for name in ["kernel-vegas", "mine", "", "+", "<b>", "ü"] {
+        assert_eq!(of(name), of(name));
+    }
+    assert!(OTHERS.iter().any(|&(light, _)| of("kernel-vegas").ink.light == light));
+}
