@@ -322,9 +322,9 @@ mod tests {
         }
         let table = of("linux-reordering+cubic", Medium::Simulation);
         assert!(table.contains("spur.  RTO  dupthresh\n"), "{table}");
-        let table = of("tcp-pr-extreme-with-its-own-flavour", Medium::Simulation);
+        let table = of("tcp-pr-extreme-with-own-flavour", Medium::Simulation);
         assert!(table.contains("spur.  RTO\n") && table.contains("no room for dupthresh\n"));
-        let table = of("linux-reordering+cubic", Medium::Wire);
+        let table = of("linux-reordering", Medium::Wire);
         assert!(table.contains("reord") && table.contains("; no room for DSACK\n"), "{table}");
     }
 

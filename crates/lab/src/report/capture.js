@@ -33,6 +33,10 @@
     },
   };
 
+  const NAMES = {
+    new: "new data at", late: "late at", resent: "retransmission at", spurious: "spurious retransmission at", acknowledged: "acknowledged up to",
+  };
+
   const drawSequence = (kinds) => (u) => {
     const { ctx, bbox } = u, r = devicePixelRatio;
     const [x0, x1, y0, y1] = [u.scales.x.min, u.scales.x.max, u.scales.y.min, u.scales.y.max];
@@ -91,8 +95,15 @@
     }
   };
 
-  const make = (element, transfer, options, columns, x, y) => {
+  const round = (v) => Number(v.toPrecision(6)).toLocaleString("en");
+
+  // `stops` are the values that N and P go through: time, height, text. `read` gives the text at a place.
+  const make = (element, transfer, options, columns, x, y, stops, read) => {
     const chart = { transfer, x, y };
+    const out = document.createElement("output");
+    out.className = "readout";
+    element.after(out);
+    out.textContent = "\u00a0";
     const size = () => ({ width: element.clientWidth, height: element.clientHeight });
     const press = (u, target, zoom) => (event) => {
       if (!event.shiftKey) return zoom(event);
@@ -107,7 +118,19 @@
       const end = () => { removeEventListener("mousemove", move); removeEventListener("mouseup", end); };
       addEventListener("mousemove", move); addEventListener("mouseup", end);
     };
-    let echoed = false;
+    let echoed = false, stepping = false, stop = -1;
+    const step = (by) => {
+      const { min, max } = u.scales.x;
+      if (stops.length === 0) return;
+      const first = stops.findIndex(([t]) => t >= min);
+      stop = stop < 0 ? Math.max(first, 0) : Math.min(Math.max(stop + by, 0), stops.length - 1);
+      const [t, v, text] = stops[stop], half = (max - min) / 2;
+      if (t < min || t > max) setX(chart, t - half, t + half);
+      stepping = true;
+      u.setCursor({ left: u.valToPos(t, "x"), top: u.valToPos(v, "y") });
+      stepping = false;
+      out.textContent = text;
+    };
     const u = chart.u = new uPlot({
       ...size(),
       legend: { show: false },
@@ -115,7 +138,10 @@
       cursor: { drag: { x: true, y: true, uni: 30 }, points: { show: false }, bind: { mousedown: press, dblclick: () => () => all(chart) } },
       ...options,
       scales: { x: { time: false, range: (u, low, high) => [low ?? x[0], high ?? x[1]] }, y: { range: (u, low, high) => [low ?? y[0], high ?? y[1]] } },
-      hooks: { ...options.hooks, setScale: [(u, key) => {
+      hooks: { ...options.hooks, setCursor: [(u) => {
+        const { left, top, idx } = u.cursor;
+        if (left >= 0 && !stepping) out.textContent = read(u, left, top, idx) || "\u00a0";
+      }], setScale: [(u, key) => {
         if (key !== "x" || echoed) return;
         echoed = true;
         const { min, max } = u.scales.x;
@@ -144,7 +170,7 @@
     }
     element.tabIndex = 0;
     element.addEventListener("keydown", (event) => {
-      const act = { "+": () => zoomX(chart, 0.5), "-": () => zoomX(chart, 2), ArrowLeft: () => moveX(chart, -0.25), ArrowRight: () => moveX(chart, 0.25), 0: () => all(chart) }[event.key];
+      const act = { "+": () => zoomX(chart, 0.5), "-": () => zoomX(chart, 2), ArrowLeft: () => moveX(chart, -0.25), ArrowRight: () => moveX(chart, 0.25), 0: () => all(chart), n: () => step(1), p: () => step(-1) }[event.key];
       if (act) { event.preventDefault(); act(); }
     });
     new ResizeObserver(() => u.setSize(size())).observe(element);
@@ -156,13 +182,23 @@
     const lists = Object.values(kinds);
     const x = span(lists.map((list) => list[0])), y = span(lists.map((list) => list[1]));
     const unit = y[1] > 2e6 ? [1e6, "MB"] : y[1] > 2e3 ? [1e3, "kB"] : [1, "B"];
+    const marks = Object.entries(kinds).flatMap(([kind, [at, what]]) =>
+      at.map((t, i) => [t, what[i], `${round(t)} s: ${NAMES[kind]} ${round(what[i] / unit[0])} ${unit[1]}`, kind]));
     element.setAttribute("role", "img");
     element.setAttribute("aria-label", "Octets of the stream over time, with late and retransmitted segments marked");
     const chart = make(element, transfer, {
       axes: [axis("time (s)"), axis(`octets of the stream (${unit[1]})`, { size: 64, values: (u, at) => at.map((v) => String(Number((v / unit[0]).toPrecision(8)))) })],
       series: [{}, { show: true, paths: () => null, points: { show: false } }],
       hooks: { draw: [drawSequence(kinds)] },
-    }, [x, y], x, y);
+    }, [x, y], x, y, marks.filter(([, , , kind]) => kind !== "new" && kind !== "acknowledged").sort((a, b) => a[0] - b[0]), (u, left, top) => {
+      let best = 24 ** 2, text = "";
+      const { x: sx, y: sy } = u.scales, wide = u.over.clientWidth / (sx.max - sx.min), high = u.over.clientHeight / (sy.max - sy.min);
+      for (const [t, v, what] of marks) {
+        const far = ((t - sx.min) * wide - left) ** 2 + ((sy.max - v) * high - top) ** 2;
+        if (far <= best) [best, text] = [far, what];
+      }
+      return text;
+    });
     // What is sent in that time fills the chart.
     chart.follow = (min, max) => {
       const within = lists.map(([at, what]) => what.filter((_, i) => min <= at[i] && at[i] <= max));
@@ -170,18 +206,22 @@
     };
   }
   for (const element of document.querySelectorAll("[data-rtt]")) {
-    const transfer = Number(element.dataset.rtt), [at, low, mean, high] = data[transfer].rtt;
+    const transfer = Number(element.dataset.rtt), at = data[transfer].rtt[0];
     if (at.length === 0) continue;
+    // Up to ten seconds, milliseconds read as well.
+    const [factor, unit] = span([data[transfer].rtt[3]])[1] >= 1e4 ? [1e-3, "s"] : [1, "ms"];
+    const [low, mean, high] = data[transfer].rtt.slice(1).map((list) => list.map((ms) => ms * factor));
+    const text = (i) => `${round(at[i])} s: mean ${round(mean[i])} ${unit}, from ${round(low[i])} to ${round(high[i])}`;
     const x = charts.find((chart) => chart.transfer === transfer)?.x ?? span([at]);
     const y = [0, span([high])[1] * 1.05];
     element.setAttribute("role", "img");
     element.setAttribute("aria-label", "Round trips over time: the mean, and from the least to the greatest");
     const hidden = { stroke: "transparent", points: { show: false } };
     make(element, transfer, {
-      axes: [axis("time (s)"), axis("round trip (ms)", { size: 56 })],
+      axes: [axis("time (s)"), axis(`round trip (${unit})`, { size: 56 })],
       series: [{}, { ...hidden }, { stroke: () => ink("accent"), width: 1.5, points: { show: at.length < 60, size: 4 } }, { ...hidden }],
       bands: [{ series: [3, 1], fill: () => ink("accent") + "33" }],
-    }, [at, low, mean, high], x, y);
+    }, [at, low, mean, high], x, y, at.map((t, i) => [t, mean[i], text(i)]), (u, left, top, i) => i === null || i === undefined ? "" : text(i));
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach(({ u }) => u.redraw()));
 })();

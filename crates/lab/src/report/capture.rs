@@ -231,6 +231,9 @@ mod tests {
         let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
         assert!(places[..4].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
         assert!(markup.contains("Reordering: "));
+        // Each bar of the histogram says how many packets it is of; the script says what the pointer meets.
+        assert!(markup.contains(" packets, ") && markup.contains("<title>"), "{markup}");
+        assert!(html.contains("setCursor") && html.contains("createElement(\"output\")"));
         for reference in ["src=", "href=", "http"] {
             assert!(!markup.contains(reference), "{reference}");
         }
