@@ -282,7 +282,7 @@ fn plain(heads: &[&str]) -> Table {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn fake() -> Gallery {

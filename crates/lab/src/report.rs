@@ -284,6 +284,71 @@ pub(crate) mod tests {
         assert!(single.contains("Longer is better; the dashed line"));
     }
 
+    /// The colours that stand beside a name, in tables and above panels.
+    fn swatches(html: &str, name: &str) -> Vec<String> {
+        let beside = html.split("<i class=\"swatch\" style=\"background:var(--").skip(1);
+        let of_name = beside.filter(|rest| {
+            let text = rest.split_once("</i>").map_or("", |(_, text)| text);
+            let text = text.trim_start_matches("<strong>");
+            text.starts_with(&format!("{name}</"))
+        });
+        of_name.filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_sender_has_one_colour_in_every_report_whoever_stands_beside_it() {
+        let mut comparison = fake::comparison();
+        let mut pages = vec![html(&comparison)];
+        comparison.variants.reverse();
+        comparison.medium = Medium::Wire;
+        pages.push(html(&comparison));
+        comparison.variants.retain(|v| v.name != "sack" && v.name != "rr-fa");
+        pages.push(html(&comparison));
+        pages.push(comparison_sweep(&crate::comparison_sweep::tests::fake()));
+        pages.push(gallery(&crate::gallery::tests::fake()));
+        for name in ["rack", "rr-ta", "rr-ta-rtx", "dsack-r"] {
+            let colour = look::of(name).ink.property();
+            for (i, page) in pages.iter().enumerate() {
+                let found = swatches(page, name);
+                assert!(found.iter().all(|found| *found == colour), "{name}: {found:?}");
+                assert!(!found.is_empty() || i == 4, "{name} on page {i}");
+            }
+        }
+        assert_eq!(swatches(&pages[4], "rack").len(), 2, "in both tables of the gallery");
+    }
+
+    #[test]
+    fn all_senders_at_once_each_have_a_colour() {
+        let mut comparison = fake::comparison();
+        let model = comparison.variants[3].clone();
+        let named =
+            |row: &unruffled_tcp::Row| VariantRuns { name: row.name.to_owned(), ..model.clone() };
+        comparison.variants = unruffled_tcp::ROWS.iter().map(named).collect();
+        let page = html(&comparison);
+        assert_nests(&page);
+        let colours = unruffled_tcp::ROWS.iter().map(|row| swatches(&page, row.name)[0].clone());
+        let colours: std::collections::HashSet<String> = colours.collect();
+        assert_eq!(colours.len(), unruffled_tcp::ROWS.len());
+        for colour in colours {
+            assert_eq!(page.matches(&format!("--{colour}:#")).count(), 2, "light and dark");
+        }
+        assert!(page.len() < 4_000_000, "{} octets", page.len());
+    }
+
+    #[test]
+    fn what_is_drawn_over_time_is_in_a_table_as_well() {
+        let page = html(&fake::comparison());
+        let cwnd = page.split("id=\"cwnd\"").nth(1).expect("windows");
+        let table = cwnd.split("<details>").nth(1).expect("has a table").split("</details>").next();
+        let table = table.expect("ends");
+        assert!(
+            table.contains(
+                "<th scope=\"col\">cwnd, segments at s</th><th scope=\"col\">0 to 125</th>"
+            )
+        );
+        assert_eq!(table.matches("<th scope=\"row\">").count(), 7);
+    }
+
     #[test]
     fn the_same_comparison_gives_the_same_bytes() {
         assert_eq!(html(&fake::comparison()), html(&fake::comparison()));
