@@ -260,11 +260,10 @@ pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
         };
     }
     match summaries.iter().find(|s| s.variant == "sack") {
-        Some(sack) if leaders.contains(&sack) => {
-            if leaders.len() == 1 && summaries.len() > 1 {
-                text += "; no other variant delivers more";
-            }
+        Some(sack) if leaders == [sack] && summaries.len() > 1 => {
+            text += "; no other variant delivers more";
         }
+        Some(sack) if leaders.contains(&sack) => {}
         Some(sack) if sack.goodput_bps.mean > 0.0 => {
             let of = |s: &Summary<'_>| s.goodput_bps.mean / sack.goodput_bps.mean;
             let ratio = of(best);
