@@ -188,8 +188,9 @@ fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
                 true => format!("{} {unit} or more", plot::value(from)),
                 false => format!("{} {unit}", plot::values(from, until)),
             };
-            let packets = grouped(&bar.packets.to_string());
-            let text = format!("{which}: {packets} packets, {} %", plot::value(share(bar.packets)));
+            let plural = if bar.packets == 1 { "" } else { "s" };
+            let packets = format!("{} packet{plural}", grouped(&bar.packets.to_string()));
+            let text = format!("{which}: {packets}, {} %", plot::value(share(bar.packets)));
             let corners = [(from, axes.y.end), (until, 0.0)];
             tips.add(corners.map(|corner| chart.backend_coord(&corner)), &text);
         }
