@@ -45,4 +45,4 @@ pub use reordering::{Density, Reordering};
 pub use series::Bin;
 pub use source::{Progress, Source};
 pub use turns::InTurn;
-pub use verdict::{Cause, Sureness, TRY, Verdict, is_enough, judge};
+pub use verdict::{Cause, Sureness, Verdict, is_enough, is_truncated, judge};

@@ -52,8 +52,6 @@ pub struct Verdict {
     pub sureness: Sureness,
     /// One or two sentences.
     pub text: String,
-    /// What to do, a line each.
-    pub advice: Vec<String>,
 }
 
 /// Whether so much of a direction was seen that there is something to judge.
@@ -103,12 +101,7 @@ pub fn judge(direction: &Direction) -> Verdict {
             percent(limits.receiver),
             octets(window)
         );
-        let mut verdict = verdict(Cause::ReceiverWindow, Sureness::Certain, text);
-        verdict.advice.push(
-            "At the receiver: raise net.ipv4.tcp_rmem's third value, and leave SO_RCVBUF alone."
-                .to_owned(),
-        );
-        verdict
+        verdict(Cause::ReceiverWindow, Sureness::Certain, text)
     } else if limits.application == most {
         let text = format!(
             "The application: for {} of the time there was nothing to send.",
@@ -125,7 +118,7 @@ pub fn judge(direction: &Direction) -> Verdict {
 const TRUNCATED: f64 = 0.25;
 
 /// Whether the capture cut off what tells of retransmissions whether they were needed.
-fn is_truncated(direction: &Direction) -> bool {
+pub fn is_truncated(direction: &Direction) -> bool {
     let resent = direction.retransmissions.total;
     resent > 0 && direction.traffic.cut_acks as f64 >= TRUNCATED * resent as f64
 }
@@ -137,9 +130,7 @@ fn truncated(direction: &Direction) -> Verdict {
         count(direction.traffic.cut_acks, "acknowledgement"),
         count(direction.retransmissions.total, "segment")
     );
-    let mut verdict = verdict(Cause::Unknown, Sureness::Certain, text);
-    verdict.advice.push("Capture 128 octets of each packet: tcpdump -s 128.".to_owned());
-    verdict
+    verdict(Cause::Unknown, Sureness::Certain, text)
 }
 
 /// Fewer cuts than this slow nobody for long.
@@ -187,9 +178,7 @@ fn reordering(direction: &Direction) -> Verdict {
          recoveries were spurious{cuts}.",
         resent.spurious, resent.total, windows.spurious_recoveries, windows.recoveries
     );
-    let mut verdict = verdict(Cause::Reordering, sureness, text);
-    verdict.advice = patience(direction);
-    verdict
+    verdict(Cause::Reordering, sureness, text)
 }
 
 fn impatience(direction: &Direction) -> Verdict {
@@ -200,53 +189,6 @@ fn impatience(direction: &Direction) -> Verdict {
         resent.spurious, resent.total
     );
     verdict(Cause::Impatience, Sureness::Probable, text)
-}
-
-/// Late packets of a path on which a sender without timestamps did better in races: nine tenths of
-/// them are late by less than this share of the round trip (docs/analyze.md, "Advice, raced").
-const SOON: f64 = 0.4;
-
-/// The advice to compare senders on the transfer's path.
-pub const TRY: &str = "unruffled analyze CAPTURE --scenario path.toml, then unruffled compare path.toml, \
-                       shows what each sender delivers on this path.";
-
-/// What helps a Linux sender whose packets come late; each line was raced (docs/analyze.md).
-fn patience(direction: &Direction) -> Vec<String> {
-    let late = direction.reordering();
-    let rtt = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
-    let soon = rtt.zip(late.late_time.as_ref()).map(|(rtt, time)| time.p90_ms < SOON * rtt);
-    let mut advice = vec![
-        "At the sender: unruffled attach tells late packets from lost ones, and helped on every path \
-         raced."
-            .to_owned(),
-    ];
-    match (soon, direction.traffic.timestamps) {
-        (Some(true), true) => advice.push(
-            "Without it: net.ipv4.tcp_timestamps = 0 at the sender; where packets are late by much less \
-             than a round trip, races without timestamps were faster, since receivers then keep what a \
-             retransmission overtook."
-                .to_owned(),
-        ),
-        (Some(false), true) => advice.push(
-            "Keep net.ipv4.tcp_timestamps = 1: where packets are this late, races without were slower."
-                .to_owned(),
-        ),
-        _ => {}
-    }
-    if late.reordered == 0 {
-        advice.push(
-            "Set net.ipv4.tcp_sack = 1 at both ends and capture again: with SACK it is seen how late \
-             packets are, and what that costs."
-                .to_owned(),
-        );
-    }
-    advice.push(
-        "net.ipv4.tcp_reordering, tcp_max_reordering and tcp_recovery changed little in races: leave \
-         them as they are."
-            .to_owned(),
-    );
-    advice.push(TRY.to_owned());
-    advice
 }
 
 /// Loss, if the sender does about what it can under so much of it: Mathis et al., "The macroscopic
@@ -335,7 +277,7 @@ fn near_receiver(direction: &Direction) -> Verdict {
 }
 
 fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
-    Verdict { cause, sureness, text, advice: Vec::new() }
+    Verdict { cause, sureness, text }
 }
 
 /// To two digits, as people read it.

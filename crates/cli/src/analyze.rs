@@ -5,11 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
+use unruffled_capture::{Analysis, Analyzer, Limits, read};
+use unruffled_lab::advice::Written;
 use unruffled_lab::analysis::Transfer;
-use unruffled_lab::{Error, analysis, fit, report};
+use unruffled_lab::{Error, advice, analysis, fit, report};
 use unruffled_tcp::Variant;
+use unruffled_units::count;
 
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 
 #[derive(Args)]
@@ -58,8 +61,13 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     Variant::parse(&arguments.sender)
         .map_err(|reason| Error::Variant { place: "--sender".to_owned(), reason })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
-    let (found, damage) = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
+    let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
+    let Read { found, damage, interrupt } = read;
+    if interrupt.came() {
+        let packets = count(found.totals.frames, "packet");
+        crate::tell(&format!("unruffled: {name}: interrupted after {packets}"));
+    }
     if let Some(damage) = &damage {
         crate::tell(&format!("unruffled: {name}: {damage}"));
     }
@@ -67,28 +75,32 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
     let bar = output::bar(None, "{msg}");
     bar.set_message("simulating what reordering cost");
     bar.tick();
-    analysis::price(&name, &mut transfers);
+    // An interrupt that ended the reading leaves time to say what was read; a later one does not.
+    let go_on = if interrupt.came() { Interrupt::default() } else { interrupt };
+    analysis::price_while(&name, &mut transfers, &|| !go_on.came());
     bar.finish_and_clear();
     let fitted = match &arguments.scenario {
-        Some(path) => scenario(arguments, &name, &transfers, path),
-        None => Ok(()),
+        Some(path) => scenario(arguments, &name, &transfers, path).map(Some),
+        None => Ok(None),
     };
-    if let (Some(path), Ok(())) = (&arguments.scenario, &fitted) {
-        let path = crate::on_one_line(&path.display().to_string());
-        analysis::scenario_written(&mut transfers, arguments.transfer, &path);
-    }
+    let (written, fitted) = match fitted {
+        Ok(written) => (written, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    let plan = advice::plan(&name, &transfers, written.as_ref());
     let reported = match &arguments.report {
         Some(path) => {
-            let page = report::capture(&name, &found, &transfers, damage.as_deref());
+            let page = report::capture(&name, &found, &transfers, &plan, damage.as_deref());
             let written = output::write_text(path, &page).map_err(|e| Error::output(path, e));
             written.map(|()| crate::tell(&format!("report: {}", path.display())))
         }
         None => Ok(()),
     };
     let text = if arguments.json {
-        analysis::json(&name, &found, &transfers, damage.as_deref())
+        analysis::json(&name, &found, &transfers, &plan, damage.as_deref())
     } else {
-        analysis::render(&crate::on_one_line(&name), &found, &transfers, output::terminal().0)
+        let (width, _) = output::terminal();
+        analysis::render(&crate::on_one_line(&name), &found, &transfers, &plan, width)
     };
     Ok((text, fitted.and(reported)))
 }
@@ -99,7 +111,7 @@ fn scenario(
     name: &str,
     transfers: &[Transfer<'_>],
     path: &Path,
-) -> Result<(), Error> {
+) -> Result<Written, Error> {
     let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
     let chosen = analysis::numbered(transfers, arguments.transfer).map_err(unfit)?;
     let fit = fit::fit(name, chosen.direction, &arguments.sender).map_err(unfit)?;
@@ -125,15 +137,21 @@ fn scenario(
         fit.observed_bps / 1e6,
         fit.late.0 * 100.0,
     ));
-    Ok(())
+    let path = crate::on_one_line(&path.display().to_string());
+    Ok(Written { transfer: arguments.transfer as usize, path, other: None })
 }
 
-/// What is in the capture, and what kept the rest of it from being read.
-fn analyze(
-    path: &Path,
-    limits: Limits,
-) -> Result<(Analysis, Option<String>), unruffled_capture::Error> {
-    let source = Source::open(path)?;
+/// What is in a capture.
+struct Read {
+    found: Analysis,
+    /// What kept the rest of it from being read.
+    damage: Option<String>,
+    interrupt: Interrupt,
+}
+
+/// Reads a capture up to its end, or to an interrupt.
+fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error> {
+    let (source, interrupt) = interrupt::open(path)?;
     let progress = source.progress();
     let bar = output::bar(progress.length(), "{msg} [{wide_bar}] {bytes}, {eta}");
     bar.set_message("reading");
@@ -147,5 +165,10 @@ fn analyze(
         }
     });
     bar.finish_and_clear();
-    Ok((analyzer.finish(), damage?.map(|damage| damage.to_string())))
+    // Where reading ended is no fault of the capture's.
+    let ended = |damage: &unruffled_capture::Error| {
+        interrupt.came() && matches!(damage, unruffled_capture::Error::CutOff { .. })
+    };
+    let damage = damage?.filter(|damage| !ended(damage)).map(|damage| damage.to_string());
+    Ok(Read { found: analyzer.finish(), damage, interrupt })
 }

@@ -5,6 +5,7 @@ mod bench;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod output;

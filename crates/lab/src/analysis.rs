@@ -5,11 +5,12 @@ use std::sync::Arc;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{
-    Analysis, Cause, Connection, Direction, Place, Quic, TRY, Verdict, is_enough, judge,
+    Analysis, Cause, Connection, Direction, Place, Quic, Verdict, is_enough, judge,
 };
 use unruffled_units::count;
 
-use crate::fit::{self, Beside, Cost, FitError};
+use crate::advice::{self, Step};
+use crate::fit::{self, Beside, Cost, FitError, GoOn};
 use crate::table::{lines, plain_within};
 use crate::text;
 
@@ -67,29 +68,18 @@ impl Transfer<'_> {
 
 /// Finds out by simulation what reordering cost the largest transfers that it slowed.
 pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
+    price_while(name, transfers, &|| true);
+}
+
+/// The same while `go_on` says so; what is left then is told to be interrupted.
+pub fn price_while(name: &str, transfers: &mut [Transfer<'_>], go_on: GoOn<'_>) {
     let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
     let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(PRICED).collect();
     for at in priced {
         let beside = transfers[at].beside(transfers);
         let transfer = &mut transfers[at];
-        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause, &beside);
+        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause, &beside, go_on);
         transfer.cost = Some(cost.map_err(Arc::new));
-    }
-}
-
-/// The path of the transfer of that number has been written to `path`: it is told what is left to do,
-/// the others how to get theirs.
-pub fn scenario_written(transfers: &mut [Transfer<'_>], number: u32, path: &str) {
-    let path = text::for_shell(path);
-    for (transfer, n) in transfers.iter_mut().zip(1..) {
-        for advice in transfer.verdict.advice.iter_mut().filter(|advice| *advice == TRY) {
-            *advice = match n == number {
-                true => format!(
-                    "unruffled compare {path} shows what each sender delivers on this path."
-                ),
-                false => TRY.replacen(",", &format!(" --transfer {n},"), 1),
-            };
-        }
     }
 }
 
@@ -130,6 +120,7 @@ pub fn json(
     name: &str,
     analysis: &Analysis,
     transfers: &[Transfer<'_>],
+    plan: &[Step],
     damage: Option<&str>,
 ) -> String {
     #[derive(Serialize)]
@@ -139,6 +130,7 @@ pub fn json(
         #[serde(flatten)]
         analysis: &'a Analysis,
         verdicts: Vec<Judged<'a>>,
+        plan: &'a [Step],
     }
     #[derive(Serialize)]
     struct Judged<'a> {
@@ -147,14 +139,18 @@ pub fn json(
         to: std::net::SocketAddr,
         #[serde(flatten)]
         verdict: &'a Verdict,
+        place: Place,
+        advice: Vec<String>,
         cost: Option<&'a Cost>,
         no_cost: Option<String>,
     }
-    let verdicts = transfers.iter().map(|transfer| Judged {
+    let verdicts = (1..).zip(transfers).map(|(number, transfer)| Judged {
         connection: transfer.connection,
         from: transfer.direction.from,
         to: transfer.direction.to,
         verdict: &transfer.verdict,
+        place: transfer.direction.place,
+        advice: advice::lines(plan, number),
         cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok()),
         no_cost: transfer
             .cost
@@ -162,7 +158,7 @@ pub fn json(
             .and_then(|cost| cost.as_ref().err())
             .map(|reason| reason.to_string()),
     });
-    let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect() };
+    let told = Told { capture: name, damage, analysis, verdicts: verdicts.collect(), plan };
     serde_json::to_string(&told).unwrap_or_default() + "\n"
 }
 
@@ -181,8 +177,14 @@ pub(crate) fn size(analysis: &Analysis) -> String {
 const UNKNOWN_LINK: &str =
     "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
 
-/// A table of the largest transfers, and what slowed each, for `width` columns.
-pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width: usize) -> String {
+/// A table of the largest transfers, what slowed each, and what to do, for `width` columns.
+pub fn render(
+    name: &str,
+    analysis: &Analysis,
+    transfers: &[Transfer<'_>],
+    plan: &[Step],
+    width: usize,
+) -> String {
     let totals = &analysis.totals;
     let mut text = format!("{name}: {}\n", size(analysis));
     let skipped = &totals.skipped;
@@ -217,8 +219,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         let place = place(direction);
         text += &format!("\n{} {} to {}, {place}\n", i + 1, direction.from, direction.to);
         let verdict = [&transfer.verdict.text].into_iter().cloned();
-        let advice = transfer.verdict.advice.iter().cloned();
-        for line in verdict.chain(transfer.cost_in_words()).chain(advice) {
+        for line in verdict.chain(transfer.cost_in_words()) {
             text += &text::wrapped(&line, width, "  ");
         }
     }
@@ -226,7 +227,7 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         let smaller = count(transfers.len() - LISTED, "smaller transfer");
         text += &format!("\nand {smaller} (--json has all)\n");
     }
-    text + udp(analysis).as_str()
+    text + advice::render(plan, LISTED, width).as_str() + udp(analysis).as_str()
 }
 
 /// What can be said of UDP.
@@ -419,14 +420,15 @@ pub(crate) mod tests {
         assert!(cost.without_bps > 2.0 * cost.now_bps, "{cost:?}");
         assert!(cost.share > 0.5 && cost.share < 1.0, "{cost:?}");
         assert!(cost.attached_bps > 2.0 * cost.now_bps, "{cost:?}");
-        let text = render("c", &analysis, &found, 80);
+        let plan = advice::plan("c", &found, None);
+        let text = render("c", &analysis, &found, &plan, 80);
         assert!(text.contains("It cost "), "{text}");
         assert!(text.contains("late %  late by ms  lost %"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(one_line.contains("With the sender unruffled, the model gives "), "{text}");
         let json: serde_json::Value =
-            serde_json::from_str(&json("c", &analysis, &found, None)).unwrap();
+            serde_json::from_str(&json("c", &analysis, &found, &plan, None)).unwrap();
         assert_eq!(json["verdicts"][0]["cost"]["share"], cost.share);
         assert_eq!(json["connections"][0]["directions"][0].get("drawing"), None);
     }

@@ -89,6 +89,18 @@ fn apart(one: f64, other: f64) -> f64 {
 /// # Errors
 /// What the capture lacks, or that there is no such sender.
 pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitError> {
+    fit_while(name, direction, sender, &|| true)
+}
+
+/// Whether to go on with what takes long.
+pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
+
+fn fit_while(
+    name: &str,
+    direction: &Direction,
+    sender: &str,
+    go_on: GoOn<'_>,
+) -> Result<Fit, FitError> {
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
     let mut best: Option<(f64, Fit)> = None;
@@ -100,6 +112,9 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitEr
     {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
+            if !go_on() {
+                return Err(FitError::Interrupted);
+            }
             let (fit, simulated) = attempt(name, direction, &path, loss, &variant)?;
             packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
@@ -121,6 +136,11 @@ pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitEr
         }
     }
     best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
+}
+
+/// Whether so much is seen of a transfer that a path can be fitted to it.
+pub fn is_long_enough(direction: &Direction) -> bool {
+    measured(direction).is_ok()
 }
 
 /// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;

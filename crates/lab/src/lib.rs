@@ -1,5 +1,6 @@
 //! Scenario files, runs of them, and what people look at afterwards.
 
+pub mod advice;
 pub mod analysis;
 mod assembly;
 pub mod capture;

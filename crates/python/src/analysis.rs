@@ -9,7 +9,7 @@ use pyo3::types::PyCapsule;
 use serde_json::{Map, Value};
 use unruffled_capture::{self as capture, Analyzer, Limits, Source, read};
 use unruffled_lab::analysis::{Transfer, json, numbered, price, render, transfers};
-use unruffled_lab::{Error, fit, report};
+use unruffled_lab::{Error, advice, fit, report};
 
 use crate::background::{self, Ticket};
 use crate::comparison::{pool, write};
@@ -51,7 +51,7 @@ pub(crate) fn analyze(
         if !told.stop.load(Ordering::Relaxed) {
             pool.install(|| price(&called, &mut transfers));
         }
-        let table = table(&transfers);
+        let table = table(&called, &transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
         Ok((found, damage, costs, table))
     })?;
@@ -93,15 +93,16 @@ impl Analysis {
 }
 
 /// A row for each transfer.
-fn table(transfers: &[Transfer<'_>]) -> PyResult<Table> {
-    let rows = transfers.iter().map(|transfer| {
+fn table(name: &str, transfers: &[Transfer<'_>]) -> PyResult<Table> {
+    let plan = advice::plan(name, transfers, None);
+    let rows = (1..).zip(transfers).map(|(number, transfer)| {
         let mut row = Map::new();
         let direction = transfer.direction;
         row.insert("from".to_owned(), direction.from.to_string().into());
         row.insert("to".to_owned(), direction.to.to_string().into());
         flatten("", &Value::Object(records::fields(direction)), &mut row);
         flatten("", &Value::Object(records::fields(&transfer.verdict)), &mut row);
-        row.insert("advice".to_owned(), transfer.verdict.advice.join(" ").into());
+        row.insert("advice".to_owned(), advice::lines(&plan, number).join(" ").into());
         let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
         for (name, value) in [
             ("cost_share", cost.map(|cost| cost.share)),
@@ -148,7 +149,9 @@ impl Analysis {
     }
 
     fn to_json(&self) -> String {
-        json(&self.name, &self.found, &self.all(), self.damage.as_deref())
+        let all = self.all();
+        let plan = advice::plan(&self.name, &all, None);
+        json(&self.name, &self.found, &all, &plan, self.damage.as_deref())
     }
 
     #[pyo3(signature = (transfer = 1, sender = fit::OBSERVED))]
@@ -166,7 +169,9 @@ impl Analysis {
     }
 
     fn report(&self, path: PathBuf) -> PyResult<()> {
-        let page = report::capture(&self.name, &self.found, &self.all(), self.damage.as_deref());
+        let all = self.all();
+        let plan = advice::plan(&self.name, &all, None);
+        let page = report::capture(&self.name, &self.found, &all, &plan, self.damage.as_deref());
         write(&path, &page, ("the capture", Some(&self.path)))
     }
 
@@ -185,6 +190,8 @@ impl Analysis {
     }
 
     fn __repr__(&self) -> String {
-        render(&self.name, &self.found, &self.all(), 80)
+        let all = self.all();
+        let plan = advice::plan(&self.name, &all, None);
+        render(&self.name, &self.found, &all, &plan, 80)
     }
 }

@@ -66,6 +66,9 @@ pub enum FitError {
     /// The simulation of the fitted path sent nothing.
     #[error("nothing was sent over it")]
     NothingSent,
+    /// It was not to go on.
+    #[error("its simulation was interrupted")]
+    Interrupted,
     /// None of the paths that were tried fits.
     #[error("no path fits")]
     NoPath,

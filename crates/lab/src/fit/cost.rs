@@ -5,7 +5,7 @@ use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
 use super::path::payload_share;
-use super::{Beside, Fit, FitError, fit, goodput_bps, measured, same_time};
+use super::{Beside, Fit, FitError, GoOn, fit_while, goodput_bps, measured, same_time};
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
@@ -78,6 +78,7 @@ pub fn cost(
     direction: &Direction,
     cause: Cause,
     beside: &Beside,
+    go_on: GoOn<'_>,
 ) -> Result<Cost, FitError> {
     if cause != Cause::Reordering {
         return Err(FitError::NotReordered);
@@ -96,7 +97,7 @@ pub fn cost(
     {
         return Err(FitError::Crowded { share });
     }
-    let fit = nearest(name, direction)?;
+    let fit = nearest(name, direction, go_on)?;
     let model_bps = fit.simulated_bps;
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
     if !factor.is_finite() || factor > TOO_FAR {
@@ -172,11 +173,11 @@ pub fn cost(
 }
 
 /// The path by the sender whose goodput over it is the nearest to the capture's.
-fn nearest(name: &str, direction: &Direction) -> Result<Fit, FitError> {
-    let fits = CAPTURED.iter().map(|sender| fit(name, direction, sender));
+fn nearest(name: &str, direction: &Direction, go_on: GoOn<'_>) -> Result<Fit, FitError> {
+    let fits = CAPTURED.iter().map(|sender| fit_while(name, direction, sender, go_on));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
-        fits.push(fit(name, direction, UNTAUGHT)?);
+        fits.push(fit_while(name, direction, UNTAUGHT, go_on)?);
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)

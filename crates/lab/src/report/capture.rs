@@ -12,6 +12,7 @@ use unruffled_units::count;
 use super::palette::{self, LATE};
 use super::plot::{self, Axes};
 use super::{STYLE, page};
+use crate::advice::{Step, for_largest};
 use crate::analysis::{Transfer, heads, place, row, udp_row};
 use crate::text::grouped;
 
@@ -36,6 +37,7 @@ pub fn capture(
     name: &str,
     analysis: &Analysis,
     transfers: &[Transfer<'_>],
+    plan: &[Step],
     damage: Option<&str>,
 ) -> String {
     let source = crate::analysis::size(analysis);
@@ -56,6 +58,9 @@ pub fn capture(
             source,
             finding,
             damage,
+            plan => for_largest(plan, LISTED)
+                .map(|step| [step.in_words(), step.command.clone()])
+                .collect::<Vec<_>>(),
             heads => heads(),
             lines => rows.map(|(i, transfer)| row(i + 1, transfer.direction)).collect::<Vec<_>>(),
             transfers => shown,
@@ -117,7 +122,6 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         place => place(direction),
         verdict => transfer.verdict.text.as_str(),
         cost => transfer.cost_in_words(),
-        advice => transfer.verdict.advice.clone(),
         drawn => is_drawn(transfer),
         thinned => direction.drawing.as_ref().and_then(thinned),
         rtt_drawn => !direction.rtt.over_time.is_empty(),
@@ -203,6 +207,7 @@ fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
 mod tests {
     use super::super::tests::assert_nests;
     use super::*;
+    use crate::advice;
     use crate::analysis::{self, tests::captured};
 
     /// The page without its scripts and styles, whose text is no HTML.
@@ -222,15 +227,16 @@ mod tests {
     fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
         let analysis = captured(DOTS);
         let transfers = analysis::transfers(&analysis);
-        let html = capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>"));
+        let plan = advice::plan("<b>&.pcap", &transfers, None);
+        let html = capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>"));
         let markup = markup(&html);
         assert_nests(&markup);
         assert!(!markup.contains("<b>") && markup.contains("&lt;b&gt;&amp;.pcap"));
         assert!(markup.contains("cut off &lt;here&gt;"));
         let parts =
-            ["class=\"finding\"", "<table", "data-sequence=\"0\"", "data-rtt=\"0\"", "<svg"];
+            ["class=\"finding\"", "id=\"plan\"", "<table", "data-sequence=\"0\"", "data-rtt=\"0\"", "<svg"];
         let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
-        assert!(places[..4].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
+        assert!(places[..5].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
         assert!(markup.contains("Reordering: "));
         // Each bar of the histogram says how many packets it is of; the script says what the pointer meets.
         assert!(markup.contains(" packets, ") && markup.contains("<title>"), "{markup}");
@@ -239,7 +245,7 @@ mod tests {
             assert!(!markup.contains(reference), "{reference}");
         }
         assert!(html.contains("Copyright (c) 2022 Leon Sorokin"));
-        assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, Some("cut off <here>")));
+        assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>")));
     }
 
     #[test]
@@ -250,7 +256,7 @@ mod tests {
             let mut connection = connection.clone();
             connection.directions.iter_mut().for_each(change);
             let analysis = Analysis { connections: vec![connection], ..analysis.clone() };
-            let html = capture("c", &analysis, &analysis::transfers(&analysis), None);
+            let html = capture("c", &analysis, &analysis::transfers(&analysis), &[], None);
             assert_nests(&markup(&html));
             html
         };
@@ -291,7 +297,7 @@ mod tests {
             });
         }
         let many = Analysis { connections: vec![one; 1000], ..analysis };
-        let html = capture("c", &many, &analysis::transfers(&many), None);
+        let html = capture("c", &many, &analysis::transfers(&many), &[], None);
         assert!(html.len() < 2_500_000, "{} bytes", html.len());
     }
 }
