@@ -9,6 +9,7 @@ use serde::Serialize;
 
 pub(crate) use gathered::Gathered;
 
+use crate::blame::LossEvidence;
 use crate::drawing::Drawing;
 use crate::lateness::Lateness;
 use crate::reordering::Reordering;
@@ -116,6 +117,8 @@ pub struct Direction {
     pub retransmissions: Retransmissions,
     /// What was lost.
     pub losses: Losses,
+    /// What tells whose doing the losses were.
+    pub loss_evidence: LossEvidence,
     /// Reordering of what passed the place of the capture.
     pub reordering_here: Reordering,
     /// Reordering at the receiver, as its acknowledgements tell; only with SACK.

@@ -23,6 +23,7 @@ use copies::Heard;
 use counts::Counts;
 use order::Ids;
 
+use crate::blame::Blame;
 use crate::crowding::Crowding;
 use crate::drawing::Sketch;
 use crate::episode::Episodes;
@@ -55,6 +56,7 @@ pub(crate) struct Half {
     pub(crate) at_receiver: Spot,
     pub(crate) trains: Trains,
     pub(crate) crowding: Crowding,
+    pub(crate) blame: Blame,
     pub(crate) episodes: Episodes,
     pub(crate) sizes: Sizes,
     pub(crate) stamps: Stamps,
@@ -174,6 +176,11 @@ impl Half {
         self.outstanding.len()
     }
 
+    /// What is remembered, the oldest first.
+    pub(crate) fn entries(&self) -> &std::collections::VecDeque<crate::outstanding::Entry> {
+        self.outstanding.entries()
+    }
+
     /// The number of a segment that is sent now for the first time.
     fn next_number(&self) -> Number {
         Number { new: self.numbers.segments, any: self.numbers.segments + self.counts.resent }
@@ -275,7 +282,9 @@ impl Half {
     /// Forgets what nothing more is told of, and the oldest beyond `most` segments.
     fn trim(&mut self, now: Instant, most: usize) {
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
-        self.outstanding.trim(now, keep, most);
+        let rtt = self.round_trip().or(self.trips.beyond).unwrap_or_default();
+        let blame = &mut self.blame;
+        self.outstanding.trim(now, keep, most, |entry, rest| blame.settle(entry, rest, rtt));
     }
 
     /// The minimum round trip between the ends, where both parts of it are known.

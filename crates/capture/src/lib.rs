@@ -7,6 +7,7 @@
 
 mod analysis;
 mod analyzer;
+mod blame;
 mod connection;
 mod crowding;
 mod datagrams;
@@ -34,6 +35,7 @@ pub use analysis::{
     Totals, Windows,
 };
 pub use analyzer::{Analyzer, Limits};
+pub use blame::LossEvidence;
 pub use decode::decode;
 pub use drawing::{Drawing, Thinned};
 pub use error::Error;

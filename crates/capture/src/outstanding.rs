@@ -64,6 +64,8 @@ pub(crate) struct Entry {
     pub(crate) delivered: Delivered,
     /// The recovery that it was last sent again in.
     pub(crate) episode: u64,
+    /// How long it and its acknowledgement took, where that was measured.
+    pub(crate) trip: Option<Duration>,
 }
 
 impl Entry {
@@ -82,6 +84,7 @@ impl Entry {
             original: false,
             delivered: Delivered::Not,
             episode: 0,
+            trip: None,
         }
     }
 
@@ -102,6 +105,11 @@ pub(crate) struct Outstanding {
 impl Outstanding {
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// The entries, the oldest first.
+    pub(crate) fn entries(&self) -> &VecDeque<Entry> {
+        &self.entries
     }
 
     pub(crate) fn get(&self, at: usize) -> Option<&Entry> {
@@ -163,14 +171,23 @@ impl Outstanding {
         place
     }
 
-    /// Forgets what is acknowledged and older than `keep`, and the oldest beyond `most` entries.
-    pub(crate) fn trim(&mut self, now: Instant, keep: Duration, most: usize) {
+    /// Forgets what is acknowledged and older than `keep`, and the oldest beyond `most` entries; `last`
+    /// looks at each, and at what follows it.
+    pub(crate) fn trim(
+        &mut self,
+        now: Instant,
+        keep: Duration,
+        most: usize,
+        mut last: impl FnMut(&Entry, &VecDeque<Entry>),
+    ) {
         while let Some(oldest) = self.entries.front() {
             let done = self.head > 0 && now.since(oldest.last.at) > keep;
             if !done && self.entries.len() <= most {
                 break;
             }
-            self.entries.pop_front();
+            if let Some(oldest) = self.entries.pop_front() {
+                last(&oldest, &self.entries);
+            }
             self.head = self.head.saturating_sub(1);
         }
     }
@@ -209,9 +226,9 @@ mod tests {
         (0..10).for_each(|i| outstanding.push(entry(i, i + 1, i)));
         outstanding.acknowledge(4);
         let keep = Duration::from_secs(1);
-        outstanding.trim(Instant::from_millis(2000), keep, 100);
+        outstanding.trim(Instant::from_millis(2000), keep, 100, |_, _| ());
         assert_eq!((outstanding.len(), outstanding.head()), (6, 0));
-        outstanding.trim(Instant::ZERO, keep, 2);
+        outstanding.trim(Instant::ZERO, keep, 2, |_, _| ());
         assert_eq!(outstanding.len(), 2);
     }
 }

@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unruffled_capture::{Analysis, Analyzer, Limits, read};
 use unruffled_lab::advice::Written;
 use unruffled_lab::analysis::Transfer;
+use unruffled_lab::fit::Reading;
 use unruffled_lab::{Error, advice, analysis, fit, report};
 use unruffled_tcp::Variant;
 use unruffled_units::count;
@@ -115,7 +116,8 @@ fn scenario(
     let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
     let chosen = analysis::numbered(transfers, arguments.transfer).map_err(unfit)?;
     let fit = fit::fit(name, chosen.direction, &arguments.sender).map_err(unfit)?;
-    output::write_text(path, &fit.toml).map_err(|e| Error::output(path, e))?;
+    let (likelier, other) = fit.readings();
+    output::write_text(path, &likelier.toml).map_err(|e| Error::output(path, e))?;
     let distance = fit.distance.map_or(String::new(), |distance| {
         format!(", Kolmogorov-Smirnov distance of the late times {distance:.3}")
     });
@@ -128,17 +130,48 @@ fn scenario(
         (1e-9.., 0.0) => "late packets are not seen".to_owned(),
         (_, late) => format!("{:.2} % late", late * 100.0),
     };
+    let delivers = |reading| fit.delivers(reading, chosen.direction).map_err(unfit);
     crate::tell(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
          {:.2} % were captured{distance}{unfilled}",
         path.display(),
         fit.sender,
-        fit.simulated_bps / 1e6,
+        delivers(&likelier)? / 1e6,
         fit.observed_bps / 1e6,
         fit.late.0 * 100.0,
     ));
-    let path = crate::on_one_line(&path.display().to_string());
-    Ok(Written { transfer: arguments.transfer as usize, path, other: None })
+    let second = other.as_ref().map(|reading| (reading, reading_path(path, reading)));
+    if let Some((reading, beside)) = &second {
+        let kept =
+            [("the capture", Some(arguments.capture.as_path())), ("the scenario", Some(path))];
+        output::check(&kept, &[("the other scenario", Some(beside))])?;
+        output::write_text(beside, &reading.toml).map_err(|e| Error::output(beside, e))?;
+        let what = match reading.lossless {
+            true => "the same if the path loses nothing but what its queue drops",
+            false => "the same if the path itself lost what was lost",
+        };
+        crate::tell(&format!(
+            "scenario: {}: {what}: {} delivers {:.2} Mb/s over it",
+            beside.display(),
+            fit.sender,
+            delivers(reading)? / 1e6,
+        ));
+        crate::tell(&fit.losses.in_words());
+    }
+    let named = |path: &Path| crate::on_one_line(&path.display().to_string());
+    Ok(Written {
+        transfer: arguments.transfer as usize,
+        path: named(path),
+        other: second.map(|(_, beside)| named(&beside)),
+    })
+}
+
+/// Where the other reading of the losses goes, beside `path`.
+fn reading_path(path: &Path, reading: &Reading) -> PathBuf {
+    let which = if reading.lossless { "lossless" } else { "lossy" };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|extension| format!(".{}", extension.to_string_lossy()));
+    path.with_file_name(format!("{stem}-{which}{}", extension.unwrap_or_default()))
 }
 
 /// What is in a capture.

@@ -97,10 +97,8 @@ impl Read for Interruptible {
                 return Ok(0);
             }
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-            let mut polled = [
-                PollFd::new(&self.input, PollFlags::IN),
-                PollFd::new(&self.wake, PollFlags::IN),
-            ];
+            let mut polled =
+                [PollFd::new(&self.input, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
             // An interrupt wakes once.
             let watched = if self.until.is_none() { &mut polled[..] } else { &mut polled[..1] };
             match poll(watched, timeout.as_ref()) {

@@ -139,12 +139,20 @@ pub(crate) fn for_largest(plan: &[Step], most: usize) -> impl Iterator<Item = &S
 /// broken.
 pub(crate) fn render(plan: &[Step], most: usize, width: usize) -> String {
     let mut text = String::new();
+    let mut before: Option<&Step> = None;
     for (number, step) in (1..).zip(for_largest(plan, most)) {
         if number == 1 {
             text += "\nWhat to do, in this order:\n";
         }
-        let line = format!("{number}. {}", step.in_words());
-        text += &format!("{}    {}\n", wrapped(&line, width, "  "), step.command);
+        let place = |step: &Step| (step.host, step.role, step.transfers.clone());
+        let line = match before {
+            Some(before) if step.host.is_some() && place(before) == place(step) => {
+                format!("{number}. There, {}", step.text)
+            }
+            _ => format!("{number}. {}", step.in_words()),
+        };
+        text += &format!("{}       {}\n", wrapped(&line, width, "  "), step.command);
+        before = Some(step);
     }
     text
 }
@@ -189,22 +197,27 @@ impl Plan {
         match cause {
             Cause::Reordering if lacks_sack(direction) => {
                 let text = "`unruffled attach` needs SACK at the receiver, and without it how late \
-                            packets are is not seen. Switch it on:";
+                            packets are is not seen: switch it on.";
                 for role in [Role::Receiver, Role::Sender] {
                     let command = "sudo sysctl -w net.ipv4.tcp_sack=1".to_owned();
                     self.on(Action::Sack, role, number, direction, text.to_owned(), command);
                 }
-                self.capture_again(number, direction, here(direction), "Then repeat the transfer, and capture it:");
+                self.capture_again(
+                    number,
+                    direction,
+                    here(direction),
+                    "then repeat the transfer, and capture it.",
+                );
             }
             Cause::Reordering => self.attach(number, direction),
             Cause::ReceiverWindow => self.receive(number, direction),
             Cause::Unknown if !is_enough(direction) => {}
             Cause::Unknown if is_truncated(direction) => {
-                let text = "Capture 128 octets of each packet:";
+                let text = "capture 128 octets of each packet.";
                 self.capture_again(number, direction, here(direction), text);
             }
             Cause::Unknown if direction.place != Place::Sender => {
-                let text = "Only there is seen what the sender waits for. Capture there:";
+                let text = "capture there, where it is seen what the sender waits for.";
                 self.capture_again(number, direction, Role::Sender, text);
             }
             _ => {}
@@ -213,8 +226,8 @@ impl Plan {
 
     fn attach(&mut self, number: usize, direction: &Direction) {
         let text = "tell late packets from lost ones, in all connections that begin after it \
-                    (Linux 6.0 or later; it says what is missing). It does without timestamps by \
-                    itself. Then begin the transfer again; `sudo unruffled detach` undoes it.";
+                    (Linux 6.0 or later; the command says what is missing). It switches timestamps \
+                    off itself. Then begin the transfer again; `sudo unruffled detach` undoes it.";
         let command = "sudo unruffled attach --default".to_owned();
         self.on(Action::Attach, Role::Sender, number, direction, text.to_owned(), command);
         let text = "see what it holds back while the transfer runs.".to_owned();
@@ -262,12 +275,16 @@ impl Plan {
                 continue;
             }
             let text = match role {
-                Role::Sender => "only if `attach` is refused: do without timestamps. Packets are late by \
+                Role::Sender => {
+                    "only if `attach` is refused: do without timestamps. Packets are late by \
                                  much less than a round trip, where that was faster in races. `=1` \
-                                 undoes it.",
-                Role::Receiver => "only if the sender cannot have `attach`: do without timestamps, \
+                                 undoes it."
+                }
+                Role::Receiver => {
+                    "only if the sender cannot have `attach`: do without timestamps, \
                                    which an end may refuse. Packets are late by much less than a round \
-                                   trip, where that was faster in races. `=1` undoes it.",
+                                   trip, where that was faster in races. `=1` undoes it."
+                }
             };
             let command = "sudo sysctl -w net.ipv4.tcp_timestamps=0".to_owned();
             self.on(Action::Timestamps, role, number, direction, text.to_owned(), command);
@@ -372,4 +389,227 @@ fn is_soon(direction: &Direction) -> bool {
     let late = direction.reordering().late_time.as_ref();
     let soon = rtt.zip(late).is_some_and(|(rtt, time)| time.p90_ms < SOON * rtt);
     soon && direction.traffic.timestamps
+}
+
+#[cfg(test)]
+mod tests {
+    use unruffled_capture::{Analysis, Sureness, Verdict};
+
+    use super::*;
+    use crate::analysis::{tests::captured, transfers};
+
+    const CAUSES: [Cause; 8] = [
+        Cause::Reordering,
+        Cause::Impatience,
+        Cause::Loss,
+        Cause::ReceiverWindow,
+        Cause::Application,
+        Cause::Path,
+        Cause::SenderWindow,
+        Cause::Unknown,
+    ];
+    const PLACES: [Place; 4] = [Place::Sender, Place::Receiver, Place::Between, Place::Unknown];
+
+    /// The plan for transfers that are each like the captured one but for `changes`.
+    fn planned(name: &str, changes: &[&dyn Fn(&mut Direction)], cause: Cause) -> Vec<Step> {
+        let analysis = captured(0);
+        let connections = changes.iter().map(|change| {
+            let mut connection = analysis.connections[0].clone();
+            change(&mut connection.directions[0]);
+            connection.directions[1].traffic.segments = 0;
+            connection
+        });
+        let analysis = Analysis { connections: connections.collect(), ..analysis.clone() };
+        let mut found = transfers(&analysis);
+        for transfer in &mut found {
+            let text = String::new();
+            transfer.verdict = Verdict { cause, sureness: Sureness::Probable, text };
+        }
+        plan(name, &found, None)
+    }
+
+    fn at(place: Place) -> impl Fn(&mut Direction) {
+        move |direction| direction.place = place
+    }
+
+    /// Late by so much of the round trip, with timestamps.
+    fn late_by(share: f64) -> impl Fn(&mut Direction) {
+        move |direction| {
+            let rtt = direction.rtt.min_ms.expect("is seen whole");
+            direction.traffic.timestamps = true;
+            for seen in
+                [Some(&mut direction.reordering_here), direction.reordering_at_receiver.as_mut()]
+            {
+                if let Some(time) = seen.and_then(|seen| seen.late_time.as_mut()) {
+                    time.p90_ms = share * rtt;
+                }
+            }
+        }
+    }
+
+    fn actions(plan: &[Step]) -> Vec<Action> {
+        plan.iter().map(|step| step.action).collect()
+    }
+
+    const SENDER: [u8; 4] = [192, 0, 2, 1];
+    const RECEIVER: [u8; 4] = [198, 51, 100, 1];
+
+    #[test]
+    fn of_every_verdict_and_place_each_step_is_a_command_for_the_host_that_can_take_it() {
+        for (cause, place) in
+            CAUSES.into_iter().flat_map(|cause| PLACES.map(|place| (cause, place)))
+        {
+            let plan = planned("c.pcap", &[&at(place)], cause);
+            for step in &plan {
+                let what = format!("{cause:?} at {place:?}: {step:?}");
+                let starts =
+                    ["sudo unruffled ", "unruffled ", "sudo sysctl -w ", "sudo tcpdump ", "ss "];
+                assert!(starts.iter().any(|start| step.command.starts_with(start)), "{what}");
+                if matches!(step.action, Action::Attach | Action::Status) {
+                    assert_eq!(step.host, Some(SENDER.into()), "{what}");
+                    let here = [Some(true), Some(false), Some(false), None];
+                    let nth = PLACES.iter().position(|&other| other == place).expect("is one");
+                    assert_eq!(step.captured_here, here[nth], "{what}");
+                }
+                assert_eq!(step.host.is_some(), step.role.is_some(), "{what}");
+            }
+            let wanted: &[Action] = match (cause, place) {
+                (Cause::Reordering, Place::Sender | Place::Unknown) => {
+                    &[Action::Attach, Action::Status, Action::Compare]
+                }
+                (Cause::Reordering, _) => {
+                    &[Action::Attach, Action::Status, Action::Report, Action::Compare]
+                }
+                (Cause::ReceiverWindow, _) => &[Action::ReceiveBuffer],
+                (Cause::Unknown, Place::Receiver | Place::Between | Place::Unknown) => {
+                    &[Action::Capture]
+                }
+                _ => &[],
+            };
+            assert_eq!(actions(&plan), wanted, "{cause:?} at {place:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_says_where_its_capture_was_made() {
+        let first = |place| planned("c", &[&at(place)], Cause::Reordering)[0].in_words();
+        let on = "On 192.0.2.1, the sender of transfer 1";
+        for (place, wanted) in [
+            (Place::Sender, ", where this was captured: "),
+            (Place::Receiver, "; this was not captured there: "),
+            (Place::Between, "; this was not captured there: "),
+            (Place::Unknown, "; whether this was captured there is not seen: "),
+        ] {
+            assert!(first(place).starts_with(&format!("{on}{wanted}")), "{}", first(place));
+        }
+    }
+
+    #[test]
+    fn timestamps_are_a_way_out_only_where_no_transfer_of_the_host_is_slower_without() {
+        let soon = planned("c", &[&late_by(0.2)], Cause::Reordering);
+        let step = soon.iter().find(|step| step.action == Action::Timestamps).expect("is told");
+        assert_eq!(step.command, "sudo sysctl -w net.ipv4.tcp_timestamps=0");
+        assert!(step.text.starts_with("only if `attach` is refused"), "{step:?}");
+        let tells = |plan: &[Step]| actions(plan).contains(&Action::Timestamps);
+        let (soon, late) = (late_by(0.2), late_by(2.0));
+        assert!(!tells(&planned("c", &[&late], Cause::Reordering)));
+        assert!(!tells(&planned("c", &[&soon, &late], Cause::Reordering)));
+        let other = |direction: &mut Direction| {
+            late(direction);
+            direction.from = "[2001:db8::7]:1".parse().expect("an address");
+        };
+        let plan = planned("c", &[&soon, &other], Cause::Reordering);
+        let hosts = |action| {
+            let steps = plan.iter().filter(move |step| step.action == action);
+            steps.filter_map(|step| step.host).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts(Action::Timestamps), [IpAddr::from(SENDER)]);
+        assert_eq!(hosts(Action::Attach).len(), 2);
+        // No step undoes another.
+        assert!(plan.iter().all(|step| !step.command.contains("tcp_timestamps=1")));
+    }
+
+    #[test]
+    fn the_receiver_can_do_without_timestamps_where_the_sender_cannot_have_attach() {
+        let change = |direction: &mut Direction| {
+            late_by(0.2)(direction);
+            direction.place = Place::Receiver;
+        };
+        let plan = planned("c", &[&change], Cause::Reordering);
+        let step = plan.iter().find(|step| step.action == Action::Timestamps).expect("is told");
+        assert_eq!((step.host, step.captured_here), (Some(RECEIVER.into()), Some(true)));
+        assert!(step.text.starts_with("only if the sender cannot have `attach`"), "{step:?}");
+    }
+
+    #[test]
+    fn without_sack_nothing_is_attached_before_it_is_on_at_both_ends() {
+        let change = |direction: &mut Direction| {
+            direction.reordering_at_receiver = None;
+            direction.reordering_here.reordered = 0;
+        };
+        let plan = planned("c", &[&change], Cause::Reordering);
+        assert_eq!(actions(&plan), [Action::Sack, Action::Sack, Action::Capture]);
+        let hosts: Vec<_> = plan.iter().filter_map(|step| step.host).collect();
+        assert_eq!(hosts, [RECEIVER.into(), SENDER.into(), IpAddr::from(SENDER)]);
+    }
+
+    #[test]
+    fn a_closed_window_is_a_program_that_does_not_read() {
+        let change = |direction: &mut Direction| {
+            direction.windows.zero_windows = 3;
+            direction.from = "[2001:db8::7]:1".parse().expect("an address");
+        };
+        let plan = planned("c", &[&change], Cause::ReceiverWindow);
+        assert_eq!(actions(&plan), [Action::Inspect]);
+        assert_eq!(plan[0].command, "ss -tmn dst '[2001:db8::7]'");
+        assert_eq!(plan[0].host, Some(RECEIVER.into()));
+    }
+
+    #[test]
+    fn transfers_of_one_host_share_its_steps() {
+        let plan = planned("c", &[&|_| (), &|_| ()], Cause::Reordering);
+        assert_eq!(actions(&plan), [Action::Attach, Action::Status, Action::Compare]);
+        assert_eq!(plan[0].transfers, [1, 2]);
+        assert!(
+            plan[0].in_words().starts_with("On 192.0.2.1, the sender of transfers 1, 2, where")
+        );
+        assert_eq!(lines(&plan, 2).len(), 2, "the path that is compared is the first one's");
+    }
+
+    #[test]
+    fn standard_input_is_captured_into_a_file_before_it_is_named() {
+        let plan = planned("-", &[&|_| ()], Cause::Reordering);
+        let wanted = [Action::Capture, Action::Attach, Action::Status, Action::Compare];
+        assert_eq!(actions(&plan), wanted);
+        assert!(plan[0].command.contains(" -w slow.pcap "));
+        let last =
+            "unruffled analyze slow.pcap --scenario path.toml && unruffled compare path.toml";
+        assert_eq!(plan[3].command, last);
+    }
+
+    #[test]
+    fn both_readings_of_a_path_that_was_written_are_named() {
+        let analysis = captured(0);
+        let found = transfers(&analysis);
+        let other = Some("my path-lossy.toml".to_owned());
+        let written = Written { transfer: 1, path: "my path.toml".to_owned(), other };
+        let plan = plan("c", &found, Some(&written));
+        let commands: Vec<_> = plan[plan.len() - 2..].iter().map(|step| &step.command).collect();
+        let wanted = ["unruffled compare 'my path.toml'", "unruffled compare 'my path-lossy.toml'"];
+        assert_eq!(commands, wanted);
+    }
+
+    #[test]
+    fn commands_are_not_broken_and_text_keeps_to_the_width() {
+        let plan = planned("c", &[&|_| ()], Cause::Reordering);
+        let text = render(&plan, 12, 60);
+        assert!(text.starts_with("\nWhat to do, in this order:\n  1. On 192.0.2.1"), "{text}");
+        assert!(
+            text.contains("\n       sudo unruffled attach --default\n  2. There, see"),
+            "{text}"
+        );
+        let words = text.lines().filter(|line| !line.starts_with("       "));
+        assert!(words.clone().all(|line| line.chars().count() <= 60), "{text}");
+        assert_eq!(render(&[], 12, 60), "");
+    }
 }

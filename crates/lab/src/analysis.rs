@@ -10,7 +10,7 @@ use unruffled_capture::{
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
-use crate::fit::{self, Beside, Cost, FitError, GoOn};
+use crate::fit::{self, Beside, Cost, FitError, GoOn, Losses};
 use crate::table::{lines, plain_within};
 use crate::text;
 
@@ -140,6 +140,7 @@ pub fn json(
         #[serde(flatten)]
         verdict: &'a Verdict,
         place: Place,
+        losses: Losses,
         advice: Vec<String>,
         cost: Option<&'a Cost>,
         no_cost: Option<String>,
@@ -150,6 +151,7 @@ pub fn json(
         to: transfer.direction.to,
         verdict: &transfer.verdict,
         place: transfer.direction.place,
+        losses: fit::losses(transfer.direction),
         advice: advice::lines(plan, number),
         cost: transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok()),
         no_cost: transfer
@@ -406,7 +408,9 @@ pub(crate) mod tests {
         let cost = first_cost(&captured_with("link.bottleneck.queue=10", "few-late", "rack", 100));
         // Where all is in order, it gets 6.3 times as much.
         assert!(cost.share < 0.84 && cost.lossless_share > 0.84, "{cost:?}");
-        assert!(cost.text.contains(" if it caused the losses too: "), "{cost:?}");
+        let told = [" if it caused the losses too: ", " if the path lost packets: "];
+        assert!(told.iter().any(|told| cost.text.contains(told)), "{cost:?}");
+        assert_ne!(cost.losses.decision, fit::Blamed::Path, "{cost:?}");
     }
 
     #[test]
@@ -430,6 +434,13 @@ pub(crate) mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&json("c", &analysis, &found, &plan, None)).unwrap();
         assert_eq!(json["verdicts"][0]["cost"]["share"], cost.share);
+        assert_eq!(json["verdicts"][0]["place"], "sender");
+        let step = &json["plan"][0];
+        assert_eq!((&step["action"], &step["role"]), (&"attach".into(), &"sender".into()));
+        assert_eq!(step["command"], "sudo unruffled attach --default");
+        let advice = json["verdicts"][0]["advice"][0].as_str().expect("a string");
+        assert!(advice.ends_with("sudo unruffled attach --default"), "{advice}");
+        assert!(json["verdicts"][0]["losses"]["decision"].is_string(), "{json}");
         assert_eq!(json["connections"][0]["directions"][0].get("drawing"), None);
     }
 }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod cost;
+mod losses;
 mod path;
 
 use std::io::BufWriter;
@@ -15,6 +16,7 @@ use unruffled_units::Duration;
 
 pub use beside::Beside;
 pub use cost::{Cost, cost};
+pub use losses::{Blamed, Losses, losses};
 use path::{Loss, Measured, measured, scenario};
 
 use crate::capture::Capture;
@@ -56,6 +58,8 @@ pub struct Fit {
     pub in_order: String,
     /// Both without losses but those of its queue, where the path has others.
     pub lossless: Option<[String; 2]>,
+    /// Whose doing the losses were.
+    pub losses: Losses,
     /// The rate of the path, in bits per second.
     pub rate_bps: f64,
     /// Whether the transfer filled the path; if not, the rate is a lower bound.
@@ -72,7 +76,41 @@ pub struct Fit {
     pub distance: Option<f64>,
 }
 
+/// A path as one of two readings of the losses has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The scenario.
+    pub toml: String,
+    /// Whether the path loses nothing but what its queue drops.
+    pub lossless: bool,
+}
+
 impl Fit {
+    /// The path by the likelier reading of the losses, and, where the path as fitted has losses of its
+    /// own, by the other.
+    pub fn readings(&self) -> (Reading, Option<Reading>) {
+        let Some([lossless, _]) = &self.lossless else {
+            return (Reading { toml: self.toml.clone(), lossless: true }, None);
+        };
+        let lossy = Reading { toml: self.toml.clone(), lossless: false };
+        let lossless = Reading { toml: lossless.clone(), lossless: true };
+        match self.losses.lossless() {
+            true => (lossless, Some(lossy)),
+            false => (lossy, Some(lossless)),
+        }
+    }
+
+    /// What the sender delivers over one of the readings, for as long as the transfer took.
+    ///
+    /// # Errors
+    /// There is no such sender.
+    pub fn delivers(&self, reading: &Reading, direction: &Direction) -> Result<f64, FitError> {
+        if reading.toml == self.toml {
+            return Ok(self.simulated_bps);
+        }
+        goodput_bps(&same_time(&reading.toml, direction)?, &Variant::parse(&self.sender)?)
+    }
+
     /// How far the goodputs are apart: the logarithm of their ratio.
     fn misfit(&self) -> f64 {
         apart(self.simulated_bps, self.observed_bps)
@@ -103,13 +141,14 @@ fn fit_while(
 ) -> Result<Fit, FitError> {
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
+    let whose = losses(direction);
+    let blamed = whose.decision;
     let mut best: Option<(f64, Fit)> = None;
     let mut packets = 0;
     // Simulated senders count acknowledgements where a scenario does not say otherwise.
-    for (loss, path) in [path.clone(), path.counting_acks()]
-        .iter()
-        .flat_map(|path| losses(direction, path).into_iter().map(move |loss| (loss, path)))
-    {
+    for (loss, path) in [path.clone(), path.counting_acks()].iter().flat_map(|path| {
+        candidates(direction, path, blamed).into_iter().map(move |loss| (loss, path))
+    }) {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
             if !go_on() {
@@ -135,7 +174,8 @@ fn fit_while(
             break;
         }
     }
-    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
+    let (_, fit) = best.ok_or(FitError::NoPath)?;
+    Ok(Fit { losses: whose, ..fit })
 }
 
 /// Whether so much is seen of a transfer that a path can be fitted to it.
@@ -146,7 +186,7 @@ pub fn is_long_enough(direction: &Direction) -> bool {
 /// What the path itself may lose, the simplest first: nothing, where losses are the queue's own;
 /// packets in spells, where a recovery repairs several; packets at random, whose share is known to
 /// two standard errors, the square root of their number.
-fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
+fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Loss> {
     let losses = &direction.losses;
     if losses.lost == 0 {
         return vec![Loss::None];
@@ -160,7 +200,9 @@ fn losses(direction: &Direction, path: &Measured) -> Vec<Loss> {
     });
     let error = (2.0 / (losses.lost as f64).sqrt()).min(1.0);
     let random = [1.0, 1.0 - error, 1.0 + error].map(|part| Loss::Random(losses.ratio * part));
-    [Loss::None].into_iter().chain(spells).chain(random).collect()
+    // Losses that do not depend on the queue are none that it explains.
+    let none = (blamed != Blamed::Path).then_some(Loss::None);
+    none.into_iter().chain(spells).chain(random).collect()
 }
 
 /// Runs the sender over the path; tells how that fits, and what a capture of it shows.
@@ -184,6 +226,7 @@ fn attempt(
         toml,
         in_order,
         lossless,
+        losses: losses(direction),
         rate_bps: path.rate_bps,
         filled: path.filled,
         sender: variant.name().to_owned(),

@@ -162,7 +162,8 @@ impl Analysis {
         let pool = pool(None)?;
         let fit = || fit::fit(&self.name, chosen.direction, sender);
         let fitted = py.detach(|| pool.install(fit));
-        let toml = fitted.map_err(unfit)?.toml;
+        let (likelier, _) = fitted.map_err(unfit)?.readings();
+        let toml = likelier.toml;
         let file = format!("{}, transfer {transfer}", self.name);
         let loaded = unruffled_lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
         Ok(Scenario { file, path: None, loaded })

@@ -48,6 +48,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         traffic: traffic(half, talk.first),
         retransmissions: retransmissions(half),
         losses: losses(half),
+        loss_evidence: half.loss_evidence(),
         reordering_here: half.here.arrivals.summary(),
         reordering_at_receiver: half.sacks.seen.then(|| half.at_receiver.arrivals.summary()),
         rtt: Rtt {

@@ -70,6 +70,7 @@ impl Half {
             self.counts.acks.duplicate += 1;
         }
         newest = self.take_blocks(segment, ack, now).max(newest);
+        self.blame.acknowledged(segment, ack > before);
         if let Some(at) = newest {
             // A receiver that delays its acknowledgement waits for a second segment, if in order.
             let ones = self.counts.acks.of_one > self.counts.acks.of_more;
@@ -227,6 +228,7 @@ impl Half {
         self.at_receiver.arrivals.arrive(number, now);
         let in_order = self.at_receiver.arrivals.counts().1 == late;
         if !in_order {
+            self.blame.late(sent);
             self.draw(start, |sketch, at| sketch.late(sent, at));
         }
         in_order
@@ -240,6 +242,9 @@ impl Half {
             let (sent, number, flight) = (entry.first.at, entry.number.any, entry.flight);
             self.trains.arrive(Arrival { sent, at: now, number });
             let rtt = now.since(sent);
+            if let Some(entry) = self.outstanding.get_mut(at) {
+                entry.trip = Some(rtt);
+            }
             self.learn_beyond(rtt);
             if let (true, Some(least)) = (at_once, self.trips.beyond) {
                 let segments = flight.div_ceil(u64::from(self.full_segment()));

@@ -5,7 +5,9 @@ use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
 use super::path::payload_share;
-use super::{Beside, Fit, FitError, GoOn, fit_while, goodput_bps, measured, same_time};
+use super::{
+    Beside, Blamed, Fit, FitError, GoOn, Losses, fit_while, goodput_bps, measured, same_time,
+};
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
@@ -54,6 +56,10 @@ pub struct Cost {
     pub attached_bps: f64,
     /// The same if the path loses nothing but what its queue drops.
     pub lossless_attached_bps: f64,
+    /// The share by the likelier reading of the losses: one of the two above.
+    pub likelier_share: f64,
+    /// Whose doing the losses were, and what says so.
+    pub losses: Losses,
     /// The sender that the model runs in place of the one captured.
     pub sender: String,
     /// What the model gives for what was captured: the nearer, the better it knows the path.
@@ -127,20 +133,30 @@ pub fn cost(
         [without_bps, lossless_bps].map(|bps| (1.0 - fit.observed_bps / bps).max(0.0));
     let open = lossless_share >= share + APART;
     let sureness = if near { Sureness::Probable } else { Sureness::Possible };
-    let range = |least: f64, most: f64| match open {
-        true => format!("{} to {}", rate::in_words(least), rate::in_words(most)),
-        false => rate::in_words(least),
+    let decided = match fit.losses.decision {
+        Blamed::Path => Some(false),
+        Blamed::Queue | Blamed::Reordering | Blamed::None => Some(true),
+        Blamed::Undecided => None,
+    }
+    .filter(|_| open);
+    let range = |least: f64, most: f64| match (open, decided) {
+        (false, _) | (true, Some(false)) => rate::in_words(least),
+        (true, Some(true)) => rate::in_words(most),
+        (true, None) => format!("{} to {}", rate::in_words(least), rate::in_words(most)),
     };
+    let likelier_share = if decided == Some(true) { lossless_share } else { share };
     let text = format!(
         "It cost {:.0} %{}: {} now, {} without reordering{}, by the model, {} ({}: for what was \
-         captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the rest).",
-        share * 100.0,
+         captured it gives {}{}). With the sender unruffled, the model gives {} (scaled like the \
+         rest).{}",
+        likelier_share * 100.0,
         // What nobody proves spurious counts as lost, and is lost without the reordering as well.
-        match (open, near) {
-            (true, _) =>
+        match (decided, open, near) {
+            (Some(true), ..) => format!(", or {:.0} % if the path lost packets", share * 100.0),
+            (_, true, _) =>
                 format!(", up to {:.0} % if it caused the losses too", lossless_share * 100.0),
-            (false, true) => String::new(),
-            (false, false) => " or more".to_owned(),
+            (_, false, true) => String::new(),
+            (_, false, false) => " or more".to_owned(),
         },
         rate::in_words(fit.observed_bps),
         range(without_bps, lossless_bps),
@@ -153,7 +169,8 @@ pub fn cost(
         if near { "probable" } else { "possible" },
         rate::in_words(model_bps),
         fit.distance.map_or(String::new(), |d| format!(", and late times at a distance of {d:.2}")),
-        range(attached_bps, lossless_attached_bps)
+        range(attached_bps, lossless_attached_bps),
+        if open { format!(" {}", fit.losses.in_words()) } else { String::new() },
     );
     Ok(Cost {
         now_bps: fit.observed_bps,
@@ -163,6 +180,8 @@ pub fn cost(
         lossless_share,
         attached_bps,
         lossless_attached_bps,
+        likelier_share,
+        losses: fit.losses,
         sender: fit.sender,
         model_bps,
         distance: fit.distance,

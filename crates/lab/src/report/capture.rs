@@ -233,8 +233,14 @@ mod tests {
         assert_nests(&markup);
         assert!(!markup.contains("<b>") && markup.contains("&lt;b&gt;&amp;.pcap"));
         assert!(markup.contains("cut off &lt;here&gt;"));
-        let parts =
-            ["class=\"finding\"", "id=\"plan\"", "<table", "data-sequence=\"0\"", "data-rtt=\"0\"", "<svg"];
+        let parts = [
+            "class=\"finding\"",
+            "id=\"plan\"",
+            "<table",
+            "data-sequence=\"0\"",
+            "data-rtt=\"0\"",
+            "<svg",
+        ];
         let places: Vec<_> = parts.iter().map(|part| markup.find(part)).collect();
         assert!(places[..5].is_sorted() && places.iter().all(Option::is_some), "{places:?}");
         assert!(markup.contains("Reordering: "));
@@ -245,7 +251,10 @@ mod tests {
             assert!(!markup.contains(reference), "{reference}");
         }
         assert!(html.contains("Copyright (c) 2022 Leon Sorokin"));
-        assert_eq!(html, capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>")));
+        assert_eq!(
+            html,
+            capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>"))
+        );
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         [("flight", Halving::Flight), ("window", Halving::Window), ("whole", Halving::Whole)];
     let halving = k.choice("tcp.halving", &halving)?;
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
+    let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
 
     let sender = defaults.with(|c| {
         c.mss = mss as u32;
@@ -93,6 +94,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
         c.timestamps.offer = timestamps;
+        c.timestamps.paws = paws;
         c.recovery.duplicates = duplicates;
         c.recovery.pipe = pipe;
         c.recovery.fast = fast_recovery;
