@@ -534,6 +534,7 @@ mod tests {
         let change = |direction: &mut Direction| {
             late_by(0.2)(direction);
             direction.place = Place::Receiver;
+            direction.reordering_here = direction.reordering_at_receiver.take().expect("SACK");
         };
         let plan = planned("c", &[&change], Cause::Reordering);
         let step = plan.iter().find(|step| step.action == Action::Timestamps).expect("is told");

@@ -1,19 +1,17 @@
 //! Whose doing losses were, by the captures of transfers over random paths, against what those paths
 //! do: the decision is right, or undecided, and never wrong.
 
-mod paths;
-
-use paths::analysed;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
 use unruffled_lab::capture::Capture;
 use unruffled_lab::fit::{Blamed, losses};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
-/// Rules were found on the paths of seed 1.
-const SEED: u64 = 2;
+/// Rules were found on the paths of seeds 1 to 8.
+const SEED: u64 = 100;
 
 /// Paths of each kind.
 const PATHS: usize = 16;
@@ -59,6 +57,15 @@ fn random(kind: Kind, random: &mut Xoshiro256PlusPlus) -> (String, &'static str,
         late_ms / 3.0
     );
     (text, sender, timestamps)
+}
+
+/// What a capture tells of the data.
+fn analysed(capture: Vec<u8>) -> Direction {
+    let source = Source::new(Box::new(std::io::Cursor::new(capture)), None).expect("a capture");
+    let mut analyzer = Analyzer::new(Limits::default());
+    assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
+    let [client, _] = analyzer.finish().connections.remove(0).directions;
+    client
 }
 
 #[test]

@@ -89,8 +89,7 @@ pub fn losses(direction: &Direction) -> Losses {
     // At the receiver it is seen what came.
     if direction.place == Place::Receiver {
         let (came, missing) = (seen.passed_here, seen.not_passed_here);
-        let lacking = missing as f64 / direction.traffic.segments.max(1) as f64;
-        if late > 0 && share(came) >= MOST && lacking < UNSEEN {
+        if late > 0 && share(came) >= MOST && missing == 0 {
             let evidence = format!(
                 "The originals of {came} of {lost} needed retransmissions came late and were discarded \
                  by the receiver (PAWS)."
@@ -113,7 +112,9 @@ pub fn losses(direction: &Direction) -> Losses {
         );
         return told(Blamed::Reordering, evidence);
     }
-    if late > 0 && share(refused) > FEW {
+    // A queue that overflows loses many segments in one event, a receiver discards few.
+    let events = seen.events.max(1) as f64;
+    if late > 0 && share(refused).max(refused as f64 / events) > FEW {
         let evidence = format!(
             "The receiver discarded about {refused} late packets (PAWS), which accounts for a part of {lost} \
              needed retransmissions."
