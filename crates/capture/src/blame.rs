@@ -102,7 +102,12 @@ impl Blame {
     }
 
     /// Nothing more is to be expected of `entry`, which `rest` follows, at a minimum round trip `rtt`.
-    pub(crate) fn settle(&mut self, entry: &Entry, rest: &VecDeque<Entry>, rtt: Duration) {
+    pub(crate) fn settle<'a>(
+        &mut self,
+        entry: &Entry,
+        rest: impl Iterator<Item = &'a Entry>,
+        rtt: Duration,
+    ) {
         let sent = entry.first.at;
         let needed = entry.transmissions.saturating_sub(1).saturating_sub(entry.spurious());
         match entry.original {
@@ -112,7 +117,7 @@ impl Blame {
         if needed > 0 && self.last.is_none_or(|last| sent.since(last) > rtt) {
             self.last = Some(sent);
             self.events += 1;
-            let next = rest.iter().take(NEIGHBOURS).find_map(|entry| entry.trip);
+            let next = rest.take(NEIGHBOURS).find_map(|entry| entry.trip);
             if let (Some(before), Some(next), true) =
                 (self.before, next, self.beside.len() < REMEMBERED)
             {
@@ -138,7 +143,7 @@ impl Blame {
     fn cover(&mut self, late: Instant, rtt: Duration) {
         let (from, to) = (late - rtt, late + rtt);
         let from = self.covered_to.map_or(from, |covered| covered.max(from));
-        self.covered = self.covered + to.since(from);
+        self.covered += to.since(from);
         self.covered_to = Some(to.max(from));
     }
 }
@@ -154,6 +159,9 @@ fn is_duplicate_report(ack: Option<u32>, blocks: &[(u32, u32)]) -> bool {
 impl Half {
     /// What tells whose doing the losses were.
     pub(crate) fn loss_evidence(&self) -> LossEvidence {
+        if self.counts.resent == 0 {
+            return LossEvidence::default();
+        }
         let mut blame = self.blame.clone();
         let rtt = self.round_trip().or(self.trips.beyond).unwrap_or_default();
         // Reports on what was sent last are on their way.
@@ -161,12 +169,12 @@ impl Half {
         let samples = self.trips.samples.summary();
         let longest = samples.as_ref().map_or(0.0, |samples| samples.max_ms);
         let pending = Duration::from_nanos((longest * 2e6) as u64) + rtt;
-        let mut rest = self.entries().clone();
-        while let Some(entry) = rest.pop_front() {
+        let entries = self.entries();
+        for (at, entry) in entries.iter().enumerate() {
             if end.since(entry.last.at) < pending {
                 break;
             }
-            blame.settle(&entry, &rest, rtt);
+            blame.settle(entry, entries.range(at + 1..), rtt);
         }
         for late in std::mem::take(&mut blame.late) {
             blame.cover(late, rtt);

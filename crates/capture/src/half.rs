@@ -284,7 +284,7 @@ impl Half {
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
         let rtt = self.round_trip().or(self.trips.beyond).unwrap_or_default();
         let blame = &mut self.blame;
-        self.outstanding.trim(now, keep, most, |entry, rest| blame.settle(entry, rest, rtt));
+        self.outstanding.trim(now, keep, most, |entry, rest| blame.settle(entry, rest.iter(), rtt));
     }
 
     /// The minimum round trip between the ends, where both parts of it are known.

@@ -40,6 +40,49 @@ fn three_commands_lead_from_a_capture_to_a_comparison() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// A receiver as Linux's discards late packets that a retransmission has overtaken; the path loses
+/// nothing.
+#[test]
+fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_name_that_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = ["compare", "few-late", "--set", "tcp.timestamps=true", "--set", "tcp.paws=true"];
+    let run = ["--duration", "20 s", "--seeds", "1", "--variants", "rack+cubic", "--no-report"];
+    let output = unruffled(&folder, &[&path[..], &run, &["--pcap", "c.pcapng"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml", "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let verdict = &json["verdicts"][0];
+    assert_eq!(verdict["losses"]["decision"], "reordering", "{verdict}");
+    assert!(verdict["losses"]["evidence"].as_str().is_some_and(|text| text.contains("PAWS")));
+    let cost = &verdict["cost"];
+    assert_eq!(cost["likelier_share"], cost["lossless_share"]);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("was written");
+    let (likelier, other) = (read("path.toml"), read("path-lossy.toml"));
+    assert!(!likelier.contains(".loss]") && !likelier.contains(".burst]"), "{likelier}");
+    assert!(other.contains(".loss]") || other.contains(".burst]"), "{other}");
+    let told = String::from_utf8(output.stderr).expect("is UTF-8");
+    for line in ["scenario: path.toml: ", "scenario: path-lossy.toml: the same if the path itself"]
+    {
+        assert!(told.lines().any(|told| told.starts_with(line)), "{told}");
+    }
+    let commands: Vec<_> =
+        json["plan"].as_array().expect("steps").iter().map(|step| &step["command"]).collect();
+    let compares = ["unruffled compare path.toml", "unruffled compare path-lossy.toml"];
+    assert_eq!(commands[commands.len() - 2..], compares);
+    // Of the same senders, `unruffled` delivers on the likelier path what it does on the path itself.
+    let goodput = |path: &str| {
+        let senders = ["--variants", "unruffled", "--seeds", "2", "--duration", "20 s"];
+        let flags = ["--json", "--no-report"];
+        let output = unruffled(&folder, &[&["compare", path], &senders[..], &flags].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = json["rows"].as_array().expect("rows");
+        rows.iter().filter_map(|row| row["goodput_bps"].as_f64()).sum::<f64>() / rows.len() as f64
+    };
+    let (truth, told, lossy) =
+        (goodput("few-late"), goodput("path.toml"), goodput("path-lossy.toml"));
+    assert!((told / truth - 1.0).abs() < 0.15 && lossy < told * 0.8, "{truth} {told} {lossy}");
+}
+
 #[cfg(unix)]
 #[test]
 fn the_command_that_is_left_to_do_takes_a_path_of_any_name() {
