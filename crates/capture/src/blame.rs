@@ -205,3 +205,46 @@ impl Half {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An acknowledgement with these blocks, the first of which may report a duplicate.
+    fn acknowledgement(ack: u32, blocks: &[(u32, u32)], window: u16) -> Segment {
+        let mut sack = [(0, 0); 4];
+        sack[..blocks.len()].copy_from_slice(blocks);
+        let (ack, timestamps) = (Some(ack), Some((1, 1)));
+        let sack_count = blocks.len() as u8;
+        Segment { ack, timestamps, sack, sack_count, window, ..Segment::default() }
+    }
+
+    #[test]
+    fn an_acknowledgement_that_repeats_the_one_before_answers_to_what_was_discarded() {
+        let mut blame = Blame::default();
+        let mut see = |segment: &Segment, advances| {
+            blame.acknowledged(segment, advances);
+            blame.refused
+        };
+        assert_eq!(see(&acknowledgement(1000, &[], 100), true), 0);
+        // A later segment comes, then another; then one is discarded, and one more.
+        assert_eq!(see(&acknowledgement(1000, &[(2000, 3000)], 100), false), 0);
+        assert_eq!(see(&acknowledgement(1000, &[(2000, 4000)], 100), false), 0);
+        assert_eq!(see(&acknowledgement(1000, &[(2000, 4000)], 100), false), 1);
+        assert_eq!(see(&acknowledgement(1000, &[(2000, 4000)], 90), false), 2);
+        // A duplicate is reported, and what follows it repeats what was known.
+        let report = [(500, 1000), (2000, 4000)];
+        assert_eq!(see(&acknowledgement(1000, &report, 100), false), 2);
+        assert_eq!(see(&acknowledgement(1000, &[(2000, 4000)], 100), false), 3);
+        let within = [(2000, 2500), (2000, 4000)];
+        assert_eq!(see(&acknowledgement(1000, &within, 100), false), 3);
+        // Where nothing is missing, the window alone may change; an acknowledgement that advances
+        // answers to what it covers.
+        assert_eq!(see(&acknowledgement(5000, &[], 100), true), 3);
+        assert_eq!(see(&acknowledgement(5000, &[], 200), false), 3);
+        assert_eq!(see(&acknowledgement(5000, &[], 200), false), 4);
+        // Without timestamps nothing is discarded so.
+        let bare = Segment { timestamps: None, ..acknowledgement(5000, &[], 200) };
+        assert_eq!((see(&bare, false), see(&bare, false)), (4, 4));
+    }
+}
