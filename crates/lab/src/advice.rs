@@ -162,7 +162,10 @@ impl Step {
     pub(crate) fn in_words(&self) -> String {
         let here = match self.captured_here {
             Some(true) => ", where this was captured",
-            Some(false) => "; this was not captured there",
+            Some(false) if self.action == Action::Attach => {
+                "; this was captured elsewhere, where `attach` does not help"
+            }
+            Some(false) => "; this was captured elsewhere",
             None => "; whether this was captured there is not seen",
         };
         let numbers: Vec<_> = self.transfers.iter().map(ToString::to_string).collect();
@@ -496,8 +499,8 @@ mod tests {
         let on = "On 192.0.2.1, the sender of transfer 1";
         for (place, wanted) in [
             (Place::Sender, ", where this was captured: "),
-            (Place::Receiver, "; this was not captured there: "),
-            (Place::Between, "; this was not captured there: "),
+            (Place::Receiver, "; this was captured elsewhere, where `attach` does not help: "),
+            (Place::Between, "; this was captured elsewhere, where `attach` does not help: "),
             (Place::Unknown, "; whether this was captured there is not seen: "),
         ] {
             assert!(first(place).starts_with(&format!("{on}{wanted}")), "{}", first(place));
