@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unruffled_capture::{Analyzer, Limits, Source, read};
+use unruffled_capture::{Analyzer, Limits, Source, is_enough, judge, read};
 
 fn main() -> Result<(), unruffled_capture::Error> {
     for path in std::env::args().skip(1) {
@@ -21,7 +21,7 @@ fn main() -> Result<(), unruffled_capture::Error> {
             let told = direction.reordering_at_receiver.as_ref();
             println!(
                 "{} -> {}: {:?}, {} segments, {} late here, {} late at the receiver, {} resent, {} \
-                 spurious, {} DSACKs, {} duplicates, {} duplicate ACKs, {} not captured, {} SYNs resent, {} keepalives, {} by time",
+                 spurious, {} DSACKs, {} duplicates, {} duplicate ACKs, {} not captured, {} SYNs resent, {} keepalives, {} probes, {} by time",
                 direction.from,
                 direction.to,
                 direction.place,
@@ -36,8 +36,21 @@ fn main() -> Result<(), unruffled_capture::Error> {
                 direction.losses.not_captured,
                 resent.syns,
                 resent.keepalives,
+                direction.windows.probes,
                 resent.judged_by_time,
             );
+            if is_enough(direction) {
+                println!(
+                    "  lost {:.3} %, RTT {:?} ms of {} samples, {} timeouts, closed {:.3} s, {:?}: {:?}",
+                    direction.losses.ratio * 100.0,
+                    direction.rtt.min_ms,
+                    direction.rtt.times,
+                    resent.timeouts,
+                    direction.windows.closed_s,
+                    direction.limits,
+                    judge(direction),
+                );
+            }
         }
     }
     Ok(())

@@ -59,6 +59,9 @@ pub struct Totals {
     pub reordered: u64,
     /// How late they were.
     pub lateness: Option<Lateness>,
+    /// The step of the capture's clock, where it is a millisecond or more: what takes less time is not
+    /// told.
+    pub clock_step_ms: Option<f64>,
 }
 
 /// Frames that were not read, by reason.
@@ -243,7 +246,9 @@ pub struct Retransmissions {
 pub struct Losses {
     /// Retransmissions that were needed: as many were lost, retransmissions too.
     pub lost: u64,
-    /// Of all that was sent.
+    /// Their octets: those sent again but for those that proved to be there already.
+    pub lost_bytes: u64,
+    /// The share that these are of all octets that were sent.
     pub ratio: f64,
     /// Acknowledged, but never captured: the capture lacks them.
     pub not_captured: u64,
@@ -260,6 +265,12 @@ pub struct Rtt {
     pub beyond_ms: Option<f64>,
     /// The minimum to the sender and back.
     pub behind_ms: Option<f64>,
+    /// How many times the part of the minimum was measured that makes up most of it; 0 where it is not
+    /// known whole.
+    pub times: u64,
+    /// The step of the capture's clock, where it is a millisecond or more: what is shorter is not
+    /// told.
+    pub clock_step_ms: Option<f64>,
     /// How they are distributed.
     pub samples: Option<Lateness>,
     /// Over time, in milliseconds.
@@ -289,8 +300,12 @@ pub struct Windows {
     pub largest_flight: u64,
     /// The largest window that the receiver offered, if it can be read.
     pub largest_window: Option<u64>,
-    /// How often the receiver closed its window.
+    /// Acknowledgements that offered no window.
     pub zero_windows: u64,
+    /// How long the window was closed while there was something to send.
+    pub closed_s: f64,
+    /// Probes of the closed window: nothing that they hold is lost or sent again.
+    pub probes: u64,
 }
 
 /// What a sender was waiting for, by share of the time of the transfer.
@@ -298,7 +313,9 @@ pub struct Windows {
 pub struct Limit {
     /// The application: nothing was outstanding.
     pub application: f64,
-    /// The receiver's window was full.
+    /// The receiver's window was full or closed. Where the sender's waiting is not seen, as near the
+    /// receiver, this is the time in which it was closed, told if it is more than half, and the rest
+    /// counts as `sender_or_path`.
     pub receiver: f64,
     /// In recovery.
     pub recovery: f64,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::analysis::{Analysis, Gathered};
+use crate::clock::Clock;
 use crate::connection::Talk;
 use crate::datagrams::Datagrams;
 use crate::decode::decode;
@@ -56,6 +57,7 @@ pub struct Analyzer {
     newest: Option<usize>,
     oldest: Option<usize>,
     remembered: usize,
+    clock: Clock,
     gathered: Gathered,
 }
 
@@ -97,6 +99,7 @@ impl Analyzer {
             newest: None,
             oldest: None,
             remembered: 0,
+            clock: Clock::default(),
             gathered: Gathered::new(limits.told),
         }
     }
@@ -113,6 +116,7 @@ impl Analyzer {
     /// Takes in one packet.
     pub fn packet(&mut self, packet: &Packet) {
         self.gathered.packet(packet);
+        self.clock.pass(packet.at);
         let key = Key::new(packet);
         let mut at = self.places.get(&key).copied();
         if let (Some(place), Transport::Tcp(segment)) = (at, &packet.transport)
@@ -133,7 +137,7 @@ impl Analyzer {
         match (&mut self.slots[place].speakers, &packet.transport) {
             (Some(Speakers::Tcp(talk)), Transport::Tcp(segment)) => {
                 let before = talk.remembered();
-                talk.packet(packet, segment, self.limits.segments);
+                talk.packet(packet, segment, self.limits.segments, self.clock.tick());
                 self.remembered = self.remembered + talk.remembered() - before;
             }
             (Some(Speakers::Udp(datagrams)), Transport::Udp(datagram)) => {
@@ -153,7 +157,7 @@ impl Analyzer {
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
-        self.gathered.finish()
+        self.gathered.finish(self.clock.tick())
     }
 
     fn begin(&mut self, key: Key, packet: &Packet) -> usize {
@@ -234,6 +238,7 @@ mod tests {
             from: ([192, 0, 2, 1], 80).into(),
             to: ([192, 0, 2, 2], port).into(),
             id: None,
+            ttl: 64,
             length: 40,
             transport: Transport::Tcp(Segment {
                 ack: Some(n * 1460),

@@ -32,17 +32,45 @@ pub(crate) struct Talk {
     pub(crate) opening: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handshake {
-    None,
-    Syn(Instant),
-    /// The SYN's round trip from here, and when its answer passed.
-    Answered(Duration, Instant),
-    Done,
+/// The packets of a handshake: each tells a round trip only if it was sent once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    syn: Sent,
+    answer: Sent,
+    /// From the SYN to its answer.
+    there: Option<Duration>,
+    done: bool,
+}
+
+/// When a packet was sent, if it was sent once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    last: Option<Instant>,
+    times: u32,
+}
+
+impl Sent {
+    /// It passes; the same packet at another interface is no second one.
+    fn pass(&mut self, at: Instant) {
+        if self.last.is_none_or(|last| at.since(last) >= COPIED) {
+            self.last = Some(at);
+            self.times += 1;
+        }
+    }
+
+    /// The time since it was sent, if that is a round trip: nothing was sent again in it, not even
+    /// where the capture does not show it.
+    fn answered(&self, at: Instant) -> Option<Duration> {
+        let since = at.since(self.last.filter(|_| self.times == 1)?);
+        (since < AGAIN).then_some(since)
+    }
 }
 
 /// No SYN is sent again sooner (RFC 6298, section 2).
 const SYN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// An answer to a SYN that takes so long may be the second: the first was lost before it came here.
+const AGAIN: Duration = Duration::from_millis(900);
 
 impl Talk {
     /// A connection that begins with this packet, for all that is known; `dots` of each kind are kept
@@ -61,7 +89,7 @@ impl Talk {
             sack_permitted: [false; 2],
             timestamps: [false; 2],
             mss: [None; 2],
-            handshake: Handshake::None,
+            handshake: Handshake::default(),
             clocks: [None; 2],
             fins: [false; 2],
             reset: false,
@@ -93,9 +121,16 @@ impl Talk {
     }
 
     /// A packet of the connection passes.
-    pub(crate) fn packet(&mut self, packet: &Packet, segment: &Segment, most: usize) {
+    pub(crate) fn packet(
+        &mut self,
+        packet: &Packet,
+        segment: &Segment,
+        most: usize,
+        tick: Duration,
+    ) {
         let from = self.side(packet);
         let to = 1 - from;
+        self.halves.iter_mut().for_each(|half| half.tick = tick);
         self.packets += 1;
         self.last = self.last.max(packet.at);
         if segment.syn {
@@ -116,6 +151,8 @@ impl Talk {
             _ => None,
         };
         self.halves[to].acknowledge(packet, segment, scale, most);
+        let [one, other] = &mut self.halves;
+        one.share_round_trips(other);
     }
 
     fn open(&mut self, from: usize, packet: &Packet, segment: &Segment) {
@@ -132,32 +169,36 @@ impl Talk {
                 self.halves[1 - end].learn_segment(mss.min(own), timestamps);
             }
         }
-        let answer = segment.ack.is_some();
-        self.handshake = match self.handshake {
-            // The same packet at another interface: it comes through both.
-            Handshake::Syn(sent) if !answer && packet.at.since(sent) < COPIED => return,
-            Handshake::Answered(_, at) if answer && packet.at.since(at) < COPIED => return,
-            Handshake::None if !answer && from == 0 => Handshake::Syn(packet.at),
-            Handshake::Syn(sent) if answer && from == 1 => {
-                Handshake::Answered(packet.at.since(sent), packet.at)
+        let handshake = &mut self.handshake;
+        match (segment.ack.is_some(), from) {
+            (false, 0) => handshake.syn.pass(packet.at),
+            (true, 1) => {
+                if handshake.answer.times == 0 {
+                    handshake.there = handshake.syn.answered(packet.at);
+                }
+                handshake.answer.pass(packet.at);
             }
-            // Sent again: nobody knows which of them was answered.
-            _ => Handshake::Done,
-        };
+            // Both open.
+            _ => handshake.done = true,
+        }
     }
 
     fn settle_handshake(&mut self, from: usize, now: Instant, segment: &Segment) {
-        let Handshake::Answered(there, answered) = self.handshake else { return };
-        if from != 0 || segment.ack.is_none() || segment.rst {
+        let Handshake { answer, there, done, .. } = self.handshake;
+        if done || answer.times == 0 || from != 0 || segment.ack.is_none() || segment.rst {
             return;
         }
-        let back = now.since(answered);
-        self.halves[0].learn_beyond(there);
-        self.halves[0].learn_behind(back);
-        self.halves[1].learn_beyond(back);
-        self.halves[1].learn_behind(there);
-        self.opening = Some(there + back);
-        self.handshake = Handshake::Done;
+        self.handshake.done = true;
+        let back = answer.answered(now);
+        if let Some(there) = there {
+            self.halves[0].learn_beyond(there);
+            self.halves[1].learn_behind(there);
+        }
+        if let Some(back) = back {
+            self.halves[0].learn_behind(back);
+            self.halves[1].learn_beyond(back);
+        }
+        self.opening = there.zip(back).map(|(there, back)| there + back);
     }
 
     /// Round trips between here and the sender, by the timestamps that it echoes (RFC 7323,
@@ -168,7 +209,8 @@ impl Talk {
             && segment.ack.is_some()
             && echo.wrapping_sub(sent) as i32 >= 0
         {
-            if echo == sent {
+            // The answer to a SYN may have been sent again.
+            if echo == sent && !(segment.syn && now.since(at) >= AGAIN) {
                 self.halves[from].learn_behind(now.since(at));
             }
             self.clocks[1 - from] = None;

@@ -63,13 +63,14 @@ fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
     }
     let before_ip = frame.data.len() - bytes.len();
     let present = frame.length.saturating_sub(before_ip as u32);
-    let (declared, id) = match &ip {
+    let (declared, id, ttl) = match &ip {
         LaxIpSlice::Ipv4(v4) => {
-            (u32::from(v4.header().total_len()), Some(v4.header().identification()))
+            let header = v4.header();
+            (u32::from(header.total_len()), Some(header.identification()), header.ttl())
         }
         LaxIpSlice::Ipv6(v6) => match v6.header().payload_length() {
-            0 => (0, None),
-            payload => (40 + u32::from(payload), None),
+            0 => (0, None, v6.header().hop_limit()),
+            payload => (40 + u32::from(payload), None, v6.header().hop_limit()),
         },
     };
     // A sender's capture of segments yet to be cut may say 0, as jumbograms do.
@@ -90,7 +91,7 @@ fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
         _ => return Err(Unread::Protocol),
     };
     let (from, to) = (SocketAddr::new(from, ports.0), SocketAddr::new(to, ports.1));
-    Ok(Packet { at: frame.at, from, to, id, length, transport })
+    Ok(Packet { at: frame.at, from, to, id, ttl, length, transport })
 }
 
 /// A TCP header (RFC 9293, section 3.1), of which options may have been cut off.
@@ -108,6 +109,7 @@ fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), Unread> {
         syn: flags & 0x02 != 0,
         fin: flags & 0x01 != 0,
         rst: flags & 0x04 != 0,
+        urgent: flags & 0x20 != 0,
         window: u16::from_be_bytes([w0, w1]),
         cut: bytes.len() < header,
         ..Segment::default()

@@ -49,9 +49,9 @@ struct Episode {
 }
 
 impl Episodes {
-    /// Something is sent again while `flight` octets up to `next` are outstanding; gives the number
-    /// of the recovery.
-    pub(crate) fn resent(&mut self, now: Instant, next: u64, flight: u64) -> u64 {
+    /// So many segments are sent again while `flight` octets up to `next` are outstanding; gives the
+    /// number of the recovery.
+    pub(crate) fn resent(&mut self, now: Instant, next: u64, flight: u64, segments: u64) -> u64 {
         if !self.going_on {
             self.going_on = true;
             if self.pending.len() == PENDING {
@@ -68,7 +68,7 @@ impl Episodes {
             });
         }
         if let Some(current) = self.pending.back_mut() {
-            current.resent += 1;
+            current.resent += segments;
             current.ended = now;
         }
         self.first + (self.pending.len() as u64).saturating_sub(1)
@@ -92,11 +92,11 @@ impl Episodes {
         }
     }
 
-    /// A retransmission of recovery `number` proved spurious.
-    pub(crate) fn spurious(&mut self, number: u64) {
+    /// Retransmissions of recovery `number`, so many, proved spurious.
+    pub(crate) fn spurious(&mut self, number: u64, segments: u64) {
         let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some(episode) = at.and_then(|at| self.pending.get_mut(at)) {
-            episode.spurious += 1;
+            episode.spurious += segments;
         }
     }
 
@@ -136,17 +136,17 @@ mod tests {
     #[test]
     fn a_recovery_is_spurious_when_every_retransmission_was() {
         let mut episodes = Episodes::default();
-        let first = episodes.resent(ms(0), 100, 100);
-        assert_eq!(episodes.resent(ms(1), 110, 100), first);
+        let first = episodes.resent(ms(0), 100, 100, 1);
+        assert_eq!(episodes.resent(ms(1), 110, 100, 1), first);
         episodes.acknowledged(ms(10), 100, 50);
         assert!(!episodes.going_on());
-        let second = episodes.resent(ms(20), 200, 100);
+        let second = episodes.resent(ms(20), 200, 100, 1);
         episodes.acknowledged(ms(30), 200, 100);
-        episodes.spurious(first);
+        episodes.spurious(first, 1);
         let judged = episodes.judged();
         assert_eq!((judged.recoveries, judged.spurious, judged.cuts), (2, 0, 1));
-        episodes.spurious(first);
-        episodes.spurious(second);
+        episodes.spurious(first, 1);
+        episodes.spurious(second, 1);
         let judged = episodes.judged();
         assert_eq!((judged.spurious, judged.spurious_cuts), (2, 1));
         assert_eq!(judged.time, Duration::from_millis(20));
@@ -156,9 +156,9 @@ mod tests {
     fn many_recoveries_are_judged_in_bounded_memory() {
         let mut episodes = Episodes::default();
         for i in 0..1000 {
-            let number = episodes.resent(ms(i), i, 10);
+            let number = episodes.resent(ms(i), i, 10, 1);
             episodes.acknowledged(ms(i), i, 10);
-            episodes.spurious(number);
+            episodes.spurious(number, 1);
         }
         assert_eq!((episodes.pending.len(), episodes.judged().spurious), (PENDING, 1000));
     }

@@ -12,6 +12,9 @@ mod copies;
 mod counts;
 mod order;
 mod passing;
+mod probes;
+mod resent;
+mod sizes;
 mod spurious;
 mod stray;
 
@@ -22,6 +25,9 @@ pub(crate) use copies::COPIED;
 use copies::Heard;
 use counts::Counts;
 use order::Ids;
+use probes::Probing;
+use resent::Again;
+pub(crate) use sizes::Sizes;
 
 use crate::blame::Blame;
 use crate::crowding::Crowding;
@@ -50,6 +56,10 @@ pub(crate) struct Half {
     heard: Heard,
     /// A position that was refused.
     stray: Option<u64>,
+    probing: Probing,
+    again: Again,
+    /// The step of the capture's clock, where it is so coarse that it matters.
+    pub(crate) tick: Duration,
     pub(crate) counts: Counts,
     pub(crate) here: Spot,
     /// By its acknowledgements.
@@ -99,15 +109,6 @@ pub(crate) struct Spot {
     last: Option<Instant>,
 }
 
-/// Sizes of segments.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sizes {
-    /// Octets in a full segment, from the peer's MSS.
-    full: Option<u32>,
-    mss: Option<u32>,
-    pub(crate) largest: u32,
-}
-
 /// The timestamps of this direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamps {
@@ -120,17 +121,35 @@ pub(crate) struct Stamps {
 /// Round trips.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trips {
-    /// The minimum time from here to the receiver and back.
-    pub(crate) beyond: Option<Duration>,
-    /// The minimum time from here to the sender and back.
-    pub(crate) behind: Option<Duration>,
+    /// From here to the receiver and back.
+    pub(crate) beyond: Trip,
+    /// From here to the sender and back.
+    pub(crate) behind: Trip,
     pub(crate) samples: Spans,
+}
+
+/// A part of the round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Trip {
+    /// The minimum.
+    pub(crate) least: Option<Duration>,
+    /// How many times it was measured.
+    pub(crate) samples: u64,
+}
+
+impl Trip {
+    fn learn(&mut self, rtt: Duration) {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.samples += 1;
+    }
 }
 
 /// What the receiver permits, and what is made of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offer {
     now: Option<u64>,
+    /// Up to where it has permitted data; none where that cannot be read.
+    edge: Option<u64>,
     pub(crate) largest: u64,
     pub(crate) largest_flight: u64,
 }
@@ -200,20 +219,9 @@ impl Half {
         self.numbers.origin.map_or(0, |origin| self.numbers.una.saturating_sub(origin))
     }
 
-    /// The peer takes segments of up to `mss` octets.
-    pub(crate) fn learn_segment(&mut self, mss: u16, timestamps: bool) {
-        let options = if timestamps { 12 } else { 0 };
-        self.sizes.mss = Some(u32::from(mss));
-        self.sizes.full = Some(u32::from(mss).saturating_sub(options).max(1));
-    }
-
     /// Octets in a full segment, as far as is known.
     pub(crate) fn full_segment(&self) -> u32 {
-        // Without a SYN, or data that is not joined: what Ethernet carries.
-        let usual = if self.stamps.seen { 1448 } else { 1460 };
-        let known = self.sizes.full.filter(|&segment| segment >= 48);
-        let largest = self.sizes.largest;
-        known.unwrap_or(if (1..=9000).contains(&largest) { largest } else { usual })
+        self.sizes.full_segment(self.stamps.seen)
     }
 
     /// A segment of this direction passes, `most` segments being remembered.
@@ -226,7 +234,14 @@ impl Half {
             return;
         }
         let len = u64::from(segment.len) + u64::from(segment.fin);
-        if len == 0 || segment.rst {
+        if segment.rst {
+            return;
+        }
+        let stamp = segment.timestamps.map(|(value, _)| value);
+        let id = packet.id.filter(|&id| id != 0);
+        let mark = Mark { at: now, stamp, id, ttl: packet.ttl };
+        if len == 0 {
+            self.pass_empty(segment, mark);
             return;
         }
         let origin = match self.numbers.origin {
@@ -240,29 +255,23 @@ impl Half {
             self.counts.strange += 1;
             return;
         }
-        if segment.len <= 1 && !segment.fin && start + 1 == self.numbers.next && self.flight() == 0
+        if segment.len == 1 && !segment.fin && start + 1 == self.numbers.next && self.flight() == 0
         {
-            self.counts.keepalives += 1;
+            self.probe_or_keep_alive(mark);
             return;
         }
+        if self.is_beyond_window(start, segment) {
+            self.probe_with_data(start, end, mark);
+            return;
+        }
+        self.settle_probes(start);
         self.pass(now);
-        let rested = std::mem::take(&mut self.activity.resting);
-        // What came before the first data is the handshake, or nobody's business.
-        self.activity.times.idle +=
-            if self.moments.first_data.is_some() { rested } else { Duration::ZERO };
+        self.begin_to_send(now);
         self.moments.first_data.get_or_insert(now);
         self.moments.last_data = Some(now);
         self.counts.data_packets += 1;
         self.counts.payload += u64::from(segment.len);
-        self.sizes.largest = self.sizes.largest.max(segment.len);
-        // Options count within an MSS (RFC 6691), but not all senders heed that.
-        if let (Some(full), Some(mss)) = (self.sizes.full, self.sizes.mss)
-            && (full..=mss).contains(&segment.len)
-        {
-            self.sizes.full = Some(segment.len);
-        }
-        let stamp = segment.timestamps.map(|(value, _)| value);
-        let mark = Mark { at: now, stamp, id: packet.id };
+        self.sizes.learn(segment.len);
         if start > self.numbers.next {
             self.leave_out(start, mark);
         }
@@ -289,7 +298,7 @@ impl Half {
 
     /// The minimum round trip between the ends, where both parts of it are known.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        Some(self.trips.beyond? + self.trips.behind?)
+        Some(self.trips.beyond.least? + self.trips.behind.least?)
     }
 
     fn begin(&mut self, origin: u64) -> u64 {
@@ -317,14 +326,26 @@ impl Half {
         self.numbers.origin.is_some_and(|origin| origin != first_of(segment))
     }
 
-    /// A minimum round trip between here and the sender.
+    /// A round trip between here and the sender.
     pub(crate) fn learn_behind(&mut self, rtt: Duration) {
-        self.trips.behind = Some(self.trips.behind.map_or(rtt, |least| least.min(rtt)));
+        self.trips.behind.learn(rtt);
     }
 
-    /// A minimum round trip between here and the receiver.
+    /// A round trip between here and the receiver.
     pub(crate) fn learn_beyond(&mut self, rtt: Duration) {
-        self.trips.beyond = Some(self.trips.beyond.map_or(rtt, |least| least.min(rtt)));
+        self.trips.beyond.learn(rtt);
+    }
+
+    /// The way from here to this one's receiver and back is that to the other's sender.
+    pub(crate) fn share_round_trips(&mut self, other: &mut Self) {
+        let share = |one: &mut Trip, two: &mut Trip| {
+            if one.least != two.least {
+                let least = one.least.into_iter().chain(two.least).min();
+                (one.least, two.least) = (least, least);
+            }
+        };
+        share(&mut self.trips.beyond, &mut other.trips.behind);
+        share(&mut self.trips.behind, &mut other.trips.beyond);
     }
 }
 

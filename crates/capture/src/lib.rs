@@ -8,6 +8,7 @@
 mod analysis;
 mod analyzer;
 mod blame;
+mod clock;
 mod connection;
 mod crowding;
 mod datagrams;
@@ -47,4 +48,6 @@ pub use reordering::{Density, Reordering};
 pub use series::Bin;
 pub use source::{Progress, Source};
 pub use turns::InTurn;
-pub use verdict::{Cause, Sureness, Verdict, is_enough, is_truncated, judge};
+pub use verdict::{
+    Cause, Sureness, Verdict, is_blurred, is_closed, is_enough, is_truncated, judge,
+};

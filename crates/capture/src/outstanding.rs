@@ -11,8 +11,58 @@ pub(crate) struct Mark {
     pub(crate) at: Instant,
     /// Its timestamp's value.
     pub(crate) stamp: Option<u32>,
-    /// Its IP identification.
+    /// Its IP identification; none where it is 0, which says nothing (RFC 6864, section 4.1).
     pub(crate) id: Option<u16>,
+    /// How many more routers it could have passed.
+    pub(crate) ttl: u8,
+}
+
+impl Mark {
+    /// That of the piece so far behind the first which a joined packet becomes: pieces are numbered on.
+    pub(crate) fn of_piece(self, behind: u64) -> Self {
+        Self { id: self.id.map(|id| id.wrapping_add(behind as u16)), ..self }
+    }
+}
+
+/// The passings of one transmission: it comes by several places where a capture has more than one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passings {
+    /// When it last passed.
+    pub(crate) last: Instant,
+    /// The time to live at each passing, as far as there is room.
+    ttls: [Option<std::num::NonZeroU8>; 4],
+}
+
+impl Passings {
+    pub(crate) fn new(mark: Mark) -> Self {
+        let mut passings = Self { last: mark.at, ttls: [None; 4] };
+        passings.add(mark);
+        passings
+    }
+
+    /// It passes once more.
+    pub(crate) fn add(&mut self, mark: Mark) {
+        self.last = self.last.max(mark.at);
+        if !self.at(mark.ttl)
+            && let Some(free) = self.ttls.iter_mut().find(|ttl| ttl.is_none())
+        {
+            *free = std::num::NonZeroU8::new(mark.ttl);
+        }
+    }
+
+    /// Whether it has passed at the place where its time to live is `ttl`.
+    pub(crate) fn at(&self, ttl: u8) -> bool {
+        self.ttls.contains(&std::num::NonZeroU8::new(ttl))
+    }
+}
+
+/// Where a retransmission is counted that covers an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// It covers this entry alone, and counts for so many segments.
+    Whole(u16),
+    /// It covers several entries, and has this number among those that do.
+    Part(u32),
 }
 
 /// Where a segment stands in the order of sending.
@@ -49,8 +99,10 @@ pub(crate) struct Entry {
     pub(crate) number: Number,
     /// What passed first; of a stretch that has not passed, what overtook it.
     pub(crate) first: Mark,
-    /// What passed last.
+    /// What was sent last.
     pub(crate) last: Mark,
+    /// Where that has passed.
+    pub(crate) passings: Passings,
     /// Octets in flight when it passed, its own among them.
     pub(crate) flight: u64,
     /// How often it was sent as far as is known: 0 for a stretch that has not passed.
@@ -66,6 +118,10 @@ pub(crate) struct Entry {
     pub(crate) episode: u64,
     /// How long it and its acknowledgement took, where that was measured.
     pub(crate) trip: Option<Duration>,
+    /// What its last retransmission counts for.
+    pub(crate) share: Share,
+    /// Whether it is the rest of a segment whose arrival is told by the entry before it.
+    pub(crate) rest: bool,
 }
 
 impl Entry {
@@ -77,6 +133,7 @@ impl Entry {
             number,
             first: mark,
             last: mark,
+            passings: Passings::new(mark),
             flight: 0,
             transmissions: 0,
             dsacked: 0,
@@ -85,7 +142,20 @@ impl Entry {
             delivered: Delivered::Not,
             episode: 0,
             trip: None,
+            share: Share::Whole(1),
+            rest: false,
         }
+    }
+
+    /// It passes as sent once more; `mark` is that packet's.
+    pub(crate) fn resent(&mut self, mark: Mark) {
+        if self.transmissions == 0 {
+            // The original was sent, but never passed.
+            (self.first, self.transmissions) = (mark, 1);
+        }
+        self.last = mark;
+        self.passings = Passings::new(mark);
+        self.transmissions = self.transmissions.saturating_add(1);
     }
 
     /// How many of its retransmissions were spurious: both ways of telling tell of the same ones.
@@ -156,19 +226,44 @@ impl Outstanding {
         let number = |position: u64| whole.number.plus((position - whole.start) / size.max(1));
         let acknowledged = at < self.head;
         let mut place = at;
+        // One that passed is one segment still: it has come when its first part has, and a
+        // retransmission of all of it counts once.
+        let passed = whole.transmissions > 0;
+        let share = if passed { Share::Whole(0) } else { whole.share };
         if to < whole.end && from < to {
             self.entries[at].end = to;
-            self.entries.insert(at + 1, Entry { start: to, number: number(to), ..whole.clone() });
+            let number = number(to);
+            let rest = Entry { start: to, number, rest: passed, share, ..whole.clone() };
+            self.entries.insert(at + 1, rest);
             self.head += usize::from(acknowledged);
         }
         if from > whole.start && from < to {
             self.entries[at].end = from;
-            let rest = Entry { start: from, end: to, number: number(from), ..whole };
+            let number = number(from);
+            let rest = Entry { start: from, end: to, number, rest: passed, share, ..whole };
             self.entries.insert(at + 1, rest);
             self.head += usize::from(acknowledged);
             place += 1;
         }
         place
+    }
+
+    /// The entries from `start` to `end`, cut where they reach beyond; none where all of it is
+    /// forgotten. Numbers are dealt out by `size` octets.
+    pub(crate) fn span(&mut self, start: u64, end: u64, size: u64) -> std::ops::Range<usize> {
+        let mut first = self.find(start);
+        let reach = |entry: &Entry| (entry.start, entry.end);
+        if let Some((_, to)) = self.get(first).map(reach).filter(|&(from, _)| from < start) {
+            first = self.cut(first, start, to, size);
+        }
+        let mut at = first;
+        while let Some((from, to)) = self.get(at).map(reach).filter(|&(from, _)| from < end) {
+            if to > end {
+                self.cut(at, from, end, size);
+            }
+            at += 1;
+        }
+        first..at
     }
 
     /// Forgets what is acknowledged and older than `keep`, and the oldest beyond `most` entries; `last`
@@ -198,7 +293,7 @@ mod tests {
     use super::*;
 
     fn entry(start: u64, end: u64, number: u64) -> Entry {
-        let mark = Mark { at: Instant::ZERO, stamp: None, id: None };
+        let mark = Mark { at: Instant::ZERO, stamp: None, id: None, ttl: 64 };
         Entry::new(start, end, Number { new: number, any: number }, mark)
     }
 

@@ -15,6 +15,8 @@ pub struct Packet {
     pub to: SocketAddr,
     /// The IPv4 header's identification; none in IPv6.
     pub id: Option<u16>,
+    /// The IPv4 header's time to live, or IPv6's hop limit: each router takes one off.
+    pub ttl: u8,
     /// Octets of the IP packet.
     pub length: u32,
     /// What it carries.
@@ -45,6 +47,8 @@ pub struct Segment {
     pub fin: bool,
     /// Whether it ends the connection at once.
     pub rst: bool,
+    /// Whether it points to urgent data.
+    pub urgent: bool,
     /// The window as it stands in the header.
     pub window: u16,
     /// The largest segment that its sender takes.

@@ -95,8 +95,8 @@ impl Recent {
 
 impl Arrivals {
     /// Packet `number` arrives, the first time that it does. Says how late it is if it is
-    /// reordered (RFC 4737, section 3.3).
-    pub(crate) fn arrive(&mut self, number: Number, at: Instant) -> Option<Late> {
+    /// reordered (RFC 4737, section 3.3), and by more than a step of the clock.
+    pub(crate) fn arrive(&mut self, number: Number, at: Instant, tick: Duration) -> Option<Late> {
         let Number { new: number, any } = number;
         let index = self.arrived;
         self.arrived += 1;
@@ -131,6 +131,10 @@ impl Arrivals {
             return None;
         };
         let late = Late { extent: index - overtaken.index, by: at.since(overtaken.at) };
+        if tick > Duration::ZERO && late.by <= tick {
+            self.untimed += 1;
+            return None;
+        }
         self.late_times.record(late.by);
         self.extents.sum += late.extent as f64;
         self.extents.max = self.extents.max.max(late.extent);
@@ -237,8 +241,9 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let mut late = Vec::new();
         for (i, &number) in numbers.iter().enumerate() {
-            let how = arrivals
-                .arrive(Number { new: number, any: number }, Instant::from_millis(i as u64));
+            let (at, number_of) =
+                (Instant::from_millis(i as u64), Number { new: number, any: number });
+            let how = arrivals.arrive(number_of, at, Duration::ZERO);
             late.extend(how.map(|how| (number, how)));
         }
         (arrivals, late)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use unruffled_units::count;
 
-use crate::analysis::{Direction, Place};
+use crate::analysis::{Direction, Limit, Place};
 
 /// Fewer segments than this say nothing.
 const FEW: u64 = 20;
@@ -61,6 +61,9 @@ pub fn is_enough(direction: &Direction) -> bool {
 
 /// Judges one direction.
 pub fn judge(direction: &Direction) -> Verdict {
+    if let Some(limits) = direction.limits.filter(|_| closed(direction) > 0.5) {
+        return receiver(direction, limits);
+    }
     if !is_enough(direction) {
         let text =
             format!("{}: too little to judge.", count(direction.traffic.segments, "segment"));
@@ -68,6 +71,9 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
     if is_truncated(direction) {
         return truncated(direction);
+    }
+    if is_blurred(direction) {
+        return blurred(direction);
     }
     let late = direction.reordering();
     let resent = &direction.retransmissions;
@@ -95,13 +101,7 @@ pub fn judge(direction: &Direction) -> Verdict {
     let most = [limits.receiver, limits.application, limits.sender_or_path];
     let most = most.into_iter().fold(0.0, f64::max);
     if limits.receiver == most {
-        let window = windows.largest_window.unwrap_or(0);
-        let text = format!(
-            "The receiver's window: it was full for {} of the time, at {} at most.",
-            percent(limits.receiver),
-            octets(window)
-        );
-        verdict(Cause::ReceiverWindow, Sureness::Certain, text)
+        receiver(direction, limits)
     } else if limits.application == most {
         let text = format!(
             "The application: for {} of the time there was nothing to send.",
@@ -111,6 +111,73 @@ pub fn judge(direction: &Direction) -> Verdict {
     } else {
         flowing(direction)
     }
+}
+
+/// A window that is closed for a smaller share of the time is not worth telling of.
+const CLOSED: f64 = 0.05;
+
+/// The share of the transfer in which the receiver took nothing at all.
+fn closed(direction: &Direction) -> f64 {
+    let (closed, all) = (direction.windows.closed_s, direction.traffic.transfer_s);
+    if all > 0.0 { closed / all } else { 0.0 }
+}
+
+/// The receiver's window was full, or closed.
+fn receiver(direction: &Direction, limits: Limit) -> Verdict {
+    let windows = &direction.windows;
+    let closed = closed(direction);
+    let text = if is_closed(direction) {
+        let probes = match windows.probes {
+            0 => String::new(),
+            probes => format!(", and {} found it so", count(probes, "probe")),
+        };
+        format!(
+            "The receiver: its window was closed for {} of the time ({:.1} s){probes}: the application \
+             there did not read what had come.",
+            percent(closed),
+            windows.closed_s,
+        )
+    } else {
+        format!(
+            "The receiver's window: it was full for {} of the time, at {} at most.",
+            percent(limits.receiver),
+            octets(windows.largest_window.unwrap_or(0))
+        )
+    };
+    verdict(Cause::ReceiverWindow, Sureness::Certain, text)
+}
+
+/// Whether the receiver's window was closed for most of the time in which it was the limit.
+pub fn is_closed(direction: &Direction) -> bool {
+    direction.limits.is_some_and(|limits| closed(direction) * 2.0 > limits.receiver)
+}
+
+/// A clock with longer steps than this share of the round trip does not tell late from sent again.
+const TOO_COARSE: f64 = 0.5;
+
+/// Whether most segments below the highest are late or sent again by a clock that does not show it.
+pub fn is_blurred(direction: &Direction) -> bool {
+    let Some(step) = direction.rtt.clock_step_ms else { return false };
+    let coarse = direction.rtt.min_ms.is_none_or(|rtt| step > TOO_COARSE * rtt);
+    coarse && is_by_time(direction)
+}
+
+fn blurred(direction: &Direction) -> Verdict {
+    let step = direction.rtt.clock_step_ms.unwrap_or(0.0);
+    let text = format!(
+        "The capture's clock moves in steps of {}, so that late segments cannot be told from those sent \
+         again ({} judged so).",
+        ms(step),
+        count(direction.retransmissions.judged_by_time, "segment")
+    );
+    verdict(Cause::Unknown, Sureness::Certain, text)
+}
+
+/// Whether neither timestamps nor identifications told most late segments from those sent again.
+fn is_by_time(direction: &Direction) -> bool {
+    let resent = &direction.retransmissions;
+    let told = resent.total + direction.reordering_here.reordered;
+    resent.judged_by_time > 0 && resent.judged_by_time * 2 >= told
 }
 
 /// Where so many acknowledgements lack options for each retransmission, some of those that told of it may
@@ -139,6 +206,9 @@ const SEVERAL: u64 = 3;
 /// Duplicate acknowledgements that have a sender resend (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
 
+/// Round trips measured less often than this are not relied on.
+const FEW_TIMES: u64 = 2;
+
 /// Whether packets came late though no SACK tells so: duplicate acknowledgements had the sender
 /// resend, and what it took for lost arrived.
 fn untold(direction: &Direction) -> bool {
@@ -158,8 +228,10 @@ fn reordering(direction: &Direction) -> Verdict {
         + resent.spurious_by_acknowledgement
         + resent.spurious_by_original;
     let sureness = match told * 2 >= resent.spurious {
-        true => Sureness::Certain,
-        false => Sureness::Probable,
+        // The time alone, and that measured once or not at all, makes nothing sure.
+        _ if is_by_time(direction) && direction.rtt.times < FEW_TIMES => Sureness::Possible,
+        true if !is_by_time(direction) => Sureness::Certain,
+        _ => Sureness::Probable,
     };
     let by = late.late_time.as_ref().map_or(String::new(), |time| {
         format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
@@ -195,6 +267,9 @@ fn impatience(direction: &Direction) -> Verdict {
 /// behavior of the TCP congestion avoidance algorithm" (1997), equation 3.
 fn loss(direction: &Direction) -> Option<Verdict> {
     let losses = &direction.losses;
+    if direction.limits.is_some_and(|limits| limits.receiver > 0.5) {
+        return None;
+    }
     let rtt = direction.rtt.min_ms.filter(|&rtt| rtt > 0.0)?;
     if losses.lost == 0 {
         return None;
@@ -207,7 +282,7 @@ fn loss(direction: &Direction) -> Option<Verdict> {
     let goodput_bps = direction.traffic.goodput_bps;
     (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
         let text = format!(
-            "Loss: {} of the segments were lost, in {}; with so much, a window that is halved \
+            "Loss: {} of the data was lost, in {}; with so much, a window that is halved \
              at each gives about {} at this round trip of {}.{}",
             percent(losses.ratio),
             count(recoveries, "event"),
@@ -221,9 +296,7 @@ fn loss(direction: &Direction) -> Option<Verdict> {
 
 /// What is added where neither timestamps nor identifications told late segments from those sent again.
 fn by_time(direction: &Direction) -> &'static str {
-    let resent = &direction.retransmissions;
-    let told = resent.total + direction.reordering_here.reordered;
-    match resent.judged_by_time > 0 && resent.judged_by_time * 2 >= told {
+    match is_by_time(direction) {
         true => {
             " Time alone told late segments from those sent again: what came later than a round trip \
              counts as lost."
@@ -267,8 +340,12 @@ fn near_receiver(direction: &Direction) -> Verdict {
         _ => "Nothing tells how far from here the sender is, nor so what it waits for",
     };
     let lost = &direction.losses;
+    let closed = match closed(direction) {
+        share if share < CLOSED => String::new(),
+        share => format!(" The receiver's window was closed for {} of the time.", percent(share)),
+    };
     let text = format!(
-        "{text}; {} of the packets came late, {} of them were lost.{}",
+        "{text}; {} of the packets came late, {} of the data was lost.{closed}{}",
         percent(late.ratio),
         percent(lost.ratio),
         by_time(direction)

@@ -75,6 +75,7 @@ proptest! {
                 from: ends[back],
                 to: ends[1 - back],
                 id: *id,
+                ttl: 64 - (at % 3) as u8,
                 length: 40 + segment.len,
                 transport: Transport::Tcp(*segment),
             });
@@ -109,6 +110,7 @@ fn a_million_connections_fit_into_few() {
             from: client,
             to: server,
             id: None,
+            ttl: 64,
             length: 28 + n % 1000,
             transport: Transport::Udp(datagram),
         });

@@ -68,11 +68,12 @@ fn at_the_sender_all_that_is_out_of_order_was_sent_again() {
 }
 
 /// tshark: 41 sent again, of them 38 spurious, 9 out of order, 38 DSACKs. Packet 190 was joined from
-/// two segments: it counts as two here, and so do their acknowledgements before it.
+/// two segments: it counts as two here, and so do their acknowledgements before it. Packet 165, which
+/// tshark takes for sent again, has the identification between those of 161 and 163: it is late.
 #[test]
 fn a_joined_retransmission_counts_as_its_segments() {
     let Some(analysis) = analysed("weibo.pcap") else { return };
-    assert_eq!(counts(&analysis), [9, 42, 39, 38, 0, 0]);
+    assert_eq!(counts(&analysis), [10, 41, 39, 38, 0, 0]);
 }
 
 /// tshark: 15 DSACKs, and 9 out of order. Two of 1kxun.pcap's come again within 40 us, with the same

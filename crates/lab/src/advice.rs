@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use serde::Serialize;
-use unruffled_capture::{Cause, Direction, Place, is_enough, is_truncated};
+use unruffled_capture::{Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated};
 
 use crate::analysis::Transfer;
 use crate::fit;
@@ -215,6 +215,11 @@ impl Plan {
             Cause::Reordering => self.attach(number, direction),
             Cause::ReceiverWindow => self.receive(number, direction),
             Cause::Unknown if !is_enough(direction) => {}
+            Cause::Unknown if is_blurred(direction) => {
+                let text = "capture again with tcpdump, whose clock is finer, or with TCP timestamps \
+                            at both ends.";
+                self.capture_again(number, direction, here(direction), text);
+            }
             Cause::Unknown if is_truncated(direction) => {
                 let text = "capture 128 octets of each packet.";
                 self.capture_again(number, direction, here(direction), text);
@@ -240,7 +245,7 @@ impl Plan {
 
     /// A window that closes is an application that does not read; else, a buffer that is too small.
     fn receive(&mut self, number: usize, direction: &Direction) {
-        if direction.windows.zero_windows > 0 {
+        if is_closed(direction) {
             let text = "where Recv-Q is not 0, the program there reads more slowly than data come, \
                         and no setting of TCP helps.";
             let peer = match direction.from.ip() {

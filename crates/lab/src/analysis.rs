@@ -176,6 +176,14 @@ pub(crate) fn size(analysis: &Analysis) -> String {
     )
 }
 
+/// How far the capture's clock limits what is told, if it does.
+pub(crate) fn clock(analysis: &Analysis) -> Option<String> {
+    let step = analysis.totals.clock_step_ms?;
+    Some(format!(
+        "the capture's clock moves in steps of {step:.1} ms: round trips and late times of less are not told"
+    ))
+}
+
 const UNKNOWN_LINK: &str =
     "of a link that is not read: expected Ethernet, Linux cooked, raw IP or loopback";
 
@@ -204,6 +212,7 @@ pub fn render(
             text += &format!("{packets} {are} {what}\n");
         }
     }
+    text += &clock(analysis).map_or(String::new(), |note| text::wrapped(&note, width, ""));
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
         return text + udp(analysis).as_str();
@@ -215,7 +224,7 @@ pub fn render(
     }
     text += "\n";
     text += &lines(table);
-    text += "\nlate, lost: of the segments; late by: median; recoveries: spurious ones, of all\n";
+    text += "\nlate: of segments; lost: of octets; late by: median; recoveries: spurious of all\n";
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
         let place = place(direction);

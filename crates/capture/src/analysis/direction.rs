@@ -4,7 +4,7 @@ use unruffled_units::{Duration, Instant};
 
 use super::{Direction, Limit, Losses, Place, Retransmissions, Rtt, Traffic, Windows};
 use crate::connection::Talk;
-use crate::half::Half;
+use crate::half::{Half, Trips};
 use crate::reordering::Arrivals;
 
 /// What tells the reordering of the whole path.
@@ -19,9 +19,12 @@ pub(super) fn whole_path(half: &Half) -> &Arrivals {
 
 /// Where the capture was made: near an end if the round trip to it is less than a tenth of all.
 fn place(half: &Half) -> Place {
-    let (Some(beyond), Some(behind)) = (half.trips.beyond, half.trips.behind) else {
+    let (Some(beyond), Some(behind)) = (half.trips.beyond.least, half.trips.behind.least) else {
         return Place::Unknown;
     };
+    if half.is_below_tick(beyond + behind) {
+        return Place::Unknown;
+    }
     let share = beyond.ratio(beyond + behind);
     if share > 0.9 {
         Place::Sender
@@ -33,7 +36,7 @@ fn place(half: &Half) -> Place {
 }
 
 /// What is told of the data that end `from` of the connection sent.
-pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
+pub(super) fn direction(talk: &Talk, from: usize, tick: Duration) -> Direction {
     let half = &talk.halves[from];
     let place = place(half);
     let spacing = match place {
@@ -41,6 +44,8 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         // Whatever disturbs packets on their way makes gaps longer.
         _ => [half.trains.spacing(), half.at_receiver.spacing.mode()].into_iter().flatten().min(),
     };
+    // The clock does not show less than its step.
+    let spacing = spacing.filter(|&spacing| spacing >= tick);
     Direction {
         from: talk.ends[from],
         to: talk.ends[1 - from],
@@ -51,13 +56,7 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         loss_evidence: half.loss_evidence(),
         reordering_here: half.here.arrivals.summary(),
         reordering_at_receiver: half.sacks.seen.then(|| half.at_receiver.arrivals.summary()),
-        rtt: Rtt {
-            min_ms: half.round_trip().map(Duration::as_millis_f64),
-            beyond_ms: half.trips.beyond.map(Duration::as_millis_f64),
-            behind_ms: half.trips.behind.map(Duration::as_millis_f64),
-            samples: half.trips.samples.summary(),
-            over_time: half.shown.rtt.bins(talk.first),
-        },
+        rtt: rtt(talk, from, place, tick),
         windows: windows(half),
         limits: limits(half, place),
         crowded: spacing.and_then(|spacing| half.crowding.share(spacing)),
@@ -65,6 +64,33 @@ pub(super) fn direction(talk: &Talk, from: usize) -> Direction {
         flight: half.shown.flight.bins(talk.first),
         acked: half.shown.acked.bins(talk.first),
         drawing: half.shown.sketch.as_ref().map(|sketch| sketch.told(talk.first)),
+    }
+}
+
+/// Round trips, as far as a clock of that step shows them.
+fn rtt(talk: &Talk, from: usize, place: Place, tick: Duration) -> Rtt {
+    let half = &talk.halves[from];
+    let Trips { beyond, behind, samples } = &half.trips;
+    // The data of the other end measures the same way.
+    let other = &talk.halves[1 - from].trips;
+    let times = [beyond.samples + other.behind.samples, behind.samples + other.beyond.samples];
+    let ms =
+        |span: Option<Duration>| span.filter(|&span| span >= tick).map(Duration::as_millis_f64);
+    let samples = samples.summary();
+    let samples = samples.filter(|samples| samples.median_ms >= tick.as_millis_f64());
+    Rtt {
+        min_ms: ms(half.round_trip()),
+        beyond_ms: ms(beyond.least),
+        behind_ms: ms(behind.least),
+        times: match place {
+            Place::Sender => times[0],
+            Place::Receiver => times[1],
+            Place::Between => times[0].min(times[1]),
+            Place::Unknown => 0,
+        },
+        clock_step_ms: (tick > Duration::ZERO).then(|| tick.as_millis_f64()),
+        over_time: samples.as_ref().map_or_else(Vec::new, |_| half.shown.rtt.bins(talk.first)),
+        samples,
     }
 }
 
@@ -123,11 +149,14 @@ fn needed(half: &Half) -> u64 {
 }
 
 fn losses(half: &Half) -> Losses {
-    let (counts, lost) = (&half.counts, needed(half));
-    let sent = counts.segments + counts.resent;
+    let counts = &half.counts;
+    let lost_bytes = counts.resent_octets - counts.spurious.octets.min(counts.resent_octets);
+    // What never passed was sent as well.
+    let sent = half.stream() + counts.resent_octets;
     Losses {
-        lost,
-        ratio: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+        lost: needed(half),
+        lost_bytes,
+        ratio: if sent == 0 { 0.0 } else { lost_bytes as f64 / sent as f64 },
         not_captured: counts.unseen,
         strange: counts.strange,
     }
@@ -145,15 +174,21 @@ fn windows(half: &Half) -> Windows {
         largest_flight: half.offer.largest_flight,
         largest_window: (half.offer.largest > 0).then_some(half.offer.largest),
         zero_windows: half.counts.acks.zero_windows,
+        closed_s: half.activity.times.closed.as_secs_f64(),
+        probes: half.counts.probes,
     }
 }
 
-/// What limited the sender; near the receiver that cannot be seen.
+/// What limited the sender; near the receiver that cannot be seen, but for a closed window.
 fn limits(half: &Half, place: Place) -> Option<Limit> {
     let times = half.activity.times;
     let parts = [times.idle, times.window_full, times.recovering, times.stalled, times.flowing];
     let all: f64 = parts.iter().map(|part| part.as_secs_f64()).sum();
+    let closed = times.closed.as_secs_f64() / all;
     let known = matches!(place, Place::Sender | Place::Between) && half.counts.acks.all > 0;
+    if !known && closed > 0.5 {
+        return Some(Limit { receiver: closed, sender_or_path: 1.0 - closed, ..Limit::default() });
+    }
     (known && all > 0.0 && half.counts.segments > 1).then(|| {
         let [application, receiver, recovery, timeout, sender_or_path] =
             parts.map(|part| part.as_secs_f64() / all);

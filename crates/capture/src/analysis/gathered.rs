@@ -162,16 +162,18 @@ impl Gathered {
         smallest.is_none_or(|Reverse(smallest)| octets > smallest)
     }
 
-    pub(crate) fn finish(self) -> Analysis {
+    /// What was gathered with a clock of that step, if it is coarse.
+    pub(crate) fn finish(self, tick: Duration) -> Analysis {
         let start = self.first.unwrap_or(Instant::ZERO);
         let totals = Totals {
             duration_s: self.last.since(start).as_secs_f64(),
             start_s: start.as_secs_f64(),
             lateness: self.late.summary(),
+            clock_step_ms: (tick > Duration::ZERO).then(|| tick.as_millis_f64()),
             ..self.totals
         };
         let connections = self.tcp.sorted().into_iter().filter_map(|speakers| match speakers {
-            Speakers::Tcp(talk) => Some(connection(&talk, start)),
+            Speakers::Tcp(talk) => Some(connection(&talk, start, tick)),
             Speakers::Udp(_) => None,
         });
         let udp = self.udp.sorted().into_iter().filter_map(|speakers| match speakers {
@@ -189,7 +191,7 @@ fn without_drawings(mut what: Speakers) -> Speakers {
     what
 }
 
-fn connection(talk: &Talk, start: Instant) -> Connection {
+fn connection(talk: &Talk, start: Instant, tick: Duration) -> Connection {
     let ended = match (talk.reset, talk.fins) {
         (true, _) => "reset",
         (false, [true, true]) => "closed",
@@ -203,8 +205,8 @@ fn connection(talk: &Talk, start: Instant) -> Connection {
         packets: talk.packets,
         opened: talk.mss.iter().any(Option::is_some),
         ended,
-        handshake_rtt_ms: talk.opening.map(Duration::as_millis_f64),
-        directions: [0, 1].map(|from| direction(talk, from)),
+        handshake_rtt_ms: talk.opening.filter(|&rtt| rtt >= tick).map(Duration::as_millis_f64),
+        directions: [0, 1].map(|from| direction(talk, from, tick)),
     }
 }
 

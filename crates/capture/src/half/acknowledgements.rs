@@ -36,11 +36,14 @@ impl Half {
         self.counts.acks.all += 1;
         self.counts.acks.cut += u64::from(segment.cut);
         self.moments.last_ack = Some(now);
-        self.permit(segment, scale);
+        self.accept_probe(ack);
+        if ack >= self.numbers.una {
+            self.permit(ack, segment, scale);
+        }
         let lacks_data = ack > self.numbers.next;
         if lacks_data {
             // The capture lacks what this acknowledges, or has it later.
-            let mark = Mark { at: now, stamp: None, id: None };
+            let mark = Mark { at: now, stamp: None, id: None, ttl: 0 };
             self.leave_out(ack, mark);
         }
         let before = self.numbers.una;
@@ -84,11 +87,10 @@ impl Half {
         self.settle();
     }
 
-    fn permit(&mut self, segment: &Segment, scale: Option<u8>) {
-        // The window of a SYN is never scaled (RFC 7323, section 2.2).
-        let scale = if segment.syn { Some(0) } else { scale };
-        self.offer.now = scale.map(|scale| u64::from(segment.window) << scale);
-        self.offer.largest = self.offer.largest.max(self.offer.now.unwrap_or(0));
+    fn permit(&mut self, ack: u64, segment: &Segment, scale: Option<u8>) {
+        // The window of a SYN is never scaled (RFC 7323, section 2.2), and one of 0 is 0 at any scale.
+        let scale = if segment.syn || segment.window == 0 { Some(0) } else { scale };
+        self.offer(ack, scale.map(|scale| u64::from(segment.window) << scale));
         if segment.window == 0 && !segment.syn {
             self.counts.acks.zero_windows += 1;
         }
@@ -154,12 +156,19 @@ impl Half {
             if entry.start >= right {
                 break;
             }
+            // What is told in part may have been needed for the rest of it.
+            if (entry.end.min(right) - entry.start.max(left)) * 2 < entry.end - entry.start {
+                at += 1;
+                continue;
+            }
             explained |= entry.transmissions > 1;
             if entry.transmissions > 1 && entry.delivered == Delivered::Again {
                 // Its original is the second to come.
                 entry.delivered = Delivered::Original;
                 let (number, sent, start) = (entry.number, entry.first.at, entry.start);
-                self.arrive(number, now, sent, start);
+                if !entry.rest {
+                    self.arrive(number, now, sent, start);
+                }
             }
             if let Some(entry) = self.outstanding.get_mut(at) {
                 let before = entry.spurious();
@@ -175,7 +184,7 @@ impl Half {
 
     /// The receiver tells that it has entry `at`; says whether that is new and in order.
     fn deliver(&mut self, at: usize, now: Instant, echo: Option<u32>, una: u64) -> bool {
-        let beyond = self.trips.beyond;
+        let (beyond, tick) = (self.trips.beyond.least, self.tick);
         let Some(entry) = self.outstanding.get_mut(at) else { return false };
         if entry.delivered != Delivered::Not {
             return false;
@@ -191,7 +200,7 @@ impl Half {
             }
             1 => {
                 entry.delivered = Delivered::Original;
-                return self.arrive(number, now, sent, start);
+                return !entry.rest && self.arrive(number, now, sent, start);
             }
             _ if !entry.original => {
                 entry.delivered = Delivered::Again;
@@ -206,11 +215,14 @@ impl Half {
             }
             _ => None,
         };
-        let sooner = beyond.is_some_and(|rtt| now.since(entry.last.at) < rtt.mul_f64(0.9));
+        let took = now.since(entry.last.at) + tick;
+        let sooner = beyond.is_some_and(|rtt| took < rtt.mul_f64(0.9));
         let original = told.unwrap_or(sooner);
         if original {
             entry.delivered = Delivered::Original;
-            self.arrive(number, now, sent, start);
+            if !entry.rest {
+                self.arrive(number, now, sent, start);
+            }
             if told.is_some() {
                 self.prove_spurious(at, |counts| &mut counts.spurious.by_timestamps);
             } else {
@@ -225,7 +237,7 @@ impl Half {
     /// The receiver has the original of a segment that was sent at `sent`; says whether it is in order.
     fn arrive(&mut self, number: Number, now: Instant, sent: Instant, start: u64) -> bool {
         let late = self.at_receiver.arrivals.counts().1;
-        self.at_receiver.arrivals.arrive(number, now);
+        self.at_receiver.arrivals.arrive(number, now, self.tick);
         let in_order = self.at_receiver.arrivals.counts().1 == late;
         if !in_order {
             self.blame.late(sent);
@@ -246,7 +258,7 @@ impl Half {
                 entry.trip = Some(rtt);
             }
             self.learn_beyond(rtt);
-            if let (true, Some(least)) = (at_once, self.trips.beyond) {
+            if let (true, Some(least)) = (at_once, self.trips.beyond.least) {
                 let segments = flight.div_ceil(u64::from(self.full_segment()));
                 self.crowding.arrive(rtt, least, segments);
             }

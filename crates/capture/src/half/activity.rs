@@ -9,6 +9,8 @@ use super::Half;
 pub(super) enum Doing {
     #[default]
     Idle,
+    /// Nothing outstanding, and the receiver takes nothing.
+    Closed,
     Recovering,
     WindowFull,
     Flowing,
@@ -20,6 +22,8 @@ pub(crate) struct Times {
     pub(crate) idle: Duration,
     pub(crate) recovering: Duration,
     pub(crate) window_full: Duration,
+    /// The part of that in which the receiver took nothing at all.
+    pub(crate) closed: Duration,
     pub(crate) flowing: Duration,
     /// Nothing but waiting for a timeout.
     pub(crate) stalled: Duration,
@@ -41,8 +45,15 @@ impl Half {
     pub(super) fn pass(&mut self, now: Instant) {
         let Some(before) = self.activity.since.replace(now) else { return };
         let passed = now.since(before);
+        if self.activity.doing == Doing::Closed {
+            self.wait_for_window(passed);
+            return;
+        }
+        if self.activity.doing == Doing::WindowFull && self.is_closed() {
+            self.activity.times.closed += passed;
+        }
         let bucket = match self.activity.doing {
-            Doing::Idle => &mut self.activity.resting,
+            Doing::Idle | Doing::Closed => &mut self.activity.resting,
             Doing::Recovering => &mut self.activity.times.recovering,
             Doing::WindowFull => &mut self.activity.times.window_full,
             Doing::Flowing => &mut self.activity.times.flowing,
@@ -55,7 +66,7 @@ impl Half {
         let flight = self.flight();
         let full = u64::from(self.full_segment());
         self.activity.doing = if flight == 0 {
-            Doing::Idle
+            self.resting()
         } else if self.episodes.going_on() {
             Doing::Recovering
         } else if self.offer.now.is_some_and(|window| flight + full > window) {

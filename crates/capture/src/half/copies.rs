@@ -5,39 +5,92 @@ use std::hash::{DefaultHasher, Hasher as _};
 use unruffled_units::{Duration, Instant};
 
 use super::Half;
-use crate::outstanding::Mark;
+use crate::outstanding::{Entry, Mark};
 use crate::packet::{Packet, Segment};
 
-/// What has nothing of its own that a second packet would not have is a copy within this time.
+/// Two interfaces of a host see a packet within this time. What has nothing of its own that a second
+/// packet would not have is a copy within it, too.
 const SOON: Duration = Duration::from_millis(1);
 
-/// No interface comes later than this after another.
+/// A queue between two interfaces holds a packet for less than this, if nothing else bounds it.
 pub(crate) const COPIED: Duration = Duration::from_millis(50);
 
-/// The acknowledgements that passed last: when, and a digest of each.
+/// A router, or several, forward a packet within this time: what is known by an identification of its
+/// own is looked for so long.
+const FORWARDED: Duration = Duration::from_secs(1);
+
+/// A retransmission passes a round trip after what it repeats; this share of it allows for jitter.
+const SURELY: f64 = 0.9;
+
+/// The acknowledgements that passed last: when, with which time to live, and a digest of each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
-    last: [Option<(Instant, u64)>; 4],
+    last: [Option<(Instant, u8, u64)>; 4],
     next: usize,
+    id: Option<u16>,
+    /// Acknowledgements whose identification differs from the one before, and those that repeat it.
+    differing: u32,
+    repeated: u32,
+}
+
+impl Heard {
+    /// Whether each acknowledgement has an identification of its own.
+    fn distinct(&self) -> bool {
+        self.repeated <= self.differing / 32 + 1
+    }
+
+    fn note(&mut self, id: Option<u16>) {
+        if let (Some(id), Some(before)) = (id, self.id) {
+            let count = if id == before { &mut self.repeated } else { &mut self.differing };
+            *count = count.saturating_add(1);
+        }
+        self.id = id;
+    }
 }
 
 impl Half {
-    /// Whether both are one packet.
-    pub(super) fn is_copy(&self, mark: Mark, other: Mark) -> bool {
-        if mark.stamp != other.stamp || mark.id != other.id {
-            return false;
+    /// Whether the packet of that mark is one that entry `entry` was sent in, seen once more: at once,
+    /// or where its time to live is another. A sender may send a packet again as it stands in its
+    /// memory; that comes later, and with the same time to live.
+    pub(super) fn is_copy(&self, mark: Mark, entry: &Entry, newest: bool) -> bool {
+        let alike = |other: Mark| mark.stamp == other.stamp && mark.id == other.id;
+        let known = mark.id.is_some() && self.ids.distinct();
+        let stamped = mark.stamp.is_some() && self.clock_is_fine();
+        // What tells nothing is sent again no sooner than a sender can answer.
+        let soon = match self.reaction() {
+            Some(reaction) if !known => SOON.min(reaction / 2),
+            _ => SOON,
+        };
+        // A clock that has moved once may have done so just in between.
+        let soon = if self.tick > SOON && !known && !stamped {
+            if newest { Duration::from_nanos(1) } else { Duration::ZERO }
+        } else {
+            soon + self.tick
+        };
+        let forwarded = match self.reaction() {
+            _ if known => FORWARDED,
+            Some(reaction) if !self.is_below_tick(reaction) => reaction.mul_f64(SURELY),
+            _ => COPIED,
+        };
+        let since = |at: Instant| mark.at.since(at);
+        if alike(entry.last) {
+            let again = entry.passings.at(mark.ttl);
+            // A clock that ticks between a packet and its retransmission shows that there was none.
+            let same_tick = stamped
+                && self.reaction().is_some_and(|reaction| since(entry.last.at) < reaction / 2);
+            return since(entry.passings.last) < soon
+                || same_tick
+                || !again && since(entry.last.at) < forwarded;
         }
-        // Nothing is sent again within a tick of such a clock, nor with the same identification.
-        let tells =
-            mark.stamp.is_some() && self.clock_is_fine() || mark.id.is_some() && self.ids.tell();
-        let soon = self.reaction().map_or(SOON, |rtt| SOON.min(rtt / 2));
-        tells || mark.at.since(other.at) < soon
+        let another_place = mark.ttl != entry.first.ttl && since(entry.first.at) < forwarded;
+        alike(entry.first) && (known || stamped) && (another_place || since(entry.first.at) < soon)
     }
 
     /// Whether this acknowledgement has passed already.
     pub(super) fn is_copied(&mut self, packet: &Packet, segment: &Segment) -> bool {
-        let (now, digest) = (packet.at, digest(packet, segment));
-        let within = if segment.syn || packet.id.is_some_and(|id| id != 0) {
+        let (now, ttl, digest) = (packet.at, packet.ttl, digest(packet, segment));
+        let id = packet.id.filter(|&id| id != 0);
+        let within = if segment.syn || id.is_some() && self.heard.distinct() {
             COPIED
         } else if segment.sack_count > 0 || self.counts.duplicates > self.counts.segments / 2 {
             SOON
@@ -46,10 +99,13 @@ impl Half {
             Duration::ZERO
         };
         let heard = &mut self.heard;
-        let same = |&(at, last): &(Instant, u64)| last == digest && now.since(at) < within;
-        let copied = heard.last.iter().flatten().any(same);
+        let copied = heard.last.iter().flatten().any(|&(at, place, last)| {
+            let within = if place == ttl { within } else { within.max(COPIED) };
+            last == digest && now.since(at) < within
+        });
         if !copied {
-            heard.last[heard.next] = Some((now, digest));
+            heard.note(id);
+            heard.last[heard.next] = Some((now, ttl, digest));
             heard.next = (heard.next + 1) % heard.last.len();
         }
         copied

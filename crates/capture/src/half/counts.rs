@@ -9,11 +9,14 @@ pub(crate) struct Counts {
     /// Segments that passed for the first time.
     pub(crate) segments: u64,
     pub(crate) resent: u64,
+    pub(crate) resent_octets: u64,
     pub(crate) spurious: Spurious,
     pub(crate) timeouts: u64,
     pub(crate) syn_resent: u64,
     pub(crate) duplicates: u64,
     pub(crate) keepalives: u64,
+    /// Probes of a closed window.
+    pub(crate) probes: u64,
     /// Judged by time alone, retransmitted or late.
     pub(crate) guessed: u64,
     /// Segments acknowledged that never passed here.
@@ -27,6 +30,7 @@ pub(crate) struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spurious {
     pub(crate) total: u64,
+    pub(crate) octets: u64,
     pub(crate) by_dsack: u64,
     pub(crate) by_timestamps: u64,
     pub(crate) by_acknowledgement: u64,

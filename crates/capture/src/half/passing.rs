@@ -1,11 +1,13 @@
 //! Data that passes: new, late, or sent again.
 
+use std::ops::Range;
+
 use unruffled_units::{Duration, Instant};
 
 use super::Half;
 use super::activity::Doing;
 use super::order::Order;
-use crate::outstanding::{Delivered, Entry, Mark};
+use crate::outstanding::{Entry, Mark, Passings};
 
 /// The minimum retransmission timeout in use (Linux's `TCP_RTO_MIN`, a tenth less for jitter).
 const MIN_TIMEOUT: Duration = Duration::from_millis(180);
@@ -31,19 +33,21 @@ impl Half {
         let pieces = (end - self.numbers.next).div_ceil(full);
         // A joined segment is at most as long as an IP packet; nothing longer is cut up.
         let size = if pieces > 1400 { end - self.numbers.next } else { full };
-        self.ids.in_order(mark.id, pieces);
+        self.ids.in_order(mark, pieces);
         self.stamps.now = mark.stamp.map(|stamp| (stamp, mark.at));
         self.stamps.first = self.stamps.first.or(self.stamps.now);
         if let Some(last) = self.here.last {
             self.here.spacing.record(mark.at.since(last) / pieces.max(1));
         }
+        let first = self.numbers.next;
         while self.numbers.next < end {
             let piece = size.min(end - self.numbers.next);
             let number = self.next_number();
+            let mark = mark.of_piece((self.numbers.next - first) / size);
             let entry = Entry::new(self.numbers.next, self.numbers.next + piece, number, mark);
             let flight = self.numbers.next + piece - self.numbers.una;
             self.outstanding.push(Entry { flight, transmissions: 1, original: true, ..entry });
-            self.here.arrivals.arrive(number, mark.at);
+            self.here.arrivals.arrive(number, mark.at, self.tick);
             self.draw(self.numbers.next, |sketch, at| sketch.new_data(mark.at, at));
             self.counts.segments += 1;
             self.numbers.segments += 1;
@@ -51,126 +55,104 @@ impl Half {
         }
     }
 
-    /// A segment passes from `start` to `end`, all below what has passed or was left out.
+    /// A packet passes from `start` to `end`, all below what has passed or was left out. It is one
+    /// thing as a whole: a copy of what passed, a late original, or a retransmission.
     pub(super) fn below(&mut self, start: u64, end: u64, mark: Mark) {
-        let mut at = self.outstanding.find(start);
-        let mut position = start;
-        if self.outstanding.get(at).is_none_or(|entry| entry.start > position) {
-            // It was sent so long ago that nothing is known of it but whether it is acknowledged.
-            self.counts.resent += 1;
-            self.draw(start, |sketch, at| sketch.resent(mark.at, at));
-            if start < self.numbers.una {
-                self.counts.spurious.total += 1;
-                self.counts.spurious.by_acknowledgement += 1;
-                self.draw(start, |sketch, at| sketch.spurious(mark.at, at));
+        let entries = self.outstanding.span(start, end, u64::from(self.full_segment()));
+        if self.is_copy_of(entries.clone(), mark) {
+            self.counts.duplicates += u64::from(self.weight(end - start));
+            for at in entries {
+                if let Some(entry) = self.outstanding.get_mut(at) {
+                    entry.passings.add(mark);
+                }
             }
-            self.episodes.resent(mark.at, self.numbers.next, self.flight());
-        }
-        while let Some(entry) = self.outstanding.get(at) {
-            if entry.start >= end {
-                return;
-            }
-            position = position.max(entry.start);
-            let until = end.min(entry.end);
-            if entry.transmissions == 0 {
-                let size = u64::from(self.full_segment());
-                at = self.outstanding.cut(at, position, until, size);
-                self.fill(at, mark);
-            } else {
-                self.repeat(at, mark);
-            }
-            position = until;
-            at += 1;
+        } else if self.is_original(entries.clone(), mark) {
+            entries.for_each(|at| self.fill(at, mark));
+        } else {
+            self.again(start, end, entries, mark);
         }
     }
 
-    /// Something comes to where nothing has passed yet.
-    pub(super) fn fill(&mut self, at: usize, mark: Mark) {
-        let Some(entry) = self.outstanding.get(at) else { return };
-        let (overtaken_by, acknowledged) = (entry.first, at < self.outstanding.head());
-        let (number, start) = (entry.number, entry.start);
+    /// Whether all `entries` have passed as the packet of that mark.
+    fn is_copy_of(&self, entries: Range<usize>, mark: Mark) -> bool {
+        let (first, len) = (entries.start, self.outstanding.len());
+        let is_copy = |at: usize| {
+            let mark = mark.of_piece((at - first) as u64);
+            let passed = self.outstanding.get(at).filter(|entry| entry.transmissions > 0);
+            passed.is_some_and(|entry| self.is_copy(mark, entry, at + 1 == len))
+        };
+        !entries.is_empty() && entries.clone().all(is_copy)
+    }
+
+    /// Whether the packet of that mark, which holds `entries`, was sent before what has passed of them
+    /// or has overtaken them.
+    fn is_original(&mut self, mut entries: Range<usize>, mark: Mark) -> bool {
+        let outstanding = &self.outstanding;
+        let passed = |at| outstanding.get(at).is_none_or(|entry| entry.original);
+        if entries.is_empty() || entries.clone().any(passed) {
+            return false;
+        }
+        let hole = |at: &usize| outstanding.get(*at).is_some_and(|entry| entry.transmissions == 0);
+        let at = entries.clone().find(hole).unwrap_or(entries.start);
         // The capture has it late: its acknowledgement stands before it.
-        let order = if acknowledged { Order::Before } else { self.order(mark, overtaken_by) };
-        let original = order == Order::Before;
-        if original {
-            self.counts.segments += 1;
-            self.counts.unseen -= self.counts.unseen.min(u64::from(acknowledged));
-            self.here.arrivals.arrive(number, mark.at);
-            self.draw(start, |sketch, at| sketch.late(mark.at, at));
+        if hole(&at) && entries.all(|at| at < outstanding.head()) {
+            return true;
         }
-        let episode = if original { 0 } else { self.again(at, mark) };
+        let Some(entry) = outstanding.get(at) else { return false };
+        // Of a hole, what overtook it; else what was taken for its repair.
+        let behind = self.numbers.segments.saturating_sub(entry.number.new + 1);
+        self.order(mark, entry.last, behind) == Order::Before
+    }
+
+    /// The original of entry `at` passes, late.
+    fn fill(&mut self, at: usize, mark: Mark) {
+        let acknowledged = at < self.outstanding.head();
         let Some(entry) = self.outstanding.get_mut(at) else { return };
-        (entry.first, entry.last) = (mark, mark);
-        entry.original = original;
-        entry.transmissions = if original { 1 } else { 2 };
-        entry.episode = episode;
-    }
-
-    /// Something passes that has passed before.
-    pub(super) fn repeat(&mut self, at: usize, mark: Mark) {
-        let Some(entry) = self.outstanding.get(at) else { return };
-        let (last, first, original) = (entry.last, entry.first, entry.original);
-        let (delivered, number, start) = (entry.delivered, entry.number, entry.start);
-        if self.is_copy(mark, first) || self.is_copy(mark, last) {
-            self.counts.duplicates += 1;
-            return;
+        let (number, start) = (entry.number, entry.start);
+        let hole = entry.transmissions == 0;
+        entry.original = true;
+        if hole {
+            *entry = Entry { transmissions: 1, first: mark, last: mark, ..entry.clone() };
+            entry.passings = Passings::new(mark);
         }
-        if !original && self.order(mark, last) == Order::Before {
-            // The original after all: what was taken for its repair was not needed.
-            self.counts.segments += 1;
-            self.here.arrivals.arrive(number, mark.at);
-            self.draw(start, |sketch, at| sketch.late(mark.at, at));
-            if let Some(entry) = self.outstanding.get_mut(at) {
-                entry.original = true;
-            }
+        self.counts.segments += 1;
+        self.counts.unseen -= self.counts.unseen.min(u64::from(hole && acknowledged));
+        self.here.arrivals.arrive(number, mark.at, self.tick);
+        self.draw(start, |sketch, at| sketch.late(mark.at, at));
+        if !hole {
+            // What was taken for its repair was not needed.
             self.prove_spurious(at, |counts| &mut counts.spurious.by_original);
-            return;
-        }
-        let episode = self.again(at, mark);
-        if let Some(entry) = self.outstanding.get_mut(at) {
-            entry.last = mark;
-            entry.transmissions = entry.transmissions.saturating_add(1);
-            entry.episode = episode;
-        }
-        if delivered != Delivered::Not {
-            self.prove_spurious(at, |counts| &mut counts.spurious.by_acknowledgement);
         }
     }
 
-    /// Whether entry `at`, which is sent again, is so because the timer ran out: it has run since what
-    /// comes before the entry was acknowledged (RFC 6298, section 5), and no acknowledgement, to which
-    /// other retransmissions are an answer, came just before.
-    fn by_timer(&self, at: usize, now: Instant) -> bool {
-        let Some(entry) = self.outstanding.get(at) else { return false };
+    /// Whether the first entry that is not acknowledged, which is sent again, is so because the timer ran
+    /// out: it has run since what comes before the entry was acknowledged (RFC 6298, section 5), and no
+    /// acknowledgement, to which other retransmissions are an answer, came just before.
+    fn by_timer(&self, now: Instant) -> bool {
+        let Some(entry) = self.outstanding.get(self.outstanding.head()) else { return false };
         // An answer passes here so much later than what it is an answer to.
-        let answer = self.trips.behind.unwrap_or_default();
+        let answer = self.trips.behind.least.unwrap_or_default();
         let begun = self.moments.advanced.map_or(entry.first.at, |at| at.max(entry.first.at));
         let patient = self.round_trip().map_or(Duration::ZERO, |rtt| rtt.mul_f64(PATIENT));
         let quiet = self.moments.last_ack.is_none_or(|last| now.since(last) > answer + PROMPT);
-        at == self.outstanding.head()
-            && quiet
-            && now.since(begun) >= answer + patient.max(MIN_TIMEOUT)
+        quiet && now.since(begun) >= answer + patient.max(MIN_TIMEOUT)
     }
 
-    /// A retransmission of entry `at` passes; gives the number of the recovery.
-    pub(super) fn again(&mut self, at: usize, mark: Mark) -> u64 {
-        self.counts.resent += 1;
-        if let Some(start) = self.outstanding.get(at).map(|entry| entry.start) {
-            self.draw(start, |sketch, at| sketch.resent(mark.at, at));
+    /// The first entry that is not acknowledged is sent again.
+    pub(super) fn note_timeout(&mut self, now: Instant) {
+        if !self.by_timer(now) {
+            return;
         }
-        if self.by_timer(at, mark.at) {
-            let quiet = self.here.last.map_or(Duration::ZERO, |last| mark.at.since(last));
-            self.counts.timeouts += 1;
-            // What was taken for flow or recovery was waiting.
-            let moved = match self.activity.doing {
-                Doing::Recovering => &mut self.activity.times.recovering,
-                Doing::WindowFull => &mut self.activity.times.window_full,
-                Doing::Flowing | Doing::Idle => &mut self.activity.times.flowing,
-            };
-            let waited = quiet.saturating_sub(quiet.saturating_sub(*moved));
-            *moved = moved.saturating_sub(waited);
-            self.activity.times.stalled += waited;
-        }
-        self.episodes.resent(mark.at, self.numbers.next, self.flight())
+        let quiet = self.here.last.map_or(Duration::ZERO, |last| now.since(last));
+        self.counts.timeouts += 1;
+        // What was taken for flow or recovery was waiting.
+        let moved = match self.activity.doing {
+            Doing::Recovering => &mut self.activity.times.recovering,
+            Doing::WindowFull => &mut self.activity.times.window_full,
+            Doing::Flowing | Doing::Idle | Doing::Closed => &mut self.activity.times.flowing,
+        };
+        let waited = quiet.saturating_sub(quiet.saturating_sub(*moved));
+        *moved = moved.saturating_sub(waited);
+        self.activity.times.stalled += waited;
     }
 }

@@ -21,11 +21,15 @@ impl Half {
     ) {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.spurious() > before {
-            self.counts.spurious.total += 1;
-            *reason(&mut self.counts) += 1;
-            self.episodes.spurious(entry.episode);
-            let (sent, start) = (entry.last.at, entry.start);
-            self.draw(start, |sketch, at| sketch.spurious(sent, at));
+            let (sent, start, octets) = (entry.last.at, entry.start, entry.end - entry.start);
+            let (episode, segments) = (entry.episode, u64::from(self.again.prove(entry.share)));
+            self.counts.spurious.octets += octets;
+            if segments > 0 {
+                self.counts.spurious.total += segments;
+                *reason(&mut self.counts) += segments;
+                self.episodes.spurious(episode, segments);
+                self.draw(start, |sketch, at| sketch.spurious(sent, at));
+            }
         }
     }
 }

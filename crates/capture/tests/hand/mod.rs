@@ -18,6 +18,8 @@ pub(crate) struct Hand {
     cut: bool,
     /// Each packet passes again so much later, as at another interface.
     again_us: Option<u64>,
+    /// The routers between both.
+    hops: u8,
 }
 
 impl Hand {
@@ -33,7 +35,9 @@ impl Hand {
 
     /// The same, each packet passing again 5 ms later, behind a queue.
     pub(crate) fn at_a_router() -> Self {
-        Self::opened(true, [0, 50_000, 55_010], Some(5000))
+        let mut hand = Self::opened(true, [0, 50_000, 55_010], Some(5000));
+        hand.hops = 1;
+        hand
     }
 
     /// At the sender's, with room for so many segments.
@@ -56,7 +60,8 @@ impl Hand {
     /// The instants at which the SYN, its answer and the answer to that pass.
     fn opened(timestamps: bool, at_us: [u64; 3], again_us: Option<u64>) -> Self {
         let analyzer = Analyzer::new(Limits::default());
-        let mut hand = Self { analyzer, timestamps, ids: false, id: [0; 2], cut: false, again_us };
+        let mut hand =
+            Self { analyzer, timestamps, ids: false, id: [0; 2], cut: false, again_us, hops: 0 };
         let stamps = timestamps.then_some((1, 0));
         let syn = Segment {
             seq: u32::MAX,
@@ -91,13 +96,13 @@ impl Hand {
     fn pass(&mut self, from: usize, at_us: u64, segment: Segment) {
         self.id[from] = self.id[from].wrapping_add(1);
         let id = self.ids.then_some(self.id[from]);
-        self.pass_with(from, at_us, segment, id);
+        self.pass_with(from, at_us, segment, id, 64);
         if let Some(later) = self.again_us {
-            self.pass_with(from, at_us + later, segment, id);
+            self.pass_with(from, at_us + later, segment, id, 64 - self.hops);
         }
     }
 
-    fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>) {
+    fn pass_with(&mut self, from: usize, at_us: u64, segment: Segment, id: Option<u16>, ttl: u8) {
         let ends = ["192.0.2.1:40000", "198.51.100.1:80"];
         let ends = ends.map(|end| end.parse::<SocketAddr>().expect("an address"));
         self.analyzer.packet(&Packet {
@@ -105,6 +110,7 @@ impl Hand {
             from: ends[from],
             to: ends[1 - from],
             id,
+            ttl,
             length: 40 + segment.len,
             transport: Transport::Tcp(segment),
         });
@@ -127,7 +133,7 @@ impl Hand {
     /// Segment `number` passes with an identification of its own.
     pub(crate) fn data_with_id(&mut self, at_ms: f64, number: u32, id: u16) -> &mut Self {
         let segment = self.segment(number, 0);
-        self.pass_with(0, (at_ms * 1000.0) as u64, segment, Some(id));
+        self.pass_with(0, (at_ms * 1000.0) as u64, segment, Some(id), 64);
         self
     }
 

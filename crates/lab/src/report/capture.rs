@@ -40,7 +40,8 @@ pub fn capture(
     plan: &[Step],
     damage: Option<&str>,
 ) -> String {
-    let source = crate::analysis::size(analysis);
+    let clock = crate::analysis::clock(analysis).map(|note| format!("; {note}"));
+    let source = crate::analysis::size(analysis) + &clock.unwrap_or_default();
     let finding = transfers
         .first()
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());

@@ -82,6 +82,7 @@ fn packets(bytes: &[u8], stamped: bool) -> Analysis {
             from: ends[back],
             to: ends[1 - back],
             id: (flags & 2 == 0).then_some(u16::from(piece[9])),
+            ttl: 64 - (piece[9] & 1),
             length: 40 + segment.len,
             transport: Transport::Tcp(segment),
         });
