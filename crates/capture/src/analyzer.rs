@@ -58,8 +58,13 @@ pub struct Analyzer {
     oldest: Option<usize>,
     remembered: usize,
     clock: Clock,
+    /// The first packets, until it is known how coarse the clock is.
+    waiting: Vec<Packet>,
     gathered: Gathered,
 }
+
+/// So many packets wait until the clock is known.
+const WAITING: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -100,6 +105,7 @@ impl Analyzer {
             oldest: None,
             remembered: 0,
             clock: Clock::default(),
+            waiting: Vec::new(),
             gathered: Gathered::new(limits.told),
         }
     }
@@ -117,6 +123,20 @@ impl Analyzer {
     pub fn packet(&mut self, packet: &Packet) {
         self.gathered.packet(packet);
         self.clock.pass(packet.at);
+        if self.clock.is_known() || self.waiting.len() >= WAITING {
+            self.take_waiting();
+            self.follow(packet);
+        } else {
+            self.waiting.push(packet.clone());
+        }
+    }
+
+    fn take_waiting(&mut self) {
+        std::mem::take(&mut self.waiting).iter().for_each(|packet| self.follow(packet));
+    }
+
+    /// Follows the connection that a packet belongs to.
+    fn follow(&mut self, packet: &Packet) {
         let key = Key::new(packet);
         let mut at = self.places.get(&key).copied();
         if let (Some(place), Transport::Tcp(segment)) = (at, &packet.transport)
@@ -154,6 +174,7 @@ impl Analyzer {
 
     /// The end of the capture.
     pub fn finish(mut self) -> Analysis {
+        self.take_waiting();
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }

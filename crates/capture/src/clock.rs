@@ -19,6 +19,9 @@ const ENOUGH: u32 = 4;
 /// In a coarse clock's time, packets share an instant: one in so many at least.
 const SHARED: u32 = 8;
 
+/// Where so many share one, a single time between them shows the step.
+const MANY: u32 = 32;
+
 /// Finds out how coarse a clock is, from the times between the packets of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
@@ -61,10 +64,19 @@ impl Clock {
         }
     }
 
+    /// Whether it is known how coarse the clock is.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_coarse() || self.step.is_some_and(|step| step < COARSE)
+    }
+
+    fn is_coarse(&self) -> bool {
+        let often = self.multiples >= ENOUGH && self.shared >= self.multiples / SHARED;
+        often || self.multiples > 0 && self.shared >= MANY
+    }
+
     /// The step, where it is so coarse that it limits what can be told; else zero.
     pub(crate) fn tick(&self) -> Duration {
-        let told = self.multiples >= ENOUGH && self.shared >= self.multiples / SHARED;
-        self.step.filter(|&step| step >= COARSE && told).unwrap_or_default()
+        self.step.filter(|&step| step >= COARSE && self.is_coarse()).unwrap_or_default()
     }
 }
 

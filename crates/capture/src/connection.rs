@@ -26,6 +26,8 @@ pub(crate) struct Talk {
     handshake: Handshake,
     /// A timestamp of each end that the other has not echoed yet, and when it passed.
     clocks: [Option<(u32, Instant)>; 2],
+    /// The newest timestamp of each end, likewise.
+    newest: [Option<(u32, Instant)>; 2],
     pub(crate) fins: [bool; 2],
     pub(crate) reset: bool,
     /// The handshake's round trip, if the capture has it.
@@ -91,6 +93,7 @@ impl Talk {
             mss: [None; 2],
             handshake: Handshake::default(),
             clocks: [None; 2],
+            newest: [None; 2],
             fins: [false; 2],
             reset: false,
             opening: None,
@@ -205,18 +208,25 @@ impl Talk {
     /// section 4).
     fn watch_clocks(&mut self, from: usize, now: Instant, segment: &Segment) {
         let Some((value, echo)) = segment.timestamps else { return };
-        if let Some((sent, at)) = self.clocks[1 - from]
+        if let Some(first) = self.clocks[1 - from]
             && segment.ack.is_some()
-            && echo.wrapping_sub(sent) as i32 >= 0
+            && echo.wrapping_sub(first.0) as i32 >= 0
         {
+            let newest = self.newest[1 - from].filter(|newest| newest.0 == echo);
+            let echoed = newest.or(Some(first).filter(|first| first.0 == echo));
             // The answer to a SYN may have been sent again.
-            if echo == sent && !(segment.syn && now.since(at) >= AGAIN) {
-                self.halves[from].learn_behind(now.since(at));
+            let rtt = echoed.map(|(_, at)| now.since(at));
+            if let Some(rtt) = rtt.filter(|&rtt| !segment.syn || rtt < AGAIN) {
+                self.halves[from].learn_behind(rtt);
             }
             self.clocks[1 - from] = None;
         }
-        if self.clocks[from].is_none() && !segment.rst {
-            self.clocks[from] = Some((value, now));
+        // One that has passed before may be echoed for an earlier packet.
+        let newer =
+            self.newest[from].is_none_or(|(newest, _)| value.wrapping_sub(newest) as i32 > 0);
+        if newer && !segment.rst {
+            self.newest[from] = Some((value, now));
+            self.clocks[from].get_or_insert((value, now));
         }
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Half {
     /// A position that was refused.
     stray: Option<u64>,
     probing: Probing,
+    /// Whether no acknowledgement has passed since the newest data did.
+    unanswered: bool,
     again: Again,
     /// The step of the capture's clock, where it is so coarse that it matters.
     pub(crate) tick: Duration,
@@ -238,8 +240,7 @@ impl Half {
             return;
         }
         let stamp = segment.timestamps.map(|(value, _)| value);
-        let id = packet.id.filter(|&id| id != 0);
-        let mark = Mark { at: now, stamp, id, ttl: packet.ttl };
+        let mark = Mark { at: now, stamp, id: packet.id, ttl: packet.ttl };
         if len == 0 {
             self.pass_empty(segment, mark);
             return;
@@ -255,8 +256,8 @@ impl Half {
             self.counts.strange += 1;
             return;
         }
-        if segment.len == 1 && !segment.fin && start + 1 == self.numbers.next && self.flight() == 0
-        {
+        let lone = segment.len == 1 && !segment.fin;
+        if lone && start + 1 == self.numbers.next && self.flight() == 0 && !self.is_last(mark) {
             self.probe_or_keep_alive(mark);
             return;
         }

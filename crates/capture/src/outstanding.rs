@@ -11,7 +11,7 @@ pub(crate) struct Mark {
     pub(crate) at: Instant,
     /// Its timestamp's value.
     pub(crate) stamp: Option<u32>,
-    /// Its IP identification; none where it is 0, which says nothing (RFC 6864, section 4.1).
+    /// Its IP identification.
     pub(crate) id: Option<u16>,
     /// How many more routers it could have passed.
     pub(crate) ttl: u8,
@@ -21,6 +21,16 @@ impl Mark {
     /// That of the piece so far behind the first which a joined packet becomes: pieces are numbered on.
     pub(crate) fn of_piece(self, behind: u64) -> Self {
         Self { id: self.id.map(|id| id.wrapping_add(behind as u16)), ..self }
+    }
+
+    /// Whether the `nth` part of the packet of this mark may be the same as one of mark `other`: the
+    /// pieces of a joined packet are numbered on.
+    pub(crate) fn is_alike(self, other: Self, nth: usize) -> bool {
+        let numbered = match (self.id, other.id) {
+            (Some(id), Some(other)) => usize::from(other.wrapping_sub(id)) <= nth,
+            (one, two) => one == two,
+        };
+        self.stamp == other.stamp && numbered
     }
 }
 
@@ -144,6 +154,14 @@ impl Entry {
             trip: None,
             share: Share::Whole(1),
             rest: false,
+        }
+    }
+
+    /// A copy of it passes, the `nth` in a packet; of which transmission, identifications and timestamps
+    /// tell.
+    pub(crate) fn pass_again(&mut self, mark: Mark, nth: usize) {
+        if mark.is_alike(self.last, nth) {
+            self.passings.add(mark);
         }
     }
 

@@ -131,7 +131,7 @@ impl Arrivals {
             return None;
         };
         let late = Late { extent: index - overtaken.index, by: at.since(overtaken.at) };
-        if tick > Duration::ZERO && late.by <= tick {
+        if late.by <= tick {
             self.untimed += 1;
             return None;
         }

@@ -212,7 +212,9 @@ pub fn render(
             text += &format!("{packets} {are} {what}\n");
         }
     }
-    text += &clock(analysis).map_or(String::new(), |note| text::wrapped(&note, width, ""));
+    if let Some(note) = clock(analysis) {
+        text += text::wrapped(&note, width, "").as_str();
+    }
     if transfers.is_empty() {
         text += "no TCP connection carried data\n";
         return text + udp(analysis).as_str();

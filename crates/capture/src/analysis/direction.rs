@@ -74,10 +74,11 @@ fn rtt(talk: &Talk, from: usize, place: Place, tick: Duration) -> Rtt {
     // The data of the other end measures the same way.
     let other = &talk.halves[1 - from].trips;
     let times = [beyond.samples + other.behind.samples, behind.samples + other.beyond.samples];
-    let ms =
-        |span: Option<Duration>| span.filter(|&span| span >= tick).map(Duration::as_millis_f64);
+    let ms = |span: Option<Duration>| {
+        span.filter(|&span| span >= tick.max(Duration::from_nanos(1))).map(Duration::as_millis_f64)
+    };
     let samples = samples.summary();
-    let samples = samples.filter(|samples| samples.median_ms >= tick.as_millis_f64());
+    let samples = samples.filter(|samples| samples.median_ms >= tick.as_millis_f64().max(0.001));
     Rtt {
         min_ms: ms(half.round_trip()),
         beyond_ms: ms(beyond.least),

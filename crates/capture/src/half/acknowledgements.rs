@@ -34,6 +34,7 @@ impl Half {
         }
         self.pass(now);
         self.counts.acks.all += 1;
+        self.unanswered = false;
         self.counts.acks.cut += u64::from(segment.cut);
         self.moments.last_ack = Some(now);
         self.accept_probe(ack);

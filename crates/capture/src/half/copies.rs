@@ -49,35 +49,36 @@ impl Heard {
 }
 
 impl Half {
-    /// Whether the packet of that mark is one that entry `entry` was sent in, seen once more: at once,
-    /// or where its time to live is another. A sender may send a packet again as it stands in its
-    /// memory; that comes later, and with the same time to live.
-    pub(super) fn is_copy(&self, mark: Mark, entry: &Entry, newest: bool) -> bool {
-        let alike = |other: Mark| mark.stamp == other.stamp && mark.id == other.id;
-        let known = mark.id.is_some() && self.ids.distinct();
+    /// Whether the packet of that mark is one that entry `entry`, the `nth` that it covers, was sent in,
+    /// seen once more: at once, or where its time to live is another. A sender may send a packet again
+    /// as it stands in its memory; that comes later, and with the same time to live.
+    pub(super) fn is_copy(&self, mark: Mark, entry: &Entry, nth: usize, newest: bool) -> bool {
+        let alike = |other: Mark| mark.is_alike(other, nth);
+        let known = self.ids.is_own(mark);
         let stamped = mark.stamp.is_some() && self.clock_is_fine();
         // What tells nothing is sent again no sooner than a sender can answer.
-        let soon = match self.reaction() {
-            Some(reaction) if !known => SOON.min(reaction / 2),
+        let soon = match self.round_trip() {
+            Some(rtt) if !known && !self.is_below_tick(rtt) => SOON.min(rtt / 2),
             _ => SOON,
         };
         // A clock that has moved once may have done so just in between.
         let soon = if self.tick > SOON && !known && !stamped {
-            if newest { Duration::from_nanos(1) } else { Duration::ZERO }
+            // Nothing has happened in between.
+            if newest && self.unanswered { Duration::from_nanos(1) } else { Duration::ZERO }
         } else {
             soon + self.tick
         };
-        let forwarded = match self.reaction() {
+        let forwarded = match self.round_trip() {
             _ if known => FORWARDED,
-            Some(reaction) if !self.is_below_tick(reaction) => reaction.mul_f64(SURELY),
+            Some(rtt) if !self.is_below_tick(rtt) => rtt.mul_f64(SURELY),
             _ => COPIED,
         };
         let since = |at: Instant| mark.at.since(at);
         if alike(entry.last) {
             let again = entry.passings.at(mark.ttl);
             // A clock that ticks between a packet and its retransmission shows that there was none.
-            let same_tick = stamped
-                && self.reaction().is_some_and(|reaction| since(entry.last.at) < reaction / 2);
+            let same_tick =
+                stamped && self.round_trip().is_some_and(|rtt| since(entry.last.at) < rtt / 2);
             return since(entry.passings.last) < soon
                 || same_tick
                 || !again && since(entry.last.at) < forwarded;

@@ -29,6 +29,8 @@ const ENOUGH_BITS: u32 = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ids {
     last: Option<(u16, Instant)>,
+    /// How many segments the last was joined of, less one.
+    joined: u16,
     /// Steps of at most [`SMALL_STEP`], and longer ones that go up.
     small: u32,
     long: u32,
@@ -41,14 +43,19 @@ pub(super) struct Ids {
     /// What the steps that go up come to, and the time that they took.
     advanced: u64,
     span: Duration,
+    /// Retransmissions with the identification of what they repeat, and with one of their own.
+    kept: u32,
+    renewed: u32,
 }
 
 impl Ids {
     /// A packet that nothing sent before it can follow.
     pub(super) fn in_order(&mut self, mark: Mark, pieces: u64) {
         if let (Some(id), Some((last, at))) = (mark.id, self.last) {
-            let step = id.wrapping_sub(last);
+            // The pieces of a joined segment are numbered on.
+            let step = id.wrapping_sub(last.wrapping_add(self.joined));
             let count = match step {
+                _ if id == last => &mut self.same,
                 0 => &mut self.same,
                 1..=SMALL_STEP => &mut self.small,
                 _ if step < FORWARD => &mut self.long,
@@ -64,9 +71,8 @@ impl Ids {
                 self.span += mark.at.since(at);
             }
         }
-        // The pieces of a joined segment are numbered on.
-        let last = mark.of_piece(pieces.saturating_sub(1));
-        self.last = last.id.map(|id| (id, mark.at));
+        self.last = mark.id.map(|id| (id, mark.at));
+        self.joined = pieces.saturating_sub(1) as u16;
     }
 
     /// Whether they count up: a small step is worth six bits of evidence against chance, a longer one
@@ -77,10 +83,27 @@ impl Ids {
         bits >= ENOUGH_BITS && self.down.saturating_add(self.same) <= up / FEW && self.back < up
     }
 
+    /// A packet is sent again.
+    pub(super) fn resent(&mut self, mark: Mark, before: Mark) {
+        let kept = self.is_own(mark) && mark.id == before.id;
+        let count = if kept { &mut self.kept } else { &mut self.renewed };
+        *count = count.saturating_add(1);
+    }
+
     /// Whether each packet has one of its own, whatever their order.
-    pub(super) fn distinct(&self) -> bool {
-        let others = self.small.saturating_add(self.long).saturating_add(self.down);
-        self.same <= others.saturating_add(self.back) / FEW
+    fn distinct(&self) -> bool {
+        self.same <= self.differing() / FEW
+    }
+
+    fn differing(&self) -> u32 {
+        let up = self.small.saturating_add(self.long);
+        up.saturating_add(self.down).saturating_add(self.back)
+    }
+
+    /// Whether no other packet has that of `mark`. One of 0 often says nothing (RFC 6864, section 4.1).
+    pub(super) fn is_own(&self, mark: Mark) -> bool {
+        let told = mark.id.is_some_and(|id| id != 0 || self.differing() > 0);
+        told && self.distinct()
     }
 
     /// Identifications that are no further apart do not tell the order of sending.
@@ -93,6 +116,10 @@ impl Ids {
     fn order(&self, mark: Mark, other: Mark) -> Option<Order> {
         let (id, theirs) = (mark.id?, other.id?);
         let (ahead, back) = (id.wrapping_sub(theirs), theirs.wrapping_sub(id));
+        // A sender that keeps them sends again what seems to be older.
+        if self.kept > self.renewed && ahead >= FORWARD {
+            return None;
+        }
         if !self.count_up() || ahead.min(back) < self.blur() {
             return None;
         }

@@ -34,6 +34,7 @@ impl Half {
         // A joined segment is at most as long as an IP packet; nothing longer is cut up.
         let size = if pieces > 1400 { end - self.numbers.next } else { full };
         self.ids.in_order(mark, pieces);
+        self.unanswered = true;
         self.stamps.now = mark.stamp.map(|stamp| (stamp, mark.at));
         self.stamps.first = self.stamps.first.or(self.stamps.now);
         if let Some(last) = self.here.last {
@@ -61,9 +62,10 @@ impl Half {
         let entries = self.outstanding.span(start, end, u64::from(self.full_segment()));
         if self.is_copy_of(entries.clone(), mark) {
             self.counts.duplicates += u64::from(self.weight(end - start));
+            let first = entries.start;
             for at in entries {
                 if let Some(entry) = self.outstanding.get_mut(at) {
-                    entry.passings.add(mark);
+                    entry.pass_again(mark, at - first);
                 }
             }
         } else if self.is_original(entries.clone(), mark) {
@@ -73,13 +75,20 @@ impl Half {
         }
     }
 
+    /// Whether the packet of that mark, which holds the last octet alone, is a copy of the last.
+    pub(super) fn is_last(&self, mark: Mark) -> bool {
+        let last = self.outstanding.len().checked_sub(1);
+        let one = last.and_then(|at| self.outstanding.get(at));
+        one.is_some_and(|entry| entry.end - entry.start == 1 && self.is_copy(mark, entry, 0, true))
+    }
+
     /// Whether all `entries` have passed as the packet of that mark.
     fn is_copy_of(&self, entries: Range<usize>, mark: Mark) -> bool {
         let (first, len) = (entries.start, self.outstanding.len());
         let is_copy = |at: usize| {
-            let mark = mark.of_piece((at - first) as u64);
+            let newest = at + 1 == len;
             let passed = self.outstanding.get(at).filter(|entry| entry.transmissions > 0);
-            passed.is_some_and(|entry| self.is_copy(mark, entry, at + 1 == len))
+            passed.is_some_and(|entry| self.is_copy(mark, entry, at - first, newest))
         };
         !entries.is_empty() && entries.clone().all(is_copy)
     }

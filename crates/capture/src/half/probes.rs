@@ -97,9 +97,12 @@ impl Half {
 
     /// Whether the last probe passes once more, at another place.
     fn is_probe_again(&self, mark: Mark) -> bool {
+        let known = self.ids.is_own(mark);
+        // Where neither that nor the clock tells, it matters whether the capture has all twice.
+        let told = known || self.tick < COPIED || self.counts.duplicates > self.counts.segments / 2;
         self.probing.last.is_some_and(|last| {
             let alike = mark.id == last.id && mark.stamp == last.stamp;
-            alike && mark.at.since(last.at) < COPIED + self.tick
+            alike && told && mark.at.since(last.at) < COPIED + self.tick
         })
     }
 
@@ -141,11 +144,11 @@ impl Half {
         }
     }
 
-    /// Data from `start` on passes. Where it goes on behind what was held for a probe, that was data,
-    /// and the capture lacks the larger window.
+    /// Data from `start` on passes. Where it goes on behind what was held for a probe and the window seems
+    /// closed, that was data, and the capture lacks the larger window.
     pub(super) fn settle_probes(&mut self, start: u64) {
         let Some(held) = self.probing.held.take() else { return };
-        if held.start == self.numbers.next && start >= held.end {
+        if held.start == self.numbers.next && start >= held.end && self.is_closed() {
             self.counts.probes -= self.counts.probes.min(u64::from(held.times));
             self.take_probe(held, held.end);
         }

@@ -90,6 +90,9 @@ impl Half {
         };
         for at in entries {
             let Some(entry) = self.outstanding.get_mut(at) else { return };
+            if entry.transmissions > 0 {
+                self.ids.resent(mark, entry.last);
+            }
             entry.resent(mark);
             (entry.episode, entry.share) = (episode, share);
             if entry.delivered != Delivered::Not {

@@ -40,8 +40,11 @@ pub fn capture(
     plan: &[Step],
     damage: Option<&str>,
 ) -> String {
-    let clock = crate::analysis::clock(analysis).map(|note| format!("; {note}"));
-    let source = crate::analysis::size(analysis) + &clock.unwrap_or_default();
+    let size = crate::analysis::size(analysis);
+    let source = match crate::analysis::clock(analysis) {
+        Some(note) => format!("{size}; {note}"),
+        None => size,
+    };
     let finding = transfers
         .first()
         .map_or("No TCP connection carried data.", |transfer| transfer.verdict.text.as_str());
