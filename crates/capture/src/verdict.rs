@@ -335,9 +335,16 @@ fn flowing(direction: &Direction) -> Verdict {
 /// At the receiver nobody sees what the sender waits for.
 fn near_receiver(direction: &Direction) -> Verdict {
     let late = direction.reordering();
-    let text = match direction.place {
-        Place::Receiver => "Captured at the receiver, where the sender's waiting is not seen",
-        _ => "Nothing tells how far from here the sender is, nor so what it waits for",
+    let text = match (direction.place, direction.rtt.clock_step_ms) {
+        (Place::Receiver, _) => {
+            "Captured at the receiver, where the sender's waiting is not seen".to_owned()
+        }
+        (_, Some(step)) if direction.rtt.min_ms.is_none() => format!(
+            "The capture's clock moves in steps of {}, so that neither the round trip is seen nor what \
+             the sender waits for",
+            ms(step)
+        ),
+        _ => "Nothing tells how far from here the sender is, nor so what it waits for".to_owned(),
     };
     let lost = &direction.losses;
     let closed = match closed(direction) {

@@ -128,7 +128,7 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         }
         spurious += 1;
         *told += 1;
-        // It answers twice a second at most, and ACKs are lost, too: then nobody tells.
+        // Beyond a hole it says nothing, and ACKs are lost, too: then nothing tells.
         let covers = |&&(left, right): &&(u32, u32)| {
             seq.wrapping_sub(left) as i32 >= 0 && right.wrapping_sub(seq) as i32 > 0
         };

@@ -73,6 +73,9 @@ impl Half {
         } else if segment.len == 0 && !segment.syn && !segment.fin && self.flight() > 0 {
             self.counts.acks.duplicate += 1;
         }
+        if ack > before && newest.is_none() {
+            self.measure_part(ack, now);
+        }
         newest = self.take_blocks(segment, ack, now).max(newest);
         self.blame.acknowledged(segment, ack > before);
         if let Some(at) = newest {
@@ -245,6 +248,16 @@ impl Half {
             self.draw(start, |sketch, at| sketch.late(sent, at));
         }
         in_order
+    }
+
+    /// A round trip from here, if `ack` lies within an entry that was sent but once: segments are smaller
+    /// than was thought.
+    fn measure_part(&mut self, ack: u64, now: Instant) {
+        let entry = self.outstanding.get(self.outstanding.head()).filter(|entry| entry.start < ack);
+        let once = entry.filter(|entry| entry.transmissions == 1 && entry.original);
+        if let Some(sent) = once.map(|entry| entry.first.at) {
+            self.learn_beyond(now.since(sent));
+        }
     }
 
     /// A round trip from here, if entry `at` was sent but once (Karn); the receiver may have told of

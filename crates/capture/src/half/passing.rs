@@ -139,8 +139,12 @@ impl Half {
     /// acknowledgement, to which other retransmissions are an answer, came just before.
     fn by_timer(&self, now: Instant) -> bool {
         let Some(entry) = self.outstanding.get(self.outstanding.head()) else { return false };
-        // An answer passes here so much later than what it is an answer to.
-        let answer = self.trips.behind.least.unwrap_or_default();
+        // An answer passes here so much later than what it is an answer to. Where that is not known,
+        // and the original was lost before it came here, the sender may be far.
+        let answer = match self.trips.behind.least {
+            None if entry.transmissions == 0 => return false,
+            behind => behind.unwrap_or_default(),
+        };
         let begun = self.moments.advanced.map_or(entry.first.at, |at| at.max(entry.first.at));
         let patient = self.round_trip().map_or(Duration::ZERO, |rtt| rtt.mul_f64(PATIENT));
         let quiet = self.moments.last_ack.is_none_or(|last| now.since(last) > answer + PROMPT);

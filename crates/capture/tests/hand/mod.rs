@@ -1,5 +1,7 @@
 //! Packets made by hand.
 
+#![allow(dead_code, reason = "each test that shares this needs a part of it")]
+
 use std::net::SocketAddr;
 
 use unruffled_capture::{Analysis, Analyzer, Direction, Limits, Packet, Segment, Transport};
@@ -173,6 +175,33 @@ impl Hand {
         }
         self.pass(1, (at_ms * 1000.0) as u64, segment);
         self
+    }
+
+    /// The client sends the octets from `from` on, so many.
+    pub(crate) fn octets(&mut self, at_ms: f64, from: u32, len: u32) -> &mut Self {
+        let segment = Segment { seq: from, len, ..self.segment(0, 0) };
+        self.pass(0, (at_ms * 1000.0) as u64, segment);
+        self
+    }
+
+    /// Segment `number` passes with an identification and a time to live of its own.
+    pub(crate) fn data_at_hop(&mut self, at_ms: f64, number: u32, id: u16, ttl: u8) -> &mut Self {
+        let segment = self.segment(number, 0);
+        self.pass_with(0, (at_ms * 1000.0) as u64, segment, Some(id), ttl);
+        self
+    }
+
+    /// The server acknowledges all before octet `octet` and offers `window`, unscaled.
+    pub(crate) fn offer(&mut self, at_ms: f64, octet: u32, window: u16) -> &mut Self {
+        let segment = Segment { seq: 1000, ack: Some(octet), window, ..Segment::default() };
+        self.pass(1, (at_ms * 1000.0) as u64, segment);
+        self
+    }
+
+    /// A client at the receiving end, whose SYN is answered after so many milliseconds, and which answers
+    /// that at once.
+    pub(crate) fn answered_after(ms: u64) -> Self {
+        Self::opened(false, [0, ms * 1000, ms * 1000 + 100], None)
     }
 
     /// What was found.
