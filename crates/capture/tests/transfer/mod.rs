@@ -82,6 +82,8 @@ pub(crate) struct Plan {
     pub(crate) resends: Resends,
     pub(crate) copies: Copies,
     pub(crate) opening: Opening,
+    /// Whether it is the server that opens the connection.
+    pub(crate) server_opens: bool,
     pub(crate) probes: Option<Probes>,
     /// Microseconds of a tick of the capture's clock.
     pub(crate) clock_us: u64,
@@ -135,6 +137,7 @@ pub(crate) fn plans() -> impl Strategy<Value = Plan> {
     ];
     let place = prop_oneof![2 => Just(0.0), 2 => Just(1.0), 1 => 0.2..0.8];
     let stamps = proptest::option::of(prop_oneof![Just(1_u32), Just(10)]);
+    let opening = (opening, any::<bool>());
     let troubles = (0..50_u32, 0..50_u32, 0..30_u32);
     let how = (ids, any::<bool>(), stamps, any::<bool>(), resends);
     let what = (copies, opening, probes, clock, sizes, troubles);
@@ -157,7 +160,8 @@ pub(crate) fn plans() -> impl Strategy<Value = Plan> {
                 sack,
                 resends,
                 copies,
-                opening,
+                opening: opening.0,
+                server_opens: opening.1,
                 probes,
                 clock_us,
                 mss: sizes.0,
@@ -353,20 +357,33 @@ impl Transfer {
         }
     }
 
-    fn open(&mut self) {
+    /// A packet of the handshake that end `from` sends at `at`, which echoes that timestamp.
+    fn opening(&self, from: usize, at: u64, ack: bool, echo: u32) -> Segment {
         let options = if self.plan.stamps.is_some() { 12 } else { 0 };
-        let syn = Segment {
-            seq: (FIRST as u32).wrapping_sub(1),
+        let first = [(FIRST as u32).wrapping_sub(1), 999];
+        Segment {
+            seq: first[from],
+            ack: ack.then_some(first[1 - from].wrapping_add(1)),
             syn: true,
             mss: Some((self.plan.mss + options) as u16),
             window_scale: Some(0),
             sack_permitted: true,
             window: 60_000,
-            timestamps: self.stamp(self.now).map(|stamp| (stamp, 0)),
+            timestamps: self.stamp_of(from, at).map(|stamp| (stamp, echo)),
             ..Segment::default()
-        };
-        let (there, place) = (self.there(), self.plan.place);
-        let (out, back) = ((there as f64 * place) as u64, (there as f64 * (1.0 - place)) as u64);
+        }
+    }
+
+    fn stamp_of(&self, from: usize, at: u64) -> Option<u32> {
+        let server = self.plan.stamps.map(|_| 1 + (at / 1000) as u32);
+        if from == 0 { self.stamp(at) } else { server }
+    }
+
+    fn open(&mut self) {
+        let opener = usize::from(self.plan.server_opens);
+        let there = self.there();
+        let part = [self.plan.place, 1.0 - self.plan.place];
+        let out = [part[opener], part[1 - opener]].map(|part| (there as f64 * part) as u64);
         let seen = self.plan.opening != Opening::Unseen;
         let timeout = 1_000_000;
         let (lost, before) = match self.plan.opening {
@@ -374,42 +391,48 @@ impl Transfer {
             _ => (0, false),
         };
         for n in 0..=lost {
-            let syn = Segment { timestamps: self.stamp(self.now).map(|stamp| (stamp, 0)), ..syn };
-            let id = self.next_id();
+            let (id, syn) = (self.next_id(), self.opening(opener, self.now, false, 0));
             if seen && (n == lost || !before) {
-                self.pass(0, self.now + out, id, syn);
+                self.pass(opener, self.now + out[0], id, syn);
             }
             if n < lost {
                 self.now += timeout << n;
             }
         }
-        let stamp = self.stamp(self.now);
-        let answer = |stamp: Option<u32>, at: u64| Segment {
-            seq: 999,
-            ack: Some(FIRST as u32),
-            timestamps: stamp.map(|echo| (1 + (at / 1000) as u32, echo)),
-            ..syn
-        };
+        let echo = self.stamp_of(opener, self.now).unwrap_or(0);
         let mut answered = self.now + there;
         if let Opening::AnswerLost(before) = self.plan.opening {
+            let (id, answer) = (self.next_id(), self.opening(1 - opener, answered, true, echo));
             if !before {
-                self.pass(1, answered + back, Some(5), answer(stamp, answered));
+                self.pass(1 - opener, answered + out[1], id, answer);
             }
             answered += 3 * timeout;
         }
+        self.now = answered;
+        let (id, answer) = (self.next_id(), self.opening(1 - opener, answered, true, echo));
         if seen {
-            self.pass(1, answered + back, Some(6), answer(stamp, answered));
+            self.pass(1 - opener, answered + out[1], id, answer);
         }
         self.now = answered + there;
+        let echo = self.stamp_of(1 - opener, answered).unwrap_or(0);
+        let plain = self.opening(opener, self.now, true, echo);
+        let plain = Segment {
+            seq: plain.seq.wrapping_add(1),
+            syn: false,
+            mss: None,
+            window_scale: None,
+            sack_permitted: false,
+            ..plain
+        };
         let id = self.next_id();
         if seen {
-            let echo = 1 + (answered / 1000) as u32;
-            let stamps = self.stamp(self.now).map(|stamp| (stamp, echo));
-            let plain = Segment { timestamps: stamps, ..self.packet(FIRST, FIRST) };
-            self.pass(0, self.now + out, id, plain);
+            self.pass(opener, self.now + out[0], id, plain);
         }
-        self.receiver.stamp(self.stamp(self.now));
-        self.now += 100;
+        let last = if opener == 0 { self.now } else { answered };
+        self.receiver.stamp(self.stamp(last));
+        self.echo = self.stamp_of(1, if opener == 0 { answered } else { self.now }).unwrap_or(1);
+        // The client has it all.
+        self.now += 100 + if opener == 0 { 0 } else { there };
     }
 
     /// The client sends a flight, and all of it arrives in the end.
@@ -427,7 +450,7 @@ impl Transfer {
         // The last of a flight may be shorter.
         let flight: Vec<(u64, u64)> = (0..count)
             .map(|n| {
-                let short = n + 1 == count && self.draw() % 2 == 0;
+                let short = n + 1 == count && self.draw().is_multiple_of(2);
                 let len = if short { 2 + self.draw() % (write - 1) } else { write };
                 // A little more than a full segment would be one without options.
                 let mss = u64::from(self.plan.mss);
@@ -473,7 +496,7 @@ impl Transfer {
         self.now += self.plan.rtt_us * 2;
         self.answer(self.now - self.there());
         if lossy {
-            let timeout = if self.draw() % 2 == 0 { 0 } else { 300_000 };
+            let timeout = if self.draw().is_multiple_of(2) { 0 } else { 300_000 };
             self.now += timeout;
             match self.plan.resends {
                 Resends::Alike => {
