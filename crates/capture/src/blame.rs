@@ -163,7 +163,7 @@ impl Half {
             return LossEvidence::default();
         }
         let mut blame = self.blame.clone();
-        let rtt = self.round_trip().or(self.trips.beyond).unwrap_or_default();
+        let rtt = self.round_trip().or(self.trips.beyond.least).unwrap_or_default();
         // Reports on what was sent last are on their way.
         let end = self.moments.last_ack.or(self.moments.last_data).unwrap_or_default();
         let samples = self.trips.samples.summary();

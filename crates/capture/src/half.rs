@@ -292,7 +292,7 @@ impl Half {
     /// Forgets what nothing more is told of, and the oldest beyond `most` segments.
     fn trim(&mut self, now: Instant, most: usize) {
         let keep = self.round_trip().map_or(KEEP, |rtt| KEEP.max(rtt * 4));
-        let rtt = self.round_trip().or(self.trips.beyond).unwrap_or_default();
+        let rtt = self.round_trip().or(self.trips.beyond.least).unwrap_or_default();
         let blame = &mut self.blame;
         self.outstanding.trim(now, keep, most, |entry, rest| blame.settle(entry, rest.iter(), rtt));
     }
