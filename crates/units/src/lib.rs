@@ -6,9 +6,11 @@
 mod count;
 mod notation;
 mod rate;
+mod similar;
 mod time;
 
 pub use count::count;
 pub use notation::{ParseError, parse_bytes, parse_duration, parse_fraction, parse_rate};
 pub use rate::Rate;
+pub use similar::{did_you_mean, hint, similar};
 pub use time::{Duration, Instant};

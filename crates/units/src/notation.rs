@@ -1,17 +1,22 @@
 //! The notation in which people write times, rates, fractions and sizes: a number, then its unit.
 //!
-//! The number is a plain decimal without sign or exponent; the space before the unit is optional.
-//! The case of a unit matters only where it tells bits (`b`) from octets (`B`).
+//! The number is a decimal without sign, with an exponent or without; the space before the unit is
+//! optional. The usual spellings of a unit are one unit, and their case matters only where it tells bits
+//! (`b`) from octets (`B`). A spelling that may mean two units is refused. Results print numbers without
+//! units, in seconds, bits per second, octets and shares of a whole: these are read as they are printed.
+
+use std::fmt;
 
 use thiserror::Error;
 
-use crate::{Duration, Rate};
+use crate::{Duration, Rate, hint};
 
 /// Why a text is not the quantity that was expected; prints as one line.
 ///
 /// ```
 /// let error = unruffled_units::parse_duration("50").unwrap_err();
-/// let line = "expected a time such as \"50 ms\", found \"50\": the unit is missing";
+/// let line = "expected a time such as \"50 ms\", found \"50\": the unit is missing: \
+///             expected ns, us, ms, s, min or h";
 /// assert_eq!(error.to_string(), line);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -36,16 +41,70 @@ enum Problem {
     TooLarge,
     #[error("it must be a whole number of octets")]
     NotWhole,
-    #[error("it must lie between 0 and 100 %")]
+    #[error("it must lie between 0 and 1, or 0 and 100 %")]
     NotAFraction,
-    #[error("the unit is missing")]
-    NoUnit,
-    #[error("unknown unit {0:?}")]
-    UnknownUnit(String),
+    #[error("the unit is missing: expected {0}")]
+    NoUnit(&'static Units),
+    #[error("unknown unit {found:?}: expected {units}{}", units.hint(found))]
+    UnknownUnit { found: String, units: &'static Units },
+    #[error("{found:?} may be {meanings}: expected {units}")]
+    Ambiguous { found: String, meanings: &'static str, units: &'static Units },
 }
 
-/// Reads a span of time in `ns`, `us`, `ms`, `s` or `min`, to the nearest nanosecond; `0` needs no
-/// unit.
+/// The units of a quantity: in words, and one by one for suggestions.
+#[derive(Debug, PartialEq, Eq)]
+struct Units {
+    words: &'static str,
+    each: &'static [&'static str],
+}
+
+impl fmt::Display for Units {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words)
+    }
+}
+
+impl Units {
+    fn hint(&self, found: &str) -> String {
+        hint(found, self.each.iter().copied())
+    }
+
+    fn unknown(&'static self, found: &str) -> Problem {
+        if found.is_empty() {
+            Problem::NoUnit(self)
+        } else {
+            Problem::UnknownUnit { found: found.to_owned(), units: self }
+        }
+    }
+
+    fn ambiguous(&'static self, found: &str, meanings: &'static str) -> Problem {
+        Problem::Ambiguous { found: found.to_owned(), meanings, units: self }
+    }
+}
+
+static TIMES: Units = Units {
+    words: "ns, us, ms, s, min or h",
+    each: &["ns", "us", "ms", "s", "sec", "second", "seconds", "min", "minute", "minutes", "h", "hour", "hours"],
+};
+static RATES: Units = Units {
+    words: "bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s",
+    each: &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"],
+};
+static FRACTIONS: Units = Units { words: "% or none", each: &["%", "percent"] };
+static SIZES: Units = Units {
+    words: "B, kB, MB, GB, TB, KiB, MiB, GiB or TiB",
+    each: &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
+};
+
+/// A number, and whether it is written with a decimal point or an exponent.
+struct Number {
+    value: f64,
+    is_decimal: bool,
+}
+
+/// Reads a span of time in `ns`, `us`, `ms`, `s`, `min` or `h`, or a longer spelling of these, to the
+/// nearest nanosecond. Without a unit, `0` is none, and a number with a decimal point or an exponent
+/// is in seconds, as results print it; a whole number may be meant in milliseconds and is refused.
 ///
 /// # Errors
 ///
@@ -53,16 +112,19 @@ enum Problem {
 pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     quantity(text, r#"a time such as "50 ms""#, |number, unit| {
         let nanos_per_unit = match unit.to_lowercase().as_str() {
-            "" if number == 0.0 => 0.0,
-            "ns" => 1.0,
+            "" if number.value == 0.0 => 0.0,
+            "" if number.is_decimal => 1e9,
+            "ns" | "nsec" | "nsecs" | "nanosecond" | "nanoseconds" => 1.0,
             // Unicode has two: the micro sign, and mu, which is also the micro sign's upper case.
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "min" => 60e9,
-            _ => return Err(unknown(unit)),
+            "us" | "usec" | "usecs" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" => 1e3,
+            "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => 1e6,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1e9,
+            "min" | "mins" | "minute" | "minutes" => 60e9,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3600e9,
+            "m" => return Err(TIMES.ambiguous(unit, "minutes or milliseconds")),
+            _ => return Err(TIMES.unknown(unit)),
         };
-        let nanos = (number * nanos_per_unit).round();
+        let nanos = (number.value * nanos_per_unit).round();
         if nanos >= u64::MAX as f64 {
             return Err(Problem::TooLarge);
         }
@@ -70,8 +132,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     })
 }
 
-/// Reads a bit rate greater than zero in `bit/s`, `b/s` or `bps`, with a decimal prefix `k`, `M`,
-/// `G` or `T` or none.
+/// Reads a bit rate greater than zero in `bit/s`, or another spelling of it (`b/s`, `bps`, `bit`), with
+/// a decimal prefix `k`, `M`, `G` or `T`, a binary one (`Ki` …) or none. A prefix alone is enough
+/// (`10M`), and a number alone is in bits per second.
 ///
 /// # Errors
 ///
@@ -79,49 +142,75 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     quantity(text, r#"a rate such as "10 Mbit/s""#, |number, unit| {
         let (factor, base) = split_prefix(unit);
-        if !(base.eq_ignore_ascii_case("bit/s") || base == "b/s" || base == "bps") {
-            return Err(unknown(unit));
+        let (factor, base) = match base.strip_prefix('i') {
+            Some(base) if factor > 1 && !base.is_empty() => (binary(factor), base),
+            _ => (factor, base),
+        };
+        let per_second = ["/second", "/sec", "/s", "ps", " per second"];
+        let count = per_second.iter().find_map(|per| strip_suffix(base, per)).unwrap_or(base);
+        let lower = count.to_lowercase();
+        let octets = count == "B" || lower.starts_with("byte") || lower.starts_with("octet");
+        if octets {
+            return Err(RATES.ambiguous(unit, "bits, or octets of 8 bits"));
         }
-        if number == 0.0 {
+        // What is per second counts something.
+        let bits = match lower.as_str() {
+            "b" | "bit" | "bits" => true,
+            "" => base.is_empty(),
+            _ => false,
+        };
+        if !bits {
+            return Err(RATES.unknown(unit));
+        }
+        if number.value == 0.0 {
             return Err(Problem::Zero);
         }
-        Rate::from_bps(number * factor as f64).ok_or(Problem::TooLarge)
+        Rate::from_bps(number.value * factor as f64).ok_or(Problem::TooLarge)
     })
 }
 
-/// Reads a share of a whole, as a percentage (`10 %`) or bare (`0.1`); gives a number in 0..=1.
+/// Reads a share of a whole, as a percentage (`10 %`, `10 percent`) or bare (`0.1`); gives a number in
+/// 0..=1.
 ///
 /// # Errors
 ///
 /// When the text is anything else, or the share exceeds the whole.
 pub fn parse_fraction(text: &str) -> Result<f64, ParseError> {
     quantity(text, r#"a fraction such as "10 %" or "0.1""#, |number, unit| {
-        let fraction = match unit {
-            "" => number,
-            "%" => number / 100.0,
-            _ => return Err(unknown(unit)),
+        let fraction = match unit.to_lowercase().as_str() {
+            "" => number.value,
+            "%" | "percent" | "per cent" | "pct" => number.value / 100.0,
+            _ => return Err(FRACTIONS.unknown(unit)),
         };
         if fraction <= 1.0 { Ok(fraction) } else { Err(Problem::NotAFraction) }
     })
 }
 
-/// Reads a size in octets: bare, or in `B` with a decimal (`k`, `M`, `G`, `T`) or binary (`Ki`,
-/// `Mi`, `Gi`, `Ti`) prefix or none.
+/// Reads a size in octets: bare, or in `B`, `bytes` or `octets` with a decimal (`k`, `M`, `G`, `T`) or
+/// binary (`Ki`, `Mi`, `Gi`, `Ti`) prefix or none.
 ///
 /// # Errors
 ///
 /// When the text is anything else, is not a whole number of octets, or exceeds 2^53 octets, above
-/// which they could not all be told apart; bits (`Mb`) are not accepted.
+/// which they could not all be told apart; bits (`Mb`), and prefixes alone, which some programs take for
+/// decimal and others for binary ones (`M`), are not accepted.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     const LARGEST: f64 = (1_u64 << 53) as f64;
     quantity(text, r#"a size such as "33 MB""#, |number, unit| {
-        let factor = match split_prefix(unit) {
-            (factor, "B") => factor,
-            (1, "") => 1,
-            (factor, "iB") if factor > 1 => 1 << (10 * (factor.ilog10() / 3)),
-            _ => return Err(unknown(unit)),
+        let (prefix, base) = split_prefix(unit);
+        let (factor, base) = match base.strip_prefix('i') {
+            Some(base) if prefix > 1 => (binary(prefix), base),
+            _ => (prefix, base),
         };
-        let bytes = number * factor as f64;
+        match base.to_lowercase().as_str() {
+            _ if base == "B" => {}
+            "byte" | "bytes" | "octet" | "octets" => {}
+            "" if factor == 1 => {}
+            "" => return Err(SIZES.ambiguous(unit, "decimal or binary")),
+            "b" => return Err(SIZES.ambiguous(unit, "bits or octets")),
+            _ => return Err(SIZES.unknown(unit)),
+        }
+        let bytes = number.value * factor as f64;
         // A product such as 4.35 kB misses its whole number by a rounding error.
         let whole = bytes.round();
         if whole >= LARGEST {
@@ -138,14 +227,14 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
 fn quantity<T>(
     text: &str,
     expected: &'static str,
-    read: impl FnOnce(f64, &str) -> Result<T, Problem>,
+    read: impl FnOnce(Number, &str) -> Result<T, Problem>,
 ) -> Result<T, ParseError> {
     split_number(text.trim())
         .and_then(|(number, unit)| read(number, unit))
         .map_err(|problem| ParseError { expected, found: text.to_owned(), problem })
 }
 
-fn split_number(text: &str) -> Result<(f64, &str), Problem> {
+fn split_number(text: &str) -> Result<(Number, &str), Problem> {
     if text.is_empty() {
         return Err(Problem::Empty);
     }
@@ -153,12 +242,29 @@ fn split_number(text: &str) -> Result<(f64, &str), Problem> {
         return Err(Problem::Negative);
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let end = end + exponent(&text[end..]);
     let (number, unit) = text.split_at(end);
-    let number: f64 = number.parse().map_err(|_| Problem::NotANumber)?;
-    if number.is_infinite() {
+    let value: f64 = number.parse().map_err(|_| Problem::NotANumber)?;
+    if value.is_infinite() {
         return Err(Problem::TooLarge);
     }
-    Ok((number, unit.trim_start()))
+    let is_decimal = number.contains(['.', 'e', 'E']);
+    Ok((Number { value, is_decimal }, unit.trim_start()))
+}
+
+/// The octets of the exponent that `text` begins with; none where it begins with something else.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    let after = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    if after.len() == digits.len() { 0 } else { text.len() - after.len() }
+}
+
+/// `text` without `suffix` in either case.
+fn strip_suffix<'a>(text: &'a str, suffix: &str) -> Option<&'a str> {
+    let at = text.len().checked_sub(suffix.len()).filter(|&at| text.is_char_boundary(at))?;
+    let (before, end) = text.split_at(at);
+    end.eq_ignore_ascii_case(suffix).then_some(before)
 }
 
 /// The factor of a decimal prefix in either case (1 when there is none), and what follows it.
@@ -173,8 +279,9 @@ fn split_prefix(unit: &str) -> (u64, &str) {
     (factor, &unit[1..])
 }
 
-fn unknown(unit: &str) -> Problem {
-    if unit.is_empty() { Problem::NoUnit } else { Problem::UnknownUnit(unit.to_owned()) }
+/// The factor of the binary prefix that goes with a decimal one.
+fn binary(decimal: u64) -> u64 {
+    1 << (10 * (decimal.ilog10() / 3))
 }
 
 #[cfg(test)]
@@ -197,6 +304,73 @@ mod tests {
         assert_eq!(nanos(" 5 MIN "), 300_000_000_000);
         assert_eq!(nanos("0"), 0);
         assert_eq!(nanos("0.29 s"), 290_000_000);
+        assert_eq!(nanos("1e3 s"), 1_000_000_000_000);
+    }
+
+    #[test]
+    fn the_usual_spellings_of_a_unit_are_one() {
+        for (spellings, nanos) in [
+            (&["10 s", "10s", "10 sec", "10 Secs", "10 second", "10seconds"][..], 10_000_000_000),
+            (&["20 ms", "20msec", "20 msecs", "20 milliseconds"], 20_000_000),
+            (&["7 us", "7usec", "7 microseconds"], 7_000),
+            (&["3 ns", "3 nsec", "3 nanoseconds"], 3),
+            (&["5 min", "5 mins", "5 minutes", "5minute"], 300_000_000_000),
+            (&["1 h", "1 hr", "1 hour", "60 min"], 3_600_000_000_000),
+        ] {
+            for text in spellings {
+                assert_eq!(parse_duration(text), Ok(Duration::from_nanos(nanos)), "{text}");
+            }
+        }
+        for (spellings, bps) in [
+            (
+                &[
+                    "10M", "10 m", "10 Mbit/s", "10mbit", "10 Mbits", "10Mbps", "10 Mb", "10 Mb/s",
+                    "10 Mbit/sec", "10 Mbits/second", "10 mbit per second", "10000k", "10000000",
+                    "10000000.0", "1e7", "10 MBIT/S",
+                ][..],
+                1e7,
+            ),
+            (&["1.5 Gb/s", "1.5G", "1500 mbit"], 1.5e9),
+            (&["100kbit", "100k", "100 Kbps", "100000 b"], 1e5),
+            (&["1 Kibit/s", "1Kibit", "1024 bit/s"], 1024.0),
+        ] {
+            for text in spellings {
+                assert_eq!(parse_rate(text).map(Rate::bps), Ok(bps), "{text}");
+            }
+        }
+        for text in ["10 %", "10%", "10 percent", "10 pct", "0.1", "1e-1"] {
+            assert_eq!(parse_fraction(text), Ok(0.1), "{text}");
+        }
+        for text in ["1KiB", "1 kiB", "1024", "1024.0", "1024 bytes", "1.024 kB", "1 Kibyte"] {
+            assert_eq!(parse_bytes(text), Ok(1024), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_mean_two_units_is_refused_with_both() {
+        for (message, wanted) in [
+            (error(parse_duration("5 m")), "\"m\" may be minutes or milliseconds: expected ns, us, "),
+            (error(parse_duration("5 M")), "\"M\" may be minutes or milliseconds: expected ns, us, "),
+            (error(parse_rate("5 MB/s")), "\"MB/s\" may be bits, or octets of 8 bits: expected bit"),
+            (error(parse_rate("5 MBps")), "\"MBps\" may be bits, or octets of 8 bits: expected bit"),
+            (error(parse_bytes("5 M")), "\"M\" may be decimal or binary: expected B, kB, MB, "),
+            (error(parse_bytes("5 Mb")), "\"Mb\" may be bits or octets: expected B, kB, MB, "),
+            (error(parse_duration("50")), "the unit is missing: expected ns, us, ms, s, min or h"),
+        ] {
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_unit_is_refused_with_the_one_that_it_is_like() {
+        for (message, wanted) in [
+            (error(parse_duration("5 mss")), "expected ns, us, ms, s, min or h; did you mean ms?"),
+            (error(parse_duration("5 secnds")), "; did you mean seconds?"),
+            (error(parse_rate("5 Mbitt/s")), "Gbit/s or Tbit/s; did you mean Mbit/s?"),
+            (error(parse_bytes("5 kbb")), "; did you mean kB?"),
+        ] {
+            assert!(message.ends_with(wanted), "{message}");
+        }
     }
 
     #[test]
@@ -237,7 +411,7 @@ mod tests {
     fn an_error_says_what_was_expected_and_what_is_wrong() {
         assert_eq!(
             error(parse_duration("5 parsecs")),
-            r#"expected a time such as "50 ms", found "5 parsecs": unknown unit "parsecs""#
+            r#"expected a time such as "50 ms", found "5 parsecs": unknown unit "parsecs": expected ns, us, ms, s, min or h"#
         );
         assert_eq!(
             error(parse_rate("")),
@@ -245,7 +419,7 @@ mod tests {
         );
         assert_eq!(
             error(parse_fraction("101 %")),
-            r#"expected a fraction such as "10 %" or "0.1", found "101 %": it must lie between 0 and 100 %"#
+            r#"expected a fraction such as "10 %" or "0.1", found "101 %": it must lie between 0 and 1, or 0 and 100 %"#
         );
         assert_eq!(
             error(parse_bytes("1.5 B")),
@@ -255,14 +429,14 @@ mod tests {
 
     #[test]
     fn what_is_not_a_quantity_is_refused() {
-        for text in ["", " ", "ms", "NaN s", "inf s", "-1 s", "+1 s", "1.2.3 s", ".", "1e3 s", "5"]
+        for text in ["", " ", "ms", "NaN s", "inf s", "-1 s", "+1 s", "1.2.3 s", ".", "5", "1e s", "1 e3 s"]
         {
             assert!(parse_duration(text).is_err(), "{text}");
         }
-        for text in ["0 bit/s", "-1 bit/s", "inf", "10 MB/s", "10 MBps", "10", "10 Mbit", "M"] {
+        for text in ["0 bit/s", "0", "-1 bit/s", "inf", "10 MB/s", "10 MBps", "10 /s", "10 M/s", "M", "1 Ki"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
-        for text in ["1.1", "100.1 %", "-0.1", "NaN", "inf", "10 percent", "10 % %"] {
+        for text in ["1.1", "100.1 %", "-0.1", "NaN", "inf", "10 percents", "10 % %"] {
             assert!(parse_fraction(text).is_err(), "{text}");
         }
         for text in ["1 Mb", "1 Mib", "1 iB", "1 i", "1 M", "0.5", "-1 B", "1 \u{e9}B"] {
@@ -286,6 +460,11 @@ mod tests {
             let span = Duration::from_nanos(nanos);
             assert_eq!(parse_duration(&span.to_string()), Ok(span));
             nanos = nanos * 17 / 10 + 1;
+        }
+        // As results print a number that stands for a time: in seconds.
+        for seconds in [0.05, 20.0, 1e-7, 3.5e-6, 86_400.0] {
+            let printed = format!("{seconds:?}");
+            assert_eq!(parse_duration(&printed), Ok(Duration::from_secs_f64(seconds)), "{printed}");
         }
         for bps in [1.0, 0.25, 500.0, 3_846_150.0, 1e7, 1_234_567.0, 4e10] {
             let rate = Rate::from_bps(bps).unwrap();
