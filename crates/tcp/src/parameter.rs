@@ -61,7 +61,8 @@ impl Parameter {
         }
     }
 
-    /// Reads a value in the parameter's unit, as [`show`](Self::show) writes it or as a number alone.
+    /// Reads a value in the parameter's unit, as [`show`](Self::show) writes it, or as a number alone: of
+    /// a time one with a decimal point, in seconds.
     ///
     /// # Errors
     /// What was expected, where it is not of the unit or out of range.
@@ -74,7 +75,8 @@ impl Parameter {
             Unit::Time => parse_duration(text).ok().map(Duration::as_secs_f64),
             Unit::Segments => {
                 let number = without("segments").or(without("segment")).unwrap_or(text);
-                number.parse::<u64>().ok().map(|n| n as f64)
+                // Results print it as any other number: 3.0.
+                number.parse::<f64>().ok().filter(|n| *n >= 0.0 && n.fract() == 0.0)
             }
             Unit::Windows => without("cwnd").unwrap_or(text).parse().ok(),
             Unit::Number => text.parse().ok(),

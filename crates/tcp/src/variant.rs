@@ -2,6 +2,7 @@
 //! [`Variant`] is a row with parts added by name (`rr-ta+cubic`) and its parameters set.
 
 mod error;
+mod meant;
 mod parts;
 mod row;
 mod rows;
@@ -151,7 +152,11 @@ impl Variant {
     pub fn set(&mut self, parameter: &str, text: &str) -> Result<(), VariantError> {
         let Some(at) = self.parameters.iter().position(|p| p.name == parameter) else {
             let known = self.parameters.iter().map(|p| p.name).collect();
-            return Err(VariantError::UnknownParameter { name: self.name.clone(), known });
+            return Err(VariantError::UnknownParameter {
+                name: self.name.clone(),
+                parameter: parameter.to_owned(),
+                known,
+            });
         };
         self.values[at] = self.parameters[at].parse(text)?;
         self.recipe = assemble(self.row, &self.added, Some(&self.values)).1;

@@ -84,7 +84,10 @@ impl Units {
 
 static TIMES: Units = Units {
     words: "ns, us, ms, s, min or h",
-    each: &["ns", "us", "ms", "s", "sec", "second", "seconds", "min", "minute", "minutes", "h", "hour", "hours"],
+    each: &[
+        "ns", "us", "ms", "s", "sec", "second", "seconds", "min", "minute", "minutes", "h", "hour",
+        "hours",
+    ],
 };
 static RATES: Units = Units {
     words: "bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s",
@@ -116,7 +119,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
             "" if number.is_decimal => 1e9,
             "ns" | "nsec" | "nsecs" | "nanosecond" | "nanoseconds" => 1.0,
             // Unicode has two: the micro sign, and mu, which is also the micro sign's upper case.
-            "us" | "usec" | "usecs" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" => 1e3,
+            "us" | "usec" | "usecs" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" => {
+                1e3
+            }
             "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => 1e6,
             "s" | "sec" | "secs" | "second" | "seconds" => 1e9,
             "min" | "mins" | "minute" | "minutes" => 60e9,
@@ -324,9 +329,22 @@ mod tests {
         for (spellings, bps) in [
             (
                 &[
-                    "10M", "10 m", "10 Mbit/s", "10mbit", "10 Mbits", "10Mbps", "10 Mb", "10 Mb/s",
-                    "10 Mbit/sec", "10 Mbits/second", "10 mbit per second", "10000k", "10000000",
-                    "10000000.0", "1e7", "10 MBIT/S",
+                    "10M",
+                    "10 m",
+                    "10 Mbit/s",
+                    "10mbit",
+                    "10 Mbits",
+                    "10Mbps",
+                    "10 Mb",
+                    "10 Mb/s",
+                    "10 Mbit/sec",
+                    "10 Mbits/second",
+                    "10 mbit per second",
+                    "10000k",
+                    "10000000",
+                    "10000000.0",
+                    "1e7",
+                    "10 MBIT/S",
                 ][..],
                 1e7,
             ),
@@ -349,10 +367,22 @@ mod tests {
     #[test]
     fn what_may_mean_two_units_is_refused_with_both() {
         for (message, wanted) in [
-            (error(parse_duration("5 m")), "\"m\" may be minutes or milliseconds: expected ns, us, "),
-            (error(parse_duration("5 M")), "\"M\" may be minutes or milliseconds: expected ns, us, "),
-            (error(parse_rate("5 MB/s")), "\"MB/s\" may be bits, or octets of 8 bits: expected bit"),
-            (error(parse_rate("5 MBps")), "\"MBps\" may be bits, or octets of 8 bits: expected bit"),
+            (
+                error(parse_duration("5 m")),
+                "\"m\" may be minutes or milliseconds: expected ns, us, ",
+            ),
+            (
+                error(parse_duration("5 M")),
+                "\"M\" may be minutes or milliseconds: expected ns, us, ",
+            ),
+            (
+                error(parse_rate("5 MB/s")),
+                "\"MB/s\" may be bits, or octets of 8 bits: expected bit",
+            ),
+            (
+                error(parse_rate("5 MBps")),
+                "\"MBps\" may be bits, or octets of 8 bits: expected bit",
+            ),
             (error(parse_bytes("5 M")), "\"M\" may be decimal or binary: expected B, kB, MB, "),
             (error(parse_bytes("5 Mb")), "\"Mb\" may be bits or octets: expected B, kB, MB, "),
             (error(parse_duration("50")), "the unit is missing: expected ns, us, ms, s, min or h"),
@@ -429,11 +459,14 @@ mod tests {
 
     #[test]
     fn what_is_not_a_quantity_is_refused() {
-        for text in ["", " ", "ms", "NaN s", "inf s", "-1 s", "+1 s", "1.2.3 s", ".", "5", "1e s", "1 e3 s"]
+        for text in
+            ["", " ", "ms", "NaN s", "inf s", "-1 s", "+1 s", "1.2.3 s", ".", "5", "1e s", "1 e3 s"]
         {
             assert!(parse_duration(text).is_err(), "{text}");
         }
-        for text in ["0 bit/s", "0", "-1 bit/s", "inf", "10 MB/s", "10 MBps", "10 /s", "10 M/s", "M", "1 Ki"] {
+        for text in [
+            "0 bit/s", "0", "-1 bit/s", "inf", "10 MB/s", "10 MBps", "10 /s", "10 M/s", "M", "1 Ki",
+        ] {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         for text in ["1.1", "100.1 %", "-0.1", "NaN", "inf", "10 percents", "10 % %"] {

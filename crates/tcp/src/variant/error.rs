@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use super::{PARTS, ROWS};
+use unruffled_units::hint;
+
+use super::{PARTS, ROWS, meant};
 use crate::parameter::ParameterError;
 
 /// Why a name is no sender, or why a sender cannot be changed so. Displays as one line that says what
@@ -46,6 +48,8 @@ pub enum VariantError {
     UnknownParameter {
         /// The sender's name.
         name: String,
+        /// The parameter's name as given.
+        parameter: String,
         /// Those that it has.
         known: Vec<&'static str>,
     },
@@ -58,11 +62,13 @@ impl fmt::Display for VariantError {
         match self {
             Self::UnknownVariant { name } => {
                 let known: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-                write!(f, "{name}: no such variant: expected one of {}", known.join(", "))
+                let meant = meant::hint(name);
+                write!(f, "{name}: no such variant: expected one of {}{meant}", known.join(", "))
             }
             Self::UnknownPart { name, part } => {
                 let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
-                write!(f, "{name}: no part {part:?}: expected one of {}", known.join(", "))
+                let (known, meant) = (known.join(", "), meant::hint(name));
+                write!(f, "{name}: no part {part:?}: expected one of {known}{meant}")
             }
             Self::PartTwice { name, part } => write!(f, "{name}: {part} stands twice"),
             Self::SecondControl { name, part } => {
@@ -73,11 +79,12 @@ impl fmt::Display for VariantError {
                 "{name}: {row} has its own loss detection, timer and congestion control: \
                  expected no parts"
             ),
-            Self::UnknownParameter { name, known } if known.is_empty() => {
+            Self::UnknownParameter { name, known, .. } if known.is_empty() => {
                 write!(f, "{name} has no parameters: expected none")
             }
-            Self::UnknownParameter { known, .. } => {
-                write!(f, "no such parameter: expected one of {}", known.join(", "))
+            Self::UnknownParameter { parameter, known, .. } => {
+                let meant = hint(parameter, known.iter().copied());
+                write!(f, "no such parameter: expected one of {}{meant}", known.join(", "))
             }
             Self::Value(error) => error.fmt(f),
         }

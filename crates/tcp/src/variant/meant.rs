@@ -1,0 +1,145 @@
+//! Which sender a name that is none may have been meant for.
+
+use unruffled_units::{did_you_mean, similar};
+
+use super::{PARTS, ROWS, Variant};
+
+/// Congestion controls of Linux that no sender here has.
+const KERNEL: [&str; 17] = [
+    "bbr",
+    "bbr2",
+    "bbr3",
+    "bic",
+    "cdg",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "prague",
+    "scalable",
+    "vegas",
+    "veno",
+    "yeah",
+];
+
+/// The sender that a part alone is taken to be meant with: today's Linux has its loss detection.
+const USUAL: &str = "rack";
+
+/// What ends the line that refuses `name`: the sender that was meant, or where what it names runs; empty
+/// if it is like nothing.
+pub(super) fn hint(name: &str) -> String {
+    let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
+    let bare = ["tcp-", "kernel-", "linux-"].iter().find_map(|owner| plain.strip_prefix(owner));
+    let bare = bare.unwrap_or(&plain);
+    let of_kernel = bare.split('+').find(|name| KERNEL.contains(name));
+    let of_kernel =
+        of_kernel.or((plain.starts_with("kernel-") && bare != "unruffled").then_some(bare));
+    if let Some(control) = of_kernel {
+        return format!(
+            "; {control} is a congestion control of the kernel, which only a race runs"
+        );
+    }
+    [plain.as_str(), bare].into_iter().find_map(meant).map_or(String::new(), |m| did_you_mean(&m))
+}
+
+/// The sender that is most like `plain`, a name in lower case.
+fn meant(plain: &str) -> Option<String> {
+    let mut names = plain.split('+').filter(|part| !part.is_empty());
+    let base = names.next()?;
+    let parts = || PARTS.iter().map(|part| part.name);
+    let rows = || ROWS.iter().map(|row| row.name);
+    // Reno's control is what all have without a part.
+    let rest: Vec<&str> = names.filter(|part| *part != "reno").collect();
+    let rest: Option<String> =
+        rest.into_iter().map(|p| Some(format!("+{}", similar(p, parts())?))).collect();
+    let beginning = match base {
+        "linux" => Some(format!("{USUAL}+cubic")),
+        base if rows().any(|row| row == base) => Some(base.to_owned()),
+        base if parts().any(|part| part == base) => Some(format!("{USUAL}+{base}")),
+        _ => None,
+    };
+    let together: Vec<String> =
+        rows().flat_map(|row| parts().map(move |part| format!("{row}+{part}"))).collect();
+    let near = || {
+        let with_part = || similar(base, together.iter().map(String::as_str)).map(str::to_owned);
+        let alone = || similar(base, parts()).map(|part| format!("{USUAL}+{part}"));
+        similar(base, rows()).map(str::to_owned).or_else(with_part).or_else(alone)
+    };
+    let name = beginning.or_else(near)? + &rest?;
+    Variant::parse(&name).is_ok().then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sender_that_was_meant_is_named() {
+        for (name, wanted) in [
+            ("cubic", "rack+cubic"),
+            ("CUBIC", "rack+cubic"),
+            ("tcp-cubic", "rack+cubic"),
+            ("linux", "rack+cubic"),
+            ("cubic+eifel", "rack+cubic+eifel"),
+            ("eifel", "rack+eifel"),
+            ("RACK", "rack"),
+            ("Rack+Cubic", "rack+cubic"),
+            ("rack-cubic", "rack+cubic"),
+            ("rak+cubc", "rack+cubic"),
+            ("rack+reno", "rack"),
+            ("rr_ta", "rr-ta"),
+            ("rrta", "rr-ta"),
+            ("sackk", "sack"),
+            ("New Reno", "newreno"),
+            ("unrufled", "unruffled"),
+            ("tcp-pr-sak", "tcp-pr-sack"),
+        ] {
+            assert_eq!(hint(name), did_you_mean(wanted), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_control_that_only_the_kernel_has_is_called_so() {
+        for (name, control) in [
+            ("bbr", "bbr"),
+            ("BBR3", "bbr3"),
+            ("kernel-cubic", "cubic"),
+            ("rack+bbr", "bbr"),
+            ("tcp_vegas", "vegas"),
+        ] {
+            let wanted = format!(
+                "; {control} is a congestion control of the kernel, which only a race runs"
+            );
+            assert_eq!(hint(name), wanted);
+        }
+    }
+
+    #[test]
+    fn what_is_like_nothing_has_no_hint() {
+        for name in ["", "+", "lambda", "x", "frobnicate", "sack+nonsense"] {
+            assert_eq!(hint(name), "", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_one_letter_too_few_or_too_many_is_a_sender_that_parses() {
+        for row in ROWS.iter().filter(|row| row.name.len() > 3) {
+            for at in 0..row.name.len() {
+                let fewer = [&row.name[..at], &row.name[at + 1..]].concat();
+                let more = [&row.name[..at], "x", &row.name[at..]].concat();
+                for name in [fewer, more].iter().filter(|name| Variant::parse(name).is_err()) {
+                    let hint = hint(name);
+                    let meant =
+                        hint.strip_prefix("; did you mean ").and_then(|h| h.strip_suffix('?'));
+                    assert!(
+                        meant.is_some_and(|name| Variant::parse(name).is_ok()),
+                        "{name}: {hint}"
+                    );
+                }
+            }
+        }
+    }
+}
