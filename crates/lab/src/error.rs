@@ -6,6 +6,7 @@ mod store;
 use std::path::{Path, PathBuf};
 
 use unruffled_tcp::VariantError;
+use unruffled_units::hint;
 
 pub use fit::FitError;
 pub use store::StoreError;
@@ -16,15 +17,25 @@ pub enum Error {
     /// The scenario is neither built in, nor a random path, nor a file.
     #[error(
         "{name}: no such scenario: expected {builtin}, a random path (SEED-NUMBER, such as 7-12) or a \
-         TOML file"
+         TOML file{hint}"
     )]
     NoScenario {
         /// What was asked for.
         name: String,
         /// The names of the built-in ones.
         builtin: String,
+        /// What it may have been meant for.
+        hint: String,
         /// Why the file could not be read.
         reason: std::io::Error,
+    },
+    /// The name is that of a file, and there is none.
+    #[error("{name}: no such file{hint}")]
+    Missing {
+        /// What was asked for.
+        name: String,
+        /// What it may have been meant for.
+        hint: String,
     },
     /// The scenario is there, but is no file with text.
     #[error("{name}: cannot be read: expected a TOML file ({reason})")]
@@ -72,7 +83,11 @@ pub enum Error {
         reason: VariantError,
     },
     /// No experiment is of that paper.
-    #[error("--paper: {paper}: no such paper: expected one of {}", known.join(", "))]
+    #[error(
+        "--paper: {paper}: no such paper: expected one of {}{}",
+        known.join(", "),
+        hint(paper, known.iter().map(String::as_str))
+    )]
     NoPaper {
         /// What was asked for.
         paper: String,
@@ -105,11 +120,13 @@ pub enum Error {
     },
     /// The experiment is neither built in nor a file.
     #[error(
-        "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML file"
+        "{name}: no such experiment: expected an id (see unruffled reproduce --list) or a TOML file{hint}"
     )]
     NoExperiment {
         /// What was asked for.
         name: String,
+        /// What it may have been meant for.
+        hint: String,
         /// Why the file could not be read.
         reason: std::io::Error,
     },

@@ -13,7 +13,10 @@ use std::path::Path;
 
 use rhai::{AST, Scope};
 
+use unruffled_units::hint;
+
 use crate::error::Error;
+use crate::files::{is_path, missing};
 use crate::text;
 pub(crate) use file::Kind;
 use place::FileText;
@@ -238,10 +241,13 @@ impl Experiment {
             return Self::parse(name, text, quick);
         }
         let text = text::read(Path::new(name)).map_err(|reason| {
-            let name = name.to_owned();
+            let ids = BUILTIN.iter().map(|(id, _)| *id);
             match reason.kind() {
-                std::io::ErrorKind::NotFound => Error::NoExperiment { name, reason },
-                _ => Error::Unreadable { name, reason },
+                std::io::ErrorKind::NotFound if is_path(name) => missing(Path::new(name), ids),
+                std::io::ErrorKind::NotFound => {
+                    Error::NoExperiment { name: name.to_owned(), hint: hint(name, ids), reason }
+                }
+                _ => Error::Unreadable { name: name.to_owned(), reason },
             }
         })?;
         Self::parse(name, &text, quick)

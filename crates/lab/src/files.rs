@@ -1,12 +1,14 @@
 //! Files that are written: beside their place, and moved there when they are whole, so that what stood
 //! there before is lost only to what replaces it.
 
+mod missing;
 mod part;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read as _, Result, Write};
 use std::path::{Path, PathBuf};
 
+pub(crate) use missing::{is_path, missing};
 use part::Part;
 
 use crate::error::Error;

@@ -365,11 +365,11 @@ pub(crate) mod tests {
         let message =
             |refused: Result<Vec<Scenario>, Error>| refused.expect_err("is refused").to_string();
         let late = message(built_in(&["delayed.fraction=2%".to_owned()]));
-        assert!(late.starts_with("--set: delayed.fraction: ad-10: unknown key: "), "{late}");
+        assert!(late.starts_with("--set: delayed.fraction: ad-10: could be several: "), "{late}");
         let late = message(built_in(&["warmup=30 s".to_owned()]));
         assert_eq!(late, "--set: warmup: spray: expected less than the duration, 500 ms");
         let late = message(drawn(7, 2, &["loss.every=x".to_owned()]));
-        assert!(late.starts_with("--set: loss.every: 7-1: unknown key"), "{late}");
+        assert!(late.starts_with("--set: link.bottleneck.loss.every: 7-1: expected a whole"), "{late}");
     }
 
     #[test]

@@ -16,9 +16,10 @@ use unruffled_measure::Quantity;
 use unruffled_path::LinkConfig;
 pub use unruffled_sim::{App, Arrivals};
 use unruffled_tcp::{Config, Variant};
-use unruffled_units::Duration;
+use unruffled_units::{Duration, hint};
 
 use crate::error::{Error, Place};
+use crate::files::{is_path, missing};
 use crate::text;
 use keys::Keys;
 pub use network::{NetLink, Network};
@@ -55,7 +56,19 @@ pub const BUILTIN: &[(&str, &str)] = &[
 /// There is no such scenario: `name` is no built-in one, no random path, and no file.
 pub(crate) fn none_such(name: &str, reason: std::io::Error) -> Error {
     let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
-    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), reason }
+    let hint = match Variant::parse(name) {
+        Ok(_) => format!("; {name} is a variant"),
+        Err(_) => hint(name, builtin.iter().copied()),
+    };
+    Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }
+}
+
+/// The file at `path` is not there, by the error of its reading; else it cannot be read.
+pub(crate) fn unreadable(path: &Path, reason: std::io::Error) -> Error {
+    match reason.kind() {
+        std::io::ErrorKind::NotFound => missing(path, BUILTIN.iter().map(|(name, _)| *name)),
+        _ => Error::Unreadable { name: path.display().to_string(), reason },
+    }
 }
 
 /// A hop of the path.
@@ -143,10 +156,10 @@ impl Scenario {
             return Ok((*text).to_owned());
         }
         text::read(Path::new(name)).or_else(|reason| match reason.kind() {
-            std::io::ErrorKind::NotFound => {
+            std::io::ErrorKind::NotFound if !is_path(name) => {
                 random::named(name).ok_or_else(|| none_such(name, reason))
             }
-            _ => Err(Error::Unreadable { name: name.to_owned(), reason }),
+            _ => Err(unreadable(Path::new(name), reason)),
         })
     }
 
@@ -200,11 +213,16 @@ impl Scenario {
         for assignment in overrides {
             keys.set(assignment)?;
         }
-        let toml = keys.to_toml();
-        let k = &mut keys;
+        let scenario = Self::of(&mut keys)?;
+        Ok((scenario, keys))
+    }
 
+    /// The scenario that these keys make.
+    fn of(k: &mut Keys) -> Result<Self, Error> {
+        let toml = k.to_toml();
         let name = k.name("name")?;
         let name = name.unwrap_or_else(|| {
+            let file = k.file();
             Path::new(file).file_stem().map_or(file.into(), |s| s.to_string_lossy()).into_owned()
         });
         let title = k.name("title")?.unwrap_or_else(|| name.clone());
@@ -254,7 +272,7 @@ impl Scenario {
             toml,
         };
         scenario.moves(k)?;
-        Ok((scenario, keys))
+        Ok(scenario)
     }
 
     /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.
@@ -359,8 +377,9 @@ fn recording(
     let names = k.list("record.series")?.unwrap_or_default();
     let series = names.iter().map(|name| {
         Quantity::ALL.into_iter().find(|quantity| quantity.name() == name).ok_or_else(|| {
-            let known = Quantity::ALL.map(Quantity::name).join(", ");
-            k.wrong("record.series", format!("expected names among {known}, found {name:?}"))
+            let known = Quantity::ALL.map(Quantity::name);
+            let (among, meant) = (known.join(", "), hint(name, known));
+            k.wrong("record.series", format!("expected names among {among}, found {name:?}{meant}"))
         })
     });
     let series = series.collect::<Result<Vec<_>, _>>()?;

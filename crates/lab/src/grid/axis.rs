@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use toml::{Table, Value};
+use unruffled_units::hint;
 
 use super::plan::number;
 use crate::error::Error;
@@ -31,6 +32,8 @@ pub(super) struct Range {
     from: f64,
     to: f64,
     unit: String,
+    /// Written with a decimal point, as results print numbers without a unit.
+    decimal: bool,
     /// Even on a logarithmic scale.
     log: bool,
     /// Whole numbers only.
@@ -137,7 +140,8 @@ impl Range {
     fn read(table: &Table) -> Result<Self, String> {
         let known = ["from", "to", "count", "step", "scale", "whole"];
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(format!("{unknown}: expected one of {}", known.join(", ")));
+            let meant = hint(unknown, known);
+            return Err(format!("{unknown}: expected one of {}{meant}", known.join(", ")));
         }
         let end = |name: &str| {
             let value = table.get(name).ok_or_else(|| format!("expected {name} in a range"))?;
@@ -146,6 +150,8 @@ impl Range {
             })
         };
         let ((from, unit), (to, other)) = (end("from")?, end("to")?);
+        let is_decimal = |name| table.get(name).is_some_and(Value::is_float);
+        let decimal = is_decimal("from") || is_decimal("to");
         if unit != other {
             return Err(format!("expected from and to in one unit, found {unit:?} and {other:?}"));
         }
@@ -191,11 +197,11 @@ impl Range {
                 let steps = (steps + 1e-9).floor();
                 let to = from + steps * step;
                 let count = Some(steps as usize + 1);
-                return Ok(Self { from, to, unit, log, whole, count });
+                return Ok(Self { from, to, unit, decimal, log, whole, count });
             }
             (None, None) => None,
         };
-        Ok(Self { from, to, unit, log, whole, count })
+        Ok(Self { from, to, unit, decimal, log, whole, count })
     }
 
     /// The value at this share of the way, as TOML.
@@ -226,7 +232,9 @@ impl Range {
         // Twelve digits: what a person would have written, without the last one's rounding.
         let number = format!("{exact:.11e}").parse().unwrap_or(exact);
         let number: f64 = if self.whole { number.round() } else { number };
-        if self.unit.is_empty() {
+        if self.unit.is_empty() && self.decimal {
+            Value::Float(number).to_string()
+        } else if self.unit.is_empty() {
             number.to_string()
         } else {
             Value::String(format!("{number} {}", self.unit)).to_string()

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use toml::{Table, Value};
+use unruffled_units::hint;
 
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
@@ -10,6 +11,7 @@ use super::sample::{Hypercube, Sample};
 use crate::compare::place_of_variants;
 use crate::error::{Error, Place};
 use crate::experiment::place::FileText;
+use crate::files::is_path;
 use crate::flags;
 use crate::scenario::{self, BUILTIN, Scenario};
 use crate::text;
@@ -48,8 +50,13 @@ impl Grid {
         overrides: &[String],
     ) -> Result<Self, Error> {
         let name = path.display().to_string();
-        let unreadable = |reason| Error::Unreadable { name: name.clone(), reason };
-        let text = text::read(path).map_err(unreadable)?;
+        let text = text::read(path).map_err(|reason| match scenario::unreadable(path, reason) {
+            Error::Missing { name, .. } if BUILTIN.iter().any(|(builtin, _)| *builtin == name) => {
+                let hint = format!("; {name} is a scenario: expected a grid file");
+                Error::Missing { name, hint }
+            }
+            other => other,
+        })?;
         Self::read(&name, path, &text, scenario, overrides)
     }
 
@@ -76,7 +83,8 @@ impl Grid {
         let source = FileText { file: file.to_owned(), text: text.to_owned() };
         let table: Table = toml::from_str(text).map_err(|e| source.syntax(&e))?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let message = format!("unknown key: expected one of {}", KEYS.join(", "));
+            let meant = hint(key, KEYS);
+            let message = format!("unknown key: expected one of {}{meant}", KEYS.join(", "));
             return Err(source.wrong_below(&[key], message));
         }
         for key in ["set", "grid", "sample"] {
@@ -111,6 +119,18 @@ impl Grid {
             return Err(grid.wrong(&["grid", key], "stands twice: expected each key once"));
         }
         Ok(grid)
+    }
+
+    /// What overrides from outside replace of what the file says beside its scenario: the key, its value
+    /// in the file, and the new one.
+    pub fn replaced(&self) -> Vec<(&'static str, String, String)> {
+        let (own, outside) = self.set.split_at(self.own);
+        let value = |of: &[String], key: &str| {
+            let set = of.iter().rfind(|set| flags::key(set) == key)?;
+            set.split_once('=').map(|(_, value)| value.trim().to_owned())
+        };
+        let both = |key| Some((key, value(own, key)?, value(outside, key)?));
+        BESIDE.into_iter().filter_map(both).collect()
     }
 
     /// The keys that are swept, in the order of the file.
@@ -275,10 +295,10 @@ fn found(path: &Path, name: &str) -> Result<(String, String), Error> {
     let place = beside.display().to_string();
     match text::read(&beside) {
         Ok(text) => Ok((place, text)),
-        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound => {
+        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound && !is_path(name) => {
             let drawn = scenario::random::named(name).map(|text| (name.to_owned(), text));
             drawn.ok_or_else(|| scenario::none_such(name, reason))
         }
-        Err(reason) => Err(Error::Unreadable { name: place, reason }),
+        Err(reason) => Err(scenario::unreadable(&beside, reason)),
     }
 }

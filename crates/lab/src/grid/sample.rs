@@ -3,6 +3,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use toml::{Table, Value};
+use unruffled_units::hint;
 
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
@@ -41,7 +42,8 @@ impl Sample {
     pub(super) fn read(sample: &Table, source: &FileText) -> Result<Self, Error> {
         let wrong = |key: &str, message: String| source.wrong_below(&["sample", key], message);
         if let Some(key) = sample.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(wrong(key, format!("unknown key: expected one of {}", KEYS.join(", "))));
+            let message = format!("unknown key: expected one of {}", KEYS.join(", "));
+            return Err(wrong(key, message + hint(key, KEYS).as_str()));
         }
         let hypercube = match sample.get("method").map(Value::as_str) {
             Some(Some("random")) => false,

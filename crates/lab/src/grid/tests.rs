@@ -449,3 +449,75 @@ fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
     assert!((told - (shares[2] + shares[3]) / 2.0).abs() < 1e-12, "{told} of {shares:?}");
     assert!(shares[3] - shares[2] > 1e-3, "they differ: {shares:?}");
 }
+
+/// All keys of a scenario with their values that a sweep may have, as TOML.
+fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
+    let table: toml::Table = toml.parse().expect("is TOML");
+    let all = axis::leaves(Some(&toml::Value::Table(table)), |_| false);
+    let alone = |key: &str| ["name", "title", "source", "seeds", "variants"].contains(&key);
+    all.into_iter().filter(|(key, _)| !alone(key)).collect()
+}
+
+/// The values of all parameters of the senders that a scenario sets any of.
+fn parameters(scenario: &Scenario) -> Vec<f64> {
+    let senders = scenario.parameters.iter().map(|set| scenario.fixed_sender(&set.variant));
+    senders
+        .flat_map(|sender| sender.parameters().map(|(_, value)| value).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
+    let built_in = crate::scenario::BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let drawn = (1..=40).map(|n| ("drawn", crate::scenario::random::random_path(3, n)));
+    let mut keys = 0;
+    for (file, text) in built_in.chain(drawn) {
+        let scenario = Scenario::parse(file, &text, &[]).expect("is a scenario");
+        for (key, value) in keys_of(&scenario.toml) {
+            let own = toml::Value::Array(vec![value]);
+            let swept = |values: &str| {
+                let grid = format!("[grid]\n\"{key}\" = {values}");
+                let origin = Some((file.to_owned(), text.clone()));
+                let grid = Grid::parse("grid.toml", &grid, origin, &[]).expect("is a grid");
+                let plan = Plan::new(grid, None, Vec::new());
+                plan.unwrap_or_else(|e| panic!("{file}: {key} = {values}: {e}")).values(0).remove(0)
+            };
+            let first = swept(&own.to_string());
+            let printed = serde_json::to_string(&first).expect("is JSON");
+            let plain = printed.parse::<f64>().map_or_else(
+                |_| serde_json::from_str::<String>(&printed).expect("is text"),
+                |_| printed.clone(),
+            );
+            let again = Scenario::parse(file, &text, &[format!("{key}={plain}")]);
+            let again = again.unwrap_or_else(|e| panic!("{file}: --set {key}={plain}: {e}"));
+            assert_eq!(parameters(&again), parameters(&scenario), "{file}: {key}={plain}");
+            let (toml, parameters) = (scenario.toml.clone(), scenario.parameters.clone());
+            assert_eq!(Scenario { toml, parameters, ..again }, scenario, "{file}: {key}={plain}");
+            assert_eq!(swept(&format!("[{printed}]")), first, "{file}: {key} = [{printed}]");
+            keys += 1;
+        }
+    }
+    assert!(keys > 300, "{keys} keys");
+}
+
+#[test]
+fn ranges_of_printed_numbers_are_ranges_of_quantities() {
+    let plan = plan(
+        "scenario = 'rr-3'\nduration = 2.0\n[grid]\ndelayed.mean = { from = 1.0, to = 3.0, count = 3 }\n\
+         bottleneck.rate = { from = 1000000.0, to = 3000000.0, count = 2 }\n\
+         tcp.window = { from = 20.0, to = 40.0, step = 20.0 }",
+    );
+    assert_eq!(plan.points(), 12);
+    let last = plan.scenario(11).expect("makes sense");
+    let bottleneck =
+        last.network.links.iter().find(|link| link.name == "bottleneck").expect("is there");
+    assert_eq!(bottleneck.link.rate.map(unruffled_units::Rate::bps), Some(3e6));
+    assert_eq!(last.duration, unruffled_units::Duration::from_secs(2));
+}
+
+#[test]
+fn what_overrides_replace_of_the_file_is_known() {
+    let set = ["seeds=3".to_owned(), "tcp.window=30".to_owned()];
+    let grid = Grid::parse("grid.toml", GRID, None, &set).expect("is a grid");
+    assert_eq!(grid.replaced(), [("seeds", "2".to_owned(), "3".to_owned())]);
+}

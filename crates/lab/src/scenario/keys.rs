@@ -170,11 +170,20 @@ impl Keys {
         toml::to_string(&root).unwrap_or_default()
     }
 
-    /// Where `key` stands, or would.
+    /// What errors call the file.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Where `key` stands, or would: with those beside it, if all of these come from the command line.
     pub(crate) fn place(&self, key: &str) -> Place {
         let below = |e: &&Entry| e.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
         let entry = self.entries.iter().find(|e| e.key == key);
         let entry = entry.or_else(|| self.entries.iter().find(below));
+        let table = |key: &str| key.rsplit_once('.').map(|(table, _)| table.to_owned());
+        let beside = || self.entries.iter().filter(|e| table(&e.key) == table(key));
+        let given = || beside().all(|e| matches!(e.place, Place::CommandLine(_)));
+        let entry = entry.or_else(|| beside().next().filter(|_| given()));
         let place = entry.map(|e| e.place.clone());
         place.unwrap_or_else(|| Place::File(self.file.clone()))
     }

@@ -1,7 +1,7 @@
 //! The path part of a scenario file: links by name, and what befalls packets on them.
 
 use unruffled_path::{Applies, ConfigError, Distribution, Impairment, LinkConfig, Red, Times};
-use unruffled_units::{Duration, Instant, Rate};
+use unruffled_units::{Duration, Instant, Rate, hint};
 
 use super::Hop;
 use super::keys::Keys;
@@ -35,7 +35,10 @@ pub(super) fn hops(k: &mut Keys, key: &str) -> Result<Vec<Hop>, Error> {
             }
             let expected = match defined.as_slice() {
                 [] => "expected one".to_owned(),
-                known => format!("expected names among: {}", known.join(", ")),
+                known => {
+                    let meant = hint(name, known.iter().map(String::as_str));
+                    format!("expected names among: {}{meant}", known.join(", "))
+                }
             };
             return Err(k.wrong(key, format!("no table [{table}]: {expected}")));
         }
@@ -247,8 +250,10 @@ pub(super) fn distribution(k: &mut Keys, at: &str) -> Result<Distribution, Error
             Distribution::Pareto { scale, shape: k.required(&key, shape, "1.5")? }
         }
         other => {
+            let known = ["constant", "uniform", "normal", "exponential", "pareto", "empirical"];
             let message = format!(
-                "expected constant, uniform, normal, exponential, pareto or empirical, found {other:?}"
+                "expected constant, uniform, normal, exponential, pareto or empirical, found {other:?}{}",
+                hint(other, known)
             );
             return Err(k.wrong(&key, message));
         }

@@ -3,6 +3,7 @@
 use unruffled_measure::LinkId;
 use unruffled_path::{Direction, LinkConfig};
 use unruffled_sim::{NodeId, Topology};
+use unruffled_units::hint;
 
 use super::keys::Keys;
 use super::{Hop, links};
@@ -148,8 +149,10 @@ fn of_its_kind(k: &mut Keys) -> Result<(Network, Vec<Hop>), Error> {
         }
         "explicit" => Ok((explicit(k)?, Vec::new())),
         other => {
-            let message =
-                format!("expected chain, dumbbell, parking-lot or explicit, found {other:?}");
+            let meant = hint(other, ["chain", "dumbbell", "parking-lot", "explicit"]);
+            let message = format!(
+                "expected chain, dumbbell, parking-lot or explicit, found {other:?}{meant}"
+            );
             Err(k.wrong("topology.kind", message))
         }
     }

@@ -626,3 +626,96 @@ fn an_empty_table_that_no_scenario_has_is_unknown() {
         assert!(Scenario::parse("my.toml", &with(table), &[]).is_ok(), "{table}");
     }
 }
+
+/// The line that refuses `set` in the built-in scenario `name`.
+fn refused(name: &str, set: &str) -> String {
+    let refused = Scenario::load(name, &[set.to_owned()]);
+    refused.map(|s| s.toml).expect_err(set).to_string()
+}
+
+#[test]
+fn a_short_key_of_what_a_path_of_one_link_has_not_yet_is_that_links() {
+    for (set, wanted) in [
+        ("loss.fraction=1%", "link.bottleneck.loss.fraction"),
+        ("loss.every=100", "link.bottleneck.loss.every"),
+        ("duplicate.fraction=0.5", "link.bottleneck.duplicate.fraction"),
+        ("alternate.extra=20 ms", "link.bottleneck.alternate.extra"),
+        ("mss=500", "tcp.mss"),
+        ("flow.bytes=1 MB", "flow.bytes"),
+        ("max_cwnd=30", "tcp.max_cwnd"),
+        ("red.min=7", "link.bottleneck.red.min"),
+    ] {
+        let set = [set.to_owned()];
+        let text = Scenario::text("in-order").expect("is built in");
+        assert_eq!(Scenario::replaced("in-order", &text, &set).expect("is a key"), [wanted]);
+        let by_name = [set[0].replacen(set[0].split('=').next().unwrap(), wanted, 1)];
+        let (short, whole) =
+            (Scenario::load("in-order", &set), Scenario::load("in-order", &by_name));
+        assert_eq!(short.expect("is a scenario"), whole.expect("is one as well"), "{set:?}");
+    }
+    let line = refused("in-order", "burst.fraction=1%");
+    assert!(
+        line.starts_with("--set: link.bottleneck.burst.mean: missing: expected a value"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_short_key_that_several_links_may_have_is_refused_with_all_of_them() {
+    let text = "duration = '5 s'\nvariants = ['sack']\npath.hops = ['a', 'b']\n\
+                [link.a]\ndelay = '1 ms'\n[link.b]\ndelay = '2 ms'\n";
+    let message = |set: &str| {
+        Scenario::parse("my.toml", text, &[set.to_owned()])
+            .map(|s| s.toml)
+            .expect_err(set)
+            .to_string()
+    };
+    let several = "could be several: expected one of";
+    assert_eq!(
+        message("loss.fraction=1%"),
+        format!("--set: loss.fraction: {several} link.a.loss.fraction, link.b.loss.fraction")
+    );
+    assert_eq!(message("rate=10M"), format!("--set: rate: {several} link.a.rate, link.b.rate"));
+    let set = ["link.a.loss.fraction=1%".to_owned(), "loss.packets=acks".to_owned()];
+    Scenario::parse("my.toml", text, &set).expect("one link has losses now");
+}
+
+#[test]
+fn a_misspelt_key_is_refused_with_the_one_that_it_is_like() {
+    for (set, wanted) in [
+        ("tcp.windw=30", "tcp.window"),
+        ("windw=30", "tcp.window"),
+        ("tcp.Window=30", "tcp.window"),
+        ("delayed.fracton=1%", "link.bottleneck.delayed.fraction"),
+        ("link.bottleneck.quue=30", "link.bottleneck.queue"),
+        ("dellayed.fraction=1%", "link.bottleneck.delayed.fraction"),
+        ("los.fraction=1%", "link.bottleneck.loss.fraction"),
+        ("duratoin=3 s", "duration"),
+        ("record.serie=cwnd", "record.series"),
+    ] {
+        let line = refused("rr-3", set);
+        assert!(line.ends_with(&format!("; did you mean {wanted}?")), "{line}");
+    }
+    let line = refused("rr-3", "delayed.distribution=norml");
+    assert!(line.ends_with("found \"norml\"; did you mean normal?"), "{line}");
+    let line = refused("rr-3", "frobnicate=1");
+    assert!(line.contains("unknown key") && !line.contains("did you mean"), "{line}");
+}
+
+#[test]
+fn a_missing_file_is_called_so_and_an_unknown_name_is_not() {
+    let message = |name: &str| Scenario::load(name, &[]).expect_err(name).to_string();
+    for name in ["nowhere.toml", "./nowhere", "no/where", "nowhere.json"] {
+        assert_eq!(message(name), format!("{name}: no such file"));
+    }
+    assert_eq!(message("rr-3.toml"), "rr-3.toml: no such file; did you mean rr-3?");
+    let unknown = "satelite: no such scenario: expected rr-3, dcr-4, ";
+    let line = message("satelite");
+    assert!(line.starts_with(unknown) && line.ends_with("; did you mean satellite?"), "{line}");
+    assert!(message("rack").ends_with("a TOML file; rack is a variant"));
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("two-paths.toml"), "").expect("is written");
+    let near = folder.path().join("two-path.toml").display().to_string();
+    let wanted = format!("; did you mean {}?", folder.path().join("two-paths.toml").display());
+    assert_eq!(message(&near), format!("{near}: no such file{wanted}"));
+}

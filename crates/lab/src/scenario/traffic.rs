@@ -3,7 +3,7 @@
 use unruffled_path::Distribution;
 use unruffled_sim::{App, Arrivals, LinkId, NodeId, Size, Spread, Topology};
 use unruffled_tcp::Variant;
-use unruffled_units::{Duration, Instant};
+use unruffled_units::{Duration, Instant, hint};
 
 use super::keys::Keys;
 use super::network::Network;
@@ -245,7 +245,9 @@ fn ways(
         let nodes = text.split_whitespace().map(|name| {
             network.node(name).ok_or_else(|| {
                 let known = network.nodes.join(", ");
-                k.wrong(&key("ways"), format!("no node {name}: expected names among: {known}"))
+                let meant = hint(name, network.nodes.iter().map(String::as_str));
+                let message = format!("no node {name}: expected names among: {known}{meant}");
+                k.wrong(&key("ways"), message)
             })
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
@@ -335,7 +337,9 @@ fn app(k: &mut Keys, at: &str) -> Result<App, Error> {
             Ok(App::Datagrams { size: size as u32, interval })
         }
         other => {
-            let message = format!("expected bulk, web, on-off, requests or udp, found {other:?}");
+            let meant = hint(other, ["bulk", "web", "on-off", "requests", "udp"]);
+            let message =
+                format!("expected bulk, web, on-off, requests or udp, found {other:?}{meant}");
             Err(k.wrong(&key("app"), message))
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use unruffled_units::{did_you_mean, hint, similar};
+
 use super::{Entry, GROUPS, Keys};
 use crate::error::Error;
 
@@ -59,8 +61,43 @@ impl Keys {
         Err(self.wrong(&entry.key, message.unwrap_or_else(|| self.unknown(&entry.key))))
     }
 
-    /// What to say of a key that was not asked for: which ones were, in the table closest to it.
+    /// What to say of a key that was not asked for: which ones were, in the table closest to it, and which
+    /// of all it may have been meant for.
     fn unknown(&self, key: &str) -> String {
+        let meant = self.meant_for(key).map_or(String::new(), |key| did_you_mean(&key));
+        self.expected(key) + meant.as_str()
+    }
+
+    /// The key that was asked for and is most like `key`, which may lack its beginning: each part is like
+    /// the part of the same place from the end. Keys of the same table come first. Of a table that is not
+    /// there its keys are unknown: then the table is meant.
+    fn meant_for(&self, key: &str) -> Option<String> {
+        let dots = key.rmatch_indices('.').map(|(dot, _)| dot);
+        let mut ends = std::iter::once(key.len()).chain(dots);
+        ends.find_map(|end| {
+            let meant = self.nearest(&key[..end])? + &key[end..];
+            (meant != key).then_some(meant)
+        })
+    }
+
+    /// The key that was asked for and is most like `key`.
+    fn nearest(&self, key: &str) -> Option<String> {
+        let parts = || key.rsplit('.');
+        let asked = self.asked.borrow();
+        let distance = |known: &str| {
+            let mut ends = known.rsplit('.');
+            let far = |part: &str| {
+                let end = ends.next()?;
+                similar(part, [end]).map(|_| strsim::osa_distance(part, end))
+            };
+            parts().map(far).sum::<Option<usize>>()
+        };
+        let beside = |known: &str| split(known).0 != split(key).0;
+        let near = asked.iter().filter_map(|known| Some((distance(known)?, beside(known), known)));
+        near.min().map(|(.., known)| known.clone())
+    }
+
+    fn expected(&self, key: &str) -> String {
         let asked_below = |start: &str| {
             let asked = self.asked.borrow();
             let below = asked.iter().filter_map(|asked| asked.strip_prefix(start));
@@ -104,7 +141,8 @@ impl Keys {
             }
         }
         let known = used.join(", ");
-        let message = || format!("no link {unused} in the network: expected one of {known}");
+        let meant = hint(unused, used.iter().copied());
+        let message = || format!("no link {unused} in the network: expected one of {known}{meant}");
         (!used.is_empty() && !used.contains(&unused)).then(message)
     }
 
@@ -113,7 +151,9 @@ impl Keys {
         let (name, _) = key.strip_prefix("traffic.")?.split_once('.')?;
         let groups = self.tables("traffic");
         let known = groups.join(", ");
-        let message = || format!("no traffic {name} in the scenario: expected one of {known}");
+        let meant = hint(name, groups.iter().map(String::as_str));
+        let message =
+            || format!("no traffic {name} in the scenario: expected one of {known}{meant}");
         (!groups.is_empty() && !groups.iter().any(|group| group == name)).then(message)
     }
 }

@@ -4,11 +4,20 @@ use toml::Value;
 
 use super::{Entry, Keys};
 use crate::error::{Error, Place};
+use crate::scenario::Scenario;
 
 /// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
 /// traffic may have such names as well.
 pub(super) const TABLES: [&str; 8] =
     ["tcp", "flow", "path", "topology", "link", "traffic", "record", "variant"];
+
+/// Keys that one message names at most.
+const MOST_SHOWN: usize = 8;
+
+/// Whether `key` begins with a table of a scenario.
+fn begins_with_table(key: &str) -> bool {
+    key.split('.').next().is_some_and(|first| TABLES.contains(&first))
+}
 
 /// Keys that hold words, which may look like a number.
 const WORDS: [&str; 3] = ["name", "title", "source"];
@@ -34,8 +43,13 @@ impl Keys {
         }
         let place = Place::CommandLine("--set");
         let mut meant = self.meant(key);
+        if meant.is_empty() && !self.is_whole(key) {
+            meant = self.possible(key);
+        }
         if meant.len() > 1 {
-            let message = format!("could be several: expected one of {}", meant.join(", "));
+            let shown = meant[..meant.len().min(MOST_SHOWN)].join(", ");
+            let more = if meant.len() > MOST_SHOWN { " …" } else { "" };
+            let message = format!("could be several: expected one of {shown}{more}");
             return Err(Error::Key { place, key: key.to_owned(), message });
         }
         let key = meant.pop().unwrap_or_else(|| key.to_owned());
@@ -50,13 +64,37 @@ impl Keys {
         Ok(key)
     }
 
+    /// Whether `key` leaves nothing out.
+    fn is_whole(&self, key: &str) -> bool {
+        begins_with_table(key) || self.entries.iter().any(|e| e.key == key)
+    }
+
+    /// What `key` may be short for of all that the scenario may have and has not: what its reader asks
+    /// for and ends so, or what is below a table that ends so, such as an impairment of a link.
+    fn possible(&self, key: &str) -> Vec<String> {
+        let mut keys = self.clone();
+        // What is wrong with the scenario is told where it is read.
+        let _ = Scenario::of(&mut keys);
+        let asked = keys.asked.borrow();
+        if asked.contains(key) {
+            return Vec::new();
+        }
+        let dots = key.rmatch_indices('.').map(|(dot, _)| dot);
+        let meant = std::iter::once(key.len()).chain(dots).map(|end| {
+            let (ending, rest) = (format!(".{}", &key[..end]), &key[end..]);
+            let there = asked.iter().filter(|known| known.ends_with(&ending));
+            there.map(|known| format!("{known}{rest}")).collect::<Vec<_>>()
+        });
+        meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default()
+    }
+
     /// What `key` may be short for: the keys that end so, or else new ones in the tables that end as
     /// its own does; none if it is meant as it stands.
     fn meant(&self, key: &str) -> Vec<String> {
         if self.entries.iter().any(|e| e.key == key) {
             return Vec::new();
         }
-        let whole = key.split('.').next().is_some_and(|first| TABLES.contains(&first));
+        let whole = begins_with_table(key);
         let dots = key.rmatch_indices('.').map(|(dot, _)| dot).filter(|_| !whole);
         // Of `a.b.c`, first what ends so, then the tables that end in `a.b`, then those in `a`.
         for end in std::iter::once(key.len()).chain(dots) {

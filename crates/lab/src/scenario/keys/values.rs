@@ -1,10 +1,19 @@
 //! A key's value as what its reader asks for, with what was expected where it is something else.
 
 use toml::Value;
-use unruffled_units::{Duration, Rate};
+use unruffled_units::{Duration, Rate, hint};
 
 use super::{Keys, printable};
 use crate::error::Error;
+
+/// Whole numbers up to this are themselves as floating-point numbers.
+const MOST_EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// A list that is written as a string, as results print it.
+fn unquoted(value: Value) -> Value {
+    let list = value.as_str().filter(|text| text.trim_start().starts_with('['));
+    list.and_then(|text| text.parse().ok()).unwrap_or(value)
+}
 
 impl Keys {
     /// The value as `parse` reads it from text; numbers are read as their digits.
@@ -45,8 +54,9 @@ impl Keys {
             let found = among.iter().find(|(word, _)| *word == text);
             found.map(|&(_, meaning)| meaning).ok_or_else(|| {
                 let mut words: Vec<_> = among.iter().map(|&(word, _)| word).collect();
+                let meant = hint(text, words.iter().copied());
                 let last = words.pop().unwrap_or_default();
-                format!("expected {} or {last}, found {text:?}", words.join(", "))
+                format!("expected {} or {last}, found {text:?}{meant}", words.join(", "))
             })
         })
     }
@@ -77,7 +87,10 @@ impl Keys {
     /// A whole number from `min` to `max`.
     pub(crate) fn count(&mut self, key: &str, min: u64, max: u64) -> Result<Option<u64>, Error> {
         self.read(key, |text| {
-            let count = text.parse().ok().filter(|n| (min..=max).contains(n));
+            // Results print it as any other number: 20.0.
+            let whole = |n: &f64| n.fract() == 0.0 && (0.0..=MOST_EXACT).contains(n);
+            let printed = || text.parse().ok().filter(whole).map(|n| n as u64);
+            let count = text.parse().ok().or_else(printed).filter(|n| (min..=max).contains(n));
             count.ok_or_else(|| {
                 format!("expected a whole number from {min} to {max}, found {text:?}")
             })
@@ -92,7 +105,7 @@ impl Keys {
 
     /// A list of `count` numbers.
     pub(crate) fn numbers(&mut self, key: &str, count: usize) -> Result<Option<Vec<f64>>, Error> {
-        let Some(value) = self.get(key) else { return Ok(None) };
+        let Some(value) = self.get(key).map(unquoted) else { return Ok(None) };
         let number = |value: &Value| match value {
             Value::Integer(n) => Some(*n as f64),
             Value::Float(n) => Some(*n).filter(|n| n.is_finite()),
@@ -117,7 +130,7 @@ impl Keys {
 
     /// A list of strings, or one string with commas: `what`, for messages.
     pub(crate) fn list_of(&mut self, key: &str, what: &str) -> Result<Option<Vec<String>>, Error> {
-        let Some(value) = self.get(key) else { return Ok(None) };
+        let Some(value) = self.get(key).map(unquoted) else { return Ok(None) };
         let strings = match value {
             Value::String(text) => text.split(',').map(|s| Some(s.trim().to_owned())).collect(),
             Value::Array(values) => {
