@@ -13,8 +13,9 @@ use unruffled_lab::{Error, advice, analysis, fit, report};
 use unruffled_tcp::Variant;
 use unruffled_units::count;
 
+use crate::Printed;
 use crate::interrupt::{self, Interrupt};
-use crate::output;
+use crate::output::{self, Kind, Output, Rule};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Write an HTML page: the verdict, sequence over time, round trips, lateness
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Replace files that unruffled has not written
+    #[arg(long)]
+    force: bool,
     /// Which transfer that is: its number in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
           allow_negative_numbers = true,
@@ -43,7 +47,7 @@ pub(crate) struct Arguments {
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
         Ok((text, written)) => {
-            let printed = crate::print(&text);
+            let printed = crate::print(text);
             written.map_or_else(crate::refuse, |()| printed)
         }
         Err(error) => crate::refuse(error),
@@ -51,13 +55,13 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 /// What to print, and what became of the files: what was found is shown even where no path fits.
-fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let name = arguments.capture.display().to_string();
     let files = [
-        ("the scenario", arguments.scenario.as_deref()),
-        ("the report", arguments.report.as_deref()),
+        Output("the scenario", arguments.scenario.as_deref(), Rule::Ours(Kind::Scenario)),
+        Output("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
-    output::check(&[("the capture", Some(&arguments.capture))], &files)?;
+    output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
     // A capture may take long to read.
     Variant::parse(&arguments.sender)
         .map_err(|reason| Error::Variant { place: "--sender".to_owned(), reason })?;
@@ -98,10 +102,11 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         None => Ok(()),
     };
     let text = if arguments.json {
-        analysis::json(&name, &found, &transfers, &plan, damage.as_deref())
+        Printed::Json(analysis::json(&name, &found, &transfers, &plan, damage.as_deref()))
     } else {
         let (width, _) = output::terminal();
-        analysis::render(&crate::on_one_line(&name), &found, &transfers, &plan, width)
+        let name = crate::on_one_line(&name);
+        Printed::People(analysis::render(&name, &found, &transfers, &plan, width))
     };
     Ok((text, fitted.and(reported)))
 }

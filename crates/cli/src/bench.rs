@@ -8,6 +8,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use unruffled_lab::{Scenario, compare, flags, run};
 
+use crate::Printed;
+
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -103,7 +105,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Some(share) => format!("{}, {share} delayed", scenario.name),
         None => scenario.name.clone(),
     };
-    crate::print(&if *json {
+    crate::print(if *json {
         let result = json!({
             "scenario": scenario.name,
             "variant": variant.name(),
@@ -116,13 +118,13 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
             "packets_per_wall_second": rate,
             "peak_memory_kib": peak_memory_kib(),
         });
-        format!("{result}\n")
+        Printed::Json(format!("{result}\n"))
     } else {
-        format!(
+        Printed::People(format!(
             "{} over {about}: {} data packets in {wall_s:.2} s, {rate:.0} per second\n",
             variant.name(),
             row.flow.sending.sent_segments
-        )
+        ))
     })
 }
 

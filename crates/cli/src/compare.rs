@@ -8,18 +8,19 @@ use std::process::ExitCode;
 
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
-use unruffled_lab::{Error, Scenario, compare, flags, report, run};
+use unruffled_lab::{Error, Scenario, compare, flags, report as page, run};
 use unruffled_tcp::Variant;
 
 pub(crate) use arguments::Arguments;
 
-use crate::output;
+use crate::Printed;
+use crate::output::{self, Kind, Output, Report, Rule};
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let several = arguments.paths.several();
     match if several { gallery::execute(arguments) } else { execute(arguments) } {
         Ok((text, report)) => {
-            let printed = crate::print(&text);
+            let printed = crate::print(text);
             // What was found is shown even if the report could not be written.
             report.map_or_else(crate::refuse, |()| printed)
         }
@@ -28,7 +29,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 /// What to print, and what became of the files.
-fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (overrides, given) = arguments.overrides()?;
     let text = flags::text(&arguments.scenario, &arguments.set)?;
     let scenario = Scenario::parse(&arguments.scenario, &text, &overrides)
@@ -40,24 +41,23 @@ fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> 
         }
         names => compare::variants(&scenario, names, "--variants")?,
     };
-    let report_path = arguments.results.report_path(&scenario.name);
-    output::check(
-        &[("the scenario", Some(Path::new(&arguments.scenario)))],
-        &[
-            ("the report", report_path.as_deref()),
-            ("the capture", arguments.pcap.as_deref()),
-            ("the thresholds", arguments.thresholds.as_deref()),
-        ],
-    )?;
+    let report = arguments.results.report(&scenario.name);
+    let mut files: Vec<Output<'_>> = report.iter().map(Report::output).collect();
+    files.extend([
+        Output("the capture", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture)),
+        Output("the thresholds", arguments.thresholds.as_deref(), Rule::Ours(Kind::Drawing)),
+    ]);
+    let kept = [("the scenario", Some(Path::new(&arguments.scenario)))];
+    output::check(&kept, &files, arguments.results.force)?;
 
     let pool = arguments.pool()?;
     if let (Some(path), Some(variant)) = (&arguments.pcap, variants.first()) {
         capture(&scenario, variant, path)?;
     }
     let comparison = pool.install(|| with_progress(&scenario, &variants))?;
-    let mut written = arguments.results.write(&comparison, report_path.as_deref());
+    let mut written = arguments.results.write(&comparison, report.as_ref());
     if let Some(path) = &arguments.thresholds {
-        match output::write_text(path, &report::thresholds(&comparison)) {
+        match output::write_text(path, &page::thresholds(&comparison)) {
             Ok(()) => crate::tell(&format!("thresholds: {}", path.display())),
             Err(e) => written = written.and(Err(Error::output(path, e))),
         }

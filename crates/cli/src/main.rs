@@ -11,14 +11,18 @@ mod kernel;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
+mod refusal;
 mod reproduce;
+mod scenarios;
+mod shown;
+mod startup;
 mod store;
 mod sweep;
 mod variants;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use unruffled_lab::Error;
 
 /// TCP that keeps its speed when the network shuffles packets.
@@ -57,12 +61,45 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Compare senders at many points: lists, ranges and samples of any keys of a scenario
     Sweep(sweep::Arguments),
+    /// List the paths that ship with the command, show one, or write it as a file of your own
+    Scenarios(scenarios::Arguments),
     /// Show, export or remove the results that `reproduce` and `sweep` keep
     Store(store::Arguments),
     /// List the senders: name, parts, parameters, source
     Variants(variants::Arguments),
     /// Measure how fast this machine simulates
     Bench(bench::Arguments),
+}
+
+impl Command {
+    /// Whether standard output is for what the command itself has to say; else it is other programs'.
+    fn prints_results(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if matches!(self, Self::Emulate(_) | Self::Run(_)) {
+            return false;
+        }
+        true
+    }
+}
+
+/// What is said where nothing can be printed.
+const CLOSED: &str = "standard output: closed: expected a terminal, a file or a pipe";
+
+/// What goes to standard output.
+pub(crate) enum Printed {
+    /// Text for people: as the locale has it, and within the terminal.
+    People(String),
+    /// A JSON document.
+    Json(String),
+    /// CSV, or a file: as it is.
+    Data(String),
+}
+
+impl From<&String> for Printed {
+    /// A text that begins as a JSON document is one.
+    fn from(text: &String) -> Self {
+        if text.starts_with('{') { Self::Json(text.clone()) } else { Self::People(text.clone()) }
+    }
 }
 
 /// One line for people, and the exit status for a wrong command or file.
@@ -95,52 +132,35 @@ fn on_one_line(text: &str) -> String {
 /// Prints lines on standard error; there is no other place to complain if that is gone.
 fn tell_text(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Whether a value is no whole number at all, of which the standard library tells what it found alone.
-fn of_no_number(error: &clap::Error) -> bool {
-    use std::error::Error;
-    error.source().is_some_and(|source| source.is::<std::num::ParseIntError>())
-}
-
-/// What Clap says of a number out of a flag's range, with what was expected.
-fn in_range(what: &str) -> String {
-    let range = what.rsplit_once(" is not in ").and_then(|(before, range)| {
-        let (least, most) = range.split_once("..=")?;
-        let found = before.rsplit_once(": ").map_or(before, |(flag, _)| flag);
-        Some(format!("{found}: expected a whole number from {least} to {most}"))
-    });
-    range.unwrap_or_else(|| what.to_owned())
+    let _ = writeln!(std::io::stderr(), "{}", shown::shown(text, None));
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut command = Cli::command();
+    if let Some(columns) = output::given_columns() {
+        command = command.term_width(columns);
+    }
+    let parsed = command.try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            let text = error.to_string();
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                tell_text(text.trim_end());
+                tell_text(error.to_string().trim_end());
                 return ExitCode::from(2);
             }
-            // Clap's first paragraph says what is wrong, its usage what was expected.
-            let what = text.split("\n\n").next().unwrap_or_default();
-            let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-            let what = in_range(what.trim_start_matches("error: "));
-            // Of what cannot go together its usage shows the one.
-            let usage = match error.kind() {
-                clap::error::ErrorKind::ArgumentConflict => Some("only one of them"),
-                _ if of_no_number(&error) => Some("a whole number"),
-                _ => text.lines().find_map(|line| line.strip_prefix("Usage: ")),
-            };
-            let usage = usage.map_or(String::new(), |usage| format!(": expected {usage}"));
-            return refuse(format!("{what}{usage}"));
+            return refuse(refusal::line(&error));
         }
         Err(error) => {
             // Help or version.
-            return printed(error.print()).unwrap_or_else(|status| status);
+            let text = error.render();
+            let (_, colour) = output::terminal();
+            let text = if colour { text.ansi().to_string() } else { text.to_string() };
+            return print(Printed::People(text));
         }
     };
+    if startup::stdout_is_closed() && cli.command.prints_results() {
+        return refuse(CLOSED);
+    }
     match cli.command {
         Command::Analyze(arguments) => analyze::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
@@ -158,6 +178,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => kernel::status(&arguments),
         Command::Reproduce(arguments) => reproduce::main(&arguments),
         Command::Sweep(arguments) => sweep::main(&arguments),
+        Command::Scenarios(arguments) => scenarios::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
         Command::Variants(arguments) => variants::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
@@ -165,14 +186,23 @@ fn main() -> ExitCode {
 }
 
 /// Writes to standard output; a reader that has gone away is no error.
-fn print(text: &str) -> ExitCode {
+fn print(text: impl Into<Printed>) -> ExitCode {
     print_on(text).unwrap_or_else(|status| status)
 }
 
 /// The same where more is to come: an error is the status to end with, at once.
-fn print_on(text: &str) -> Result<ExitCode, ExitCode> {
+fn print_on(text: impl Into<Printed>) -> Result<ExitCode, ExitCode> {
     use std::io::Write;
-    printed(std::io::stdout().write_all(text.as_bytes()))
+    let text = match text.into() {
+        Printed::People(text) => shown::shown(&text, output::columns()),
+        Printed::Json(text) => shown::json(&text),
+        Printed::Data(text) => text,
+    };
+    if startup::stdout_is_closed() {
+        return Err(refuse(CLOSED));
+    }
+    let mut out = std::io::stdout();
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// What became of writing to standard output.

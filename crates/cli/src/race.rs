@@ -14,7 +14,7 @@ use unruffled_race::{
     Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
 };
 
-use crate::output::{self, Showable};
+use crate::output::{self, Kind, Output, Report, Rule, Showable};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -106,11 +106,11 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
     if !arguments.sysctl.is_empty() && !competitors.iter().any(kernel) {
         return Err("--sysctl: no kernel sends: expected some by --kernel".into());
     }
-    let report = arguments.results.report_path(&format!("race-{}", scenario.name));
-    output::check(
-        &[("the scenario", Some(Path::new(&arguments.scenario)))],
-        &[("the report", report.as_deref()), ("the recording", arguments.pcap.as_deref())],
-    )?;
+    let report = arguments.results.report(&format!("race-{}", scenario.name));
+    let recording = Output("the recording", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture));
+    let files: Vec<Output<'_>> = report.iter().map(Report::output).chain([recording]).collect();
+    let kept = [("the scenario", Some(Path::new(&arguments.scenario)))];
+    output::check(&kept, &files, arguments.results.force)?;
     let race = |recording: Option<&mut Recording<Output>>| {
         if arguments.scenario == dcr_t20::NAME {
             sweep(arguments, &scenario, &competitors, recording)
@@ -143,8 +143,8 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
         Results::One(finished) => &finished.comparison,
         Results::Sweep(sweep, _) => sweep,
     };
-    let written = arguments.results.write(shown, report.as_deref());
-    let printed = crate::print(&arguments.results.text(shown));
+    let written = arguments.results.write(shown, report.as_ref());
+    let printed = crate::print(arguments.results.text(shown));
     written?;
     Ok(if failures.is_empty() { printed } else { ExitCode::FAILURE })
 }
@@ -235,7 +235,6 @@ fn with_progress(
 ) -> Result<Finished, unruffled_race::Error> {
     let template = "{msg} [{wide_bar}] {pos}/{len} heats, {elapsed}";
     let bar = output::bar(Some(course.heats()), template);
-    bar.enable_steady_tick(Duration::from_millis(500));
     let mut begun = 0;
     let finished = course.run(recording, |names| {
         bar.set_message(names.to_owned());

@@ -11,10 +11,11 @@ use indicatif::ProgressBar;
 use unruffled_lab::error::Place;
 use unruffled_lab::experiment::Experiment;
 use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
-use unruffled_lab::{Error, report};
+use unruffled_lab::{Error, report as page};
 use unruffled_units::count;
 
-use crate::output;
+use crate::Printed;
+use crate::output::{self, Kind, Output, Report, Rule};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -40,6 +41,9 @@ pub(crate) struct Arguments {
     /// Write no report
     #[arg(long, conflicts_with = "report")]
     no_report: bool,
+    /// Replace files that unruffled has not written
+    #[arg(long)]
+    force: bool,
     /// Write each figure into this folder, as ID.svg
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
@@ -88,23 +92,24 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     let experiments = experiments(arguments)?;
     if arguments.list {
-        return Ok(crate::print(&reproduce::list(&experiments, output::columns())));
+        let list = reproduce::list(&experiments, output::columns());
+        return Ok(crate::print(Printed::People(list)));
     }
     let wanted = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)
-        .then(|| arguments.report.clone().unwrap_or_else(|| PathBuf::from(REPORT)));
-    let files = [
-        ("the report", report.as_deref()),
-        ("the Markdown", arguments.markdown.as_deref()),
-        ("the list of claims", arguments.write_check.as_deref()),
-    ];
+        .then(|| Report::at(arguments.report.as_deref(), || REPORT.to_owned()));
+    let mut files: Vec<Output<'_>> = report.iter().map(Report::output).collect();
+    files.extend([
+        Output("the Markdown", arguments.markdown.as_deref(), Rule::Ours(Kind::Markdown)),
+        Output("the list of claims", arguments.write_check.as_deref(), Rule::Ours(Kind::Claims)),
+    ]);
     let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
     let own = arguments.experiments.iter().map(|own| ("the experiment", Some(Path::new(own))));
     let mut kept: Vec<output::Called<'_>> = own.collect();
     kept.push(("the list to check", arguments.check.as_deref()));
     kept.push(("the store", store.as_deref()));
-    output::check(&kept, &files)?;
-    kept.extend(files);
+    output::check(&kept, &files, arguments.force)?;
+    kept.extend(files.iter().map(|&Output(what, path, _)| (what, path)));
     let pictures: Vec<String> = experiments.iter().map(picture).collect();
     for folder in
         arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))
@@ -121,14 +126,14 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     run?;
     let outcomes = plan.outcomes(&store)?;
 
-    let written = write(arguments, &outcomes, report.as_deref());
+    let written = write(arguments, &outcomes, report.as_ref());
     let text = if arguments.json {
-        reproduce::json(&outcomes)
+        Printed::Json(reproduce::json(&outcomes))
     } else {
         let (width, colour) = output::terminal();
-        reproduce::table(&outcomes, width, colour)
+        Printed::People(reproduce::table(&outcomes, width, colour))
     };
-    let printed = crate::print(&text);
+    let printed = crate::print(text);
     let all = arguments.experiments.is_empty() && arguments.paper.is_none();
     let lost = wanted.map(|wanted| lost(&wanted, &outcomes, all)).unwrap_or_default();
     for claim in &lost {
@@ -230,14 +235,14 @@ fn beside(markdown: &Path) -> PathBuf {
 fn write(
     arguments: &Arguments,
     outcomes: &[FigureOutcome<'_>],
-    report_path: Option<&Path>,
+    report: Option<&Report>,
 ) -> Result<(), Error> {
     let text = |path: &Path, text: &str| {
         output::write_text(path, text).map_err(|e| Error::output(path, e))
     };
     let draw = |into: &Path| -> Result<(), Error> {
         for outcome in outcomes {
-            if let Some(svg) = report::figure_file(outcome) {
+            if let Some(svg) = page::figure_file(outcome) {
                 text(&into.join(picture(outcome.experiment)), &svg)?;
             }
         }
@@ -246,14 +251,13 @@ fn write(
     let told = |what: &str, path: &Path, written: Result<(), Error>| {
         written.map(|()| crate::tell(&format!("{what}: {}", path.display())))
     };
-    let reported = report_path
-        .map_or(Ok(()), |path| told("report", path, text(path, &report::reproduction(outcomes))));
+    let reported = report.map_or(Ok(()), |report| report.write(&page::reproduction(outcomes)));
     let drawn =
         arguments.figures.as_deref().map_or(Ok(()), |into| told("figures", into, draw(into)));
     let marked = arguments.markdown.as_deref().map_or(Ok(()), |path| {
         let pictures = beside(path);
         let folder = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
-        let page = || text(path, &report::markdown(outcomes, &folder));
+        let page = || text(path, &page::markdown(outcomes, &folder));
         told("markdown", path, draw(&pictures).and_then(|()| page()))
     });
     let listed = arguments.write_check.as_deref().map_or(Ok(()), |path| {

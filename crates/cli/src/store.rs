@@ -10,7 +10,8 @@ use unruffled_lab::store::StoreError;
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
-use crate::{on_one_line, output};
+use crate::output::{Kind, Output, Rule};
+use crate::{Printed, on_one_line, output};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -29,6 +30,9 @@ enum Action {
     Export {
         /// Where they go; - is standard output
         file: PathBuf,
+        /// Replace a file that unruffled has not written
+        #[arg(long)]
+        force: bool,
     },
     /// Remove runs; by default those of other versions of the model
     Prune {
@@ -68,7 +72,7 @@ pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match execute(arguments) {
-        Ok(text) => crate::print(&text),
+        Ok(text) => crate::print(Printed::People(text)),
         Err(error) => crate::refuse(error),
     }
 }
@@ -83,7 +87,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     }
     match &arguments.action {
         None | Some(Action::Show) => show(&Store::look(&path)?),
-        Some(Action::Export { file }) => export(&Store::look(&path)?, file),
+        Some(Action::Export { file, force }) => export(&Store::look(&path)?, file, *force),
         Some(Action::Prune { older, all, .. }) => {
             let which = match (older, all) {
                 (Some(days), _) => Prune::Older(*days),
@@ -121,7 +125,7 @@ fn show(store: &Store) -> Result<String, Error> {
     Ok(text)
 }
 
-fn export(store: &Store, file: &Path) -> Result<String, Error> {
+fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
     let out = file == Path::new("-");
     let file = if out { Path::new("standard output") } else { file };
     let named = |error| match error {
@@ -140,7 +144,8 @@ fn export(store: &Store, file: &Path) -> Result<String, Error> {
             written => written.map(|()| String::new()),
         };
     }
-    output::check(&[("the store", Some(store.path()))], &[("the export", Some(file))])?;
+    let export = Output("the export", Some(file), Rule::Ours(Kind::Runs));
+    output::check(&[("the store", Some(store.path()))], &[export], force)?;
     let mut refused = None;
     let written = output::write(file, |mut out| {
         refused = store.csv(|line| out.write_all(line)).err();

@@ -8,9 +8,11 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
 use unruffled_lab::Error;
+use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
 
-use crate::output;
+use crate::Printed;
+use crate::output::{self, Report, Showable as _};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -19,6 +21,22 @@ pub(crate) struct Arguments {
     /// Replace any key of the scenario at every point; its beginning may be left out
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Senders to compare, in place of the file's (see `unruffled variants`)
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    variants: Vec<String>,
+    /// How many seeds to run, in place of the file's
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    seeds: Option<String>,
+    /// Simulated time, in place of the file's, such as "100 s"
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    duration: Option<String>,
+    /// Write an HTML report: where each sender wins, by the values of each key
+    #[arg(long, value_name = "FILE", conflicts_with = "dask")]
+    report: Option<PathBuf>,
+    /// Replace a file that unruffled has not written
+    #[arg(long, requires = "report")]
+    force: bool,
     /// Print one JSON object in place of the table
     #[arg(long)]
     json: bool,
@@ -46,15 +64,59 @@ pub(crate) struct Arguments {
 const LATIN: &str = include_str!("../../../python/unruffled/_latin.py");
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
+    let (overrides, flags) = match overrides(arguments) {
+        Ok(given) => given,
+        Err(error) => return crate::refuse(error),
+    };
     let done = match &arguments.dask {
-        Some(address) => by_dask(arguments, address),
-        None => execute(arguments).map(|text| crate::print(&text)).map_err(Into::into),
+        Some(address) => by_dask(arguments, address, &overrides),
+        None => match execute(arguments, &overrides, &flags) {
+            Ok((text, report)) => {
+                let printed = crate::print(text);
+                // What was found is shown even if the report could not be written.
+                return report.map_or_else(crate::refuse, |()| printed);
+            }
+            Err(error) => Err(error.by_flag(&flags).into()),
+        },
     };
     done.unwrap_or_else(crate::refuse)
 }
 
-fn execute(arguments: &Arguments) -> Result<String, Error> {
-    let grid = Grid::load(&arguments.grid, None, &arguments.set)?;
+/// The keys that flags replace, and which flag gave which key.
+fn overrides(arguments: &Arguments) -> Result<(Vec<String>, Flags), Error> {
+    let mut overrides = arguments.set.clone();
+    if !arguments.variants.is_empty() {
+        overrides.push(format!("variants={}", arguments.variants.join(",")));
+    }
+    overrides.extend(arguments.seeds.as_ref().map(|n| format!("seeds={n}")));
+    overrides.extend(arguments.duration.as_ref().map(|t| format!("duration={t}")));
+    let flags = [
+        ("variants", "--variants", !arguments.variants.is_empty()),
+        ("seeds", "--seeds", arguments.seeds.is_some()),
+        ("duration", "--duration", arguments.duration.is_some()),
+    ];
+    Ok((overrides, flags::given(&arguments.set, flags)?))
+}
+
+/// What to print, and what became of the report.
+fn execute(
+    arguments: &Arguments,
+    overrides: &[String],
+    flags: &Flags,
+) -> Result<(Printed, Result<(), Error>), Error> {
+    let grid = Grid::load(&arguments.grid, None, overrides)?;
+    let report = arguments.report.as_deref().map(|path| Report::at(Some(path), String::new));
+    let files: Vec<_> = report.iter().map(Report::output).collect();
+    let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
+    let kept = [("the grid", Some(arguments.grid.as_path())), ("the store", store.as_deref())];
+    output::check(&kept, &files, arguments.force)?;
+    let file = arguments.grid.display();
+    for (key, own, new) in grid.replaced() {
+        let by = flags.iter().find(|(of, _)| *of == key).map_or("--set", |(_, flag)| flag);
+        crate::tell(&format!("{file}: {key}: {by} {new} in place of {own}"));
+    }
+    let progress = output::bar(None, "{msg}");
+    progress.set_message("preparing");
     let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
     let pool = crate::pool(arguments.jobs)?;
     let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new()))?;
@@ -62,6 +124,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     let sweep = Sweep::new(plan, Some(store))?;
     let never = AtomicBool::new(false);
     let seconds = sweep.estimate(&never)?.unwrap_or_default();
+    progress.finish_and_clear();
     let threads = pool.current_num_threads();
     crate::tell(&announcement(&sweep, seconds, threads, "core"));
     let left = sweep.missing().len() as u64;
@@ -70,13 +133,15 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
     let ran = pool.install(|| sweep.run(&never, &bar));
     bar.0.finish_and_clear();
     ran?;
-    Ok(if arguments.json {
-        sweep.json()
+    let reported = report.map_or(Ok(()), |report| report.write(&sweep.page()));
+    let text = if arguments.json {
+        Printed::Json(sweep.json())
     } else if arguments.csv {
-        sweep.csv()
+        Printed::Data(sweep.csv())
     } else {
-        sweep.render()
-    })
+        Printed::People(sweep.table())
+    };
+    Ok((text, reported))
 }
 
 struct Bar(ProgressBar);
@@ -115,10 +180,14 @@ fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
 }
 
 /// Lets Python's package do it: Dask is Python's.
-fn by_dask(arguments: &Arguments, address: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn by_dask(
+    arguments: &Arguments,
+    address: &str,
+    overrides: &[String],
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut command = python();
     command.args(["-m", "unruffled", "sweep"]).arg(&arguments.grid).args(["--dask", address]);
-    for set in &arguments.set {
+    for set in overrides {
         command.args(["--set", set]);
     }
     for (flag, given) in

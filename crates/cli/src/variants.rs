@@ -9,6 +9,9 @@ use unruffled_lab::senders;
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{Parameter, Unit, Variant};
 
+use crate::Printed;
+use crate::output::{columns, hanging};
+
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Show one sender: its parts and parameters
@@ -28,13 +31,13 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         },
     };
     if arguments.json {
-        return crate::print(&format!("{}\n", senders::json(&chosen)));
+        return crate::print(Printed::Json(format!("{}\n", senders::json(&chosen))));
     }
     let text = match (&arguments.name, chosen.as_slice()) {
         (Some(_), [variant]) => in_full(variant),
         _ => listing(&chosen),
     };
-    crate::print(&text)
+    crate::print(Printed::People(text))
 }
 
 /// One line, and its source, for each of the senders, then for each of the parts.
@@ -43,9 +46,8 @@ fn listing(variants: &[Variant]) -> String {
     let width = rows.clone().map(|(name, ..)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut list = |name: &str, about: &str, source: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:width$}  {about}");
-        let _ = writeln!(text, "{:width$}    {source}", "");
+        text += &hanging(&format!("{name:width$}  "), about, columns());
+        text += &hanging(&format!("{:width$}    ", ""), source, columns());
     };
     for (name, about, source) in rows {
         list(name, about, source);

@@ -11,10 +11,13 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
-use pcap_file::{DataLink, PcapError};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError};
 use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::Segment;
 use unruffled_units::Instant;
+
+use crate::files::APPLICATION;
 
 /// Addresses (for documentation, RFC 5737) and ports of the two ends; each connection but the first
 /// has a port of its own above the sender's.
@@ -39,6 +42,13 @@ pub struct Capture<W: Write> {
     identification: u16,
 }
 
+/// The beginning of a capture, which says what has written it.
+pub fn section() -> SectionHeaderBlock<'static> {
+    let options = vec![SectionHeaderOption::UserApplication(APPLICATION.into())];
+    let endianness = Endianness::native();
+    SectionHeaderBlock { endianness, options, ..SectionHeaderBlock::default() }
+}
+
 /// What the system said, where it is that: the disk is full, for example.
 pub fn reason(error: PcapError) -> std::io::Error {
     match error {
@@ -61,7 +71,7 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// When `output` cannot be written.
     pub fn at(end: End, output: W) -> Result<Self, PcapError> {
-        let mut writer = PcapNgWriter::new(output)?;
+        let mut writer = PcapNgWriter::with_section_header(output, section())?;
         writer.write_pcapng_block(InterfaceDescriptionBlock {
             linktype: DataLink::IPV4,
             snaplen: 0,

@@ -126,9 +126,14 @@ impl ComparisonSweep {
             .collect()
     }
 
-    /// The results for a terminal.
+    /// The results for people.
     pub fn render(&self) -> String {
-        let mut table = table::plain();
+        self.render_within(None)
+    }
+
+    /// The same for a terminal of so many columns.
+    pub fn render_within(&self, width: Option<usize>) -> String {
+        let mut table = table::for_columns(width);
         table.set_header(self.heads().into_iter().map(Cell::new));
         table.add_rows(self.lines());
         let lines = table::lines(table);

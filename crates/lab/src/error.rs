@@ -179,6 +179,17 @@ pub enum Error {
         /// What is there, or would be.
         what: &'static str,
     },
+    /// A file that somebody else has written would be lost.
+    #[error(
+        "{}: there already, and not {kind}: expected another file, or --force",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What would be written.
+        kind: &'static str,
+    },
     /// The threads that were asked for cannot be had.
     #[error("--jobs: expected fewer threads: {reason}")]
     Threads {
@@ -217,7 +228,7 @@ impl std::fmt::Display for Place {
 }
 
 impl Error {
-    /// The same with the flag that gave the key's value in place of `--set`; `flags` are keys and
+    /// The same with the flag that gave the key's value, or the senders, in place of `--set`; `flags` are keys and
     /// their flags.
     #[must_use]
     pub fn by_flag(mut self, flags: &[(&str, &'static str)]) -> Self {
@@ -228,6 +239,14 @@ impl Error {
         {
             let (place, message) = (Place::CommandLine(flag), "expected a value".to_owned());
             return Self::Key { place, key: key.to_owned(), message };
+        }
+        if let Self::Variant { place, .. }
+        | Self::Twice { place, .. }
+        | Self::NothingCompared { place } = &mut self
+            && place == "--set: variants"
+            && let Some(flag) = flag_of("variants")
+        {
+            flag.clone_into(place);
         }
         if let Self::Key { place, key, .. } = &mut self
             && *place == Place::CommandLine("--set")

@@ -2,6 +2,7 @@
 //! there before is lost only to what replaces it.
 
 mod missing;
+mod ours;
 mod part;
 
 use std::fs::{self, File, OpenOptions};
@@ -9,6 +10,7 @@ use std::io::{BufWriter, Read as _, Result, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) use missing::{is_path, missing};
+pub use ours::{APPLICATION, Kind, holds, replaceable};
 use part::Part;
 
 use crate::error::Error;

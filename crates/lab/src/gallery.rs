@@ -1,7 +1,6 @@
 //! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
 //! the best sender delivers there.
 
-use comfy_table::Table;
 use rayon::prelude::*;
 use serde::Serialize;
 use unruffled_path::ConfigError;
@@ -15,7 +14,7 @@ use crate::run::run;
 use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
 use crate::statistics::quantile;
-use crate::table::lines;
+use crate::table::{for_columns, lines};
 use crate::text;
 
 /// How long a built-in scenario runs at most.
@@ -222,8 +221,18 @@ impl Gallery {
         standings
     }
 
-    /// For a terminal: the standings, then each path with its best sender and the first one's share.
+    /// For people: the standings, then each path with its best sender and the first one's share.
     pub fn render(&self) -> String {
+        self.render_within(None)
+    }
+
+    /// The same for a terminal of so many columns.
+    pub fn render_within(&self, width: Option<usize>) -> String {
+        let plain = |heads: &[&str]| {
+            let mut table = for_columns(width);
+            table.set_header(heads.to_vec());
+            table
+        };
         let percent = |share: f64| format!("{:.1}", share * 100.0);
         let mut table = plain(&["sender", "median %", "10th %", "mean %", "worst %", "worst path"]);
         for s in self.standings() {
@@ -273,12 +282,6 @@ impl Gallery {
         }
         text::of_csv(writer)
     }
-}
-
-fn plain(heads: &[&str]) -> Table {
-    let mut table = crate::table::plain();
-    table.set_header(heads.to_vec());
-    table
 }
 
 #[cfg(test)]
@@ -369,7 +372,10 @@ pub(crate) mod tests {
         let late = message(built_in(&["warmup=30 s".to_owned()]));
         assert_eq!(late, "--set: warmup: spray: expected less than the duration, 500 ms");
         let late = message(drawn(7, 2, &["loss.every=x".to_owned()]));
-        assert!(late.starts_with("--set: link.bottleneck.loss.every: 7-1: expected a whole"), "{late}");
+        assert!(
+            late.starts_with("--set: link.bottleneck.loss.every: 7-1: expected a whole"),
+            "{late}"
+        );
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod senders;
+mod stacked;
 pub mod statistics;
 pub mod store;
 pub mod summary;

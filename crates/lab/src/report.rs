@@ -19,6 +19,7 @@ mod reordering;
 mod reproduction;
 mod sequence;
 mod series;
+mod sweep;
 mod thin;
 mod thresholds;
 
@@ -35,15 +36,17 @@ pub use figure::figure_file;
 pub use gallery::gallery;
 pub use markdown::markdown;
 pub use reproduction::reproduction;
+pub use sweep::sweep;
 pub use thresholds::thresholds;
 
 /// The templates; their names make the engine escape for HTML.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("base.html", include_str!("report/base.html")),
     ("parts.html", include_str!("report/parts.html")),
     ("page.html", include_str!("report/page.html")),
     ("reproduction.html", include_str!("report/reproduction.html")),
     ("comparison-sweep.html", include_str!("report/comparison-sweep.html")),
+    ("sweep.html", include_str!("report/sweep.html")),
     ("gallery.html", include_str!("report/gallery.html")),
     ("capture.html", include_str!("report/capture.html")),
 ];

@@ -1,6 +1,7 @@
 //! Scenario files: what flows, over which path, for how long, under which senders.
 
 mod again;
+mod description;
 mod keys;
 mod links;
 mod network;
@@ -21,6 +22,7 @@ use unruffled_units::{Duration, hint};
 use crate::error::{Error, Place};
 use crate::files::{is_path, missing};
 use crate::text;
+pub use description::description;
 use keys::Keys;
 pub use network::{NetLink, Network};
 use tcp::Ends;

@@ -8,6 +8,7 @@ use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::metric::GOODPUT;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
+use crate::stacked;
 use crate::statistics::Estimate;
 use crate::summary::{
     Column, DISPENSABLE, MEANS, Summary, cells, columns, effort, leaders, scale, summaries,
@@ -22,7 +23,7 @@ const STYLE: TableStyle = TableStyle::new()
 
 /// The results for a terminal of `width` columns: a line above, one line per variant, a line below.
 ///
-/// Needs 80 columns; a narrower terminal gets broken cells. With `colour` the header is bold and
+/// Columns that have no room are left out, and named below. With `colour` the header is bold and
 /// the variants that share the lead green. Ends with a line feed.
 pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let summaries = summaries(comparison);
@@ -84,7 +85,11 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
         return usual;
     }
     let mut left_out = Vec::new();
-    for next in DISPENSABLE.into_iter().map(Some).chain([None]) {
+    let heads: Vec<&str> = columns.iter().map(|column| column.short).collect();
+    // The name, goodput and share stay.
+    let rest = heads.iter().skip(3).rev().filter(|head| !DISPENSABLE.contains(head)).copied();
+    let order: Vec<&'static str> = DISPENSABLE.into_iter().chain(rest).collect();
+    for next in order.into_iter().map(Some).chain([None]) {
         let tight = table(&columns, |column| column.tight, &left_out);
         if fits(&tight.heads, &tight.lines, width) {
             return tight;
@@ -93,8 +98,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
         columns.retain(|column| Some(column.short) != next);
         left_out.extend(next.filter(|_| columns.len() < before));
     }
-    // Names longer than all else are broken.
-    usual
+    table(&columns, |column| column.tight, &left_out)
 }
 
 /// Whether nothing has to be broken in `width` columns.
@@ -128,15 +132,25 @@ pub(crate) fn plain() -> Table {
     table
 }
 
-/// The same for a terminal of `width` columns: what is too long for them is broken.
+/// The same for a terminal of `width` columns: what is too long for them is broken, or stands below each
+/// other.
 pub(crate) fn plain_within(width: usize) -> Table {
     let mut table = plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table
 }
 
-/// The table's lines: names to the left, numbers to the right.
+/// A table for a terminal of so many columns, or for another program.
+pub(crate) fn for_columns(width: Option<usize>) -> Table {
+    width.map_or_else(plain, plain_within)
+}
+
+/// The table's lines: names to the left, numbers to the right. Where they have no room, the cells of each
+/// row stand below each other.
 pub(crate) fn lines(mut table: Table) -> String {
+    if let Some(stacked) = stacked::instead_of(&table) {
+        return stacked;
+    }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });

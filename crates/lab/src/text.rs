@@ -78,7 +78,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// `text` in lines of at most `width` columns, each behind `indent`. A terminal of less than 20 columns
 /// gets longer ones.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in words(text) {

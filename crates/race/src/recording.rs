@@ -46,7 +46,7 @@ impl<W: Write> Recording<W> {
     /// # Errors
     /// When `output` cannot be written.
     pub fn and(mut self, place: Place, output: W) -> Result<Self, PcapError> {
-        self.writers.push((place, PcapNgWriter::new(output)?));
+        self.writers.push((place, PcapNgWriter::with_section_header(output, section())?));
         Ok(self)
     }
 

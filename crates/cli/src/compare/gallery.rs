@@ -1,15 +1,13 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
-use std::path::PathBuf;
-
 use unruffled_lab::error::{Error, Place};
 use unruffled_lab::{flags, gallery};
 
 use super::arguments::Arguments;
-use crate::output;
+use crate::{Printed, output};
 
 /// What to print, and what became of the report.
-pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error>), Error> {
+pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
     if given.iter().any(|set| flags::key(set) == "variants") {
         return Err(Error::Key {
@@ -28,8 +26,9 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
         [] => gallery::senders(),
         names => names.to_vec(),
     };
-    let report: Option<PathBuf> = arguments.results.report_path("gallery");
-    output::check(&[], &[("the report", report.as_deref())])?;
+    let report = arguments.results.report("gallery");
+    let files: Vec<_> = report.iter().map(output::Report::output).collect();
+    output::check(&[], &files, arguments.results.force)?;
     let runs = gallery::runs(&scenarios, senders.len());
     let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
@@ -37,6 +36,6 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(String, Result<(), Error
         .install(|| gallery::gallery(&scenarios, &senders, "--variants", &given, || bar.inc(1)));
     bar.finish_and_clear();
     let found = found?;
-    let written = arguments.results.write(&found, report.as_deref());
+    let written = arguments.results.write(&found, report.as_ref());
     Ok((arguments.results.text(&found), written))
 }

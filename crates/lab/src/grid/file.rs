@@ -121,6 +121,16 @@ impl Grid {
         Ok(grid)
     }
 
+    /// The file's text.
+    pub(crate) fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// What is set from outside the file.
+    pub(crate) fn outside(&self) -> &[String] {
+        &self.set[self.own..]
+    }
+
     /// What overrides from outside replace of what the file says beside its scenario: the key, its value
     /// in the file, and the new one.
     pub fn replaced(&self) -> Vec<(&'static str, String, String)> {

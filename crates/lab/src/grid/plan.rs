@@ -139,6 +139,11 @@ impl Plan {
         scenario.map_err(|refused| self.grid.blame(refused))
     }
 
+    /// The grid.
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// What errors call the scenario, and its text.
     pub(super) fn text(&self) -> &(String, String) {
         &self.grid.scenario

@@ -10,7 +10,7 @@ use crate::metric::METRICS;
 use crate::record::RunRow;
 use crate::statistics::quantile;
 use crate::summary::number;
-use crate::table::{lines, plain};
+use crate::table::{for_columns, lines};
 use crate::text;
 
 /// How a sender stands in a sweep.
@@ -78,12 +78,12 @@ impl Serialize for PointRow<'_> {
 }
 
 impl Sweep {
-    /// Where each sender wins, over the points of which all runs are there.
-    pub fn standings(&self) -> Vec<Standing> {
+    /// The share of the best sender's mean goodput that each sender has, point by point; none where a run
+    /// is missing.
+    pub(crate) fn shares(&self) -> Vec<Option<Vec<f64>>> {
         let plan = self.plan();
-        let names: Vec<&str> = plan.variants().collect();
-        // By point, what each sender delivers in all of its runs; none where one is missing.
-        let mut points = vec![Some(vec![0.0; names.len()]); plan.points()];
+        // What each sender delivers in all of its runs.
+        let mut points = vec![Some(vec![0.0; plan.variants().count()]); plan.points()];
         self.with_rows(|rows| {
             for (run, row) in rows.iter().enumerate() {
                 let point = &mut points[plan.point(run)];
@@ -93,12 +93,20 @@ impl Sweep {
                 });
             }
         });
+        let share = |sums: Vec<f64>| {
+            let best = sums.iter().copied().fold(0.0, f64::max);
+            sums.into_iter().map(|sum| if best > 0.0 { sum / best } else { 1.0 }).collect()
+        };
+        points.into_iter().map(|sums| sums.map(share)).collect()
+    }
+
+    /// Where each sender wins, over the points of which all runs are there.
+    pub fn standings(&self) -> Vec<Standing> {
+        let names: Vec<&str> = self.plan().variants().collect();
         let mut shares: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
         let mut wins = vec![0; names.len()];
-        for sums in points.iter().flatten() {
-            let best = sums.iter().copied().fold(0.0, f64::max);
-            for (i, sum) in sums.iter().enumerate() {
-                let share = if best > 0.0 { sum / best } else { 1.0 };
+        for point in self.shares().iter().flatten() {
+            for (i, &share) in point.iter().enumerate() {
                 wins[i] += usize::from(share >= 1.0);
                 shares[i].push(share);
             }
@@ -116,10 +124,15 @@ impl Sweep {
         names.iter().enumerate().map(standing).collect()
     }
 
-    /// Where each sender wins, as a table for a terminal.
+    /// Where each sender wins, as a table for people.
     pub fn render(&self) -> String {
+        self.render_within(None)
+    }
+
+    /// The same for a terminal of so many columns.
+    pub fn render_within(&self, width: Option<usize>) -> String {
         let plan = self.plan();
-        let mut table = plain();
+        let mut table = for_columns(width);
         table.set_header(["variant", "wins at", "median share %", "worst share %"]);
         for standing in self.standings() {
             let percent = |share: f64| number(share * 100.0, 1);

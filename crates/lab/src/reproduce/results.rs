@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::TimeSeries;
 use crate::experiment::Experiment;
+use crate::stacked;
 use crate::statistics::Estimate;
 use crate::table;
 
@@ -200,6 +201,9 @@ pub fn list(experiments: &[Experiment], width: Option<usize>) -> String {
     for e in experiments {
         let claims = e.claims.len().to_string();
         table.add_row([&e.id, &e.paper, &e.figure, &claims, &e.title]);
+    }
+    if let Some(stacked) = stacked::instead_of(&table) {
+        return stacked;
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
