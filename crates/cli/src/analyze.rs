@@ -15,7 +15,7 @@ use unruffled_units::count;
 
 use crate::Printed;
 use crate::interrupt::{self, Interrupt};
-use crate::output::{self, Kind, Output, Rule};
+use crate::output::{self, Kind, Rule};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -58,8 +58,8 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let name = arguments.capture.display().to_string();
     let files = [
-        Output("the scenario", arguments.scenario.as_deref(), Rule::Ours(Kind::Scenario)),
-        Output("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
+        output::Written("the scenario", arguments.scenario.as_deref(), Rule::Ours(Kind::Scenario)),
+        output::Written("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
     // A capture may take long to read.
@@ -149,7 +149,9 @@ fn scenario(
     if let Some((reading, beside)) = &second {
         let kept =
             [("the capture", Some(arguments.capture.as_path())), ("the scenario", Some(path))];
-        output::check(&kept, &[("the other scenario", Some(beside))])?;
+        let rule = Rule::Ours(Kind::Scenario);
+        let files = [output::Written("the other scenario", Some(beside), rule)];
+        output::check(&kept, &files, arguments.force)?;
         output::write_text(beside, &reading.toml).map_err(|e| Error::output(beside, e))?;
         let what = match reading.lossless {
             true => "the same if the path loses nothing but what its queue drops",

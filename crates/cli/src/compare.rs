@@ -14,7 +14,7 @@ use unruffled_tcp::Variant;
 pub(crate) use arguments::Arguments;
 
 use crate::Printed;
-use crate::output::{self, Kind, Output, Report, Rule};
+use crate::output::{self, Kind, Report, Rule, Written};
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let several = arguments.paths.several();
@@ -42,10 +42,10 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         names => compare::variants(&scenario, names, "--variants")?,
     };
     let report = arguments.results.report(&scenario.name);
-    let mut files: Vec<Output<'_>> = report.iter().map(Report::output).collect();
+    let mut files: Vec<Written<'_>> = report.iter().map(Report::output).collect();
     files.extend([
-        Output("the capture", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture)),
-        Output("the thresholds", arguments.thresholds.as_deref(), Rule::Ours(Kind::Drawing)),
+        Written("the capture", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture)),
+        Written("the thresholds", arguments.thresholds.as_deref(), Rule::Ours(Kind::Drawing)),
     ]);
     let kept = [("the scenario", Some(Path::new(&arguments.scenario)))];
     output::check(&kept, &files, arguments.results.force)?;

@@ -87,9 +87,9 @@ impl Report {
     }
 
     /// The file as [`check`] takes it: one that nobody has named never replaces another.
-    pub(crate) fn output(&self) -> Output<'_> {
+    pub(crate) fn output(&self) -> Written<'_> {
         let rule = if self.usual { Rule::Numbered } else { Rule::Ours(Kind::Report) };
-        Output("the report", Some(&self.path), rule)
+        Written("the report", Some(&self.path), rule)
     }
 
     /// Writes `page`, and says where. By the usual name it goes to the first file that is not there, or
@@ -115,7 +115,11 @@ fn free_name(path: &Path, text: &str) -> PathBuf {
 
 /// A file that is written: what it is called, where it goes, and what it may replace.
 #[derive(Clone, Copy)]
-pub(crate) struct Output<'a>(pub(crate) &'static str, pub(crate) Option<&'a Path>, pub(crate) Rule);
+pub(crate) struct Written<'a>(
+    pub(crate) &'static str,
+    pub(crate) Option<&'a Path>,
+    pub(crate) Rule,
+);
 
 /// What a file may replace.
 #[derive(Clone, Copy)]
@@ -225,7 +229,8 @@ pub(crate) fn hanging(head: &str, text: &str, columns: Option<usize>) -> String 
     let longest = text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
     if indent + longest.max(ROOM) > columns {
         let head = head.trim_end();
-        return format!("{head}\n{}", wrapped(text, columns, "    "));
+        let head = if head.is_empty() { String::new() } else { format!("{head}\n") };
+        return head + wrapped(text, columns, "    ").as_str();
     }
     let lines = wrapped(text, columns, &" ".repeat(indent));
     format!("{head}{}", lines.trim_start_matches(' '))
@@ -237,9 +242,9 @@ const ROOM: usize = 30;
 /// Whether all `files` can be written, none in place of another or of what the command reads or
 /// keeps, nor, without `force`, of what it has not written: what cannot be written should be known before
 /// the work, not after it.
-pub(crate) fn check(kept: &[Called<'_>], files: &[Output<'_>], force: bool) -> Result<(), Error> {
+pub(crate) fn check(kept: &[Called<'_>], files: &[Written<'_>], force: bool) -> Result<(), Error> {
     let mut earlier: Vec<Called<'_>> = Vec::new();
-    for &Output(what, path, rule) in files {
+    for &Written(what, path, rule) in files {
         let Some(path) = path else { continue };
         if path == Path::new("-") || is_standard_output(path) {
             let taken = "standard output has the results: expected a file";

@@ -14,7 +14,7 @@ use unruffled_race::{
     Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
 };
 
-use crate::output::{self, Kind, Output, Report, Rule, Showable};
+use crate::output::{self, Kind, Report, Rule, Showable, Written};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -107,8 +107,8 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
         return Err("--sysctl: no kernel sends: expected some by --kernel".into());
     }
     let report = arguments.results.report(&format!("race-{}", scenario.name));
-    let recording = Output("the recording", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture));
-    let files: Vec<Output<'_>> = report.iter().map(Report::output).chain([recording]).collect();
+    let recording = Written("the recording", arguments.pcap.as_deref(), Rule::Ours(Kind::Capture));
+    let files: Vec<Written<'_>> = report.iter().map(Report::output).chain([recording]).collect();
     let kept = [("the scenario", Some(Path::new(&arguments.scenario)))];
     output::check(&kept, &files, arguments.results.force)?;
     let race = |recording: Option<&mut Recording<Output>>| {

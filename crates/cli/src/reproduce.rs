@@ -15,7 +15,7 @@ use unruffled_lab::{Error, report as page};
 use unruffled_units::count;
 
 use crate::Printed;
-use crate::output::{self, Kind, Output, Report, Rule};
+use crate::output::{self, Kind, Report, Rule, Written};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -98,10 +98,10 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     let wanted = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)
         .then(|| Report::at(arguments.report.as_deref(), || REPORT.to_owned()));
-    let mut files: Vec<Output<'_>> = report.iter().map(Report::output).collect();
+    let mut files: Vec<Written<'_>> = report.iter().map(Report::output).collect();
     files.extend([
-        Output("the Markdown", arguments.markdown.as_deref(), Rule::Ours(Kind::Markdown)),
-        Output("the list of claims", arguments.write_check.as_deref(), Rule::Ours(Kind::Claims)),
+        Written("the Markdown", arguments.markdown.as_deref(), Rule::Ours(Kind::Markdown)),
+        Written("the list of claims", arguments.write_check.as_deref(), Rule::Ours(Kind::Claims)),
     ]);
     let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
     let own = arguments.experiments.iter().map(|own| ("the experiment", Some(Path::new(own))));
@@ -109,7 +109,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     kept.push(("the list to check", arguments.check.as_deref()));
     kept.push(("the store", store.as_deref()));
     output::check(&kept, &files, arguments.force)?;
-    kept.extend(files.iter().map(|&Output(what, path, _)| (what, path)));
+    kept.extend(files.iter().map(|&Written(what, path, _)| (what, path)));
     let pictures: Vec<String> = experiments.iter().map(picture).collect();
     for folder in
         arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))

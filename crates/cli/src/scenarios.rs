@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::{Error, Scenario, files, scenario};
 
 use crate::Printed;
-use crate::output::{self, Output, Rule, columns};
+use crate::output::{self, Rule, Written, columns};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -74,7 +74,7 @@ fn save_as(save: &[String], force: bool) -> Result<(), Error> {
     let path = save.get(1).map_or_else(|| PathBuf::from(format!("{name}.toml")), PathBuf::from);
     output::check(
         &[("the scenario", Some(Path::new(name)))],
-        &[Output("the file", Some(&path), Rule::Nothing)],
+        &[Written("the file", Some(&path), Rule::Nothing)],
         force || files::holds(&path, &text),
     )?;
     output::write_text(&path, &text).map_err(|e| Error::output(&path, e))?;

@@ -10,7 +10,7 @@ use unruffled_lab::store::StoreError;
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
-use crate::output::{Kind, Output, Rule};
+use crate::output::{Kind, Rule, Written};
 use crate::{Printed, on_one_line, output};
 
 #[derive(Args)]
@@ -144,7 +144,7 @@ fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
             written => written.map(|()| String::new()),
         };
     }
-    let export = Output("the export", Some(file), Rule::Ours(Kind::Runs));
+    let export = Written("the export", Some(file), Rule::Ours(Kind::Runs));
     output::check(&[("the store", Some(store.path()))], &[export], force)?;
     let mut refused = None;
     let written = output::write(file, |mut out| {

@@ -63,13 +63,15 @@ fn in_full(variant: &Variant) -> String {
     let mut text = format!("{}: {}\nsource: {}\n", variant.name(), row.about, row.source);
     let _ = writeln!(text, "\nparts");
     for (part, what) in variant.parts() {
-        let _ = writeln!(text, "  {part:20}  {what}");
+        text += &hanging(&format!("  {part:20}  "), &what, columns());
     }
     if variant.parameters().next().is_some() {
         let _ = writeln!(text, "\nparameters (--set variant.{}.NAME=VALUE)", variant.name());
         for (p, _) in variant.parameters() {
-            let _ = writeln!(text, "  {:16}  {}, {}", p.name, brief(p), p.expected());
-            let _ = writeln!(text, "  {:16}    {} ({})", "", p.about, p.source);
+            let range = format!("{}, {}", brief(p), p.expected());
+            text += &hanging(&format!("  {:16}  ", p.name), &range, columns());
+            let about = format!("{} ({})", p.about, p.source);
+            text += &hanging(&format!("  {:16}    ", ""), &about, columns());
         }
     }
     text

@@ -61,3 +61,79 @@ fn a_latin_hypercube_without_python_is_refused_with_what_was_expected() {
     let wanted = ": expected python3 with scipy, or UNRUFFLED_PYTHON that names one\n";
     assert!(line.ends_with(wanted), "{line}");
 }
+
+#[test]
+fn flags_replace_what_the_file_says_and_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    write(&folder, "grid.toml", GRID);
+    let flags = ["--variants", "rack,unruffled", "--seeds", "1", "--duration", "2 s"];
+    let sweep = [&["sweep", "grid.toml", "--no-store", "--csv"][..], &flags].concat();
+    let output = unruffled(&folder, &sweep).assert().success().get_output().clone();
+    let rows = String::from_utf8(output.stdout).expect("prints UTF-8");
+    assert_eq!(rows.lines().count(), 1 + 8 * 2);
+    assert!(
+        rows.lines()
+            .skip(1)
+            .all(|line| line.contains(",rack,1,2.0,") || line.contains(",unruffled,1,2.0,"))
+    );
+    let said = String::from_utf8(output.stderr).expect("prints UTF-8");
+    for wanted in [
+        "grid.toml: variants: --variants rack,unruffled in place of [\"sack\", \"rack\"]\n",
+        "grid.toml: seeds: --seeds 1 in place of 2\n",
+        "grid.toml: duration: --duration 2 s in place of \"1 s\"\n",
+    ] {
+        assert!(said.contains(wanted), "{said}");
+    }
+    for (arguments, wanted) in [
+        (&["--variants", "sack,cubic"][..], "--variants: cubic: no such variant: "),
+        (&["--variants", "sack,sack"], "--variants: sack stands twice: "),
+        (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1"),
+        (&["--duration", "-1 s"], "--duration: duration: expected a time such as"),
+        (&["--seeds", "2", "--set", "seeds=3"], "--set: seeds: expected this or --seeds, not both"),
+        (&["--report", "grid.toml"], "grid.toml: would replace the grid: expected another file"),
+    ] {
+        let line =
+            refusal(&folder, &[&["sweep", "grid.toml", "--no-store"][..], arguments].concat());
+        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+    }
+    write(&folder, "swept.toml", "scenario = 'rr-3'\n[grid]\nduration = ['1 s', '2 s']\n");
+    let line = refusal(&folder, &["sweep", "swept.toml", "--no-store", "--duration", "3 s"]);
+    let wanted =
+        "unruffled: --duration: duration: expected a key that is not swept, as grid.duration is in";
+    assert!(line.starts_with(wanted), "{line}");
+}
+
+#[test]
+fn a_sweep_writes_a_report_where_one_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    write(&folder, "grid.toml", GRID);
+    prints(&folder, &["sweep", "grid.toml", "--no-store"]);
+    assert_eq!(files(&folder), ["grid.toml"]);
+    prints(&folder, &["sweep", "grid.toml", "--no-store", "--report", "r.html"]);
+    let page = std::fs::read_to_string(folder.path().join("r.html")).expect("was written");
+    assert!(page.contains("<h2>By delayed.fraction</h2>") && page.contains("8 points, 32 runs"));
+}
+
+#[test]
+fn what_the_rows_say_of_a_key_can_be_set() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let grid = "scenario = 'in-order'\nvariants = ['rack']\nseeds = 1\nduration = '1 s'\n[grid]\n\
+                bottleneck.rate = ['1 Mbit/s', '8M']\nbottleneck.delay = ['5 msec']\n\
+                bottleneck.queue = [20, 30]\nmss = ['1 kB']\nvariant.rack.max_cwnd = []\n";
+    let grid = grid.replace("variant.rack.max_cwnd = []\n", "");
+    write(&folder, "grid.toml", grid);
+    let rows = prints(&folder, &["sweep", "grid.toml", "--no-store", "--csv"]);
+    let mut lines = rows.lines();
+    let heads: Vec<&str> = lines.next().expect("has heads").split(',').collect();
+    let keys = &heads[1..5];
+    for row in lines {
+        let cells: Vec<&str> = row.split(',').collect();
+        let sets: Vec<String> =
+            keys.iter().zip(&cells[1..5]).map(|(key, value)| format!("{key}={value}")).collect();
+        let mut compare = vec!["compare", "in-order", "--no-report", "--csv", "--seeds", "1"];
+        compare.extend(["--variants", "rack", "--duration", "1.0"]);
+        compare.extend(sets.iter().flat_map(|set| ["--set", set.as_str()]));
+        let same = prints(&folder, &compare);
+        assert_eq!(same.lines().nth(1).map(str::to_owned), Some(cells[5..].join(",")), "{sets:?}");
+    }
+}

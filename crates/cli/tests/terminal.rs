@@ -57,3 +57,33 @@ fn a_terminal_has_colour_unless_no_color_says_otherwise() {
     };
     assert_eq!([shown(""), shown("1")], [true, false]);
 }
+
+#[test]
+fn a_bar_moves_while_a_single_run_takes_long() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let (mut shows, program) = terminal(80);
+    let mut command = Command::cargo_bin("unruffled").expect("was built");
+    command.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(program);
+    // Longer than any test: what ends it is that the bar has moved.
+    command.args(["compare", "--duration", "10000000 s", "--seeds", "1", "--variants", "sack"]);
+    let mut child = command.arg("--no-report").spawn().expect("runs");
+    drop(command);
+    let mut text = String::new();
+    let mut part = [0; 256];
+    let frames =
+        |text: &str| ["| rr-3 [", "/ rr-3 [", "- rr-3 ["].map(|frame| text.contains(frame));
+    while frames(&text) != [true; 3] {
+        let read = shows.read(&mut part).expect("the command is at work");
+        text += &String::from_utf8_lossy(&part[..read]);
+    }
+    child.kill().expect("is there to kill");
+    child.wait().expect("ends");
+    assert!(text.contains("0/2 runs"), "{text:?}");
+}
+
+#[test]
+fn a_bar_is_hidden_where_nobody_sees_it() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let output = compare(&folder).output().expect("runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -60,6 +60,9 @@ pub(crate) fn none_such(name: &str, reason: std::io::Error) -> Error {
     let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
     let hint = match Variant::parse(name) {
         Ok(_) => format!("; {name} is a variant"),
+        Err(_) if Variant::parse(&format!("rack+{name}")).is_ok() => {
+            format!("; {name} is a part of variants, such as rack+{name}")
+        }
         Err(_) => hint(name, builtin.iter().copied()),
     };
     Error::NoScenario { name: name.to_owned(), builtin: builtin.join(", "), hint, reason }

@@ -98,7 +98,8 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
         columns.retain(|column| Some(column.short) != next);
         left_out.extend(next.filter(|_| columns.len() < before));
     }
-    table(&columns, |column| column.tight, &left_out)
+    // Below each other there is room for all.
+    usual
 }
 
 /// Whether nothing has to be broken in `width` columns.

@@ -5,6 +5,7 @@ use std::fs;
 use unruffled_kernel::NAME;
 use unruffled_lab::senders::about;
 use unruffled_tcp::Variant;
+use unruffled_units::hint;
 
 use crate::Error;
 
@@ -32,8 +33,12 @@ impl Competitor {
         let known = |name: &String| *name == NAME || available.contains(name);
         let names: Vec<_> = names.iter().map(|name| name.trim().to_owned()).collect();
         if let Some(missing) = names.iter().find(|name| !known(name)) {
-            let (name, available) = (missing.clone(), available.join(", "));
-            return Err(Error::NoCongestionControl { name, available });
+            let name = missing.clone();
+            let hint = match Variant::parse(&name) {
+                Ok(_) => format!("; {name} is a variant of ours (--variants)"),
+                Err(_) => hint(&name, available.iter().map(String::as_str).chain([NAME])),
+            };
+            return Err(Error::NoCongestionControl { name, available: available.join(", "), hint });
         }
         let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
         if let Some((_, name)) = names.iter().enumerate().find(twice) {

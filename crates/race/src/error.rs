@@ -10,12 +10,14 @@ pub enum Error {
     #[error("--kernel unruffled: {0}")]
     Kernel(#[from] unruffled_kernel::Error),
     /// The kernel has no such congestion control.
-    #[error("--kernel {name}: not in this kernel: expected names among {available}")]
+    #[error("--kernel {name}: not in this kernel: expected names among {available}{hint}")]
     NoCongestionControl {
         /// What was asked for.
         name: String,
         /// What there is.
         available: String,
+        /// What may have been meant.
+        hint: String,
     },
     /// A wrong scenario or sender.
     #[error(transparent)]

@@ -10,6 +10,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, PcapError};
+use unruffled_lab::capture::section;
 use unruffled_net::{Passed, Place};
 use unruffled_units::Duration;
 

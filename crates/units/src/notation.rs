@@ -156,7 +156,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
         let lower = count.to_lowercase();
         let octets = count == "B" || lower.starts_with("byte") || lower.starts_with("octet");
         if octets {
-            return Err(RATES.ambiguous(unit, "bits, or octets of 8 bits"));
+            return Err(RATES.ambiguous(unit, "octets or bits"));
         }
         // What is per second counts something.
         let bits = match lower.as_str() {
@@ -375,14 +375,8 @@ mod tests {
                 error(parse_duration("5 M")),
                 "\"M\" may be minutes or milliseconds: expected ns, us, ",
             ),
-            (
-                error(parse_rate("5 MB/s")),
-                "\"MB/s\" may be bits, or octets of 8 bits: expected bit",
-            ),
-            (
-                error(parse_rate("5 MBps")),
-                "\"MBps\" may be bits, or octets of 8 bits: expected bit",
-            ),
+            (error(parse_rate("5 MB/s")), "\"MB/s\" may be octets or bits: expected bit"),
+            (error(parse_rate("5 MBps")), "\"MBps\" may be octets or bits: expected bit"),
             (error(parse_bytes("5 M")), "\"M\" may be decimal or binary: expected B, kB, MB, "),
             (error(parse_bytes("5 Mb")), "\"Mb\" may be bits or octets: expected B, kB, MB, "),
             (error(parse_duration("50")), "the unit is missing: expected ns, us, ms, s, min or h"),

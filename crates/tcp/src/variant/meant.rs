@@ -39,7 +39,7 @@ pub(super) fn hint(name: &str) -> String {
         of_kernel.or((plain.starts_with("kernel-") && bare != "unruffled").then_some(bare));
     if let Some(control) = of_kernel {
         return format!(
-            "; {control} is a congestion control of the kernel, which only a race runs"
+            "; {control} is a congestion control of the kernel, which a race takes as kernel"
         );
     }
     [plain.as_str(), bare].into_iter().find_map(meant).map_or(String::new(), |m| did_you_mean(&m))
@@ -111,7 +111,7 @@ mod tests {
             ("tcp_vegas", "vegas"),
         ] {
             let wanted = format!(
-                "; {control} is a congestion control of the kernel, which only a race runs"
+                "; {control} is a congestion control of the kernel, which a race takes as kernel"
             );
             assert_eq!(hint(name), wanted);
         }

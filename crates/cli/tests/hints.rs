@@ -1,0 +1,138 @@
+//! What the command says of what is misspelt or missing: the line that refuses it names what was meant.
+
+mod command;
+
+use command::{files, prints, refusal, write};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+#[test]
+fn what_is_misspelt_is_refused_with_what_was_meant_wherever_it_is_given() {
+    let folder = folder();
+    write(&folder, "grid.toml", "scenario = 'rr-3'\nvariant = ['sack']\n");
+    write(&folder, "named.toml", "scenario = 'satelite'\n");
+    write(&folder, "range.toml", "scenario = 'rr-3'\n[grid]\ntcp.window = { from = 1, too = 2 }\n");
+    write(&folder, "swept.toml", "scenario = 'in-order'\n[grid]\nbottleneck.quue = [1]\n");
+    for (arguments, meant) in [
+        (&["compar"][..], "compare"),
+        (&["Compare"], "compare"),
+        (&["scenario"], "scenarios"),
+        (&["half-late"], "unruffled compare half-late"),
+        (&["mine.toml"], "unruffled compare mine.toml"),
+        (&["slow.pcap"], "unruffled analyze slow.pcap"),
+        (&["compare", "--variant", "rack"], "--variants"),
+        (&["compare", "--Seeds", "3"], "--seeds"),
+        (&["compare", "-variants", "rack"], "--variants"),
+        (&["sweep", "g.toml", "--reprot", "x"], "--report"),
+        (&["compare", "satelite"], "satellite"),
+        (&["compare", "RR-3"], "rr-3"),
+        (&["compare", "rr-3.toml"], "rr-3"),
+        (&["bench", "sim", "wifi"], "wi-fi"),
+        (&["scenarios", "--show", "spary"], "spray"),
+        (&["compare", "--variants", "cubic"], "rack+cubic"),
+        (&["compare", "--variants", "sack,CUBIC"], "rack+cubic"),
+        (&["compare", "--variants", "RACK"], "rack"),
+        (&["compare", "--set", "variants=rr_ta"], "rr-ta"),
+        (&["bench", "sim", "--variant", "unrufled"], "unruffled"),
+        (&["variants", "tcp-cubic"], "rack+cubic"),
+        (&["compare", "--set", "tcp.windw=30"], "tcp.window"),
+        (&["compare", "--set", "delayed.fracton=1%"], "link.bottleneck.delayed.fraction"),
+        (&["compare", "in-order", "--set", "los.fraction=1%"], "link.bottleneck.loss.fraction"),
+        (&["compare", "--set", "delayed.distribution=norml"], "normal"),
+        (&["compare", "--set", "variant.rr-ta.histry=3 s"], "history"),
+        (&["compare", "--duration", "5 secnds"], "seconds"),
+        (&["compare", "--set", "bottleneck.rate=5 Mbitt/s"], "Mbit/s"),
+        (&["reproduce", "rr-33"], "rr-3"),
+        (&["reproduce", "--paper", "rr-tpc"], "rr-tcp"),
+        (&["sweep", "grid.toml"], "variants"),
+        (&["sweep", "named.toml"], "satellite"),
+        (&["sweep", "range.toml"], "to"),
+        (&["sweep", "swept.toml"], "link.bottleneck.queue"),
+        (&["sweep", "swep.toml"], "swept.toml"),
+    ] {
+        let line = refusal(&folder, arguments);
+        assert!(line.ends_with(&format!("; did you mean {meant}?\n")), "{arguments:?}: {line}");
+    }
+    #[cfg(target_os = "linux")]
+    for (arguments, meant) in [
+        (&["emulate", "haf-late"][..], "half-late"),
+        (&["race", "haf-late"], "half-late"),
+        (&["race", "--variants", "cubc"], "rack+cubic"),
+    ] {
+        let line = refusal(&folder, arguments);
+        assert!(line.ends_with(&format!("; did you mean {meant}?\n")), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
+fn what_is_known_as_something_else_is_called_so() {
+    let folder = folder();
+    for (arguments, wanted) in [
+        (
+            &["compare", "--variants", "bbr"][..],
+            "; bbr is a congestion control of the kernel, which a race takes as kernel\n",
+        ),
+        (&["compare", "rack"], "; rack is a variant\n"),
+        (&["compare", "cubic"], "; cubic is a part of variants, such as rack+cubic\n"),
+        (&["sweep", "rr-3"], "rr-3: no such file; rr-3 is a scenario: expected a grid file\n"),
+    ] {
+        let line = refusal(&folder, arguments);
+        assert!(line.ends_with(wanted), "{line}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_called_so_by_every_command() {
+    let folder = folder();
+    write(&folder, "grid.toml", "scenario = 'no/where.toml'\n");
+    for arguments in [
+        &["compare", "nowhere.toml"][..],
+        &["compare", "./nowhere"],
+        &["bench", "sim", "nowhere.toml"],
+        &["reproduce", "nowhere.toml"],
+        &["sweep", "nowhere.toml"],
+        &["scenarios", "--show", "nowhere.toml"],
+    ] {
+        let name = arguments.last().expect("has one");
+        assert_eq!(refusal(&folder, arguments), format!("unruffled: {name}: no such file\n"));
+    }
+    let line = refusal(&folder, &["sweep", "grid.toml"]);
+    assert_eq!(line, "unruffled: grid.toml:1: scenario: no/where.toml: no such file\n");
+}
+
+#[test]
+fn the_short_key_of_an_impairment_makes_one_on_a_path_of_one_link() {
+    let folder = folder();
+    let short =
+        ["compare", "in-order", "--duration", "5 s", "--seeds", "1", "--no-report", "--csv"];
+    let with = |set: &str| prints(&folder, &[&short[..], &["--set", set]].concat());
+    let lossy = with("loss.fraction=1%");
+    assert_eq!(lossy, with("link.bottleneck.loss.fraction=1%"));
+    assert_ne!(lossy, prints(&folder, &short));
+    let line = refusal(&folder, &["compare", "rr-3", "--set", "loss.fraction=1%"]);
+    let wanted = "unruffled: --set: loss.fraction: could be several: expected one of \
+                  link.bottleneck.loss.fraction, link.sink.loss.fraction, link.source.loss.fraction\n";
+    assert_eq!(line, wanted);
+    assert_eq!(files(&folder), [""; 0]);
+}
+
+#[test]
+fn the_usual_spellings_of_units_are_taken() {
+    let folder = folder();
+    let short =
+        ["compare", "in-order", "--seeds", "1", "--no-report", "--csv", "--variants", "rack"];
+    let with = |duration: &str, rate: &str| {
+        let rate = format!("bottleneck.rate={rate}");
+        prints(&folder, &[&short[..], &["--duration", duration, "--set", &rate]].concat())
+    };
+    let wanted = with("5 s", "8 Mbit/s");
+    for (duration, rate) in
+        [("5 sec", "8M"), ("5seconds", "8mbit"), ("5000msec", "8Mbps"), ("5.0", "8000000.0")]
+    {
+        assert_eq!(with(duration, rate), wanted, "{duration} {rate}");
+    }
+    let line = refusal(&folder, &["compare", "--duration", "5"]);
+    assert!(line.ends_with("the unit is missing: expected ns, us, ms, s, min or h\n"), "{line}");
+}

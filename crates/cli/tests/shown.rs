@@ -1,0 +1,188 @@
+//! What is printed fits the terminal and the locale, and does not get lost.
+#![cfg(unix)]
+
+mod command;
+
+use std::process::{Command, Stdio};
+
+use command::{prints, unruffled, write};
+use tempfile::TempDir;
+
+const GRID: &str = "scenario = 'rr-3'\nvariants = ['sack', 'linux-reordering+cubic']\nseeds = 2\n\
+                    duration = '1 s'\n[grid]\ndelayed.fraction = ['1 %', '10 %']\n";
+
+const TWO: &str = "duration = '3 s'\nseeds = 2\nvariants = ['sack', 'linux-reordering+cubic']\n\
+                   [topology]\nkind = 'dumbbell'\n[link.source]\nrate = '100 Mbit/s'\ndelay = '1 ms'\n\
+                   [link.bottleneck]\nrate = '20 Mbit/s'\ndelay = '20 ms'\nqueue = 100\n\
+                   [[traffic]]\nname = 'compared'\ncount = 4\n\
+                   [[traffic]]\nname = 'others-with-a-long-name'\ncount = 4\nsender = 'sack'\n";
+
+/// A folder with what the commands read.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    write(&folder, "grid.toml", GRID);
+    write(&folder, "two.toml", TWO);
+    let packets =
+        ["compare", "--duration", "5 s", "--seeds", "1", "--no-report", "--pcap", "p.pcapng"];
+    prints(&folder, &packets);
+    prints(&folder, &["sweep", "grid.toml", "--store", "runs.sqlite"]);
+    folder
+}
+
+/// Commands that print something, without those that need root.
+const COMMANDS: [&[&str]; 22] = [
+    &["compare", "--duration", "5 s", "--seeds", "2", "--no-report"],
+    &["compare", "two.toml", "--no-report"],
+    &["compare", "--random", "2", "--no-report", "--variants", "rack,linux-reordering+cubic"],
+    &["compare", "--duration", "5 s", "--seeds", "1", "--no-report", "--json"],
+    &["compare", "--duration", "5 s", "--seeds", "1", "--no-report", "--csv"],
+    &["sweep", "grid.toml", "--no-store"],
+    &["variants"],
+    &["variants", "rr-ta"],
+    &["variants", "--json"],
+    &["scenarios"],
+    &["scenarios", "--json"],
+    &["scenarios", "--show", "rr-3"],
+    &["store", "--store", "runs.sqlite"],
+    &["store", "--store", "runs.sqlite", "export", "-"],
+    &["reproduce", "--list"],
+    &["reproduce", "rr-3", "--quick", "--no-report", "--no-store"],
+    &["bench", "sim", "--duration", "10 s"],
+    &["analyze", "p.pcapng"],
+    &["analyze", "p.pcapng", "--json"],
+    &["--help"],
+    &["compare", "--help"],
+    &["--version"],
+];
+
+/// Whether a command's lines are for people: those for programs stay whole.
+fn is_for_people(command: &[&str]) -> bool {
+    !["--json", "--csv", "--show", "export"].iter().any(|flag| command.contains(flag))
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let folder = folder();
+    for command in COMMANDS.into_iter().filter(|command| is_for_people(command)) {
+        for columns in [40, 80] {
+            for locale in ["C", "C.UTF-8"] {
+                let mut run = unruffled(&folder, command);
+                run.env("COLUMNS", columns.to_string()).env("LC_ALL", locale);
+                let output = run.assert().success().get_output().stdout.clone();
+                let text = String::from_utf8(output).expect("prints UTF-8");
+                let widest = text.lines().map(|line| line.chars().count()).max();
+                assert!(widest <= Some(columns), "{command:?} at {columns}: {widest:?}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_locale_without_unicode_gets_ascii() {
+    let folder = folder();
+    let ascii = |command: &[&str], locale: &[(&str, &str)]| {
+        let mut run = unruffled(&folder, command);
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().for_each(|name| drop(run.env_remove(name)));
+        locale.iter().for_each(|(name, value)| drop(run.env(name, value)));
+        let output = run.assert().success().get_output().clone();
+        output.stdout.is_ascii() && output.stderr.is_ascii()
+    };
+    for command in COMMANDS {
+        assert!(ascii(command, &[("LC_ALL", "C")]), "{command:?}");
+    }
+    let table = COMMANDS[0];
+    for (locale, wanted) in [
+        (&[("LC_ALL", "C"), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C.UTF-8")][..], true),
+        (&[("LC_ALL", "C.UTF-8"), ("LC_CTYPE", "C"), ("LANG", "C")], false),
+        (&[("LC_ALL", ""), ("LC_CTYPE", "POSIX"), ("LANG", "C.UTF-8")], true),
+        (&[("LC_CTYPE", "C.UTF-8"), ("LANG", "C")], false),
+        (&[("LANG", "de_DE.ISO-8859-1")], true),
+        (&[("LANG", "en_GB.UTF-8")], false),
+        (&[], false),
+    ] {
+        assert_eq!(ascii(table, locale), wanted, "{locale:?}");
+    }
+    // The same table, letter by letter.
+    let of = |locale: &str| {
+        let mut run = unruffled(&folder, table);
+        let output = run.env("LC_ALL", locale).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).expect("prints UTF-8")
+    };
+    let heads = |text: &str| text.lines().nth(2).map(str::to_owned);
+    assert_eq!(heads(&of("C")), heads(&of("C.UTF-8")));
+    let json = prints(&folder, &["variants", "--json"]);
+    let mut plain = unruffled(&folder, &["variants", "--json"]);
+    let plain = plain.env("LC_ALL", "C").assert().success().get_output().stdout.clone();
+    let same: serde_json::Value = serde_json::from_slice(&plain).expect("JSON");
+    assert_eq!(same, serde_json::from_str::<serde_json::Value>(&json).expect("JSON"));
+    assert_ne!(plain, json.as_bytes(), "has letters that are not ASCII");
+}
+
+/// The exit status and what is said where the command's output goes to `redirection` of a shell.
+fn redirected(folder: &TempDir, command: &[&str], redirection: &str) -> (Option<i32>, String) {
+    let program = assert_cmd::cargo::cargo_bin("unruffled");
+    let output = Command::new("sh")
+        .args(["-c", &format!("exec \"$0\" \"$@\" {redirection}")])
+        .arg(program)
+        .args(command)
+        .current_dir(folder)
+        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("runs");
+    (output.status.code(), String::from_utf8(output.stderr).expect("prints UTF-8"))
+}
+
+#[test]
+fn a_standard_output_that_is_closed_is_an_error_before_the_work() {
+    let folder = folder();
+    for command in COMMANDS {
+        let (status, said) = redirected(&folder, command, ">&-");
+        assert_eq!(status, Some(2), "{command:?}: {said}");
+        let wanted = "unruffled: standard output: closed: expected a terminal, a file or a pipe\n";
+        assert_eq!(said, wanted, "{command:?}");
+    }
+    let (status, _) = redirected(&folder, COMMANDS[0], ">/dev/null");
+    assert_eq!(status, Some(0));
+    let (status, _) = redirected(&folder, COMMANDS[0], "1<>/dev/null");
+    assert_eq!(
+        status,
+        Some(0),
+        "what the runtime opens in place of a closed one is no error by itself"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_standard_output_without_room_is_an_error() {
+    let folder = folder();
+    for command in COMMANDS {
+        let (status, said) = redirected(&folder, command, ">/dev/full");
+        assert_eq!(status, Some(2), "{command:?}: {said}");
+        let last = said.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("unruffled: standard output: No space left"),
+            "{command:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let folder = folder();
+    for command in COMMANDS {
+        // The writer has the only end that is open: the reader is gone, as after `head`.
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = Command::new(assert_cmd::cargo::cargo_bin("unruffled"))
+            .args(command)
+            .current_dir(&folder)
+            .env("XDG_CACHE_HOME", folder.path().join("cache"))
+            .stdout(writer)
+            .output()
+            .expect("runs");
+        let said = String::from_utf8(output.stderr).expect("prints UTF-8");
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {said}");
+        assert!(!said.contains("standard output"), "{command:?}: {said}");
+    }
+}
