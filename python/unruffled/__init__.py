@@ -29,6 +29,7 @@ from unruffled._core import (
 )
 from unruffled._detector import Detector, Own, own
 from unruffled._race import race
+from unruffled._scenarios import save_scenario, scenarios
 from unruffled._sweep import sweep
 
 __all__ = [
@@ -52,7 +53,9 @@ __all__ = [
     "own",
     "race",
     "record",
+    "save_scenario",
     "scenario",
+    "scenarios",
     "sweep",
     "variants",
 ]

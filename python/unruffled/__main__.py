@@ -22,6 +22,10 @@ def main() -> int:
     sweep.add_argument("--store", metavar="FILE")
     sweep.add_argument("--no-store", action="store_true")
     given = parser.parse_args()
+    if sys.stdout is None:
+        wanted = "closed: expected a terminal, a file or a pipe"
+        print(f"unruffled: standard output: {wanted}", file=sys.stderr)
+        return 2
     try:
         found = _sweep(given)
     except (unruffled.Error, OSError) as error:

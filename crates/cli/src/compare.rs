@@ -75,11 +75,14 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
 }
 
 fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Error> {
+    let bar = output::bar(None, "{msg}");
+    bar.set_message("recording packets");
     let written = output::write(path, |file| {
         let mut capture = Capture::new(file).map_err(reason)?.of(scenario.first_compared());
         run::run(scenario, variant, 1, Some(&mut capture)).map_err(std::io::Error::other)?;
         capture.finish().map_err(reason)
     });
+    bar.finish_and_clear();
     written.map_err(|e| Error::output(path, e))?;
     crate::tell(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));
     Ok(())

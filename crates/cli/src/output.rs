@@ -284,15 +284,22 @@ fn is_standard_output(path: &Path) -> bool {
     identity(path).is_some_and(|found| identity(Path::new("/dev/stdout")) == Some(found))
 }
 
-/// Makes the folder, if need be, and says whether files can be written there. Neither it nor the
-/// files of these `names` in it are in the place of any of `others`.
+/// Makes the folder, if need be, and says whether drawings can be written there. Neither it nor the
+/// files of these `names` in it are in the place of any of `others`, nor, without `force`, of what is no
+/// drawing of ours.
 pub(crate) fn check_folder(
     path: &Path,
     names: &[String],
     others: &[Called<'_>],
+    force: bool,
 ) -> Result<(), Error> {
     free(path, others)?;
-    names.iter().try_for_each(|name| free(&path.join(name), others))?;
+    for name in names.iter().map(|name| path.join(name)) {
+        free(&name, others)?;
+        if !force {
+            replaceable(&name, Kind::Drawing)?;
+        }
+    }
     if path.metadata().is_ok_and(|there| !there.is_dir()) {
         let taken = std::io::Error::other("expected a folder, found a file");
         return Err(Error::output(path, taken));

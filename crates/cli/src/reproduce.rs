@@ -114,7 +114,7 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     for folder in
         arguments.figures.clone().into_iter().chain(arguments.markdown.as_deref().map(beside))
     {
-        output::check_folder(&folder, &pictures, &kept)?;
+        output::check_folder(&folder, &pictures, &kept, arguments.force)?;
     }
     let plan = Plan::new(&experiments)?;
     let store = Mutex::new(crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?);

@@ -110,11 +110,7 @@ fn execute(
     let store = crate::store::place(arguments.store.as_deref(), arguments.no_store);
     let kept = [("the grid", Some(arguments.grid.as_path())), ("the store", store.as_deref())];
     output::check(&kept, &files, arguments.force)?;
-    let file = arguments.grid.display();
-    for (key, own, new) in grid.replaced() {
-        let by = flags.iter().find(|(of, _)| *of == key).map_or("--set", |(_, flag)| flag);
-        crate::tell(&format!("{file}: {key}: {by} {new} in place of {own}"));
-    }
+    let replaced = grid.replaced();
     let progress = output::bar(None, "{msg}");
     progress.set_message("preparing");
     let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
@@ -125,6 +121,11 @@ fn execute(
     let never = AtomicBool::new(false);
     let seconds = sweep.estimate(&never)?.unwrap_or_default();
     progress.finish_and_clear();
+    let file = arguments.grid.display();
+    for (key, own, new) in replaced {
+        let by = flags.iter().find(|(of, _)| *of == key).map_or("--set", |(_, flag)| flag);
+        crate::tell(&format!("{file}: {key}: {by} {new} in place of {own}"));
+    }
     let threads = pool.current_num_threads();
     crate::tell(&announcement(&sweep, seconds, threads, "core"));
     let left = sweep.missing().len() as u64;
@@ -207,6 +208,16 @@ fn by_dask(
         Ok(output) if output.status.success() => {}
         _ => return Err(format!("--dask: {expected}; UNRUFFLED_PYTHON names another one").into()),
     }
-    let ended = command.status().map_err(|reason| format!("--dask: {reason}: {expected}"))?;
-    Ok(u8::try_from(ended.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from))
+    // Its progress and complaints go where ours do.
+    let ended = command.stderr(Stdio::inherit()).output();
+    let ended = ended.map_err(|reason| format!("--dask: {reason}: {expected}"))?;
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let printed = crate::print(match (arguments.json, arguments.csv) {
+        (true, _) => Printed::Json(text),
+        (_, true) => Printed::Data(text),
+        _ => Printed::People(text),
+    });
+    let failed = ended.status.code().filter(|_| !ended.status.success());
+    let failed = failed.map(|code| u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from));
+    Ok(if ended.status.success() { printed } else { failed.unwrap_or(ExitCode::FAILURE) })
 }

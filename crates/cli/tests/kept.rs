@@ -139,3 +139,21 @@ fn built_in_scenarios_are_listed_shown_and_saved_for_changes() {
         prints(&folder, &run).lines().nth(1).is_some_and(|line| line.starts_with("spray,rack,"))
     );
 }
+
+#[test]
+fn drawings_do_not_replace_what_is_none() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("svg")).expect("can be made");
+    write(&folder, "svg/rr-3.svg", "mine");
+    let reproduce =
+        ["reproduce", "rr-3", "--quick", "--no-report", "--no-store", "--figures", "svg"];
+    let line = refusal(&folder, &reproduce);
+    assert!(
+        line.starts_with("unruffled: svg/rr-3.svg: there already, and not a drawing of"),
+        "{line}"
+    );
+    assert_eq!(read(&folder, "svg/rr-3.svg"), b"mine");
+    prints(&folder, &[&reproduce[..], &["--force"]].concat());
+    prints(&folder, &reproduce);
+    assert!(read(&folder, "svg/rr-3.svg").starts_with(b"<svg "));
+}

@@ -11,6 +11,7 @@ mod error;
 mod race;
 mod records;
 mod scenario;
+mod scenarios;
 mod senders;
 mod sweep;
 mod table;
@@ -34,6 +35,8 @@ mod _core {
     use super::race::race;
     #[pymodule_export]
     use super::scenario::{Scenario, scenario};
+    #[pymodule_export]
+    use super::scenarios::{save_scenario, scenarios};
     #[pymodule_export]
     use super::senders::variants;
     #[pymodule_export]

@@ -5,11 +5,13 @@ use std::fs;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-/// `unruffled` with `arguments`, at home in `folder`, its cache there, too.
+/// `unruffled` with `arguments`, at home in `folder`, its cache there, too, whatever terminal and locale the
+/// tests run in.
 pub(crate) fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("unruffled").expect("was built");
     command.current_dir(folder).args(arguments);
     command.env("XDG_CACHE_HOME", folder.path().join("cache")).env("HOME", folder.path());
+    command.env_remove("COLUMNS").env("LC_ALL", "C.UTF-8");
     command
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::{Value, context};
 use unruffled_units::count;
 
-use super::{STYLE, page, palette};
+use super::{colours, page, style};
 use crate::grid::{self, Sweep};
 
 /// Columns of a heat map at most: numbers that are more are put together in spans.
@@ -38,7 +38,8 @@ pub fn sweep(sweep: &Sweep) -> String {
         context! { name => name.as_str(), values, rows, spans }
     });
     let contents = context! {
-        style => Value::from_safe_string(palette::stylesheet() + STYLE),
+        style => style(senders.iter().copied()),
+        colours => colours(senders.iter().copied()),
         title => format!("{}: senders by points", plan.name()),
         points => count(plan.points(), "point"),
         runs => count(plan.runs(), "run"),
