@@ -91,8 +91,12 @@ fn a_locale_without_unicode_gets_ascii() {
     let folder = folder();
     let ascii = |command: &[&str], locale: &[(&str, &str)]| {
         let mut run = unruffled(&folder, command);
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().for_each(|name| drop(run.env_remove(name)));
-        locale.iter().for_each(|(name, value)| drop(run.env(name, value)));
+        for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            run.env_remove(name);
+        }
+        for (name, value) in locale {
+            run.env(name, value);
+        }
         let output = run.assert().success().get_output().clone();
         output.stdout.is_ascii() && output.stderr.is_ascii()
     };
