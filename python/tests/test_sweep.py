@@ -153,7 +153,7 @@ def test_what_will_be_run_is_said_before(capsys):
             {"scenario": "rr-3", "sample": {"method": "sobol"}},
             'sample.method: expected "random" or "latin"',
         ),
-        ({"grid": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),
+        ({"grid": "/nowhere.toml"}, "/nowhere.toml: no such file"),
         (
             {"scenario": "rr-3", "client": object(), "jobs": 2},
             "sweep: client and jobs: expected only one of them",

@@ -29,6 +29,7 @@ fn what_is_misspelt_is_refused_with_what_was_meant_wherever_it_is_given() {
         (&["compare", "satelite"], "satellite"),
         (&["compare", "RR-3"], "rr-3"),
         (&["compare", "rr-3.toml"], "rr-3"),
+        (&["compare", "swept"], "swept.toml"),
         (&["bench", "sim", "wifi"], "wi-fi"),
         (&["scenarios", "--show", "spary"], "spray"),
         (&["compare", "--variants", "cubic"], "rack+cubic"),

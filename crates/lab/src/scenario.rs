@@ -17,7 +17,7 @@ use unruffled_measure::Quantity;
 use unruffled_path::LinkConfig;
 pub use unruffled_sim::{App, Arrivals};
 use unruffled_tcp::{Config, Variant};
-use unruffled_units::{Duration, hint};
+use unruffled_units::{Duration, did_you_mean, hint};
 
 use crate::error::{Error, Place};
 use crate::files::{is_path, missing};
@@ -58,7 +58,9 @@ pub const BUILTIN: &[(&str, &str)] = &[
 /// There is no such scenario: `name` is no built-in one, no random path, and no file.
 pub(crate) fn none_such(name: &str, reason: std::io::Error) -> Error {
     let builtin: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+    let file = format!("{name}.toml");
     let hint = match Variant::parse(name) {
+        _ if Path::new(&file).is_file() => did_you_mean(&file),
         Ok(_) => format!("; {name} is a variant"),
         Err(_) if Variant::parse(&format!("rack+{name}")).is_ok() => {
             format!("; {name} is a part of variants, such as rack+{name}")
