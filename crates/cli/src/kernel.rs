@@ -15,6 +15,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use unruffled_kernel::{Attached, Attachment, Detached, Error, NAME, Sample, Signal};
 use unruffled_units::Duration;
 
+use crate::Printed;
+
 mod table;
 
 #[derive(Args)]
@@ -77,7 +79,7 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
             if !arguments.default && arguments.cgroup.is_none() {
                 text += "; programs may choose it (TCP_CONGESTION)";
             }
-            crate::print(&format!("{text}\n"))
+            say(&text)
         }
     }
 }
@@ -85,12 +87,17 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
 pub(crate) fn detach() -> ExitCode {
     match unruffled_kernel::detach() {
         Err(error) => crate::refuse(format!("detach: {error}")),
-        Ok(Detached::Now) => crate::print(&format!("{NAME} is detached\n")),
-        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => crate::print(
-            "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends\n",
+        Ok(Detached::Now) => say(&format!("{NAME} is detached")),
+        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => say(
+            "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends",
         ),
-        Ok(Detached::Nothing) => crate::print("nothing is attached\n"),
+        Ok(Detached::Nothing) => say("nothing is attached"),
     }
+}
+
+/// A line for people.
+fn say(line: &str) -> ExitCode {
+    crate::print(Printed::People(format!("{line}\n")))
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
@@ -140,7 +147,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         let status = now.since(&earlier);
         earlier = now;
         let is_registered = unruffled_kernel::is_registered();
-        let mut text = if arguments.json {
+        let text = if arguments.json {
             let document = serde_json::json!({
                 "registered": is_registered,
                 "interval_s": has_rates.then_some(status.interval.as_secs_f64()),
@@ -148,15 +155,16 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
                 "ended": status.ended,
                 "others": status.others,
             });
-            format!("{document}\n")
+            Printed::Json(format!("{document}\n"))
         } else {
-            table::render(&status, is_registered, crate::output::columns())
+            let table = table::render(&status, is_registered, crate::output::columns());
+            match arguments.watch && std::io::stdout().is_terminal() {
+                // Home, and what stands below away.
+                true => Printed::Data(format!("\x1b[H\x1b[J{table}")),
+                false => Printed::People(table),
+            }
         };
-        if arguments.watch && !arguments.json && std::io::stdout().is_terminal() {
-            // Home, and what stands below away.
-            text = format!("\x1b[H\x1b[J{text}");
-        }
-        match crate::print_on(&text) {
+        match crate::print_on(text) {
             Ok(_) if arguments.watch => {}
             Ok(status) | Err(status) => return Ok(status),
         }

@@ -95,13 +95,6 @@ pub(crate) enum Printed {
     Data(String),
 }
 
-impl From<&String> for Printed {
-    /// A text that begins as a JSON document is one.
-    fn from(text: &String) -> Self {
-        if text.starts_with('{') { Self::Json(text.clone()) } else { Self::People(text.clone()) }
-    }
-}
-
 /// One line for people, and the exit status for a wrong command or file.
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
     tell(&format!("unruffled: {error}"));
@@ -186,14 +179,14 @@ fn main() -> ExitCode {
 }
 
 /// Writes to standard output; a reader that has gone away is no error.
-fn print(text: impl Into<Printed>) -> ExitCode {
+fn print(text: Printed) -> ExitCode {
     print_on(text).unwrap_or_else(|status| status)
 }
 
 /// The same where more is to come: an error is the status to end with, at once.
-fn print_on(text: impl Into<Printed>) -> Result<ExitCode, ExitCode> {
+fn print_on(text: Printed) -> Result<ExitCode, ExitCode> {
     use std::io::Write;
-    let text = match text.into() {
+    let text = match text {
         Printed::People(text) => shown::shown(&text, output::columns()),
         Printed::Json(text) => shown::json(&text),
         Printed::Data(text) => text,
