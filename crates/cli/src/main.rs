@@ -11,6 +11,7 @@ mod output;
 #[cfg(target_os = "linux")]
 mod race;
 mod reproduce;
+mod start;
 mod store;
 mod sweep;
 mod variants;
@@ -116,6 +117,11 @@ fn in_range(what: &str) -> String {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        // A command that is missing is no mistake to explain.
+        Err(_) if std::env::args_os().len() < 2 => {
+            tell_text(&start::text());
+            return ExitCode::from(2);
+        }
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

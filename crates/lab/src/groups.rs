@@ -2,7 +2,7 @@
 
 use unruffled_measure::{FlowRecord, LinkRecord, jain, share};
 
-use crate::record::{Comparison, VariantRuns};
+use crate::record::{Beside, Comparison, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::number;
 
@@ -16,19 +16,41 @@ pub(crate) struct TextTable {
 /// Links that drop nothing are left out below this use of their rate.
 const IDLE: f64 = 0.5;
 
-/// A line for each variant and group of traffic; none where there is one flow.
+/// A line for each variant and group of traffic; none where there is one flow. Traffic beside that of
+/// the compared sender has a column more: what it gets alone, without that sender.
 pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
-    const HEADS: &[&str] =
-        &["variant", "traffic", "flows", "Mb/s", "Mb/s per flow", "Jain", "rtx %", "timeouts"];
+    const HEADS: &[&str] = &[
+        "variant",
+        "traffic",
+        "flows",
+        "Mb/s",
+        "alone",
+        "Mb/s per flow",
+        "Jain",
+        "rtx %",
+        "timeouts",
+    ];
     const TIGHT: &[&str] =
+        &["variant", "traffic", "flows", "Mb/s", "alone", "per flow", "Jain", "rtx %", "RTO"];
+    const FEWER: &[&str] =
+        &["variant", "traffic", "flows", "Mb/s", "Mb/s per flow", "Jain", "rtx %", "timeouts"];
+    const FEWER_TIGHT: &[&str] =
         &["variant", "traffic", "flows", "Mb/s", "per flow", "Jain", "rtx %", "RTO"];
     let mut lines = Vec::new();
     for runs in comparison.variants.iter().filter(|runs| !runs.records.is_empty()) {
         for group in names(runs, |record| record.flows.iter().map(|flow| flow.group.as_str())) {
-            lines.push(group_line(runs, group));
+            let mut line = group_line(runs, group);
+            if !comparison.beside.is_empty() {
+                let beside = comparison.beside.iter().find(|beside| beside.group == group);
+                let mean = |b: &Beside| Estimate::of(b.alone_bps.iter().copied()).mean;
+                line.insert(4, number(beside.map_or(f64::NAN, mean) / 1e6, 3));
+            }
+            lines.push(line);
         }
     }
-    (!lines.is_empty()).then_some(TextTable { heads: HEADS, tight: TIGHT, lines })
+    let (heads, tight) =
+        if comparison.beside.is_empty() { (FEWER, FEWER_TIGHT) } else { (HEADS, TIGHT) };
+    (!lines.is_empty()).then_some(TextTable { heads, tight, lines })
 }
 
 fn group_line(runs: &VariantRuns, group: &str) -> Vec<String> {

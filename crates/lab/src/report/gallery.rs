@@ -4,6 +4,7 @@ use minijinja::{Value, context};
 
 use super::{STYLE, page, palette};
 use crate::gallery::{Gallery, Standing};
+use crate::summary::number;
 
 /// The page. The same gallery gives the same bytes.
 pub fn gallery(gallery: &Gallery) -> String {
@@ -24,7 +25,8 @@ pub fn gallery(gallery: &Gallery) -> String {
     let paths = gallery.paths.iter().map(|path| {
         let best = format!("{:.4}", path.best_bps() / 1e6);
         let seconds = path.duration_s.to_string();
-        context! { name => path.name.clone(), title => path.title.clone(), seconds, best }
+        let undisturbed = number(path.undisturbed_bps / 1e6, 4);
+        context! { name => path.name.clone(), title => path.title.clone(), seconds, best, undisturbed }
     });
     let contents = context! {
         style => Value::from_safe_string(palette::stylesheet() + STYLE),
@@ -50,6 +52,7 @@ mod tests {
             title: format!("path <{name}>"),
             duration_s: 12.0,
             goodput_bps: goodput_bps.to_vec(),
+            undisturbed_bps: 10e6,
         };
         let html = super::gallery(&Gallery {
             senders: vec!["unruffled".to_owned(), "rack".to_owned()],
