@@ -3,29 +3,22 @@
 //! The compared traffic has the network to itself. Nothing is late, lost or dropped, and the senders
 //! begin with the whole window, so that neither a detector nor a congestion control limits them. What
 //! limits them still: the links' rates and delays, the ways over which packets are spread, the
-//! receiver's window, the handshake and the application. So no sender delivers more, but for what
-//! retransmissions gain by another way than the packet that was dropped.
+//! receiver's window, the handshake and the application. So no sender delivers more.
 
-use std::borrow::Cow;
+mod alone;
+mod ways;
+
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 use unruffled_measure::FlowRecord;
-use unruffled_path::{ConfigError, Direction, LinkConfig};
-use unruffled_sim::{App, Arrivals, Simulation, Spread};
-use unruffled_tcp::detect::{LossDetector, Rule, View};
-use unruffled_tcp::{Config, Variant};
+use unruffled_path::ConfigError;
+use unruffled_sim::{App, Arrivals, Spread};
 use unruffled_units::{Duration, Instant};
 
-use crate::run::record_until;
-use crate::scenario::{NetLink, Recording, Scenario, Traffic};
-
-/// Packets that the senders of a group may have on their way together; more only where the path holds
-/// more.
-const PLENTY: f64 = 1_000_000.0;
-
-/// The share of what the links carry from which on they are the limit.
-const NEARLY_ALL: f64 = 0.98;
+use crate::scenario::{Scenario, Traffic};
+use alone::Alone;
+use ways::{directed, payload};
 
 /// What the compared traffic delivers over the undisturbed path.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,193 +154,6 @@ pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> 
     scenario
 }
 
-/// A detector by which nothing is lost.
-#[derive(Debug)]
-struct Never;
-
-impl LossDetector for Never {
-    fn about(&self) -> Cow<'static, str> {
-        "nothing is lost".into()
-    }
-
-    fn rule(&self, _view: &View) -> Rule {
-        Rule::default()
-    }
-}
-
-/// A group of traffic that has the undisturbed network to itself.
-struct Alone<'a> {
-    group: &'a Traffic,
-    scenario: Scenario,
-    /// For each direction of each link, the share of the group's packets that cross it.
-    crossed: Vec<f64>,
-    /// Bits per second, headers included, that the links carry of the group.
-    bps: f64,
-    /// Segments that the path holds.
-    pipe: f64,
-    /// Segments that the receiver's window allows one sender.
-    window: u64,
-}
-
-impl<'a> Alone<'a> {
-    fn new(of: &Scenario, group: &'a Traffic) -> Self {
-        let mut scenario = without(of, |other| other.name == group.name);
-        scenario.recording = Recording::default();
-        let crossed = crossed(&scenario, group);
-        let (bps, pipe) = pipe(&scenario, group, &crossed);
-        let buffer = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
-        let window = group.window.unwrap_or(buffer);
-        undisturb(&mut scenario, &crossed);
-        let count = f64::from(group.count);
-        let enough = (4.0 * pipe + 1000.0).min((PLENTY / count).max(2.0 * pipe / count + 2.0));
-        let enough = enough.min(Simulation::MOST_PACKETS as f64 / 2.0 / count);
-        // A window is advertised in units, and an eighth more may come.
-        let cwnd = ((window + window / 8) as f64 + 16.0).min(enough).ceil() as u32;
-        let long = Duration::from_secs(1_000_000_000);
-        scenario.sender = scenario.sender.with(|c| {
-            c.window.initial = cwnd;
-            c.window.max = Some(cwnd);
-            (c.rto.min, c.rto.initial, c.rto.max) = (long, long, long);
-        });
-        scenario.receiver = Config { delayed_ack: None, ..scenario.receiver };
-        scenario.sack_block = 0;
-        for traffic in scenario.traffic.iter_mut().filter(|other| other.name == group.name) {
-            traffic.sender = None;
-        }
-        Self { group, scenario, crossed, bps, pipe, window }
-    }
-
-    /// What the group does in a run with `seed`; none if it was stopped.
-    fn run(&self, stop: &AtomicBool, seed: u64) -> Result<Option<FlowRecord>, ConfigError> {
-        if self.scenario.stands_still() {
-            return Ok(Some(FlowRecord::default()));
-        }
-        let Some(measured) = self.measure(stop, seed)? else { return Ok(None) };
-        if self.scenario.warmup == Duration::ZERO || self.is_endless() {
-            return Ok(Some(measured));
-        }
-        // What ends or pauses may do so within the warm-up.
-        let whole = Self { scenario: self.from_the_start(), crossed: Vec::new(), ..*self };
-        let whole = whole.measure(stop, seed)?;
-        Ok(whole.map(|whole| match whole.goodput_bps > measured.goodput_bps {
-            true => whole,
-            false => measured,
-        }))
-    }
-
-    fn from_the_start(&self) -> Scenario {
-        Scenario { warmup: Duration::ZERO, ..self.scenario.clone() }
-    }
-
-    fn measure(&self, stop: &AtomicBool, seed: u64) -> Result<Option<FlowRecord>, ConfigError> {
-        let sender =
-            Variant::parse("sack").and_then(|v| v.with_detector("never", || Box::new(Never)));
-        let sender = sender.expect("is composed of parts");
-        let record = record_until(stop, &self.scenario, &sender, seed, None)?;
-        let flows = |record: unruffled_measure::RunRecord| {
-            let flows: Vec<&FlowRecord> = record.group(&self.group.name).collect();
-            FlowRecord::sum(&flows)
-        };
-        Ok(record.map(flows))
-    }
-
-    fn is_endless(&self) -> bool {
-        matches!(self.group.app, App::Bulk { bytes: None })
-    }
-
-    /// What limits the group, which did `ran`.
-    fn limit(&self, ran: &FlowRecord) -> Limit {
-        let all = self.bps * payload(&self.scenario);
-        let segments = |octets: u64| octets as f64 / f64::from(self.scenario.sender.mss);
-        let window = (self.window * u64::from(self.group.count)) as f64;
-        match self.group.app {
-            _ if ran.goodput_bps > NEARLY_ALL * all => Limit::Links,
-            App::Bulk { bytes: Some(bytes) } if segments(bytes) < self.pipe => Limit::Length,
-            App::Bulk { .. } if window <= self.pipe => Limit::Window,
-            App::Bulk { .. } => Limit::Links,
-            _ => Limit::Application,
-        }
-    }
-}
-
-/// The links of the network in each direction, by the number that routes give them.
-fn directed(scenario: &Scenario) -> Vec<(&NetLink, Direction)> {
-    let links = scenario.network.links.iter();
-    links.flat_map(|link| link.directions().iter().map(move |&way| (link, way))).collect()
-}
-
-/// For each direction of each link, the share of the group's packets that cross it.
-fn crossed(scenario: &Scenario, group: &Traffic) -> Vec<f64> {
-    let mut crossed = vec![0.0; directed(scenario).len()];
-    let routes = group.routes(&scenario.network.topology());
-    let total: f64 = routes.iter().map(|(.., weight)| weight).sum();
-    for (there, _, weight) in &routes {
-        for link in there {
-            crossed[link.0 as usize] += weight / total;
-        }
-    }
-    crossed
-}
-
-/// The links of its own that a source of the group has.
-fn own<'a>(scenario: &'a Scenario, group: &'a Traffic) -> impl Iterator<Item = &'a LinkConfig> {
-    let names = [&group.access.0, &group.access.1].into_iter().flatten();
-    names.filter_map(|name| scenario.network.access(name)).map(|hop| &hop.link)
-}
-
-/// The share of a full packet that is payload.
-fn payload(scenario: &Scenario) -> f64 {
-    let mss = f64::from(scenario.sender.mss);
-    mss / (mss + f64::from(scenario.header))
-}
-
-/// The bits per second that the links carry of the group, headers included, and the segments that are
-/// then on their way, acknowledgements included; infinitely many if no link has a rate.
-fn pipe(scenario: &Scenario, group: &Traffic, crossed: &[f64]) -> (f64, f64) {
-    let octets = scenario.header + scenario.sender.mss;
-    let links = directed(scenario);
-    let rate = |link: &LinkConfig| link.rate.map_or(f64::INFINITY, |rate| rate.bps());
-    let shared = links.iter().zip(crossed).filter(|(_, share)| **share > 0.0);
-    let shared = shared.map(|((link, _), share)| rate(&link.link) / share);
-    let of_its_own = own(scenario, group).map(|link| rate(link) * f64::from(group.count));
-    let bps = shared.chain(of_its_own).fold(f64::INFINITY, f64::min);
-    let service = |link: &LinkConfig| link.rate.map_or(0.0, |r| r.time_for(octets).as_secs_f64());
-    let own_time: f64 =
-        own(scenario, group).map(|link| 2.0 * link.delay.as_secs_f64() + service(link)).sum();
-    let round_trip = |(there, back, _): &(Vec<_>, Vec<_>, f64)| {
-        let link = |id: &unruffled_measure::LinkId| &links[id.0 as usize].0.link;
-        let there = there.iter().map(link).map(|l| l.delay.as_secs_f64() + service(l));
-        let back = back.iter().map(link).map(|l| l.delay.as_secs_f64());
-        there.chain(back).sum::<f64>()
-    };
-    let routes = group.routes(&scenario.network.topology());
-    let taken = routes.iter().filter(|(.., weight)| *weight > 0.0);
-    let longest = taken.map(round_trip).fold(0.0, f64::max) + own_time;
-    (bps, bps * longest / (8.0 * f64::from(octets)) + 1.0)
-}
-
-/// Takes from all links what hinders packets, and from those that carry no data of the group the time
-/// that acknowledgements take.
-fn undisturb(scenario: &mut Scenario, crossed: &[f64]) {
-    let calm = |link: &LinkConfig| LinkConfig {
-        rate: link.rate,
-        delay: link.delay,
-        ..LinkConfig::default()
-    };
-    let one_way = directed(scenario).into_iter().zip(crossed).map(|((link, direction), share)| {
-        let ends = match direction {
-            Direction::Forward => link.ends,
-            Direction::Reverse => (link.ends.1, link.ends.0),
-        };
-        let mut calm = calm(&link.link);
-        calm.rate = calm.rate.filter(|_| *share > 0.0);
-        NetLink { name: link.name_of(direction), ends, both_ways: false, link: calm }
-    });
-    scenario.network.links = one_way.collect();
-    scenario.network.access.iter_mut().for_each(|hop| hop.link = calm(&hop.link));
-    scenario.hops.clear();
-}
-
 /// The goodput of all groups in bits per second, by what each delivers when it is alone.
 ///
 /// Groups that share a link deliver together no more than it carries: the bound is the least of those
@@ -360,7 +166,7 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
         for (at, (link, _)) in directed(scenario).into_iter().enumerate() {
             let Some(rate) = link.link.rate else { continue };
             let mut used: Vec<(f64, f64)> =
-                groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed[at], bits)).collect();
+                groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed(at), bits)).collect();
             used.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (mut room, mut all) = (rate.bps() * longest * payload(scenario), 0.0);
             for (share, bits) in used {

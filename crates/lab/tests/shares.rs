@@ -59,7 +59,8 @@ fn no_share_exceeds_101_percent_on_a_built_in_path() {
     let mut scenarios = built_in(&shortly(&[])).expect("are good");
     for scenario in &mut scenarios {
         scenario.duration = scenario.duration.min(unruffled_units::Duration::from_secs(12));
-        scenario.warmup = scenario.warmup.min(unruffled_units::Duration::from_secs(2));
+        // In so short a run it counts what arrives in a warm-up and is delivered after it.
+        scenario.warmup = unruffled_units::Duration::ZERO;
     }
     hold(&scenarios, &BEST[..4]);
 }
@@ -69,7 +70,7 @@ fn no_share_exceeds_101_percent_on_twenty_random_paths() {
     let mut scenarios = drawn(1, 24, &shortly(&["duration=5 s"])).expect("are good");
     // The fastest take a minute each.
     scenarios.retain(|s| s.hops[0].link.rate.is_some_and(|rate| rate.bps() < 1e9));
-    assert!(scenarios.len() >= 16, "{}", scenarios.len());
+    assert!(scenarios.len() >= 12, "{}", scenarios.len());
     hold(&scenarios, &BEST[..4]);
 }
 
@@ -111,8 +112,8 @@ fn a_window_below_what_the_path_holds_is_the_limit() {
     assert!((reference.bps() / wanted - 1.0).abs() < 0.001, "{} {wanted}", reference.bps());
 }
 
-fn two_ways(weights: &str, spread: &str) -> Scenario {
-    scenario(&format!(
+fn two_ways(weights: &str, spread: &str) -> String {
+    format!(
         "duration = \"20 s\"\nseeds = 2\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n\
          [link.a]\nfrom = \"h\"\nto = \"m\"\nrate = \"20 Mbit/s\"\ndelay = \"8 ms\"\nqueue = 100\n\
          [link.b]\nfrom = \"h\"\nto = \"n\"\nrate = \"10 Mbit/s\"\ndelay = \"30 ms\"\nqueue = 100\n\
@@ -120,30 +121,45 @@ fn two_ways(weights: &str, spread: &str) -> Scenario {
          [link.d]\nfrom = \"n\"\nto = \"p\"\ndelay = \"0 ms\"\n\
          [[traffic]]\nname = \"flow\"\nfrom = \"h\"\nto = \"p\"\nways = [\"h m p\", \"h n p\"]\n\
          weights = {weights}\nspread = \"{spread}\"\n"
-    ))
+    )
 }
 
-/// Over several ways the path carries what they carry together, as the weights share it out: 2 to 1
-/// all of 30 Mb/s, 1 to 1 twice the slower one's 10.
+/// Over several ways the path carries what they carry together: 30 Mb/s by 2 to 1, and by any weights if
+/// queues drop what a way cannot take, since a retransmission may go by the other one. Without drops, 1
+/// to 1 carries twice what the slower way does.
 #[test]
-fn several_ways_carry_what_the_slowest_share_allows() {
-    for (weights, spread, mbps) in [
-        ("[2, 1]", "round-robin", 30.0),
-        ("[2, 1]", "runs", 30.0),
-        ("[2, 1]", "random", 30.0),
-        ("[1, 1]", "round-robin", 20.0),
-        ("[1, 0]", "round-robin", 20.0),
-        ("[1, 9]", "round-robin", 100.0 / 9.0),
+fn several_ways_carry_what_they_do_together() {
+    let endless = |text: &str| text.replace("queue = 100\n", "");
+    for (weights, spread, drops, mbps) in [
+        ("[2, 1]", "round-robin", true, 30.0),
+        ("[2, 1]", "runs", true, 30.0),
+        ("[2, 1]", "random", true, 30.0),
+        ("[2, 1]", "round-robin", false, 30.0),
+        ("[1, 1]", "round-robin", true, 30.0),
+        ("[1, 1]", "round-robin", false, 20.0),
+        ("[1, 0]", "round-robin", true, 20.0),
+        ("[1, 9]", "round-robin", true, 30.0),
+        ("[1, 9]", "round-robin", false, 100.0 / 9.0),
     ] {
-        let scenario = two_ways(weights, spread);
+        let text = two_ways(weights, spread);
+        let scenario = scenario(&if drops { text } else { endless(&text) });
         let reference = Reference::of(&scenario).expect("runs");
         let payload = mbps * 1e6 * 1460.0 / 1500.0;
         let share = reference.bps() / payload;
-        assert!((0.985..=1.001).contains(&share), "{weights} {spread}: {share}");
+        assert!((0.985..=1.001).contains(&share), "{weights} {spread} {drops}: {share}");
         assert_eq!(reference.limit, Limit::Links);
         let (share, sender) = highest(&scenario, &["unruffled", "rack+cubic", "sack"]);
-        assert!((0.75..1.01).contains(&share), "{weights} {spread}: {sender} {share}");
+        let least = if drops && weights != "[2, 1]" { 0.3 } else { 0.6 };
+        assert!((least..1.01).contains(&share), "{weights} {spread} {drops}: {sender} {share}");
     }
+}
+
+/// A window that no queue on the way is too small for loses nothing: the spreading is the limit.
+#[test]
+fn where_nothing_can_be_dropped_the_spreading_is_the_limit() {
+    let reference = Reference::of(&Scenario::load("ad-10", &[]).expect("exists")).expect("runs");
+    let share = reference.bps() / (2.0 * 0.96e6);
+    assert!((0.985..=1.0).contains(&share), "{share}");
 }
 
 /// A flow over 20 Mb/s beside four of `sack`, and 2 Mb/s of datagrams.
@@ -185,7 +201,8 @@ fn other_traffic_is_told_with_and_without_the_compared_sender() {
     // 2 Mb/s of payload in packets of 290 octets leave 17.68 Mb/s of the link.
     assert!((voice / 2e6 - 1.0).abs() < 0.02, "{voice}");
     let left = (20e6 - 2e6 * 290.0 / 250.0) * 1460.0 / 1500.0;
-    assert!((0.95..1.0).contains(&(others / left)), "{others} of {left}");
+    // A queue that is full drops some of them, too.
+    assert!((0.95..1.02).contains(&(others / left)), "{others} of {left}");
     for runs in &comparison.variants {
         let beside =
             mean(&runs.records.iter().map(|r| r.goodput_bps("others")).collect::<Vec<_>>());
@@ -258,8 +275,10 @@ fn any(seed: u64) -> Scenario {
         text += &format!("[link.e{way}]\nfrom = \"m{way}\"\nto = \"b\"\ndelay = \"0 ms\"\n");
     }
     let names: Vec<String> = (0..ways).map(|way| format!("\"a m{way} b\"")).collect();
-    // As the rates are, so that no way is left over.
-    let weights: Vec<String> = rates.iter().map(|rate| format!("{rate:.3}")).collect();
+    // As the rates are, or not.
+    let fit = draw(1.0, 2.999) as u32 == 1;
+    let weight = |rate: &f64| if fit { format!("{rate:.3}") } else { "1".to_owned() };
+    let weights: Vec<String> = rates.iter().map(weight).collect();
     let spread = ["round-robin", "random", "runs"][draw(1.0, 3.999) as usize - 1];
     let over = format!(
         "from = \"a\"\nto = \"b\"\nways = [{}]\nweights = [{}]\nspread = \"{spread}\"\n",
