@@ -46,7 +46,7 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     let undisturbed = number(undisturbed / 1e6, goodput_decimals([undisturbed]));
     let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
     let below = format!("undisturbed: {undisturbed} Mb/s ({})", reference_in_words(comparison));
-    let mut parts = vec![below.as_str()];
+    let mut parts: Vec<&str> = Vec::new();
     if summaries.iter().any(|summary| summary.runs > 1) {
         parts.extend(["counts: means per run", "±: 95 %"]);
     }
@@ -54,7 +54,8 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     if !left_out.ends_with(' ') {
         parts.push(&left_out);
     }
-    let below = clauses(&parts, width) + known(comparison, width).as_str();
+    let below = [wrapped(&below, width, ""), clauses(&parts, width), known(comparison, width)];
+    let below = below.concat();
     let notes: String = comparison.notes.iter().map(|note| wrapped(note, width, "")).collect();
     let groups = groups(comparison, width);
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
@@ -343,7 +344,7 @@ mod tests {
         comparison.notes = vec!["a note of many words ".repeat(8).trim().to_owned()];
         let table = render(&comparison, 80, false);
         assert!(widest(&table) <= 80, "{table}");
-        let below = "limit: link rates, simulated); counts: means per run\n±: 95 %\na note of many";
+        let below = "limit: link rates, simulated)\ncounts: means per run; ±: 95 %\na note of many";
         assert!(table.contains(below), "{table}");
         assert_eq!(table.split_whitespace().filter(|word| *word == "note").count(), 8, "{table}");
         assert!(render(&comparison, 90, false).contains("per run; ±: 95 %\n"));
