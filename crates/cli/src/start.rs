@@ -7,9 +7,9 @@ First steps:
   unruffled compare                what late packets do to today's Linux, and to
                                    others: a table and a report, in seconds
   unruffled analyze slow.pcap      what slowed the connections of a capture
-  sudo unruffled race              real packets: this machine's kernel against us
-  sudo unruffled attach --default  our sender for every program on this machine;
-                                   `sudo unruffled detach` undoes it
+  sudo unruffled race              real packets: this machine's kernel and us
+  sudo unruffled attach --default  our sender for every program here, until
+                                   `sudo unruffled detach`
 ";
 
 #[cfg(not(target_os = "linux"))]

@@ -141,7 +141,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--pcap", "nowhere/a.pcapng"], "nowhere/a.pcapng: cannot be written: "),
     ] {
         let folder = folder();
-        for command in [&["compare", "--json"][..], &["compare"]] {
+        for command in [&["compare", "rr-3", "--json"][..], &["compare", "rr-3"]] {
             let line = refusal(&folder, &[command, arguments].concat());
             assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
         }
@@ -383,12 +383,14 @@ fn the_table_fits_into_80_columns() {
 
 /// The mean of the sender's column of that head, in a table.
 fn cell(table: &str, sender: &str, head: &str) -> f64 {
-    let words =
-        |line: &str| line.split("  ").map(|c| c.trim().to_owned()).filter(|c| !c.is_empty());
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split("  ").map(|word| word.trim().to_owned());
+        words.filter(|word| !word.is_empty()).collect()
+    };
     let heads = table.lines().find(|line| line.starts_with("variant ")).expect("has a head");
-    let at = words(heads).position(|word| word == head).expect("has the column");
+    let at = words(heads).iter().position(|word| word == head).expect("has the column");
     let line = table.lines().find(|line| line.split(' ').next() == Some(sender));
-    let line: Vec<String> = words(line.unwrap_or_else(|| panic!("{sender}:\n{table}"))).collect();
+    let line = words(line.unwrap_or_else(|| panic!("{sender}:\n{table}")));
     let number = line[at].split(' ').next().unwrap_or_default();
     number.parse().unwrap_or_else(|_| panic!("{number}:\n{table}"))
 }
