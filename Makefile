@@ -37,8 +37,8 @@ FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 .PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: bpf-tools build
-	@"$(TARGET)"/release/unruffled compare rr-3 --report unruffled-rr-3.html
-	@echo "The report: file://$(CURDIR)/unruffled-rr-3.html"
+	@"$(TARGET)"/release/unruffled compare --report unruffled-few-late.html
+	@echo "The report: file://$(CURDIR)/unruffled-few-late.html"
 	@$(MAKE) --no-print-directory demo-race
 
 # Real packets need Linux, root (for namespaces and TUN) and ip.

@@ -11,7 +11,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
     { echo "picture.sh: Chromium is missing" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$unruffled" compare rr-3 --report "$work/report.html" >/dev/null
+"$unruffled" compare --report "$work/report.html" >/dev/null
 # Chromium refuses its sandbox to root.
 sandbox=()
 [ "$(id -u)" = 0 ] && sandbox=(--no-sandbox)

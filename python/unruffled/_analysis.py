@@ -41,7 +41,7 @@ def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) ->
 
 def record(
     path: str | os.PathLike[str],
-    scenario: ScenarioLike = "rr-3",
+    scenario: ScenarioLike = "few-late",
     variant: str = "sack",
     seed: int = 1,
     duration: str | None = None,

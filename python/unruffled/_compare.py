@@ -47,7 +47,7 @@ def scenario(
 
 
 def compare(
-    scenario: ScenarioLike = "rr-3",
+    scenario: ScenarioLike = "few-late",
     variants: Sequence[str | Own] | str | None = None,
     seeds: int | None = None,
     duration: str | None = None,

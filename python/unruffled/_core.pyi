@@ -85,7 +85,10 @@ class Comparison:
         """What else there is to say of the runs."""
     @property
     def undisturbed_bps(self) -> float:
-        """Goodput of ``sack`` over the same path without impairments."""
+        """Goodput over the undisturbed path in bits per second: what shares are of."""
+    @property
+    def reference(self) -> str:
+        """What the undisturbed path is: ``in order, nothing lost; limit: link rates``."""
     @property
     def rows(self) -> Table:
         """A row for each run: the columns of ``--csv``."""

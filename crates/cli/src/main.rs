@@ -15,6 +15,7 @@ mod refusal;
 mod reproduce;
 mod scenarios;
 mod shown;
+mod start;
 mod startup;
 mod store;
 mod sweep;
@@ -136,6 +137,11 @@ fn main() -> ExitCode {
     let parsed = command.try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,
+        // A command that is missing is no mistake to explain.
+        Err(_) if std::env::args_os().len() < 2 => {
+            tell_text(&start::text());
+            return ExitCode::from(2);
+        }
         Err(error) if error.use_stderr() => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
                 tell_text(error.to_string().trim_end());

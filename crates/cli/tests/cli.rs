@@ -10,8 +10,9 @@ use tempfile::TempDir;
 
 use command::{files, prints, refusal, unruffled, write};
 
-/// Senders that make a short comparison.
-const SHORT: [&str; 6] = ["--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
+/// A path and senders that make a short comparison.
+const SHORT: [&str; 7] =
+    ["rr-3", "--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for the test")
@@ -89,7 +90,10 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         (&["--set", "delayed"][..], "--set delayed: expected KEY=VALUE"),
         (&["--set", "=3"], "--set =3: expected KEY=VALUE"),
         (&["--set", "tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of byte_counting"),
-        (&["--set", "delay=3 ms"], "--set: delay: could be several: expected one of link.source"),
+        (
+            &["rr-3", "--set", "delay=3 ms"],
+            "--set: delay: could be several: expected one of link.source",
+        ),
         (&["--set", "delayed.fraction=120 %"], "--set: link.bottleneck.delayed.fraction: expect"),
         (&["--set", "bottleneck.rate=-3 Mbit/s"], "--set: link.bottleneck.rate: expected a rate"),
         (&["--set", "a\nb=3"], "--set: a b: unknown key: expected one of"),
@@ -372,13 +376,60 @@ fn csv_has_the_same_fields_and_runs() {
 #[test]
 fn the_table_fits_into_80_columns() {
     let folder = folder();
-    for scenario in ["rr-3", "dcr-4", "burst"] {
+    for scenario in ["rr-3", "dcr-4", "burst", "few-late"] {
         let arguments = ["compare", scenario, "--duration", "120 s", "--seeds", "2"];
         let table = prints(&folder, &arguments);
         let widest = table.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{widest:?} columns:\n{table}");
         assert!(table.lines().any(|line| line.starts_with("rr-ta ")), "{table}");
         assert!(!table.contains('\u{1b}'), "colour is for terminals");
+    }
+}
+
+/// The mean of the sender's column of that head, in a table.
+fn cell(table: &str, sender: &str, head: &str) -> f64 {
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split("  ").map(|word| word.trim().to_owned());
+        words.filter(|word| !word.is_empty()).collect()
+    };
+    let heads = table.lines().find(|line| line.starts_with("variant ")).expect("has a head");
+    let at = words(heads).iter().position(|word| word == head).expect("has the column");
+    let line = table.lines().find(|line| line.split(' ').next() == Some(sender));
+    let line = words(line.unwrap_or_else(|| panic!("{sender}:\n{table}")));
+    let number = line[at].split(' ').next().unwrap_or_default();
+    number.parse().unwrap_or_else(|_| panic!("{number}:\n{table}"))
+}
+
+#[test]
+fn without_arguments_the_table_shows_what_linux_loses_and_names_it() {
+    let folder = folder();
+    let table = prints(&folder, &["compare", "--seeds", "5"]);
+    assert_eq!(files(&folder), ["unruffled-few-late.html"]);
+    let share = |sender| cell(&table, sender, "share %");
+    assert!(share("rack+cubic") < 40.0 && share("unruffled") > 90.0, "{table}");
+    assert!(table.contains("rack+cubic: Linux today"), "{table}");
+    assert!(table.contains("unruffled: our own"), "{table}");
+    assert!(
+        table.contains("undisturbed: 9.71 Mb/s (in order, nothing lost; limit: link"),
+        "{table}"
+    );
+}
+
+#[test]
+fn without_a_command_the_first_steps_are_told() {
+    let output = unruffled(&folder(), &[]).output().expect("runs");
+    let text = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{text}");
+    assert!(text.contains("  unruffled compare ") && text.contains("unruffled --help"), "{text}");
+    assert!(text.lines().count() <= 15, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // Each command that it names is one.
+    let commands = text.lines().filter_map(|line| line.trim_start().split_once("unruffled "));
+    let commands = commands.filter(|(before, _)| ["", "sudo "].contains(before));
+    let names: Vec<&str> = commands.filter_map(|(_, rest)| rest.split(' ').next()).collect();
+    assert!(names.contains(&"compare") && names.contains(&"analyze"), "{names:?}");
+    for name in names.into_iter().filter(|name| !name.contains(':')) {
+        prints(&folder(), &[name, "--help"]);
     }
 }
 
@@ -484,7 +535,7 @@ fn tshark_reads_a_capture_without_complaint() {
     }
     let folder = folder();
     let arguments =
-        ["compare", "--variants", "rr-ta", "--duration", "20 s", "--seeds", "1", "--no-report"];
+        ["compare", "rr-3", "--variants=rr-ta", "--duration=20 s", "--seeds=1", "--no-report"];
     prints(&folder, &[&arguments[..], &["--pcap", "p.pcapng"]].concat());
     let file = folder.path().join("p.pcapng");
     let packets = tshark(&file, "tcp", &["frame.number"]).len();

@@ -401,7 +401,7 @@ fn is_soon(direction: &Direction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use unruffled_capture::{Analysis, Sureness, Verdict};
+    use unruffled_capture::{Analysis, Limit, Sureness, Verdict};
 
     use super::*;
     use crate::analysis::{tests::captured, transfers};
@@ -565,7 +565,9 @@ mod tests {
     #[test]
     fn a_closed_window_is_a_program_that_does_not_read() {
         let change = |direction: &mut Direction| {
-            direction.windows.zero_windows = 3;
+            let transfer = direction.traffic.transfer_s;
+            direction.windows.closed_s = 0.9 * transfer;
+            direction.limits = Some(Limit { receiver: 0.9, ..Limit::default() });
             direction.from = "[2001:db8::7]:1".parse().expect("an address");
         };
         let plan = planned("c", &[&change], Cause::ReceiverWindow);

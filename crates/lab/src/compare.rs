@@ -9,7 +9,8 @@ use unruffled_tcp::{Variant, VariantError};
 
 use crate::error::Error;
 use crate::flags;
-use crate::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
+use crate::record::{Beside, Comparison, Medium, RunRow, Trace, VariantRuns};
+use crate::reference::{self, Reference};
 use crate::run::{record_until, row, run_until};
 use crate::scenario::{App, Scenario, Traffic};
 use crate::senders;
@@ -48,31 +49,48 @@ pub fn place_of_variants(file: &str, set: &[String]) -> String {
     format!("{place}: variants")
 }
 
-/// What `sack` delivers over the path without impairments, in bits per second; not a number where
-/// impairments are all that takes time on it.
-///
-/// # Errors
-/// A link's configuration that makes no sense; loaded scenarios have none.
-pub fn undisturbed_bps(scenario: &Scenario) -> Result<f64, ConfigError> {
-    let never = AtomicBool::new(false);
-    undisturbed_until(&never, scenario).map(|found| found.expect("nobody stops it"))
-}
-
-/// The same, unless `stop` is set before it is known: then none.
-fn undisturbed_until(stop: &AtomicBool, scenario: &Scenario) -> Result<Option<f64>, ConfigError> {
-    let sack = scenario.fixed_sender("sack");
-    let undisturbed = scenario.undisturbed();
-    if undisturbed.stands_still() {
-        return Ok(Some(f64::NAN));
-    }
-    let ran = run_until(stop, &undisturbed, &sack, 1, None)?;
-    // A short transfer may take no time, too.
-    Ok(ran.map(|row| if row.flow.duration_s > 0.0 { row.flow.goodput_bps } else { f64::NAN }))
-}
-
 /// How many runs [`compare`] makes.
 pub fn runs(scenario: &Scenario, variants: &[Variant]) -> u64 {
-    scenario.seeds * variants.len() as u64 + 1
+    let beside = if has_others(scenario) { scenario.seeds } else { 0 };
+    scenario.seeds * variants.len() as u64 + reference::runs(scenario) + beside
+}
+
+/// Whether there is traffic beside that of the compared sender.
+fn has_others(scenario: &Scenario) -> bool {
+    others(scenario).next().is_some()
+}
+
+/// The traffic beside that of the compared sender.
+fn others(scenario: &Scenario) -> impl Iterator<Item = &Traffic> {
+    scenario.traffic.iter().filter(|group| !scenario.compared().any(|c| c.name == group.name))
+}
+
+/// What the other traffic gets over the same path without the compared sender; none if `stop` was set
+/// before that is known.
+fn without_compared(
+    stop: &AtomicBool,
+    scenario: &Scenario,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<Vec<Beside>>, ConfigError> {
+    if !has_others(scenario) {
+        return Ok(Some(Vec::new()));
+    }
+    let rest = reference::without(scenario, |group| others(scenario).any(|o| o.name == group.name));
+    // Nothing is of this sender.
+    let sack = scenario.fixed_sender("sack");
+    let ran: Option<Vec<RunRecord>> = (1..=scenario.seeds)
+        .into_par_iter()
+        .map(|seed| {
+            let ran = record_until(stop, &rest, &sack, seed, None)?;
+            done();
+            Ok(ran)
+        })
+        .collect::<Result<_, ConfigError>>()?;
+    let beside = |ran: &[RunRecord], group: &str| {
+        let goodput = |record: &RunRecord| record.goodput_bps(group);
+        Beside { group: group.to_owned(), alone_bps: ran.iter().map(goodput).collect() }
+    };
+    Ok(ran.map(|ran| others(scenario).map(|group| beside(&ran, &group.name)).collect()))
 }
 
 /// Runs every variant with every seed, on all threads of the current pool. `done` is called after
@@ -99,22 +117,26 @@ pub fn compare_until(
     variants: &[Variant],
     done: impl Fn() + Sync,
 ) -> Result<Option<Comparison>, ConfigError> {
-    let Some(undisturbed_bps) = undisturbed_until(stop, scenario)? else { return Ok(None) };
-    done();
     let tasks: Vec<(&Variant, u64)> =
         variants.iter().flat_map(|v| (1..=scenario.seeds).map(move |seed| (v, seed))).collect();
-    let ran: Option<Vec<Ran>> = tasks
-        .into_par_iter()
-        .map(|(variant, seed)| {
+    let of_tasks = || -> Result<Option<Vec<Ran>>, ConfigError> {
+        let ran = tasks.into_par_iter().map(|(variant, seed)| {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             let ran = Ran::of(stop, scenario, variant, seed)?;
             done();
             Ok(ran)
-        })
-        .collect::<Result<_, ConfigError>>()?;
-    let Some(ran) = ran else { return Ok(None) };
+        });
+        ran.collect()
+    };
+    let (reference, (beside, ran)) = rayon::join(
+        || Reference::until(stop, scenario, &done),
+        || rayon::join(|| without_compared(stop, scenario, &done), of_tasks),
+    );
+    let (Some(reference), Some(beside), Some(ran)) = (reference?, beside?, ran?) else {
+        return Ok(None);
+    };
     let mut ran = ran.into_iter();
     let of_variant =
         |variant: &Variant| gather(variant, ran.by_ref().take(scenario.seeds as usize));
@@ -130,7 +152,8 @@ pub fn compare_until(
         command: "unruffled compare scenario.toml".to_owned(),
         facts: scenario.facts(),
         episodes: scenario.episodes(),
-        undisturbed_bps,
+        reference,
+        beside,
         flows: scenario.sources(),
         compared: scenario.compared().map(|group| u64::from(group.count)).sum(),
         variants,

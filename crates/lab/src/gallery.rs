@@ -1,5 +1,7 @@
 //! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
-//! the best sender delivers there.
+//! the best sender delivers there; and what the undisturbed path delivers.
+
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -10,6 +12,7 @@ use unruffled_units::{Duration, count};
 use crate::error::Error;
 use crate::flags;
 use crate::rate::Scale;
+use crate::reference::{self, Reference};
 use crate::run::run;
 use crate::scenario::random::random_path;
 use crate::scenario::{BUILTIN, Scenario};
@@ -31,6 +34,8 @@ pub struct Path {
     pub duration_s: f64,
     /// Goodput of each sender, in bits per second: the mean over the seeds.
     pub goodput_bps: Vec<f64>,
+    /// Goodput over the undisturbed path, in bits per second: the [`Reference`].
+    pub undisturbed_bps: f64,
 }
 
 /// The paths, the senders, and what they deliver.
@@ -138,21 +143,32 @@ pub fn gallery(
             tasks.extend((1..=scenario.seeds).map(|seed| (path, sender, variant.clone(), seed)));
         }
     }
-    let results: Result<Vec<(usize, usize, f64)>, ConfigError> = tasks
-        .into_par_iter()
-        .map(|(path, sender, variant, seed)| {
+    let of_senders = || -> Result<Vec<(usize, usize, f64)>, ConfigError> {
+        let ran = tasks.into_par_iter().map(|(path, sender, variant, seed)| {
             let row = run(&scenarios[path], &variant, seed, None)?;
             done();
             Ok((path, sender, row.flow.goodput_bps))
-        })
-        .collect();
+        });
+        ran.collect()
+    };
+    let never = AtomicBool::new(false);
+    let undisturbed = || -> Result<Vec<f64>, ConfigError> {
+        let each = scenarios.par_iter().map(|scenario| {
+            let found = Reference::until(&never, scenario, &done)?;
+            Ok(found.map_or(f64::NAN, |reference| reference.bps()))
+        });
+        each.collect()
+    };
+    let (undisturbed, results) = rayon::join(undisturbed, of_senders);
     let mut paths: Vec<Path> = scenarios
         .iter()
-        .map(|scenario| Path {
+        .zip(undisturbed?)
+        .map(|(scenario, undisturbed_bps)| Path {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             duration_s: scenario.duration.as_secs_f64(),
             goodput_bps: vec![0.0; senders.len()],
+            undisturbed_bps,
         })
         .collect();
     for (path, sender, bps) in results? {
@@ -164,7 +180,8 @@ pub fn gallery(
 
 /// The number of runs that [`gallery`] makes.
 pub fn runs(scenarios: &[Scenario], senders: usize) -> u64 {
-    scenarios.iter().map(|scenario| scenario.seeds * senders as u64).sum()
+    let of = |scenario: &Scenario| scenario.seeds * senders as u64 + reference::runs(scenario);
+    scenarios.iter().map(of).sum()
 }
 
 impl Path {
@@ -174,7 +191,12 @@ impl Path {
         Scale::of([best]).with_unit(best)
     }
 
-    /// The same in bits per second.
+    /// What the undisturbed path delivers, in the same way.
+    pub(crate) fn undisturbed(&self) -> String {
+        Scale::of([self.undisturbed_bps]).with_unit(self.undisturbed_bps)
+    }
+
+    /// What the best sender delivers, in bits per second.
     fn best_bps(&self) -> f64 {
         self.goodput_bps.iter().copied().fold(0.0, f64::max)
     }
@@ -241,7 +263,7 @@ impl Gallery {
             table.add_row([s.sender, median, tenth, mean, worst, s.worst_path]);
         }
         let first = self.senders.first().map_or("", String::as_str);
-        let heads = ["path", "best", "sender", &format!("{first} %")];
+        let heads = ["path", "best", "sender", &format!("{first} %"), "undisturbed"];
         let mut paths = plain(&heads);
         for path in &self.paths {
             let senders = match self.leaders(path).as_slice() {
@@ -250,11 +272,14 @@ impl Gallery {
                 [one, other] => format!("{one}, {other}"),
                 [one, others @ ..] => format!("{one} and {} more", others.len()),
             };
-            let best = path.best().replace('\u{a0}', " ");
-            paths.add_row([path.name.clone(), best, senders, percent(path.share(0))]);
+            let [best, undisturbed] =
+                [path.best(), path.undisturbed()].map(|rate| rate.replace('\u{a0}', " "));
+            let share = percent(path.share(0));
+            paths.add_row([path.name.clone(), best, senders, share, undisturbed]);
         }
         format!(
-            "{}, {}; shares of the best sender's goodput on each path\n\n{}\n{}",
+            "{}, {}; shares of the best sender's goodput on each path\n\n{}\n{}\
+             undisturbed: in order, nothing lost\n",
             count(self.paths.len(), "path"),
             count(self.senders.len(), "sender"),
             lines(table),
@@ -271,11 +296,12 @@ impl Gallery {
     /// A line for each path and sender.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let heads = ["path", "sender", "goodput_bps", "share"];
+        let heads = ["path", "sender", "goodput_bps", "share", "undisturbed_bps"];
         writer.write_record(heads).expect("memory takes every write");
         for path in &self.paths {
             for (sender, name) in self.senders.iter().enumerate() {
-                let numbers = [path.goodput_bps[sender], path.share(sender)].map(|n| n.to_string());
+                let numbers = [path.goodput_bps[sender], path.share(sender), path.undisturbed_bps];
+                let numbers = numbers.map(|n| n.to_string());
                 let cells = [&path.name, name].into_iter().chain(&numbers);
                 writer.write_record(cells).expect("memory takes every write");
             }
@@ -294,6 +320,7 @@ pub(crate) mod tests {
             title: format!("path {name}"),
             duration_s: 10.0,
             goodput_bps: goodput_bps.to_vec(),
+            undisturbed_bps: 10e6,
         };
         Gallery {
             senders: vec!["unruffled".to_owned(), "rack".to_owned()],
@@ -338,7 +365,7 @@ pub(crate) mod tests {
         let mut gallery = fake();
         gallery.paths[0].name = "a, \"b\"".to_owned();
         let csv = gallery.csv();
-        assert_eq!(csv.lines().nth(1), Some("\"a, \"\"b\"\"\",unruffled,9000000,0.9"));
+        assert_eq!(csv.lines().nth(1), Some("\"a, \"\"b\"\"\",unruffled,9000000,0.9,10000000"));
     }
 
     #[test]
@@ -386,6 +413,8 @@ pub(crate) mod tests {
         let gallery = gallery(&scenarios, &senders, "here", &[], || {}).expect("they run");
         assert_eq!(gallery.paths.len(), 2);
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps > 0.0)));
+        let most = |p: &Path| p.undisturbed_bps * 1.01;
+        assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps < most(p))));
         let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", &[], || {});
         assert!(unknown.is_err());
     }

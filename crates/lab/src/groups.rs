@@ -3,7 +3,7 @@
 use unruffled_measure::{FlowRecord, LinkRecord, jain, share};
 
 use crate::rate::Scale;
-use crate::record::{Comparison, VariantRuns};
+use crate::record::{Beside, Comparison, VariantRuns};
 use crate::statistics::Estimate;
 use crate::summary::number;
 
@@ -17,7 +17,8 @@ pub(crate) struct TextTable {
 /// Links that drop nothing are left out below this use of their rate.
 const IDLE: f64 = 0.5;
 
-/// A line for each variant and group of traffic; none where there is one flow.
+/// A line for each variant and group of traffic; none where there is one flow. Traffic beside that of
+/// the compared sender has a column more: what it gets alone, without that sender.
 pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
     let mut groups = Vec::new();
     for runs in comparison.variants.iter().filter(|runs| !runs.records.is_empty()) {
@@ -28,10 +29,23 @@ pub(crate) fn flow_groups(comparison: &Comparison) -> Option<TextTable> {
         let each = runs.records.iter().map(|record| record.group(group).collect::<Vec<_>>());
         Estimate::of(each.map(|flows| FlowRecord::sum(&flows).goodput_bps)).mean
     };
-    let scale = Scale::of(groups.iter().map(total));
-    let lines: Vec<_> = groups.iter().map(|(runs, group)| group_line(runs, group, scale)).collect();
+    let mean_alone = |beside: &Beside| Estimate::of(beside.alone_bps.iter().copied()).mean;
+    let all_alone = comparison.beside.iter().map(mean_alone);
+    let scale = Scale::of(groups.iter().map(total).chain(all_alone));
+    let line = |(runs, group): &(&VariantRuns, &str)| {
+        let mut line = group_line(runs, group, scale);
+        if !comparison.beside.is_empty() {
+            let beside = comparison.beside.iter().find(|beside| beside.group == *group);
+            line.insert(4, number(scale.value(beside.map_or(f64::NAN, mean_alone)), 3));
+        }
+        line
+    };
+    let lines: Vec<_> = groups.iter().map(line).collect();
     let heads = |each, timeouts| {
-        vec!["variant", "traffic", "flows", scale.name(), each, "Jain", "rtx %", timeouts]
+        let mut heads = vec!["variant", "traffic", "flows", scale.name()];
+        heads.extend((!comparison.beside.is_empty()).then_some("alone"));
+        heads.extend([each, "Jain", "rtx %", timeouts]);
+        heads
     };
     let (heads, tight) = (heads(scale.each(), "timeouts"), heads("per flow", "RTO"));
     (!lines.is_empty()).then_some(TextTable { heads, tight, lines })

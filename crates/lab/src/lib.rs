@@ -19,6 +19,7 @@ mod groups;
 pub mod metric;
 mod rate;
 pub mod record;
+pub mod reference;
 pub mod report;
 pub mod reproduce;
 pub mod run;

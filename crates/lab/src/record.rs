@@ -6,6 +6,8 @@ pub(crate) mod fake;
 use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
 
+use crate::reference::Reference;
+
 /// One run: one variant, one seed. JSON and CSV have the run and then
 /// [`METRICS`](crate::metric::METRICS).
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +77,15 @@ pub enum Medium {
     Wire,
 }
 
+/// Traffic beside that of the compared sender, in runs without the latter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// The name of the `[[traffic]]`.
+    pub group: String,
+    /// Its goodput in bits per second, for each seed.
+    pub alone_bps: Vec<f64>,
+}
+
 /// A finished comparison: what the table, the report, `--json` and `--csv` print.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
@@ -97,8 +108,10 @@ pub struct Comparison {
     pub facts: Vec<(String, String)>,
     /// Times in which impairments are at work, where they are so for a time only.
     pub episodes: Vec<Episode>,
-    /// Goodput of `sack` over the same path without impairments, in bits per second.
-    pub undisturbed_bps: f64,
+    /// What shares are taken of: the same path, undisturbed.
+    pub reference: Reference,
+    /// The traffic beside that of the compared sender, in the order of the scenario.
+    pub beside: Vec<Beside>,
     /// How many flows there are, other traffic included.
     pub flows: u64,
     /// How many of them the compared sender sends; what is drawn over time is the first.

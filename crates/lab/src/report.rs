@@ -29,7 +29,9 @@ use minijinja::{Environment, Value, context};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
-use crate::summary::{Summary, cells, columns, effort, finding, leaders, scale, summaries};
+use crate::summary::{
+    Summary, cells, columns, effort, finding, leaders, reference_in_words, scale, summaries,
+};
 pub use capture::{DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
 pub use figure::figure_file;
@@ -75,7 +77,7 @@ fn page(template: &str, contents: Value) -> String {
 fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
     let (wide, narrow) = GOODPUT_WIDTHS;
     let scale = scale(comparison, summaries);
-    let goodput = |width| goodput::svg(summaries, comparison.undisturbed_bps, scale, width);
+    let goodput = |width| goodput::svg(summaries, comparison.reference.bps(), scale, width);
     let about: Vec<_> =
         comparison.variants.iter().map(|v| (v.name.clone(), v.about.clone())).collect();
     let best: Vec<String> =
@@ -88,6 +90,8 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
         scenario => comparison.scenario.as_str(),
         title => comparison.title.as_str(),
         source => comparison.source.as_str(),
+        reference => reference_in_words(comparison),
+        beside => !comparison.beside.is_empty(),
         effort => effort(comparison),
         finding => finding(comparison, summaries),
         columns => columns.iter().map(|column| column.long).collect::<Vec<_>>(),
@@ -182,6 +186,7 @@ fn values(panels: Vec<Panel>) -> Vec<Value> {
 pub(crate) mod tests {
     use super::*;
     use crate::record::fake;
+    use crate::reference::{Limit, Reference};
 
     /// Every element that is opened closes, in order.
     pub(super) fn assert_nests(html: &str) {
@@ -384,7 +389,7 @@ pub(crate) mod tests {
     #[test]
     fn numbers_that_are_none_do_not_stop_the_report() {
         let mut comparison = fake::comparison();
-        comparison.undisturbed_bps = f64::NAN;
+        comparison.reference = Reference::new(f64::NAN, Limit::Links);
         comparison.variants[0].rows.clear();
         comparison.variants[1].trace.cwnd = vec![(f64::NAN, 1.0), (1.0, f64::INFINITY)];
         comparison.variants[2].trace.acked = vec![(500.0, f64::NAN)];

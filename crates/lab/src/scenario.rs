@@ -312,16 +312,6 @@ impl Scenario {
         self.hops.iter().map(|hop| &hop.link).zip(self.link_seeds(seed))
     }
 
-    /// The same without impairments: the path at its best.
-    pub fn undisturbed(&self) -> Self {
-        let mut scenario = self.clone();
-        let network = &mut scenario.network;
-        let hops = scenario.hops.iter_mut().chain(&mut network.access);
-        hops.for_each(|hop| hop.link.impairments.clear());
-        network.links.iter_mut().for_each(|link| link.link.impairments.clear());
-        scenario
-    }
-
     /// The octets of the one transfer that the scenario is about; none if it goes on for ever, or
     /// if there is other traffic.
     pub fn bytes(&self) -> Option<u64> {

@@ -20,6 +20,20 @@ pub fn about(variant: &Variant) -> String {
     }
 }
 
+/// What people know the sender of that full name as, where there is such a thing.
+pub fn known_as(name: &str) -> Option<&'static str> {
+    let known = match name {
+        "rack+cubic" => "Linux today",
+        "linux-reordering+cubic" => "Linux 3.18 to 4.14",
+        "tcp-pr-sack" => "TCP-PR (2003)",
+        "rr-ta" => "RR-TCP (2003)",
+        "sack" => "the standard, RFC 6675",
+        "unruffled" => "our own",
+        _ => return None,
+    };
+    Some(known)
+}
+
 /// One JSON object: these senders, and the parts that can be added to a sender by name.
 pub fn json(senders: &[Variant]) -> Value {
     let list: Vec<Value> = senders.iter().map(one).collect();
@@ -62,6 +76,15 @@ fn one(variant: &Variant) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_known_by_another_name_are_senders() {
+        let names = ["rack+cubic", "linux-reordering+cubic", "tcp-pr-sack", "rr-ta", "sack"];
+        for name in names.into_iter().chain(["unruffled"]) {
+            assert!(Variant::parse(name).is_ok() && known_as(name).is_some(), "{name}");
+        }
+        assert_eq!(known_as("rack+cubic+eifel"), None);
+    }
 
     #[test]
     fn what_is_said_of_a_sender_has_its_changed_parameters() {

@@ -5,6 +5,7 @@ use unruffled_units::count;
 use crate::metric::{self, Metric, Unit};
 use crate::rate::Scale;
 use crate::record::{Comparison, Medium, RunRow, VariantRuns};
+use crate::reference::Reference;
 use crate::statistics::Estimate;
 use crate::text::grouped;
 
@@ -17,19 +18,20 @@ pub struct Summary<'a> {
     pub runs: usize,
     /// Payload delivered in order, in bits per second.
     pub goodput_bps: Estimate,
-    /// Goodput over the goodput of the undisturbed path; 1 is all of it.
+    /// Goodput over the [`Reference`], seed by seed; 1 is all of it.
     pub share: Estimate,
     rows: &'a [RunRow],
 }
 
 impl<'a> Summary<'a> {
-    fn of(runs: &'a VariantRuns, undisturbed_bps: f64) -> Self {
+    fn of(runs: &'a VariantRuns, reference: &Reference) -> Self {
         let goodputs = || runs.rows.iter().map(|row| row.flow.goodput_bps);
+        let share = |row: &RunRow| row.flow.goodput_bps / reference.at(row.seed);
         Self {
             variant: &runs.name,
             runs: runs.rows.len(),
             goodput_bps: Estimate::of(goodputs()),
-            share: Estimate::of(goodputs().map(|bps| bps / undisturbed_bps)),
+            share: Estimate::of(runs.rows.iter().map(share)),
             rows: &runs.rows,
         }
     }
@@ -54,7 +56,7 @@ pub(crate) const MEANS: [Metric; 7] = [
 
 /// One summary per variant, in the order of the comparison.
 pub fn summaries(comparison: &Comparison) -> Vec<Summary<'_>> {
-    comparison.variants.iter().map(|v| Summary::of(v, comparison.undisturbed_bps)).collect()
+    comparison.variants.iter().map(|v| Summary::of(v, &comparison.reference)).collect()
 }
 
 /// The variant with the highest mean goodput; the first of equals, none if nothing was delivered.
@@ -80,7 +82,7 @@ pub fn leaders<'s, 'a>(
 /// How the comparison's goodputs are shown, everywhere.
 pub(crate) fn scale(comparison: &Comparison, summaries: &[Summary<'_>]) -> Scale {
     let means = summaries.iter().map(|s| s.goodput_bps.mean);
-    Scale::beside(means, [comparison.undisturbed_bps])
+    Scale::beside(means, [comparison.reference.bps()])
 }
 
 /// A column of the results: its head where space is short, and where it is not.
@@ -230,6 +232,17 @@ fn seconds(time: f64) -> String {
     rounded.parse().unwrap_or(time).to_string()
 }
 
+/// What the reference of shares is, in words: `in order, nothing lost; limit: link rates`.
+pub fn reference_in_words(comparison: &Comparison) -> String {
+    let alone = if comparison.beside.is_empty() { "" } else { ", no other traffic" };
+    let limit = comparison.reference.limit.words();
+    let how = match comparison.medium {
+        Medium::Simulation => "",
+        Medium::Wire => ", simulated",
+    };
+    format!("in order, nothing lost{alone}; limit: {limit}{how}")
+}
+
 /// One sentence: who delivers most, how much of the undisturbed path that is, and what `sack` makes of
 /// it. Where it cannot be said who delivers most, it names all who share the lead.
 pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
@@ -251,13 +264,9 @@ pub fn finding(comparison: &Comparison, summaries: &[Summary<'_>]) -> String {
         _ => lead(&leaders, scale),
     };
     if best.share.mean.is_finite() {
-        let (share, all) = (range(&|s| s.share.mean * 100.0, 0), rate(comparison.undisturbed_bps));
-        text += &format!(", {share}\u{a0}% of ");
-        // Of several flows, others take what sack leaves: it is no measure of the path.
-        text += &match comparison.flows {
-            0 | 1 => format!("the undisturbed path’s {all}"),
-            _ => format!("the {all} that sack gets there without impairments"),
-        };
+        let share = range(&|s| s.share.mean * 100.0, 0);
+        let all = rate(comparison.reference.bps());
+        text += &format!(", {share}\u{a0}% of the undisturbed path’s {all}");
     }
     match summaries.iter().find(|s| s.variant == "sack") {
         Some(sack) if leaders == [sack] && summaries.len() > 1 => {
@@ -329,6 +338,7 @@ fn overlap(a: &Summary<'_>, b: &Summary<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::record::fake;
+    use crate::reference::Limit;
 
     #[test]
     fn the_finding_names_the_best_variant_and_what_sack_makes_of_the_path() {
@@ -337,15 +347,6 @@ mod tests {
         assert!(text.starts_with("rr-ta-rtx delivers 8.9"), "{text}");
         assert!(text.contains("of the undisturbed path’s 9.50\u{a0}Mb/s"), "{text}");
         assert!(text.contains("times what sack delivers (1.2"), "{text}");
-    }
-
-    #[test]
-    fn beside_other_flows_the_undisturbed_goodput_is_that_of_sack() {
-        let mut comparison = fake::comparison();
-        comparison.flows = 5;
-        let text = finding(&comparison, &summaries(&comparison));
-        let wanted = "% of the 9.50\u{a0}Mb/s that sack gets there without impairments and ";
-        assert!(text.contains(wanted), "{text}");
     }
 
     #[test]
@@ -359,7 +360,7 @@ mod tests {
     /// A comparison of these senders, each with its runs' goodputs in Mb/s, on a path of 10 Mb/s.
     fn of(senders: &[(&str, &[f64])]) -> Comparison {
         let mut comparison = fake::comparison();
-        comparison.undisturbed_bps = 10e6;
+        comparison.reference = Reference::new(10e6, Limit::Links);
         let model = comparison.variants[0].clone();
         let variant = |&(name, goodputs): &(&str, &[f64])| {
             let mut variant = VariantRuns { name: name.to_owned(), ..model.clone() };
@@ -474,7 +475,8 @@ mod tests {
         for (factor, unit, mean) in [(1e4, "Gb/s", "81.00"), (1e-3, "kb/s", "8.10")] {
             let goodputs = [8.0 * factor, 8.2 * factor];
             let mut comparison = of(&[("rack", &goodputs), ("sack", &goodputs)]);
-            comparison.undisturbed_bps *= factor;
+            let all = comparison.reference.bps() * factor;
+            comparison.reference = Reference::new(all, Limit::Links);
             let columns = columns(&comparison);
             assert_eq!((columns[1].short, columns[1].long), (unit, &*format!("Goodput, {unit}")));
             let summaries = summaries(&comparison);
@@ -528,7 +530,7 @@ mod tests {
     #[test]
     fn missing_numbers_are_dashes() {
         let mut comparison = fake::comparison();
-        comparison.undisturbed_bps = 0.0;
+        comparison.reference = Reference::new(0.0, Limit::Links);
         comparison.variants[1].rows.clear();
         let cells = cells(&columns(&comparison), &summaries(&comparison));
         assert_eq!(cells[0][2], "–");

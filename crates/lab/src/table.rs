@@ -7,11 +7,13 @@ use unruffled_measure::{FlowRecord, LinkRecord, RunRecord};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::metric::GOODPUT;
-use crate::record::{Comparison, Medium, RunRow, VariantRuns};
+use crate::record::{Beside, Comparison, Medium, RunRow, VariantRuns};
+use crate::senders::known_as;
 use crate::stacked;
 use crate::statistics::Estimate;
 use crate::summary::{
-    Column, DISPENSABLE, MEANS, Summary, cells, columns, effort, leaders, scale, summaries,
+    Column, DISPENSABLE, MEANS, Summary, cells, columns, effort, leaders, reference_in_words,
+    scale, summaries,
 };
 use crate::text::{cut, of_csv, wrapped};
 
@@ -42,14 +44,11 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
         }));
     }
     let scale = scale(comparison, &summaries);
-    let undisturbed = scale.number(comparison.undisturbed_bps);
+    let undisturbed = scale.number(comparison.reference.bps());
     let above = cut(&format!("{}: {}", comparison.scenario, effort(comparison)), width);
-    let how = match comparison.medium {
-        Medium::Simulation => "sack, no impairments",
-        Medium::Wire => "sack, no impairments, simulated",
-    };
+    let how = reference_in_words(comparison);
     let below = format!("undisturbed: {undisturbed} {} ({how})", scale.name());
-    let mut parts = vec![below.as_str()];
+    let mut parts: Vec<&str> = Vec::new();
     if summaries.iter().any(|summary| summary.runs > 1) {
         parts.extend(["counts: means per run", "±: 95 %"]);
     }
@@ -57,10 +56,21 @@ pub fn render(comparison: &Comparison, width: usize, colour: bool) -> String {
     if !left_out.ends_with(' ') {
         parts.push(&left_out);
     }
-    let below = clauses(&parts, width);
+    let below = [wrapped(&below, width, ""), clauses(&parts, width), known(comparison, width)];
+    let below = below.concat();
     let notes: String = comparison.notes.iter().map(|note| wrapped(note, width, "")).collect();
     let groups = groups(comparison, width);
     format!("{above}\n\n{}\n{below}{notes}{groups}", lines(table))
+}
+
+/// What the simulated senders are known as, where there is such a thing; a race has the kernel itself.
+fn known(comparison: &Comparison, width: usize) -> String {
+    let of = |runs: &VariantRuns| Some(format!("{}: {}", runs.name, known_as(&runs.name)?));
+    let known: Vec<String> = match comparison.medium {
+        Medium::Simulation => comparison.variants.iter().filter_map(of).collect(),
+        Medium::Wire => Vec::new(),
+    };
+    clauses(&known.iter().map(String::as_str).collect::<Vec<_>>(), width)
 }
 
 /// A comparison's table, made to fit.
@@ -161,6 +171,9 @@ pub(crate) fn lines(mut table: Table) -> String {
 
 /// The parts of the line below a table, in as many lines as they take.
 fn clauses(parts: &[&str], width: usize) -> String {
+    if parts.is_empty() {
+        return String::new();
+    }
     let mut text = String::new();
     let mut line = String::new();
     for part in parts {
@@ -196,10 +209,16 @@ pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) 
 pub fn json(comparison: &Comparison) -> String {
     let document = Document {
         scenario: &comparison.scenario,
-        undisturbed_bps: comparison.undisturbed_bps,
+        undisturbed_bps: comparison.reference.bps(),
+        reference: Measure {
+            name: "undisturbed",
+            about: reference_in_words(comparison),
+            limit: comparison.reference.limit.name(),
+        },
+        beside: comparison.beside.iter().map(Besides::of).collect(),
         notes: &comparison.notes,
         rows: comparison.variants.iter().flat_map(|v| &v.rows).collect(),
-        variants: summaries(comparison).into_iter().map(Means).collect(),
+        variants: summaries(comparison).into_iter().map(|s| Means::of(s, comparison)).collect(),
         flows: counted(comparison, |record| &record.flows),
         links: counted(comparison, |record| &record.links),
     };
@@ -211,6 +230,9 @@ pub fn json(comparison: &Comparison) -> String {
 struct Document<'a> {
     scenario: &'a str,
     undisturbed_bps: f64,
+    reference: Measure,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Besides<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
     rows: Vec<&'a RunRow>,
@@ -219,6 +241,28 @@ struct Document<'a> {
     flows: Vec<Counted<'a, FlowRecord>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Counted<'a, LinkRecord>>,
+}
+
+/// What shares are taken of.
+#[derive(serde::Serialize)]
+struct Measure {
+    name: &'static str,
+    about: String,
+    limit: &'static str,
+}
+
+/// What other traffic gets without the compared sender.
+#[derive(serde::Serialize)]
+struct Besides<'a> {
+    traffic: &'a str,
+    alone_bps: Interval,
+}
+
+impl<'a> Besides<'a> {
+    fn of(beside: &'a Beside) -> Self {
+        let alone = Estimate::of(beside.alone_bps.iter().copied());
+        Self { traffic: &beside.group, alone_bps: Interval::of(alone, beside.alone_bps.len()) }
+    }
 }
 
 /// What was counted of one flow or link in one run.
@@ -252,16 +296,42 @@ struct Interval {
     ci95: Option<f64>,
 }
 
-/// A [`Summary`] as `--json` prints it.
-struct Means<'a>(Summary<'a>);
+impl Interval {
+    fn of(Estimate { mean, half_width }: Estimate, runs: usize) -> Self {
+        Self { mean, ci95: (runs > 1).then_some(half_width) }
+    }
+}
+
+/// A [`Summary`] as `--json` prints it, and the goodput of the traffic beside it.
+struct Means<'a>(Summary<'a>, Vec<Goodput<'a>>);
+
+/// The goodput of other traffic beside the compared sender.
+#[derive(serde::Serialize)]
+struct Goodput<'a> {
+    traffic: &'a str,
+    goodput_bps: Interval,
+}
+
+impl<'a> Means<'a> {
+    fn of(summary: Summary<'a>, comparison: &'a Comparison) -> Self {
+        let runs = comparison.variants.iter().find(|runs| runs.name == summary.variant);
+        let records = runs.map_or(&[][..], |runs| &runs.records);
+        let beside = comparison.beside.iter().map(|beside| Goodput {
+            traffic: &beside.group,
+            goodput_bps: Interval::of(
+                Estimate::of(records.iter().map(|record| record.goodput_bps(&beside.group))),
+                records.len(),
+            ),
+        });
+        let beside = beside.collect();
+        Self(summary, beside)
+    }
+}
 
 impl Serialize for Means<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(summary) = self;
-        let interval = |Estimate { mean, half_width }: Estimate| Interval {
-            mean,
-            ci95: (summary.runs > 1).then_some(half_width),
-        };
+        let Self(summary, beside) = self;
+        let interval = |estimate: Estimate| Interval::of(estimate, summary.runs);
         let mut means = serializer.serialize_map(None)?;
         means.serialize_entry("variant", summary.variant)?;
         means.serialize_entry("runs", &summary.runs)?;
@@ -269,6 +339,9 @@ impl Serialize for Means<'_> {
         means.serialize_entry("share_of_undisturbed", &interval(summary.share))?;
         for metric in &MEANS {
             means.serialize_entry(metric.name, &summary.estimate(metric).map(interval))?;
+        }
+        if !beside.is_empty() {
+            means.serialize_entry("beside", beside)?;
         }
         means.end()
     }
@@ -278,6 +351,7 @@ impl Serialize for Means<'_> {
 mod tests {
     use super::*;
     use crate::record::fake;
+    use crate::reference::{Limit, Reference};
 
     #[test]
     fn the_lines_below_a_table_are_whole_on_any_terminal() {
@@ -286,7 +360,7 @@ mod tests {
         comparison.notes = vec!["a note of many words ".repeat(8).trim().to_owned()];
         let table = render(&comparison, 80, false);
         assert!(widest(&table) <= 80, "{table}");
-        let below = "impairments, simulated); counts: means per run\n±: 95 %\na note of many words";
+        let below = "limit: link rates, simulated)\ncounts: means per run; ±: 95 %\na note of many";
         assert!(table.contains(below), "{table}");
         assert_eq!(table.split_whitespace().filter(|word| *word == "note").count(), 8, "{table}");
         assert!(render(&comparison, 90, false).contains("per run; ±: 95 %\n"));
@@ -347,7 +421,7 @@ mod tests {
     fn large_numbers_and_long_names_fit_as_well() {
         let mut comparison = fake::comparison();
         comparison.scenario = "a-scenario-with-a-name-that-does-not-end".repeat(3);
-        comparison.undisturbed_bps = 40e9;
+        comparison.reference = Reference::new(40e9, Limit::Links);
         for variant in &mut comparison.variants {
             variant.name = format!("{}-with-a-long-flavour", variant.name);
             let group = "a-group-of-flows-with-a-long-name".to_owned();
@@ -386,6 +460,9 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&json(&comparison)).unwrap();
         assert_eq!(value["scenario"], "fake");
         assert_eq!(value["undisturbed_bps"], 9.5e6);
+        assert_eq!(value["reference"]["name"], "undisturbed");
+        assert_eq!(value["reference"]["about"], "in order, nothing lost; limit: link rates");
+        assert_eq!(value["reference"]["limit"], "links");
         assert_eq!(value["rows"].as_array().unwrap().len(), 35);
         assert_eq!(value["rows"][5]["variant"], "dsack-r");
         assert_eq!(value["variants"][0]["runs"], 5);

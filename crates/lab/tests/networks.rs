@@ -3,7 +3,6 @@
 use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::run::record;
 use unruffled_measure::{FlowRecord, RunRecord, jain};
 use unruffled_sim::Simulation;
@@ -337,16 +336,6 @@ fn the_mean_window_is_that_after_a_timeout_as_well() {
         |link| run(&line(link, bulk), &[]).flows[0].means.cwnd_mean.expect("it has a window");
     let (light, dark) = (mean("queue = 20"), mean(dark));
     assert!((0.45..0.65).contains(&(dark / light)), "{dark} against {light}");
-}
-
-#[test]
-fn the_undisturbed_goodput_is_of_sack_with_its_parameters() {
-    let patient = ["variant.sack.dupthresh=1000".to_owned()];
-    let scenario = Scenario::parse("test", TWO_WAYS, &patient).expect("a good scenario");
-    let sack = scenario.fixed_sender("sack");
-    // Its ways reorder, whatever befalls packets on links.
-    let goodput = record(&scenario, &sack, 1, None).expect("runs").flows[0].goodput_bps;
-    assert_eq!(undisturbed_bps(&scenario), Ok(goodput));
 }
 
 #[test]

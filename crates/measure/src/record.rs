@@ -242,6 +242,11 @@ impl RunRecord {
         self.flows.iter().filter(move |flow| flow.group == name)
     }
 
+    /// What the sources of one `[[traffic]]` deliver together, in bits per second.
+    pub fn goodput_bps(&self, name: &str) -> f64 {
+        FlowRecord::sum(&self.group(name).collect::<Vec<_>>()).goodput_bps
+    }
+
     /// The direction of a link with that name.
     pub fn link(&self, name: &str) -> Option<&LinkRecord> {
         self.links.iter().find(|link| link.name == name)

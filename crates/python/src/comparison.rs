@@ -155,7 +155,12 @@ impl Comparison {
 
     #[getter]
     fn undisturbed_bps(&self) -> f64 {
-        self.inner.undisturbed_bps
+        self.inner.reference.bps()
+    }
+
+    #[getter]
+    fn reference(&self) -> String {
+        lab::summary::reference_in_words(&self.inner)
     }
 
     #[getter]

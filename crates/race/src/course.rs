@@ -6,8 +6,8 @@ use std::thread;
 
 use unruffled_kernel::Hold;
 use unruffled_lab::Scenario;
-use unruffled_lab::compare::undisturbed_bps;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
+use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
 use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
@@ -73,8 +73,8 @@ impl Course<'_> {
     ) -> Result<Finished, Error> {
         let needed = self.competitors.iter().any(Competitor::is_loaded);
         let mut hold = Hold::default();
-        let undisturbed_bps = undisturbed_bps(&self.length.simulated(self.scenario))
-            .map_err(unruffled_net::Error::from)?;
+        let simulated = Scenario { seeds: self.seeds, ..self.length.simulated(self.scenario) };
+        let reference = Reference::of(&simulated).map_err(unruffled_net::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
         let (mut failures, mut lateness) = (Vec::new(), Lateness::new());
         let all: Vec<usize> = (0..runs.len()).collect();
@@ -115,7 +115,8 @@ impl Course<'_> {
             command: self.command(),
             facts: self.facts(),
             episodes: self.scenario.episodes(),
-            undisturbed_bps,
+            reference,
+            beside: Vec::new(),
             flows: if self.together { self.competitors.len() as u64 } else { 1 },
             // Each has a row of its own.
             compared: 1,

@@ -11,9 +11,9 @@ use crate::output::Results;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A built-in scenario (rr-3, dcr-4, half-late, …), a random path (SEED-NUMBER, such as 7-12) or a
-    /// TOML file
-    #[arg(default_value = "rr-3", value_parser = NonEmptyStringValueParser::new())]
+    /// A built-in scenario (few-late, half-late, rr-3, …), a random path (SEED-NUMBER, such as 7-12) or
+    /// a TOML file
+    #[arg(default_value = "few-late", value_parser = NonEmptyStringValueParser::new())]
     pub(super) scenario: String,
     /// Senders to compare, in place of the scenario's (see `unruffled variants`)
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]

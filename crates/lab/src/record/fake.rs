@@ -2,6 +2,8 @@
 
 use unruffled_measure::{FlowRecord, SenderCounts, SenderMeans};
 
+use crate::reference::{Limit, Reference};
+
 use super::{Comparison, Medium, RunRow, SendKind, Sent, Trace, VariantRuns};
 
 /// Seven variants, five seeds, 1000 s: what a path that delays 10 % of the packets might give.
@@ -27,7 +29,8 @@ pub(crate) fn comparison() -> Comparison {
         medium: Medium::Simulation,
         notes: Vec::new(),
         episodes: Vec::new(),
-        undisturbed_bps: 9.5e6,
+        reference: Reference::new(9.5e6, Limit::Links),
+        beside: Vec::new(),
         flows: 1,
         compared: 1,
         variants: SHAPES.iter().enumerate().map(variant).collect(),

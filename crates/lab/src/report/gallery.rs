@@ -30,7 +30,14 @@ pub fn gallery(gallery: &Gallery) -> String {
     let paths = gallery.paths.iter().map(|path| {
         let (best, leaders) = (path.best(), gallery.leaders(path).join(", "));
         let seconds = path.duration_s.to_string();
-        context! { name => path.name.clone(), title => path.title.clone(), seconds, best, leaders }
+        context! {
+            name => path.name.clone(),
+            title => path.title.clone(),
+            undisturbed => path.undisturbed(),
+            seconds,
+            best,
+            leaders,
+        }
     });
     let names = || gallery.senders.iter().map(String::as_str);
     let contents = context! {
@@ -58,6 +65,7 @@ mod tests {
             title: format!("path <{name}>"),
             duration_s: 12.0,
             goodput_bps: goodput_bps.to_vec(),
+            undisturbed_bps: 10e6,
         };
         let html = super::gallery(&Gallery {
             senders: vec!["unruffled".to_owned(), "rack".to_owned()],

@@ -135,12 +135,13 @@ fn name(summary: &Summary<'_>) -> String {
 mod tests {
     use super::*;
     use crate::record::fake;
+    use crate::reference::{Limit, Reference};
     use crate::summary::{scale, summaries};
 
     #[test]
     fn a_long_number_has_room_beside_its_bar() {
         let mut comparison = fake::comparison();
-        comparison.undisturbed_bps = 0.0;
+        comparison.reference = Reference::new(0.0, Limit::Links);
         for (bps, wanted) in [(9.7e6, "9.70"), (9.7e3, "9.70"), (9703.7e9, "9,703.7")] {
             let rows = comparison.variants.iter_mut().flat_map(|v| &mut v.rows);
             rows.for_each(|row| row.flow.goodput_bps = bps);
@@ -158,7 +159,7 @@ mod tests {
     fn each_bar_has_its_value_its_interval_and_its_unit() {
         let mut comparison = fake::comparison();
         comparison.variants.truncate(1);
-        comparison.undisturbed_bps = 20e9;
+        comparison.reference = Reference::new(20e9, Limit::Links);
         // 4 and 6 Gb/s: a mean of 5, and t(0.975, 1) * sqrt 2 / sqrt 2 = 12.706.
         comparison.variants[0].rows.truncate(2);
         comparison.variants[0].rows[0].flow.goodput_bps = 4e9;

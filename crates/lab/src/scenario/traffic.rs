@@ -114,6 +114,14 @@ impl Traffic {
         }
     }
 
+    /// The weight of each way; one for the shortest where none is named.
+    pub(crate) fn weights(&self) -> Vec<f64> {
+        match self.ways.as_slice() {
+            [] => vec![1.0],
+            ways => ways.iter().map(|way| way.weight).collect(),
+        }
+    }
+
     /// The one transfer of a scenario that names no traffic.
     fn single(network: &Network, bytes: Option<u64>) -> Self {
         let last = network.nodes.len() - 1;

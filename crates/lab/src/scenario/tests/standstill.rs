@@ -1,6 +1,7 @@
 //! Loops in which simulated time would stand still.
 
 use super::*;
+use crate::reference::Reference;
 
 /// A chain of one link with `keys`.
 fn chain(keys: &str, overrides: &[&str]) -> Result<Scenario, String> {
@@ -54,11 +55,11 @@ fn what_takes_time_or_ends_is_no_loop_without_time() {
         assert!(!scenario.stands_still());
     }
     let drawn = chain("delay = \"0 s\"", &["link.wan.alternate.extra=9 ms"]).expect("takes time");
-    let undisturbed = crate::compare::undisturbed_bps(&drawn).expect("is not run");
+    let undisturbed = Reference::of(&drawn).expect("is not run").bps();
     assert!(undisturbed.is_nan(), "{undisturbed}");
     let keys = ["link.wan.alternate.extra=9 ms", "flow.bytes=1 MB"];
     let short = chain("delay = \"0 s\"", &keys).expect("takes time");
-    let undisturbed = crate::compare::undisturbed_bps(&short).expect("is over");
+    let undisturbed = Reference::of(&short).expect("is over").bps();
     assert!(undisturbed.is_nan(), "{undisturbed}");
 }
 

@@ -1,0 +1,181 @@
+//! What a path delivers where nothing disturbs it: what shares are taken of.
+//!
+//! The compared traffic has the network to itself. Nothing is late, lost or dropped, and the senders
+//! begin with the whole window, so that neither a detector nor a congestion control limits them. What
+//! limits them still: the links' rates and delays, the ways over which packets are spread, the
+//! receiver's window, the handshake and the application. So no sender delivers more.
+
+mod alone;
+mod ways;
+
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+use unruffled_measure::FlowRecord;
+use unruffled_path::ConfigError;
+use unruffled_sim::{App, Arrivals, Spread};
+use unruffled_units::{Duration, Instant};
+
+use crate::scenario::{Scenario, Traffic};
+use alone::Alone;
+use ways::{directed, payload};
+
+/// What the compared traffic delivers over the undisturbed path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// In bits per second, for each seed; one for all where no seed changes it. Not a number where the
+    /// undisturbed path takes no time.
+    by_seed: Vec<f64>,
+    /// What sets it.
+    pub limit: Limit,
+}
+
+/// What sets the goodput of the undisturbed path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The rates of the links.
+    Links,
+    /// The receiver's window: the path holds more than it allows.
+    Window,
+    /// The transfer is over before the path is full, so that delays decide.
+    Length,
+    /// The application: it pauses.
+    Application,
+}
+
+impl Limit {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Links => "links",
+            Self::Window => "window",
+            Self::Length => "length",
+            Self::Application => "application",
+        }
+    }
+
+    /// What it is, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Links => "link rates",
+            Self::Window => "receiver's window",
+            Self::Length => "length of the transfer",
+            Self::Application => "application",
+        }
+    }
+}
+
+impl Reference {
+    /// A reference of that goodput for all seeds.
+    pub fn new(bps: f64, limit: Limit) -> Self {
+        Self { by_seed: vec![bps], limit }
+    }
+
+    /// What the compared traffic of `scenario` delivers over the undisturbed path.
+    ///
+    /// # Errors
+    /// A link's configuration that makes no sense; loaded scenarios have none.
+    pub fn of(scenario: &Scenario) -> Result<Self, ConfigError> {
+        let never = AtomicBool::new(false);
+        Self::until(&never, scenario, &|| {}).map(|found| found.expect("nothing stops it"))
+    }
+
+    /// The same, unless `stop` is set before it is known: then none. `done` is called after each of
+    /// the [`runs`].
+    pub(crate) fn until(
+        stop: &AtomicBool,
+        scenario: &Scenario,
+        done: &(impl Fn() + Sync),
+    ) -> Result<Option<Self>, ConfigError> {
+        let groups: Vec<Alone<'_>> = groups(scenario).map(|g| Alone::new(scenario, g)).collect();
+        let tasks: Vec<(&Alone<'_>, u64)> =
+            seeds(scenario).flat_map(|seed| groups.iter().map(move |g| (g, seed))).collect();
+        let ran: Option<Vec<FlowRecord>> = tasks
+            .into_par_iter()
+            .map(|(group, seed)| {
+                let ran = group.run(stop, seed)?;
+                done();
+                Ok(ran)
+            })
+            .collect::<Result<_, ConfigError>>()?;
+        let Some(ran) = ran else { return Ok(None) };
+        let by_seed = ran.chunks(groups.len().max(1)).map(|ran| together(scenario, &groups, ran));
+        let mut by_seed: Vec<f64> = by_seed.collect();
+        if by_seed.is_empty() {
+            by_seed.push(f64::NAN);
+        }
+        // Of several groups, the first stands for all.
+        let first = groups.first().zip(ran.first());
+        let limit = first.map_or(Limit::Links, |(group, ran)| group.limit(ran));
+        Ok(Some(Self { by_seed, limit }))
+    }
+
+    /// The goodput in bits per second, the mean over the seeds.
+    pub fn bps(&self) -> f64 {
+        self.by_seed.iter().sum::<f64>() / self.by_seed.len() as f64
+    }
+
+    /// The goodput in a run with that seed.
+    pub(crate) fn at(&self, seed: u64) -> f64 {
+        let one = self.by_seed.get(seed.saturating_sub(1) as usize).or(self.by_seed.first());
+        one.copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// How many runs tell the reference of a scenario.
+pub(crate) fn runs(scenario: &Scenario) -> u64 {
+    seeds(scenario).count() as u64 * groups(scenario).count() as u64
+}
+
+/// What the compared traffic consists of: all that has TCP, if no traffic is of the compared sender.
+fn groups(scenario: &Scenario) -> impl Iterator<Item = &Traffic> {
+    scenario.compared().filter(|group| !matches!(group.app, App::Datagrams { .. }))
+}
+
+/// The seeds to run: one is enough where all have the same starts, ways and applications.
+fn seeds(scenario: &Scenario) -> std::ops::RangeInclusive<u64> {
+    let same = groups(scenario).all(|group| {
+        matches!(group.app, App::Bulk { .. })
+            && !matches!(group.arrivals, Arrivals::Random { .. })
+            && (group.ways.len() < 2 || group.spread == Spread::RoundRobin)
+    });
+    1..=if same { 1 } else { scenario.seeds }
+}
+
+/// The same with only the groups that `stays` picks. The others keep their places, so that what is
+/// random stays as it is, and start after the end.
+pub(crate) fn without(scenario: &Scenario, stays: impl Fn(&Traffic) -> bool) -> Scenario {
+    let mut scenario = scenario.clone();
+    let after = Instant::ZERO + scenario.duration + Duration::from_secs(1);
+    for group in scenario.traffic.iter_mut().filter(|group| !stays(group)) {
+        group.arrivals = Arrivals::At(after);
+        group.stop = None;
+    }
+    scenario
+}
+
+/// The goodput of all groups in bits per second, by what each delivers when it is alone.
+///
+/// Groups that share a link deliver together no more than it carries: the bound is the least of those
+/// that a single link sets, where the link first takes the groups that use it least.
+fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f64 {
+    let longest = ran.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
+    let bits: Vec<f64> = ran.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).collect();
+    let mut most: f64 = bits.iter().sum();
+    if groups.len() > 1 {
+        for (at, (link, _)) in directed(scenario).into_iter().enumerate() {
+            let Some(rate) = link.link.rate else { continue };
+            let mut used: Vec<(f64, f64)> =
+                groups.iter().zip(&bits).map(|(group, &bits)| (group.crossed(at), bits)).collect();
+            used.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (mut room, mut all) = (rate.bps() * longest * payload(scenario), 0.0);
+            for (share, bits) in used {
+                let fits = if share > 0.0 { bits.min(room / share) } else { bits };
+                room -= fits * share;
+                all += fits;
+            }
+            most = most.min(all);
+        }
+    }
+    if longest > 0.0 { most / longest } else { f64::NAN }
+}

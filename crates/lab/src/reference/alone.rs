@@ -1,0 +1,204 @@
+//! A group of traffic that has the undisturbed network to itself.
+
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+
+use unruffled_measure::{FlowRecord, RunRecord};
+use unruffled_path::{ConfigError, Direction, Impairment, LinkConfig};
+use unruffled_sim::{App, Simulation};
+use unruffled_tcp::detect::{LossDetector, Rule, View};
+use unruffled_tcp::{Config, Variant};
+use unruffled_units::Duration;
+
+use super::ways::{Ways, directed, own, payload};
+use super::{Limit, without};
+use crate::run::record_until;
+use crate::scenario::{NetLink, Recording, Scenario, Traffic};
+
+/// Packets that the senders of a group may have on their way together; more only where the path holds
+/// more.
+const PLENTY: f64 = 1_000_000.0;
+
+/// The share of what the links carry from which on they are the limit.
+const NEARLY_ALL: f64 = 0.98;
+
+/// A group and the undisturbed network.
+pub(super) struct Alone<'a> {
+    group: &'a Traffic,
+    /// Packets are spread as the group has it; or, where packets can be lost and so be sent again by
+    /// another way, as the ways can take them as well.
+    spreads: Vec<(Ways, Scenario)>,
+    /// Segments that the receiver's window allows one sender.
+    window: u64,
+}
+
+/// A detector by which nothing is lost.
+#[derive(Debug)]
+struct Never;
+
+impl LossDetector for Never {
+    fn about(&self) -> Cow<'static, str> {
+        "nothing is lost".into()
+    }
+
+    fn rule(&self, _view: &View) -> Rule {
+        Rule::default()
+    }
+}
+
+impl<'a> Alone<'a> {
+    pub(super) fn new(scenario: &Scenario, group: &'a Traffic) -> Self {
+        let octets = scenario.receiver.receive_buffer / u64::from(scenario.receiver.mss);
+        // A window is advertised in units, and an eighth more may come.
+        let window = group.window.unwrap_or(octets);
+        let most = window + window / 8 + 16;
+        let usual = Ways::of(scenario, group, group.weights());
+        let filled = usual.filled();
+        let differs = usual.carried(&filled) > usual.bps * 1.001;
+        let mut spreads = Vec::new();
+        if differs && loses(scenario, group, &usual, window * u64::from(group.count)) {
+            let ways = Ways::of(scenario, group, filled);
+            let calm = undisturbed(scenario, group, &ways, most);
+            spreads.push((ways, calm));
+        }
+        let calm = undisturbed(scenario, group, &usual, most);
+        spreads.push((usual, calm));
+        Self { group, spreads, window }
+    }
+
+    /// The share of the group's packets that cross the link of that number, the least that is possible.
+    pub(super) fn crossed(&self, link: usize) -> f64 {
+        self.spreads.iter().map(|(ways, _)| ways.crossed[link]).fold(1.0, f64::min)
+    }
+
+    /// The most that the group does in a run with `seed`; none if it was stopped.
+    pub(super) fn run(
+        &self,
+        stop: &AtomicBool,
+        seed: u64,
+    ) -> Result<Option<FlowRecord>, ConfigError> {
+        let mut most = FlowRecord::default();
+        for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.stands_still()) {
+            let mut measured = vec![scenario.warmup];
+            // What ends or pauses may do so within the warm-up.
+            let endless = matches!(self.group.app, App::Bulk { bytes: None });
+            measured
+                .extend(Some(Duration::ZERO).filter(|none| !endless && *none < scenario.warmup));
+            for warmup in measured {
+                let scenario = Scenario { warmup, ..scenario.clone() };
+                let Some(ran) = self.measure(&scenario, stop, seed)? else { return Ok(None) };
+                if ran.goodput_bps > most.goodput_bps {
+                    most = ran;
+                }
+            }
+        }
+        Ok(Some(most))
+    }
+
+    fn measure(
+        &self,
+        scenario: &Scenario,
+        stop: &AtomicBool,
+        seed: u64,
+    ) -> Result<Option<FlowRecord>, ConfigError> {
+        let sender = Variant::parse("sack");
+        let sender = sender.and_then(|sack| sack.with_detector("never", || Box::new(Never)));
+        let sender = sender.expect("is composed of parts");
+        let record = record_until(stop, scenario, &sender, seed, None)?;
+        let flows = |record: RunRecord| {
+            let flows: Vec<&FlowRecord> = record.group(&self.group.name).collect();
+            FlowRecord::sum(&flows)
+        };
+        Ok(record.map(flows))
+    }
+
+    /// What limits the group, which did `ran`.
+    pub(super) fn limit(&self, ran: &FlowRecord) -> Limit {
+        let Some((ways, scenario)) = self.spreads.first() else { return Limit::Links };
+        let all = ways.bps * payload(scenario);
+        let segments = |octets: u64| octets as f64 / f64::from(scenario.sender.mss);
+        let window = (self.window * u64::from(self.group.count)) as f64;
+        match self.group.app {
+            _ if ran.goodput_bps > NEARLY_ALL * all => Limit::Links,
+            App::Bulk { bytes: Some(bytes) } if segments(bytes) < ways.pipe => Limit::Length,
+            App::Bulk { .. } if window <= ways.pipe => Limit::Window,
+            App::Bulk { .. } => Limit::Links,
+            _ => Limit::Application,
+        }
+    }
+}
+
+/// The scenario with the group alone, its packets spread so, undisturbed, and with senders that need no
+/// start. The receiver's window allows each of them up to `most` segments.
+fn undisturbed(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> Scenario {
+    let mut calm = without(scenario, |other| other.name == group.name);
+    calm.recording = Recording::default();
+    calm_links(&mut calm, &ways.crossed);
+    for traffic in calm.traffic.iter_mut().filter(|other| other.name == group.name) {
+        traffic.sender = None;
+        traffic.ways.iter_mut().zip(&ways.weights).for_each(|(way, weight)| way.weight = *weight);
+    }
+    let (count, pipe) = (f64::from(group.count), ways.pipe);
+    let enough = (4.0 * pipe + 1000.0).min((PLENTY / count).max(2.0 * pipe / count + 2.0));
+    let enough = enough.min(Simulation::MOST_PACKETS as f64 / 2.0 / count);
+    let cwnd = (most as f64).min(enough).ceil() as u32;
+    let long = Duration::from_secs(1_000_000_000);
+    calm.sender = calm.sender.with(|c| {
+        c.window.initial = cwnd;
+        c.window.max = Some(cwnd);
+        (c.rto.min, c.rto.initial, c.rto.max) = (long, long, long);
+    });
+    calm.receiver = Config { delayed_ack: None, ..calm.receiver };
+    calm.sack_block = 0;
+    calm
+}
+
+/// Takes from all links what hinders packets, and from those that carry no data of the group the time
+/// that acknowledgements take.
+fn calm_links(scenario: &mut Scenario, crossed: &[f64]) {
+    let calm = |link: &LinkConfig| LinkConfig {
+        rate: link.rate,
+        delay: link.delay,
+        ..LinkConfig::default()
+    };
+    let one_way = directed(scenario).into_iter().zip(crossed).map(|((link, direction), share)| {
+        let ends = match direction {
+            Direction::Forward => link.ends,
+            Direction::Reverse => (link.ends.1, link.ends.0),
+        };
+        let mut calm = calm(&link.link);
+        calm.rate = calm.rate.filter(|_| *share > 0.0);
+        NetLink { name: link.name_of(direction), ends, both_ways: false, link: calm }
+    });
+    scenario.network.links = one_way.collect();
+    scenario.network.access.iter_mut().for_each(|hop| hop.link = calm(&hop.link));
+    scenario.hops.clear();
+}
+
+/// Whether a packet of the group may be lost while so many are on their way: by chance, or because a
+/// queue has no room.
+fn loses(scenario: &Scenario, group: &Traffic, ways: &Ways, most: u64) -> bool {
+    let others = scenario.traffic.iter().any(|other| other.name != group.name);
+    let small = |queue: u32| others || u64::from(queue) < most;
+    let full = |link: &LinkConfig| link.red.is_some() || link.queue.is_some_and(small);
+    let loses = |link: &LinkConfig| full(link) || link.impairments.iter().any(may_lose);
+    let links = directed(scenario).into_iter().zip(&ways.crossed);
+    links.filter(|(_, share)| **share > 0.0).any(|((link, _), _)| loses(&link.link))
+        || own(scenario, group).any(loses)
+}
+
+fn may_lose(impairment: &Impairment) -> bool {
+    match impairment {
+        Impairment::Delay { .. }
+        | Impairment::Alternate { .. }
+        | Impairment::Redrawn { .. }
+        | Impairment::Replay { .. }
+        | Impairment::Duplicate { .. } => false,
+        Impairment::Loss { .. }
+        | Impairment::Periodic { .. }
+        | Impairment::Burst { .. }
+        | Impairment::Blackout { .. }
+        | Impairment::Resend { .. } => true,
+        Impairment::During { impairment, .. } => may_lose(impairment),
+    }
+}

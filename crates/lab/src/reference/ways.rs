@@ -1,0 +1,169 @@
+//! What the ways of a group of traffic carry, and hold.
+
+use unruffled_measure::LinkId;
+use unruffled_path::{Direction, LinkConfig};
+
+use crate::scenario::{NetLink, Scenario, Traffic};
+
+/// The ways of a group, with a share of its packets for each.
+pub(super) struct Ways {
+    /// The weight of each way, as the group has them.
+    pub(super) weights: Vec<f64>,
+    /// For each direction of each link of the network, the share of the packets that cross it.
+    pub(super) crossed: Vec<f64>,
+    /// What the links carry without a loss, headers included, in bits per second.
+    pub(super) bps: f64,
+    /// The segments that are then on their way, acknowledgements included.
+    pub(super) pipe: f64,
+    /// The links of each way, by their numbers.
+    links: Vec<Vec<usize>>,
+    /// The rate of each link of the network.
+    rates: Vec<f64>,
+    /// What the links carry that each source has for itself.
+    own_bps: f64,
+}
+
+impl Ways {
+    /// The ways of `group` with these weights.
+    pub(super) fn of(scenario: &Scenario, group: &Traffic, weights: Vec<f64>) -> Self {
+        let routes = group.routes(&scenario.network.topology());
+        let links = directed(scenario);
+        let number = |link: &LinkId| link.0 as usize;
+        let there: Vec<Vec<usize>> =
+            routes.iter().map(|(there, ..)| there.iter().map(number).collect()).collect();
+        let total: f64 = weights.iter().sum();
+        let mut crossed = vec![0.0; links.len()];
+        for (way, weight) in there.iter().zip(&weights) {
+            way.iter().for_each(|&link| crossed[link] += weight / total);
+        }
+        let rates: Vec<f64> = links.iter().map(|(link, _)| rate(&link.link)).collect();
+        let own_bps = own(scenario, group).map(rate).fold(f64::INFINITY, f64::min);
+        let own_bps = own_bps * f64::from(group.count);
+        let shared = rates.iter().zip(&crossed).filter(|(_, share)| **share > 0.0);
+        let bps = shared.map(|(rate, share)| rate / share).fold(own_bps, f64::min);
+        let octets = scenario.header + scenario.sender.mss;
+        let service =
+            |link: &LinkConfig| link.rate.map_or(0.0, |r| r.time_for(octets).as_secs_f64());
+        let delay = |link: &LinkConfig| link.delay.as_secs_f64();
+        let own_s: f64 = own(scenario, group).map(|l| 2.0 * delay(l) + service(l)).sum();
+        let taken = routes.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
+        let round_trips = taken.map(|((there, back, _), _)| {
+            let link = |id: &LinkId| &links[number(id)].0.link;
+            let there = there.iter().map(link).map(|link| delay(link) + service(link));
+            there.chain(back.iter().map(link).map(delay)).sum::<f64>()
+        });
+        let longest = round_trips.fold(0.0, f64::max) + own_s;
+        let pipe = bps * longest / (8.0 * f64::from(octets)) + 1.0;
+        Self { weights, crossed, bps, pipe, links: there, rates, own_bps }
+    }
+
+    /// The weights with which each way carries as much as it can, if what a way cannot take is lost: all
+    /// grow as they are, and a way stays as it is once one of its links is full. Where a way has no
+    /// limit, only such have a weight.
+    pub(super) fn filled(&self) -> Vec<f64> {
+        let mut carried = vec![0.0; self.weights.len()];
+        let mut grows: Vec<bool> = self.weights.iter().map(|weight| *weight > 0.0).collect();
+        let cross = |way: usize, link: usize| self.links[way].contains(&link);
+        while grows.contains(&true) {
+            let sum = |link: usize, of: &dyn Fn(usize) -> f64| -> f64 {
+                (0..carried.len()).filter(|&way| cross(way, link)).map(of).sum()
+            };
+            let room = |link: usize| {
+                let growth = sum(link, &|way| if grows[way] { self.weights[way] } else { 0.0 });
+                let room = (self.rates[link] - sum(link, &|way| carried[way])).max(0.0);
+                if growth > 0.0 { room / growth } else { f64::INFINITY }
+            };
+            let least = (0..self.rates.len()).map(|link| (room(link), link));
+            let Some((step, full)) = least.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+            if step.is_infinite() {
+                let weight = |way: usize| if grows[way] { self.weights[way] } else { 0.0 };
+                return (0..carried.len()).map(weight).collect();
+            }
+            for way in 0..carried.len() {
+                if grows[way] {
+                    carried[way] += step * self.weights[way];
+                    grows[way] = !cross(way, full);
+                }
+            }
+        }
+        let scale = self.weights.iter().sum::<f64>() / carried.iter().sum::<f64>();
+        carried.into_iter().map(|bps| bps * scale).collect()
+    }
+
+    /// What the links carry with other weights, in bits per second.
+    pub(super) fn carried(&self, weights: &[f64]) -> f64 {
+        let total: f64 = weights.iter().sum();
+        let share = |link: usize| -> f64 {
+            let ways = self.links.iter().zip(weights).filter(|(way, _)| way.contains(&link));
+            ways.map(|(_, weight)| weight / total).sum()
+        };
+        let links = (0..self.rates.len()).filter(|&link| share(link) > 0.0);
+        links.map(|link| self.rates[link] / share(link)).fold(self.own_bps, f64::min)
+    }
+}
+
+/// The links of the network in each direction, by the number that routes give them.
+pub(super) fn directed(scenario: &Scenario) -> Vec<(&NetLink, Direction)> {
+    let links = scenario.network.links.iter();
+    links.flat_map(|link| link.directions().iter().map(move |&way| (link, way))).collect()
+}
+
+/// The links of its own that a source of the group has.
+pub(super) fn own<'a>(
+    scenario: &'a Scenario,
+    group: &'a Traffic,
+) -> impl Iterator<Item = &'a LinkConfig> {
+    let names = [&group.access.0, &group.access.1].into_iter().flatten();
+    names.filter_map(|name| scenario.network.access(name)).map(|hop| &hop.link)
+}
+
+/// The share of a full packet that is payload.
+pub(super) fn payload(scenario: &Scenario) -> f64 {
+    let mss = f64::from(scenario.sender.mss);
+    mss / (mss + f64::from(scenario.header))
+}
+
+fn rate(link: &LinkConfig) -> f64 {
+    link.rate.map_or(f64::INFINITY, |rate| rate.bps())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ways over links of these rates in Mb/s, the first shared by all, with these weights.
+    fn filled(shared: f64, rates: &[f64], weights: &[f64]) -> Vec<f64> {
+        let links = |way: usize| vec![0, way + 1];
+        let ways = Ways {
+            weights: weights.to_vec(),
+            crossed: Vec::new(),
+            bps: 0.0,
+            pipe: 0.0,
+            links: (0..rates.len()).map(links).collect(),
+            rates: [&[shared], rates].concat(),
+            own_bps: f64::INFINITY,
+        };
+        let filled = ways.filled();
+        let bps = ways.carried(&filled);
+        let total: f64 = filled.iter().sum();
+        filled.into_iter().map(|weight| weight / total * bps).collect()
+    }
+
+    fn assert_near(found: &[f64], wanted: &[f64]) {
+        let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0));
+        assert!(near && found.len() == wanted.len(), "{found:?} in place of {wanted:?}");
+    }
+
+    #[test]
+    fn ways_fill_one_after_another() {
+        let none = f64::INFINITY;
+        assert_near(&filled(none, &[20.0, 10.0], &[1.0, 1.0]), &[20.0, 10.0]);
+        assert_near(&filled(none, &[20.0, 10.0], &[2.0, 1.0]), &[20.0, 10.0]);
+        // A way without a weight is not taken.
+        assert_near(&filled(none, &[20.0, 10.0], &[1.0, 0.0]), &[20.0, 0.0]);
+        // The first link carries 15: 10 by the slow way, when 5 are left.
+        assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 1.0]), &[10.0, 5.0]);
+        assert_near(&filled(15.0, &[20.0, 5.0], &[1.0, 4.0]), &[10.0, 5.0]);
+        assert_near(&filled(8.0, &[20.0, 5.0], &[3.0, 1.0]), &[6.0, 2.0]);
+    }
+}

@@ -1,0 +1,318 @@
+//! What shares are of: the undisturbed path, which no sender outdoes.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+use unruffled_lab::Scenario;
+use unruffled_lab::compare::{compare, variants};
+use unruffled_lab::gallery::{built_in, drawn};
+use unruffled_lab::record::Comparison;
+use unruffled_lab::reference::{Limit, Reference};
+use unruffled_lab::summary::summaries;
+
+/// Senders that come nearest to what a path carries, each in its own way.
+const BEST: [&str; 6] = [
+    "unruffled+cubic",
+    "unruffled",
+    "rack+cubic",
+    "linux-reordering+cubic",
+    "tcp-pr-sack",
+    "westwood",
+];
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse("test", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn compared(scenario: &Scenario, names: &[&str]) -> Comparison {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let variants = variants(scenario, &names, "here").expect("are senders");
+    compare(scenario, &variants, || {}).expect("a loaded scenario runs")
+}
+
+/// The highest share of any sender, with the sender.
+fn highest(scenario: &Scenario, names: &[&str]) -> (f64, String) {
+    let comparison = compared(scenario, names);
+    let shares = summaries(&comparison).into_iter().map(|s| (s.share.mean, s.variant.to_owned()));
+    shares.max_by(|a, b| a.0.total_cmp(&b.0)).expect("has senders")
+}
+
+/// No sender has more than 101 % on any of these paths.
+fn hold(scenarios: &[Scenario], names: &[&str]) {
+    let over: Vec<String> = scenarios
+        .par_iter()
+        .filter_map(|scenario| {
+            let (share, sender) = highest(scenario, names);
+            let told = || format!("{}: {sender} has {:.1} %", scenario.name, share * 100.0);
+            (share.is_nan() || share > 1.01).then(told)
+        })
+        .collect();
+    assert!(over.is_empty(), "{over:#?}");
+}
+
+fn shortly(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|&key| key.to_owned()).collect()
+}
+
+#[test]
+fn no_share_exceeds_101_percent_on_a_built_in_path() {
+    let mut scenarios = built_in(&shortly(&[])).expect("are good");
+    for scenario in &mut scenarios {
+        scenario.duration = scenario.duration.min(unruffled_units::Duration::from_secs(12));
+        // In so short a run it counts what arrives in a warm-up and is delivered after it.
+        scenario.warmup = unruffled_units::Duration::ZERO;
+    }
+    hold(&scenarios, &BEST[..4]);
+}
+
+#[test]
+fn no_share_exceeds_101_percent_on_twenty_random_paths() {
+    let mut scenarios = drawn(1, 24, &shortly(&["duration=5 s"])).expect("are good");
+    // The fastest take a minute each.
+    scenarios.retain(|s| s.hops[0].link.rate.is_some_and(|rate| rate.bps() < 1e9));
+    assert!(scenarios.len() >= 12, "{}", scenarios.len());
+    hold(&scenarios, &BEST[..4]);
+}
+
+#[test]
+#[ignore = "takes ten minutes or more"]
+fn no_share_exceeds_101_percent_on_any_built_in_path_or_200_random_ones() {
+    hold(&built_in(&[]).expect("are good"), &BEST);
+    hold(&drawn(1, 200, &[]).expect("are good"), &BEST);
+}
+
+/// 10 Mb/s, 100 ms there and back, a window of 2000 segments: the SYN takes 50.032 ms, its answer 50,
+/// the first of the segments of 1.2 ms 51.2, so that 49 874 have arrived after 60 s.
+#[test]
+fn in_order_a_path_delivers_what_its_link_carries() {
+    let in_order = Scenario::load("in-order", &[]).expect("is built in");
+    let reference = Reference::of(&in_order).expect("runs");
+    assert_eq!(reference.limit, Limit::Links);
+    let wanted = 49_874.0 * 1460.0 * 8.0 / 60.0;
+    assert!((reference.bps() - wanted).abs() < 1e-6 * wanted, "{} {wanted}", reference.bps());
+    // In a long run the best sender has nearly all of it.
+    let (share, sender) = highest(&in_order, &["unruffled+cubic"]);
+    assert!((0.98..1.0).contains(&share), "{sender} {share}");
+    // What is late or lost there is not in it, nor what a queue drops.
+    let disturbed =
+        ["half-late", "few-late"].map(|name| Scenario::load(name, &[]).expect("exists"));
+    for scenario in disturbed {
+        assert_eq!(Reference::of(&scenario).expect("runs").bps(), reference.bps());
+    }
+}
+
+/// 50 segments a round trip of 104 ms and the time of 50 bits: 3.84615 Mb/s carry 50 of 1000 octets in
+/// 104 ms, and the two other links take a segment 0.8 ms each.
+#[test]
+fn a_window_below_what_the_path_holds_is_the_limit() {
+    let reference = Reference::of(&Scenario::load("rr-3", &[]).expect("exists")).expect("runs");
+    assert_eq!(reference.limit, Limit::Window);
+    let round_trip = 0.104 + 2.0 * 0.0008 + 8000.0 / 3.84615e6;
+    let wanted = 50.0 * 960.0 * 8.0 / round_trip;
+    assert!((reference.bps() / wanted - 1.0).abs() < 0.001, "{} {wanted}", reference.bps());
+}
+
+fn two_ways(weights: &str, spread: &str) -> String {
+    format!(
+        "duration = \"20 s\"\nseeds = 2\nvariants = [\"sack\"]\n[topology]\nkind = \"explicit\"\n\
+         [link.a]\nfrom = \"h\"\nto = \"m\"\nrate = \"20 Mbit/s\"\ndelay = \"8 ms\"\nqueue = 100\n\
+         [link.b]\nfrom = \"h\"\nto = \"n\"\nrate = \"10 Mbit/s\"\ndelay = \"30 ms\"\nqueue = 100\n\
+         [link.c]\nfrom = \"m\"\nto = \"p\"\ndelay = \"0 ms\"\n\
+         [link.d]\nfrom = \"n\"\nto = \"p\"\ndelay = \"0 ms\"\n\
+         [[traffic]]\nname = \"flow\"\nfrom = \"h\"\nto = \"p\"\nways = [\"h m p\", \"h n p\"]\n\
+         weights = {weights}\nspread = \"{spread}\"\n"
+    )
+}
+
+/// Over several ways the path carries what they carry together: 30 Mb/s by 2 to 1, and by any weights if
+/// queues drop what a way cannot take, since a retransmission may go by the other one. Without drops, 1
+/// to 1 carries twice what the slower way does.
+#[test]
+fn several_ways_carry_what_they_do_together() {
+    let endless = |text: &str| text.replace("queue = 100\n", "");
+    for (weights, spread, drops, mbps) in [
+        ("[2, 1]", "round-robin", true, 30.0),
+        ("[2, 1]", "runs", true, 30.0),
+        ("[2, 1]", "random", true, 30.0),
+        ("[2, 1]", "round-robin", false, 30.0),
+        ("[1, 1]", "round-robin", true, 30.0),
+        ("[1, 1]", "round-robin", false, 20.0),
+        ("[1, 0]", "round-robin", true, 20.0),
+        ("[1, 9]", "round-robin", true, 30.0),
+        ("[1, 9]", "round-robin", false, 100.0 / 9.0),
+    ] {
+        let text = two_ways(weights, spread);
+        let scenario = scenario(&if drops { text } else { endless(&text) });
+        let reference = Reference::of(&scenario).expect("runs");
+        let payload = mbps * 1e6 * 1460.0 / 1500.0;
+        let share = reference.bps() / payload;
+        assert!((0.985..=1.001).contains(&share), "{weights} {spread} {drops}: {share}");
+        assert_eq!(reference.limit, Limit::Links);
+        let (share, sender) = highest(&scenario, &["unruffled", "rack+cubic", "sack"]);
+        let least = if drops && weights != "[2, 1]" { 0.3 } else { 0.6 };
+        assert!((least..1.01).contains(&share), "{weights} {spread} {drops}: {sender} {share}");
+    }
+}
+
+/// A window that no queue on the way is too small for loses nothing: the spreading is the limit.
+#[test]
+fn where_nothing_can_be_dropped_the_spreading_is_the_limit() {
+    let reference = Reference::of(&Scenario::load("ad-10", &[]).expect("exists")).expect("runs");
+    let share = reference.bps() / (2.0 * 0.96e6);
+    assert!((0.985..=1.0).contains(&share), "{share}");
+}
+
+/// A flow over 20 Mb/s beside four of `sack`, and 2 Mb/s of datagrams.
+const BESIDE: &str = r#"
+duration = "60 s"
+warmup = "10 s"
+seeds = 2
+variants = ["sack"]
+[topology]
+kind = "dumbbell"
+[link.bottleneck]
+rate = "20 Mbit/s"
+delay = "20 ms"
+queue = 100
+[[traffic]]
+name = "compared"
+[[traffic]]
+name = "others"
+count = 4
+sender = "sack"
+[[traffic]]
+name = "voice"
+app = "udp"
+size = "250 B"
+interval = "1 ms"
+"#;
+
+#[test]
+fn other_traffic_is_told_with_and_without_the_compared_sender() {
+    let scenario = scenario(BESIDE);
+    let comparison = compared(&scenario, &["sack", "unruffled"]);
+    // 20 Mb/s of segments of 1500 octets for the one, the others being absent.
+    let payload = 20e6 * 1460.0 / 1500.0;
+    assert!((comparison.reference.bps() / payload - 1.0).abs() < 0.001);
+    let names: Vec<&str> = comparison.beside.iter().map(|beside| beside.group.as_str()).collect();
+    assert_eq!(names, ["others", "voice"]);
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let [others, voice] = [0, 1].map(|at| mean(&comparison.beside[at].alone_bps));
+    // 2 Mb/s of payload in packets of 290 octets leave 17.68 Mb/s of the link.
+    assert!((voice / 2e6 - 1.0).abs() < 0.02, "{voice}");
+    let left = (20e6 - 2e6 * 290.0 / 250.0) * 1460.0 / 1500.0;
+    // A queue that is full drops some of them, too.
+    assert!((0.95..1.02).contains(&(others / left)), "{others} of {left}");
+    for runs in &comparison.variants {
+        let beside =
+            mean(&runs.records.iter().map(|r| r.goodput_bps("others")).collect::<Vec<_>>());
+        let own = mean(&runs.rows.iter().map(|row| row.flow.goodput_bps).collect::<Vec<_>>());
+        // What the compared flow gets is taken from the others.
+        assert!((0.9..1.05).contains(&((own + beside) / others)), "{own} {beside} {others}");
+    }
+    let table = unruffled_lab::table::render(&comparison, 100, false);
+    let alone = format!("{:.3}", others / 1e6);
+    let line = table.lines().find(|line| line.starts_with("unruffled") && line.contains("others"));
+    assert!(line.is_some_and(|line| line.contains(&alone)), "{alone}\n{table}");
+    assert!(table.contains("(in order, nothing lost, no other traffic; limit: link"), "{table}");
+    let json: serde_json::Value =
+        serde_json::from_str(&unruffled_lab::table::json(&comparison)).expect("is JSON");
+    assert_eq!(json["beside"][0]["traffic"], "others");
+    assert_eq!(json["beside"][0]["alone_bps"]["mean"], others);
+    assert!(json["variants"][1]["beside"][0]["goodput_bps"]["mean"].as_f64() < Some(others));
+}
+
+/// A transfer that is over before the path is full: a round trip for the handshake, half of one for
+/// the data.
+#[test]
+fn a_short_transfer_is_measured_by_one_without_slow_start() {
+    let text = "duration = \"60 s\"\nvariants = [\"sack\"]\n[flow]\nbytes = \"73 kB\"\n[path]\n\
+                hops = [\"l\"]\n[link.l]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n";
+    let scenario = scenario(text);
+    let reference = Reference::of(&scenario).expect("runs");
+    assert_eq!(reference.limit, Limit::Length);
+    // 50 segments of 0.12 ms, and 40 octets of the SYN.
+    let wanted = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);
+    assert!((reference.bps() / wanted - 1.0).abs() < 1e-4, "{} {wanted}", reference.bps());
+    // Three round trips of slow start from 10 segments: 10, 20 and the last 20.
+    let (share, _) = highest(&scenario, &["sack"]);
+    assert!((0.4..0.5).contains(&share), "{share}");
+}
+
+/// Any network: one to three ways or a chain, with windows, losses, several flows, other traffic and
+/// applications of all kinds.
+fn any(seed: u64) -> Scenario {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut draw =
+        |low: f64, high: f64| (low.ln() + random.random::<f64>() * (high / low).ln()).exp();
+    let ways = draw(1.0, 3.999) as usize;
+    let rates: Vec<f64> = (0..ways).map(|_| draw(1.0, 40.0)).collect();
+    let mut text = format!(
+        "duration = \"12 s\"\nwarmup = \"{} s\"\nseeds = 2\nvariants = [\"sack\"]\n[tcp]\n\
+         window = {}\ninitial_window = 10\nbyte_counting = 2\nmin_rto = \"200 ms\"\ndelayed_ack = {}\n\
+         [topology]\nkind = \"explicit\"\n",
+        if seed.is_multiple_of(3) { 2 } else { 0 },
+        draw(4.0, 4000.0) as u64,
+        if seed.is_multiple_of(2) { "\"40 ms\"" } else { "false" },
+    );
+    for (way, rate) in rates.iter().enumerate() {
+        text += &format!(
+            "[link.l{way}]\nfrom = \"a\"\nto = \"m{way}\"\nrate = \"{rate:.3} Mbit/s\"\n\
+             delay = \"{:.0} us\"\nqueue = {}\n",
+            draw(100.0, 60_000.0),
+            draw(8.0, 400.0) as u64,
+        );
+        if seed % 5 < 2 {
+            text += &format!("[link.l{way}.loss]\nfraction = {:.5}\n", draw(1e-4, 0.03));
+        }
+        if seed % 4 < 3 {
+            let (late, extra) = (draw(0.001, 0.5), draw(1.0, 300.0));
+            text += &format!(
+                "[link.l{way}.delayed]\nfraction = {late:.4}\ndistribution = \"exponential\"\n\
+                 mean = \"{extra:.2} ms\"\n"
+            );
+        }
+        text += &format!("[link.e{way}]\nfrom = \"m{way}\"\nto = \"b\"\ndelay = \"0 ms\"\n");
+    }
+    let names: Vec<String> = (0..ways).map(|way| format!("\"a m{way} b\"")).collect();
+    // As the rates are, or not.
+    let fit = draw(1.0, 2.999) as u32 == 1;
+    let weight = |rate: &f64| if fit { format!("{rate:.3}") } else { "1".to_owned() };
+    let weights: Vec<String> = rates.iter().map(weight).collect();
+    let spread = ["round-robin", "random", "runs"][draw(1.0, 3.999) as usize - 1];
+    let over = format!(
+        "from = \"a\"\nto = \"b\"\nways = [{}]\nweights = [{}]\nspread = \"{spread}\"\n",
+        names.join(", "),
+        weights.join(", ")
+    );
+    let app = match draw(1.0, 6.999) as usize {
+        1 => "app = \"on-off\"\nsize = \"300 kB\"\npause.distribution = \"exponential\"\n\
+              pause.mean = \"200 ms\"\n"
+            .to_owned(),
+        2 => "app = \"web\"\nsegments = [3, 200]\npause.distribution = \"exponential\"\n\
+              pause.mean = \"100 ms\"\n"
+            .to_owned(),
+        3 => format!("bytes = \"{:.0} kB\"\n", draw(20.0, 20_000.0)),
+        _ => String::new(),
+    };
+    let count = draw(1.0, 8.999) as u32;
+    text +=
+        &format!("[[traffic]]\nname = \"compared\"\ncount = {count}\nuntil = \"1 s\"\n{over}{app}");
+    if draw(1.0, 2.999) as u32 == 1 {
+        text += &format!("[[traffic]]\nname = \"others\"\nsender = \"sack\"\ncount = 2\n{over}");
+    }
+    if draw(1.0, 2.999) as u32 == 1 {
+        text += &format!(
+            "[[traffic]]\nname = \"voice\"\napp = \"udp\"\nsize = \"200 B\"\ninterval = \"4 ms\"\n{over}"
+        );
+    }
+    let mut scenario = scenario(&text);
+    scenario.name = format!("any {seed}\n{text}");
+    scenario
+}
+
+#[test]
+fn no_share_exceeds_101_percent_over_any_network() {
+    let scenarios: Vec<Scenario> = (1..=40).map(any).collect();
+    hold(&scenarios, &BEST[..4]);
+}
