@@ -10,7 +10,7 @@ use unruffled_capture::{
 use unruffled_units::count;
 
 use crate::fit::{self, Beside, Cost, FitError};
-use crate::table::{lines, plain_within};
+use crate::table::{Cells, lines, plain_within};
 use crate::text;
 
 /// Transfers that are listed; the others are in the JSON.
@@ -227,6 +227,13 @@ pub fn render(name: &str, analysis: &Analysis, transfers: &[Transfer<'_>], width
         text += &format!("\nand {smaller} (--json has all)\n");
     }
     text + udp(analysis).as_str()
+}
+
+/// The table of [`render`], cell by cell; none where no connection carried data.
+pub fn table(transfers: &[Transfer<'_>]) -> Option<Cells> {
+    let listed = transfers.iter().take(LISTED).enumerate();
+    let lines: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
+    (!lines.is_empty()).then(|| (heads().to_vec(), lines))
 }
 
 /// What can be said of UDP.

@@ -113,6 +113,16 @@ impl Grid {
         Ok(grid)
     }
 
+    /// What errors call the file, and its text.
+    pub(super) fn text(&self) -> (&str, &str) {
+        (&self.source.file, &self.source.text)
+    }
+
+    /// Overrides of the scenario that are not the file's.
+    pub(super) fn overrides(&self) -> &[String] {
+        &self.set[self.own..]
+    }
+
     /// The keys that are swept, in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         let drawn = self.sample.iter().flat_map(|sample| &sample.axes);

@@ -10,7 +10,7 @@ use crate::metric::METRICS;
 use crate::record::RunRow;
 use crate::statistics::quantile;
 use crate::summary::number;
-use crate::table::{lines, plain};
+use crate::table::{Cells, lines, plain};
 use crate::text;
 
 /// How a sender stands in a sweep.
@@ -116,20 +116,23 @@ impl Sweep {
         names.iter().enumerate().map(standing).collect()
     }
 
+    /// The table of [`render`](Self::render), cell by cell.
+    pub fn table(&self) -> Cells {
+        let percent = |share: f64| number(share * 100.0, 1);
+        let line = |standing: Standing| {
+            let Standing { variant, wins, median_share, worst_share } = standing;
+            vec![variant, wins.to_string(), percent(median_share), percent(worst_share)]
+        };
+        let heads = vec!["variant", "wins at", "median share %", "worst share %"];
+        (heads, self.standings().into_iter().map(line).collect())
+    }
+
     /// Where each sender wins, as a table for a terminal.
     pub fn render(&self) -> String {
         let plan = self.plan();
         let mut table = plain();
-        table.set_header(["variant", "wins at", "median share %", "worst share %"]);
-        for standing in self.standings() {
-            let percent = |share: f64| number(share * 100.0, 1);
-            table.add_row([
-                standing.variant,
-                standing.wins.to_string(),
-                percent(standing.median_share),
-                percent(standing.worst_share),
-            ]);
-        }
+        let (heads, cells) = self.table();
+        table.set_header(heads).add_rows(cells);
         format!(
             "{}: {}, {}\n\n{}\nshare: mean goodput over the best sender’s at the same \
              point; where several are best, all win\n",
