@@ -110,9 +110,17 @@ PROVOKED = [
     (sweep, {"scenario": None}, "sweep: expected a scenario, or a grid file that names one"),
     (sweep, {"grid": {"tcp.windw": [3]}}, "grid.tcp.windw: unknown key"),
     (sweep, {"grid": {"tcp.window": 3}}, "grid.tcp.window: expected a list"),
-    (sweep, {"grid": {"seeds": [1, 2]}}, "seeds: swept"),
-    (sweep, {"grid": {"duration": ["1 s"]}}, "duration: swept"),
-    (sweep, {"grid": {"tcp.window": [20]}, "set": {"tcp.window": 30}}, "set: tcp.window: swept"),
+    (
+        sweep,
+        {"grid": {"seeds": [1, 2]}},
+        "grid.seeds: not for sweeps: expected seeds beside scenario",
+    ),
+    (sweep, {"grid": {"duration": ["1 s"]}}, "duration: expected a key that is not swept"),
+    (
+        sweep,
+        {"grid": {"tcp.window": [20]}, "set": {"tcp.window": 30}},
+        "set: tcp.window: expected a key that is not swept",
+    ),
     (sweep, {"set": {"tcp.window": 20, "window": 30}}, "set: "),
     (sweep, {"set": {"seeds": 3}}, "set: seeds: expected this or seeds, not both"),
     (sweep, {"seeds": 0}, "seeds: expected a whole number from 1"),
@@ -248,13 +256,13 @@ CALLS = {
 }
 # What errors call them: the file that is read or written, a grid's keys, the sender.
 CALLED = {
-    "capture": "capture|/dev/null|nix|x",
+    "capture": "capture|/dev/null|nix|x|^ : cannot be read",
     "scenario": "scenario|nix|/nowhere/x",
     "path_or_dict": "path_or_dict|scenario|nix|/nowhere/x",
     "store": "store|/nowhere/x|nix| : |^: ",
     "path": "path|cannot be written",
     "variant": "variant",
-    "grid": "grid|sweep|nix|/nowhere|^ ",
+    "grid": "grid|sweep|nix|/nowhere|^ : cannot be read",
     "name": "name|nix|no such|variant",
     "sample": "sample",
     "jobs": "jobs",
@@ -270,7 +278,7 @@ def test_whatever_an_argument_is_it_is_taken_or_named(function, junk, tmp_path, 
     for argument in inspect.signature(function).parameters:
         if argument in ("progress", "quiet"):
             continue
-        if isinstance(junk, str) and argument in ("path", "store") and junk.strip():
+        if isinstance(junk, str) and argument in ("path", "store") and junk:
             continue
         try:
             function(**{**CALLS[function], argument: junk})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_every_line_for_a_shell_is_a_command_that_there_is(command, folder):
         words = line.split("#")[0].split(">")[0].split()
         if "--dask" in words:
             continue
-        ran = command(*words[1:])
+        ran = command(*words[1:], env=os.environ | {"UNRUFFLED_PYTHON": sys.executable})
         assert ran.returncode == 0, ran.stderr
         assert "360 points, 1440 runs" in ran.stderr
         assert ("," in ran.stdout.splitlines()[0]) == ("--csv" in words)
@@ -146,7 +147,7 @@ def test_what_the_table_of_results_says(folder, short):
         assert first in found
         assert found[first] == found.to_pydict()[first] == found.to_pandas()[first].tolist()
         assert found[-5:].to_pylist() == found.to_pylist()[-5:]
-        assert duckdb.sql("SELECT count(*) FROM found").fetchone() == (len(found),)
+        assert duckdb.sql("SELECT count(*) FROM found").fetchall() == [(len(found),)]
         assert polars.DataFrame(found).equals(found.to_polars())
         pyarrow = pytest.importorskip("pyarrow")
         assert pyarrow.table(found).num_rows == len(found)
@@ -171,7 +172,7 @@ def test_readers_of_arrow_need_no_pyarrow(short, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     found = unruffled.compare("rr-3", ["sack"])
     assert polars.DataFrame(found).height == 2
-    assert duckdb.sql("SELECT count(*) FROM found").fetchone() == (2,)
+    assert duckdb.sql("SELECT count(*) FROM found").fetchall() == [(2,)]
 
 
 def test_links_of_the_guide_lead_somewhere():

@@ -8,6 +8,35 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+__all__ = [
+    "MODEL",
+    "AckFacts",
+    "Analysis",
+    "Comparison",
+    "Error",
+    "GridFile",
+    "Reordering",
+    "Rows",
+    "Rule",
+    "Scenario",
+    "SpuriousFastRetransmit",
+    "Sweep",
+    "Table",
+    "View",
+    "__version__",
+    "analyze",
+    "compare",
+    "grid",
+    "html_table",
+    "make",
+    "plan",
+    "race",
+    "record",
+    "restore",
+    "runs",
+    "scenario",
+    "variants",
+]
 __version__: str
 MODEL: str
 

@@ -148,6 +148,8 @@ def _plan(
         raise _core.Error(f"sample: expected a dictionary, found {type(sample).__name__}")
     if not isinstance(store, bool | str | os.PathLike):
         raise _core.Error(f"store: expected a file, True or False, found {type(store).__name__}")
+    if store == "":
+        raise _core.Error("store: expected a file, True or False, found nothing")
     given: Any = grid
     if grid is None or isinstance(grid, Mapping):
         if scenario is None:
@@ -157,6 +159,8 @@ def _plan(
             given["sample"] = dict(sample)
     elif not isinstance(grid, str | os.PathLike):
         raise _core.Error(f"grid: expected a dictionary or a file, found {type(grid).__name__}")
+    elif not os.fspath(grid):
+        raise _core.Error("grid: expected a dictionary or a file, found nothing")
     elif sample is not None:
         raise _core.Error("sweep: sample: expected it in the grid file")
     read = _core.grid(given, plain(scenario), entries(set) or {}, arguments)

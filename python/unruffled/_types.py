@@ -21,6 +21,8 @@ def plain(scenario: ScenarioLike | None, called: str = "scenario") -> Any:
     """Check what is given as a scenario, and turn any mapping into a dictionary."""
     if isinstance(scenario, Mapping):
         return dict(scenario)
+    if scenario == "":
+        raise Error(f"{called}: expected a name, a file, a dictionary or a scenario, found nothing")
     if scenario is None or isinstance(scenario, str | os.PathLike | Scenario):
         return scenario
     kind = type(scenario).__name__
@@ -32,6 +34,8 @@ def path(called: str, given: str | os.PathLike[str]) -> str:
     found = os.fspath(given) if isinstance(given, str | os.PathLike) else given
     if not isinstance(found, str):
         raise Error(f"{called}: expected a file's path, found {type(given).__name__}")
+    if not found:
+        raise Error(f"{called}: expected a file's path, found nothing")
     return found
 
 
