@@ -2,6 +2,7 @@
 #                  rights, race some of them against this machine's kernel
 # make test        all tests; fetches tshark where it can
 # make python      the Python package: a wheel, and its tests, in a virtual environment of its own
+# make notebooks   runs python/examples in full, some minutes, and keeps what they show
 # make lint        formatting, clippy and documentation, warnings are errors
 # make fuzz        whatever may arrive, at random: each target for FUZZ_SECONDS
 # make hostile     what hostile peers cost the stack in memory and time, as a table
@@ -34,7 +35,7 @@ BPF_READY = ( for tool in clang make pkg-config; do command -v $$tool >/dev/null
 BPF_PATH = [ -z "$(word 2,$(ABSOLUTE))" ]
 FEATURES = $(shell if $(BPF_READY); then echo --features unruffled/bpf; fi)
 
-.PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
+.PHONY: demo demo-race build release-pgo bpf-tools test test-tools python python-tools python-test notebooks lint python-lint fuzz hostile packetdrill packetdrill-tools bench claims validation reproduce reproduce-quick
 
 demo: bpf-tools build
 	@"$(TARGET)"/release/unruffled compare --report unruffled-few-late.html
@@ -172,6 +173,14 @@ python-test:
 	set -e; "$(VENV)"/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
 	    "$(TARGET)"/python/wheels/*.whl; \
 	UNRUFFLED_COMMAND="$(ABSOLUTE)"/debug/unruffled "$(VENV)"/bin/python -m pytest
+
+# What the notebooks show, by the package that make python has built: in full, as a release.
+notebooks:
+	"$(VENV)"/bin/python -m maturin build -q --release --locked \
+	    --interpreter "$(VENV)"/bin/python --out "$(TARGET)"/python/release
+	"$(VENV)"/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall \
+	    "$(TARGET)"/python/release/*.whl
+	"$(VENV)"/bin/python python/examples/execute.py
 
 python-lint:
 	@if ! [ -e "$(VENV)"/ready ]; then echo "missing: $(VENV): the package for Python is not linted"; exit 0; fi; \

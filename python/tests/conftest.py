@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,16 @@ import signal, unruffled
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("begins", flush=True)
 """
+
+FLAGS = "bytes|dask|duration|jobs|kernel|seeds|set|store|together|variants"
+
+
+def in_python(stderr: str) -> str:
+    """Give the command's line as Python has it: with the names of arguments in place of flags."""
+    line = stderr.removeprefix("unruffled: ").removesuffix("\n")
+    line = re.sub(rf"--({FLAGS})\b", r"\1", line)
+    return re.sub(r"^(\w+): \1: ", r"\1: ", line)
+
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -94,7 +94,9 @@ def test_what_makes_no_sense_is_refused():
         unruffled.compare("rr-3", twice, 1, "5 s")
     with pytest.raises(unruffled.Error, match=r"sack\+cubic stands twice: expected each once"):
         unruffled.compare("rr-3", ["sack+cubic", unruffled.own("sack", Three, "cubic")], 1, "5 s")
-    with pytest.raises(unruffled.Error, match="overdue_s: expected 0 s or more"):
+    with pytest.raises(
+        unruffled.Error, match=r"^Rule: overdue_s: expected a number of 0 or more, found -1$"
+    ):
         unruffled.Rule(overdue_s=-1.0)
 
 

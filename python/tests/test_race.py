@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import unruffled
+from conftest import in_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="races need Linux")
 
@@ -52,7 +53,7 @@ def test_errors_are_exceptions_with_the_line_of_the_command(command, call, argum
     assert refused.returncode == 2
     with pytest.raises(unruffled.Error) as told:
         unruffled.race(**call)
-    assert f"unruffled: {told.value}\n" == refused.stderr
+    assert str(told.value) == in_python(refused.stderr)
 
 
 @pytest.mark.parametrize(

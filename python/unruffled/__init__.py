@@ -2,8 +2,33 @@
 
 The simulator, the senders and the analysis of the command ``unruffled``: the
 same scenarios, the same numbers, as Arrow tables that Polars, pandas and DuckDB
-read without a copy.
+read.
 
+Functions
+---------
+compare
+    Run several senders over a scenario.
+sweep
+    The same at many points, here or on a Dask cluster.
+race
+    Let this machine's kernel and our senders send real packets; Linux, root.
+analyze
+    Read a capture: what slowed its transfers.
+record
+    Write the packets at a sender as a capture.
+scenario
+    Load a scenario by its name, from a file or from a dictionary.
+variants
+    List the senders.
+own
+    Put a loss detector written in Python into a sender.
+
+``help(unruffled.compare)`` has the arguments. What is wrong with them is an
+:class:`Error`, which is a :class:`ValueError` of one line. ``MODEL`` names the
+version of the simulator; results of equal versions are equal.
+
+Examples
+--------
 >>> import unruffled
 >>> found = unruffled.compare("rr-3", variants=["sack", "rr-ta"], seeds=1, duration="10 s")
 >>> found.rows["variant"]
@@ -11,7 +36,7 @@ read without a copy.
 """
 
 from unruffled._analysis import analyze, record
-from unruffled._compare import compare, scenario, variants
+from unruffled._compare import Variants, compare, scenario, variants
 from unruffled._core import (
     MODEL,
     AckFacts,
@@ -46,6 +71,7 @@ __all__ = [
     "SpuriousFastRetransmit",
     "Sweep",
     "Table",
+    "Variants",
     "View",
     "__version__",
     "analyze",

@@ -1,4 +1,4 @@
-"""``analyze``."""
+"""The functions ``analyze`` and ``record``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value, entries, plain, whole
+from unruffled._types import ScenarioLike, Value, entries, plain, text, whole
+from unruffled._types import path as file
+from unruffled._types import time as lasting
 
 #: The last seed there is.
 LAST_SEED = 2**64 - 1
@@ -33,7 +35,7 @@ def analyze(capture: str | os.PathLike[str], *, progress: bool | None = None) ->
     Error
         A file that is no capture: the line that the command prints.
     """
-    path = os.fspath(capture)
+    path = file("capture", capture)
     size = os.path.getsize(path) if os.path.isfile(path) else None
     with _progress.bar(size, "B", progress) as show:
         return _core.analyze(path, progress=show)
@@ -69,6 +71,10 @@ def record(
     Error
         A wrong scenario, key or sender, or a file that cannot be written.
     """
-    path = os.fspath(path)
+    path = file("path", path)
+    if scenario is None:
+        raise _core.Error("scenario: expected a name, a file, a dictionary or a scenario")
+    if text("variant", variant, "a sender's name") is None:
+        raise _core.Error("variant: expected a sender's name, found None")
     seed = whole("seed", seed, 0, LAST_SEED)
-    _core.record(path, plain(scenario), variant, seed, duration, entries(set))
+    _core.record(path, plain(scenario), variant, seed, lasting(duration), entries(set))

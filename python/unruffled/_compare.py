@@ -1,4 +1,4 @@
-"""``compare``, ``scenario`` and ``variants``."""
+"""The functions ``compare``, ``scenario`` and ``variants``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 from unruffled import _core, _progress
 from unruffled._detector import Own
 from unruffled._types import ScenarioLike, Value, entries, plain, senders, threads
+from unruffled._types import seeds as counted
+from unruffled._types import text as checked
+from unruffled._types import time as lasting
 
 
 def scenario(
@@ -23,8 +26,8 @@ def scenario(
         The name of a built-in scenario (``"rr-3"``), a TOML file, a dictionary
         with the same keys, or a scenario.
     set
-        Values that replace those of any key, as ``--set`` does; a key's
-        beginning may be left out where that is unambiguous.
+        Values that replace those of any key, such as ``{"delayed.fraction": "30 %"}``;
+        a key's beginning may be left out where that is unambiguous.
 
     Returns
     -------
@@ -43,7 +46,9 @@ def scenario(
     >>> unruffled.scenario("rr-3", set={"delayed.fraction": "30 %"}).duration_s
     1000.0
     """
-    return _core.scenario(plain(path_or_dict), entries(set))
+    if path_or_dict is None:
+        raise _core.Error("path_or_dict: expected a name, a file, a dictionary or a scenario")
+    return _core.scenario(plain(path_or_dict, "path_or_dict"), entries(set))
 
 
 def compare(
@@ -66,10 +71,10 @@ def compare(
         The name of a built-in scenario, a TOML file, a dictionary with the same
         keys, or a scenario.
     variants
-        Names of senders, in place of the scenario's; see :func:`variants`. Those
-        with a detector of one's own are made by :func:`own`.
+        Names of senders, in place of the scenario's; see :func:`variants`.
+        :func:`own` makes those with a detector of your own.
     seeds
-        How many seeds to run, in place of the scenario's; they are 1, 2, 3 …
+        The number of seeds, in place of the scenario's; they are 1, 2, 3 …
     duration
         Simulated time, in place of the scenario's, such as ``"100 s"``.
     set
@@ -100,7 +105,10 @@ def compare(
     >>> len(found.rows)
     4
     """
-    asked = (plain(scenario), senders(variants), seeds, duration, entries(set))
+    if scenario is None:
+        raise _core.Error("scenario: expected a name, a file, a dictionary or a scenario")
+    times = (counted(seeds), lasting(duration))
+    asked = (plain(scenario), senders(variants), *times, entries(set))
     jobs = threads(jobs)
     if not _progress.wanted(progress):
         return _core.compare(*asked, jobs=jobs)
@@ -108,7 +116,15 @@ def compare(
         return _core.compare(*asked, jobs=jobs, progress=show)
 
 
-def variants(name: str | None = None) -> list[dict[str, Any]]:
+class Variants(list[dict[str, Any]]):
+    """A list of senders, each a dictionary, that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        lines = [[one["name"], one["about"], one["source"]] for one in self]
+        return _core.html_table("senders", ["name", "about", "source"], lines)
+
+
+def variants(name: str | None = None) -> Variants:
     """List the senders: name, what it does, source, parts and parameters.
 
     Parameters
@@ -119,8 +135,8 @@ def variants(name: str | None = None) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
-        As ``unruffled variants --json`` has them.
+    Variants
+        A list of dictionaries, as ``unruffled variants --json`` has them.
 
     Examples
     --------
@@ -128,5 +144,5 @@ def variants(name: str | None = None) -> list[dict[str, Any]]:
     >>> unruffled.variants("sack")[0]["name"]
     'sack'
     """
-    listed: list[dict[str, Any]] = json.loads(_core.variants(name))["variants"]
-    return listed
+    name = checked("name", name, "a sender's name")
+    return Variants(json.loads(_core.variants(name))["variants"])

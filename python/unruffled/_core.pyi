@@ -1,27 +1,61 @@
-"""What Rust gives the package."""
+"""The part of the package that is written in Rust. Its public names are those of `unruffled`."""
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
+__all__ = [
+    "MODEL",
+    "AckFacts",
+    "Analysis",
+    "Comparison",
+    "Error",
+    "GridFile",
+    "Reordering",
+    "Rows",
+    "Rule",
+    "Scenario",
+    "SpuriousFastRetransmit",
+    "Sweep",
+    "Table",
+    "View",
+    "__version__",
+    "analyze",
+    "compare",
+    "grid",
+    "html_table",
+    "make",
+    "plan",
+    "race",
+    "record",
+    "restore",
+    "runs",
+    "scenario",
+    "variants",
+]
 __version__: str
 MODEL: str
 
 class Error(ValueError):
-    """A wrong scenario, variant, file or capture.
+    """A wrong argument, scenario, sender, file or capture.
 
-    One line that says where, and what was expected.
+    One line says where, and what was expected.
     """
 
+@final
 class Table:
     """A table of results: columns in Arrow's layout.
 
-    Whatever reads Arrow reads it without a copy: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``.
+    Whatever reads Arrow reads it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
+    ``duckdb.sql("FROM table")``. Numbers are not copied on the way.
+
+    ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
+    ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
+    rows; ``"variant" in table`` says whether there is such a column.
     """
 
     @property
@@ -31,46 +65,99 @@ class Table:
     def num_rows(self) -> int:
         """The number of rows."""
     def __len__(self) -> int: ...
-    def __getitem__(self, column: str) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: str, /) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Table: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Give the columns as lists, by their names."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Give the rows as dictionaries."""
+    def to_polars(self) -> polars.DataFrame:
+        """Give the rows as a Polars data frame, without a copy of the numbers."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
-    def to_pydict(self) -> dict[str, list[Any]]:
-        """Columns as lists."""
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """Rows as dictionaries."""
-    def to_polars(self) -> polars.DataFrame:
-        """Give a Polars data frame, without a copy."""
-    def to_pandas(self) -> pandas.DataFrame:
-        """Give a pandas data frame."""
+    def __eq__(self, value: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
 
+@final
+class Rows:
+    """The rows of a table, one after another."""
+
+    def __iter__(self) -> Rows: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
 class Scenario:
-    """A scenario, checked: what flows, over which path, for how long."""
+    """A scenario, checked: what flows, over which path, for how long.
+
+    :func:`unruffled.scenario` makes it. Scenarios are equal if all of their keys are.
+    """
 
     @property
     def name(self) -> str:
-        """Short name."""
+        """The short name."""
     @property
     def title(self) -> str:
         """One line on what it is."""
     @property
     def source(self) -> str:
-        """Where it comes from."""
+        """Where it comes from, such as a paper and its section."""
     @property
     def duration_s(self) -> float:
-        """Simulated time, warm-up included, in seconds."""
+        """The simulated time in seconds, warm-up included."""
     @property
     def seeds(self) -> int:
-        """How many seeds are run."""
+        """The number of seeds that are run."""
     @property
     def variants(self) -> list[str]:
-        """Names of the senders that are compared."""
+        """The names of the senders that are compared."""
     @property
     def toml(self) -> str:
-        """The file's keys with every override."""
+        """The scenario as a TOML file, with every override applied."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class Comparison:
-    """Several senders over one scenario; an Arrow table of its rows."""
+    """Several senders over one scenario: a row for each run, and what else was recorded.
 
+    :func:`unruffled.compare` and :func:`unruffled.race` make it. It is a table of its rows, as
+    :class:`unruffled.Table` is: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
+    ``polars.DataFrame(found)``.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: str, /) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Table: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Give the columns as lists, by their names."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Give the rows as dictionaries."""
+    def to_polars(self) -> polars.DataFrame:
+        """Give the rows as a Polars data frame, without a copy of the numbers."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the rows as a pandas data frame."""
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
     @property
     def scenario(self) -> str:
         """The scenario's name."""
@@ -79,10 +166,10 @@ class Comparison:
         """The scenario's title."""
     @property
     def toml(self) -> str:
-        """The scenario with every override: what one needs to run it again."""
+        """The scenario as TOML with every override, for another run of it."""
     @property
     def notes(self) -> list[str]:
-        """What else there is to say of the runs."""
+        """More lines on the runs, such as those of a race on its transfers."""
     @property
     def undisturbed_bps(self) -> float:
         """Goodput over the undisturbed path in bits per second: what shares are of."""
@@ -91,10 +178,10 @@ class Comparison:
         """What the undisturbed path is: ``in order, nothing lost; limit: link rates``."""
     @property
     def rows(self) -> Table:
-        """A row for each run: the columns of ``--csv``."""
+        """A row for each run: the columns of ``unruffled compare --csv``."""
     @property
     def summary(self) -> Table:
-        """A row for each sender: means, and half-widths of their 95 % intervals."""
+        """A row for each sender: means, and half-widths of their 95 % intervals (``_ci95``)."""
     @property
     def flows(self) -> Table:
         """A row for each flow of each run, where there are several flows."""
@@ -109,204 +196,340 @@ class Comparison:
         """Segments sent within the window of the time–sequence plot, first seed."""
     @property
     def reordering_lengths(self) -> Table:
-        """How many reorderings of each length the sender saw, first seed."""
+        """Reorderings of each length that the sender noticed, first seed."""
     def to_json(self) -> str:
-        """Give what ``--json`` prints."""
+        """Give what ``unruffled compare --json`` prints."""
     def to_csv(self) -> str:
-        """Give what ``--csv`` prints."""
+        """Give what ``unruffled compare --csv`` prints."""
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the HTML report."""
+        """Write the HTML report to a file."""
+    def __eq__(self, value: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
+
+@final
+class Analysis:
+    """What a capture shows: its transfers, and what slowed each.
+
+    :func:`unruffled.analyze` makes it. It is a table of its transfers, as
+    :class:`unruffled.Table` is: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
+    ``polars.DataFrame(found)``. It cannot be pickled; its transfers, its JSON and its scenarios
+    can.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
     def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: str, /) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Table: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Give the columns as lists, by their names."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Give the rows as dictionaries."""
+    def to_polars(self) -> polars.DataFrame:
+        """Give the rows as a Polars data frame, without a copy of the numbers."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the rows as a pandas data frame."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
-
-class Analysis:
-    """What a capture tells; an Arrow table of its transfers."""
-
     @property
     def capture(self) -> str:
-        """The file."""
+        """The name of the file."""
     @property
     def damage(self) -> str | None:
-        """What kept the rest of the file from being read."""
+        """Why the rest of the file could not be read, if it could not."""
     @property
     def transfers(self) -> Table:
         """A row for each transfer, the largest first."""
     def to_json(self) -> str:
-        """Give what ``--json`` prints."""
+        """Give what ``unruffled analyze --json`` prints."""
     def scenario(self, transfer: int = 1, sender: str = ...) -> Scenario:
-        """Give the path of a transfer as a scenario."""
+        """Give the path of a transfer, counted from 1, as a scenario.
+
+        ``sender`` is the sender that the model runs in place of the one captured.
+        """
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the HTML page."""
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-    def __arrow_c_schema__(self) -> object: ...
+        """Write the HTML page to a file."""
+    def __eq__(self, value: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
 
+@final
 class View:
-    """The sender's state as detectors see it. Windows in segments."""
+    """The sender's state as detectors see it. Windows are in segments.
 
+    The engine makes it; one made by hand tests a detector.
+    """
+
+    def __new__(
+        cls,
+        *,
+        now_s: float = 0.0,
+        cwnd: float = 10.0,
+        slow_start: bool = True,
+        flight: int = 0,
+        sacked: int = 0,
+        srtt_s: float | None = None,
+        latest_rtt_s: float | None = None,
+        min_rtt_s: float | None = None,
+        rto_s: float = 1.0,
+        recovering: bool = False,
+        una: int = 0,
+        nxt: int = 0,
+    ) -> View: ...
     @property
     def now_s(self) -> float:
-        """The time."""
+        """The time in seconds since the start of the run."""
     @property
     def cwnd(self) -> float:
-        """Congestion window."""
+        """The congestion window."""
     @property
     def slow_start(self) -> bool:
         """Whether the window is in slow start."""
     @property
     def flight(self) -> int:
-        """Segments sent and not cumulatively acknowledged."""
+        """The number of segments sent and not cumulatively acknowledged."""
     @property
     def sacked(self) -> int:
-        """Segments SACKed and not cumulatively acknowledged."""
+        """The number of segments SACKed and not cumulatively acknowledged."""
     @property
     def srtt_s(self) -> float | None:
-        """Smoothed round-trip time, once there is a sample."""
+        """The smoothed round-trip time in seconds, once there is a sample."""
     @property
     def latest_rtt_s(self) -> float | None:
-        """The last round-trip time measured."""
+        """The last round-trip time measured, in seconds."""
     @property
     def min_rtt_s(self) -> float | None:
-        """Minimum round-trip time of late."""
+        """The minimum of the recent round-trip times, in seconds."""
     @property
     def rto_s(self) -> float:
-        """The retransmission timeout, without backoff."""
+        """The retransmission timeout in seconds, without backoff."""
     @property
     def recovering(self) -> bool:
-        """In fast recovery, or in recovery after a timeout."""
+        """Whether it is in fast recovery, or in recovery after a timeout."""
     @property
     def una(self) -> int:
-        """Offset of the first octet that is not acknowledged (SND.UNA)."""
+        """The offset of the first octet that is not acknowledged (SND.UNA)."""
     @property
     def nxt(self) -> int:
-        """Offset of the next new octet (SND.NXT)."""
+        """The offset of the next new octet (SND.NXT)."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class AckFacts:
     """What one acknowledgement said, beyond the scoreboard."""
 
+    def __new__(
+        cls,
+        *,
+        delivered: int = 0,
+        sacked: int = 0,
+        advanced: bool = False,
+        dsack: bool = False,
+        reordered: bool = False,
+        latest_sent_s: float | None = None,
+    ) -> AckFacts: ...
     @property
     def delivered(self) -> int:
-        """Segments newly delivered, cumulatively or selectively."""
+        """The number of segments newly delivered, cumulatively or selectively."""
     @property
     def sacked(self) -> int:
-        """Segments newly SACKed."""
+        """The number of segments newly SACKed."""
     @property
     def advanced(self) -> bool:
-        """It advanced the cumulative point."""
+        """Whether it advanced the cumulative point."""
     @property
     def dsack(self) -> bool:
-        """It carried a DSACK."""
+        """Whether it carried a DSACK."""
     @property
     def reordered(self) -> bool:
-        """A segment never retransmitted arrived behind a later one."""
+        """Whether a segment never retransmitted arrived behind a later one."""
     @property
     def latest_sent_s(self) -> float | None:
-        """When the latest-sent of the newly delivered segments was sent."""
+        """When the latest-sent of the newly delivered segments was sent, in seconds."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class Reordering:
     """One hole that closed because its segment was late."""
 
+    def __new__(
+        cls,
+        *,
+        length: int = 0,
+        delay_s: float = 0.0,
+        by_dsack: bool = False,
+    ) -> Reordering: ...
     @property
     def length(self) -> int:
         """How far the highest delivered segment was ahead of it, in segments."""
     @property
     def delay_s(self) -> float:
-        """From the delivery of that segment to that of the late one."""
+        """The seconds from the delivery of that segment to that of the late one."""
     @property
     def by_dsack(self) -> bool:
-        """A DSACK reported it: the segment had been retransmitted."""
+        """Whether a DSACK reported it: the segment had been retransmitted."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class SpuriousFastRetransmit:
     """A fast retransmit that proved spurious."""
 
+    def __new__(
+        cls,
+        *,
+        lasted_s: float = 0.0,
+        window: float = 0.0,
+        length: int | None = None,
+    ) -> SpuriousFastRetransmit: ...
     @property
     def lasted_s(self) -> float:
-        """From its beginning to the DSACK that told."""
+        """The seconds from its beginning to the DSACK that showed it."""
     @property
     def window(self) -> float:
-        """The congestion window before it."""
+        """The congestion window before it, in segments."""
     @property
     def length(self) -> int | None:
-        """Reordering length of the segment that the last DSACK reported."""
+        """The reordering length of the segment that the last DSACK reported."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class Rule:
-    """Which holes are deemed lost now; the conditions add up."""
+    """Which holes are deemed lost now. The conditions add up.
 
-    def __init__(
-        self,
+    ``rule`` of a detector gives it; see :class:`unruffled.Detector`.
+    """
+
+    def __new__(
+        cls,
         dupthresh: int | None = None,
         *,
         distance: int | None = None,
         overdue_s: float | None = None,
         eager: bool = False,
         first_hole_due_s: float | None = None,
-    ) -> None: ...
+    ) -> Rule: ...
     @property
     def dupthresh(self) -> int | None:
-        """Lost is every hole with at least this many SACKed segments above it."""
+        """Every hole with at least this many SACKed segments above it is lost."""
     @property
     def distance(self) -> int | None:
-        """Lost is every hole this far below the highest delivered segment."""
+        """Every hole this far below the highest delivered segment is lost."""
     @property
     def overdue_s(self) -> float | None:
-        """Lost is every segment sent this long ago, before one that is delivered."""
+        """Every segment sent this long ago, before one that is delivered, is lost."""
     @property
     def eager(self) -> bool:
-        """Look again when the first of them is due, not only when all are."""
+        """Whether to look again when the first of them is due, and not only when all are."""
     @property
     def first_hole_due_s(self) -> float | None:
         """The first hole is lost at this time, if it is still open then."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
+@final
 class GridFile:
-    """What is swept, checked."""
+    """What is swept, checked, before its runs are planned."""
 
-    def hypercube(self) -> tuple[int, int, int] | None: ...
-    def latin_error(self, reason: str) -> Error: ...
+    def hypercube(self) -> tuple[int, int, int] | None:
+        """Give points, dimensions and seed of the Latin hypercube that has to be drawn."""
+    def latin_error(self, reason: str) -> Error:
+        """Give the error about drawing it."""
 
+@final
 class Sweep:
-    """Senders at many points; an Arrow table of its rows."""
+    """Senders at many points: a row for each run that is there.
 
+    :func:`unruffled.sweep` makes it. It is a table of its rows, as :class:`unruffled.Table` is:
+    ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration, ``polars.DataFrame(found)``.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: str, /) -> list[Any]: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Table: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Give the columns as lists, by their names."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Give the rows as dictionaries."""
+    def to_polars(self) -> polars.DataFrame:
+        """Give the rows as a Polars data frame, without a copy of the numbers."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give the rows as a pandas data frame."""
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
     @property
     def note(self) -> str | None:
         """Why no runs are kept, where they should be."""
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """The number of points."""
     @property
     def keys(self) -> list[str]:
         """The keys that are swept."""
     @property
     def missing(self) -> int:
-        """How many runs are not there."""
+        """The number of runs that are not there."""
     @property
     def rows(self) -> Table:
-        """A row for each run: its point, the keys' values, the run's columns."""
+        """A row for each run: its point, what the keys are set to, and the run's columns."""
     @property
     def standings(self) -> Table:
-        """A row for each sender: at how many points it wins, and its shares."""
-    def estimate(self) -> float: ...
-    def announce(self, seconds: float, workers: int, what: str) -> str: ...
-    def run(
-        self, jobs: int | None = None, progress: Callable[[int], None] | None = None
-    ) -> None: ...
-    def batches(self, seconds: float) -> list[tuple[bytes, int]]: ...
-    def take(self, octets: bytes) -> int: ...
+        """A row for each sender: at how many points it wins, and its shares of the best there."""
+    def estimate(self) -> float:
+        """Make some of the missing runs, and give the seconds that the others take on one core."""
+    def announce(self, seconds: float, workers: int, what: str) -> str:
+        """Give the line that is printed before the runs begin."""
+    def run(self, jobs: int | None = None, progress: Callable[[int], None] | None = None) -> None:
+        """Make the missing runs on this machine."""
+    def batches(self, seconds: float) -> list[tuple[bytes, int]]:
+        """Give the missing runs in batches of about so many seconds, and the runs of each."""
+    def take(self, octets: bytes) -> int:
+        """Take in what a worker made of a batch, and give the number of its runs."""
     def to_json(self) -> str:
-        """Give what ``--json`` prints."""
+        """Give what ``unruffled sweep --json`` prints."""
     def to_csv(self) -> str:
-        """Give what ``--csv`` prints."""
-    def __len__(self) -> int: ...
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+        """Give what ``unruffled sweep --csv`` prints."""
+    def __eq__(self, value: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
 
 def grid(
     given: Any,
     scenario: Any | None = None,
     set: dict[str, Any] | None = None,
     arguments: dict[str, Any] | None = None,
-) -> GridFile: ...
+) -> GridFile:
+    """Read a grid from a file, or from a dictionary with the same keys.
+
+    `set` replaces keys of the scenario, as do `arguments`, whose names are keys.
+    """
+
 def plan(
     grid: GridFile,
     hypercube: list[float] | None = None,
@@ -314,21 +537,44 @@ def plan(
     store: str | os.PathLike[str] | None = None,
     usual: bool = False,
     jobs: int | None = None,
-) -> Sweep: ...
-def make(batch: bytes, own: list[Any] | None = None) -> bytes: ...
-def scenario(given: Any, set: dict[str, Any] | None = None) -> Scenario: ...
-def variants(name: str | None = None) -> str: ...
-def scenarios() -> str: ...
+) -> Sweep:
+    """Plan a sweep on so many threads, and look up which of its runs a store has.
+
+    The store is the file `store`, or the usual one.
+    """
+
+def html_table(caption: str, heads: list[str], lines: list[list[str]]) -> str:
+    """Write a table as HTML."""
+
+def restore(kind: str, octets: bytes, own: list[Any] | None = None) -> Any:
+    """Make the value that was pickled."""
+
+def make(batch: bytes, own: list[Any] | None = None) -> bytes:
+    """Make a batch of runs on this thread, without the GIL: what workers do."""
+
+def scenario(given: Any, set: dict[str, Any] | None = None) -> Scenario:
+    """Load a scenario by name, from a file, or from a dictionary."""
+
+def variants(name: str | None = None) -> str:
+    """Give what the command's `variants --json` prints."""
+
+def scenarios() -> str:
+    """Give what the command's `scenarios --json` prints."""
+
 def save_scenario(
     name: str, path: str | os.PathLike[str] | None = None, force: bool = False
-) -> str: ...
+) -> str:
+    """Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and say where it is."""
+
 def runs(
     scenario: Any,
     variants: list[Any] | None = None,
     seeds: int | None = None,
     duration: str | None = None,
     set: dict[str, Any] | None = None,
-) -> int: ...
+) -> int:
+    """Count the runs that `compare` makes of this."""
+
 def compare(
     scenario: Any,
     variants: list[Any] | None = None,
@@ -337,7 +583,9 @@ def compare(
     set: dict[str, Any] | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Comparison: ...
+) -> Comparison:
+    """Run several senders over a scenario."""
+
 def record(
     path: str | os.PathLike[str],
     scenario: Any,
@@ -345,19 +593,24 @@ def record(
     seed: int = 1,
     duration: str | None = None,
     set: dict[str, Any] | None = None,
-) -> None: ...
+) -> None:
+    """Write the packets at a sender of the scenario as pcapng."""
+
 def analyze(
     path: str | os.PathLike[str], progress: Callable[[int], None] | None = None
-) -> Analysis: ...
+) -> Analysis:
+    """Read a capture."""
+
 def race(
     scenario: Any,
     kernel: list[str],
     variants: list[str],
-    duration: str | None,
-    bytes: str | None,
-    seeds: int,
-    set: dict[str, Any] | None,
-    together: bool,
-    reverse: bool,
-    progress: Callable[[int], None] | None,
-) -> tuple[Comparison, list[str]]: ...
+    duration: str | None = None,
+    bytes: str | None = None,
+    seeds: int = 1,
+    set: dict[str, Any] | None = None,
+    together: bool = False,
+    reverse: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Comparison, list[str]]:
+    """Let the kernel and our senders make the same transfer."""

@@ -1,4 +1,4 @@
-"""Loss detectors written in Python."""
+"""Loss detectors written in Python: what one is, and how a sender gets it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from unruffled._core import Rule, View
+from unruffled._core import Error, Rule, View
 
 
 class Detector(Protocol):
     """What a class must have to be a loss detector.
 
-    ``rule`` decides; what else a class has of these methods, it is told:
+    ``rule`` decides. These methods are called where the class has them:
 
     ``on_ack(facts, view)``
         An acknowledgement was read: :class:`AckFacts`.
@@ -89,4 +89,10 @@ def own(base: str, detector: Callable[[], Detector], name: str | None = None) ->
     ['sack', 'sack+patient']
     """
     called = name if name is not None else getattr(detector, "__name__", "own").lower()
+    for argument, given in [("base", base), ("name", called)]:
+        if not isinstance(given, str):
+            raise Error(f"{argument}: expected a name, found {type(given).__name__}")
+    if not callable(detector):
+        expected = "expected a class, or a function that makes a detector"
+        raise Error(f"detector: {expected}, found {type(detector).__name__}")
     return Own(base, detector, called)

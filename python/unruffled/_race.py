@@ -1,4 +1,4 @@
-"""``race``."""
+"""The function ``race``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from unruffled import _core, _progress
-from unruffled._types import ScenarioLike, Value, entries, names, plain, whole
+from unruffled._types import ScenarioLike, Value, entries, names, plain, text, truth, whole
+from unruffled._types import time as lasting
 
 #: Seeds that one may ask for, as of the command.
 MOST_SEEDS = 1000
@@ -37,8 +38,8 @@ def race(
         scenario.
     kernel
         Congestion controls of the kernel; what it has of CUBIC, Reno and BBR
-        unless given, none if empty. ``"unruffled"`` takes the command: the
-        package has no BPF programs.
+        unless given, none if empty. ``"unruffled"`` takes part where ``sudo
+        unruffled attach`` has loaded it.
     variants
         Our senders, in place of the scenario's; none if empty.
     duration
@@ -71,6 +72,10 @@ def race(
     """
     if not hasattr(_core, "race"):
         raise _core.Error(f"race: expected Linux, found {sys.platform}")
+    if scenario is None:
+        raise _core.Error("scenario: expected a name, a file, a dictionary or a scenario")
+    together, reverse = truth("together", together), truth("reverse", reverse)
+    duration, bytes = lasting(duration), text("bytes", bytes, 'an amount, such as "33 MB"')
     for one, other, both in [
         ("duration", "bytes", duration is not None and bytes is not None),
         ("reverse", "variants", reverse and bool(variants)),

@@ -1,4 +1,4 @@
-"""``sweep``: on this machine's cores, or on the workers of a Dask cluster."""
+"""The function ``sweep``: on this machine's cores, or on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from unruffled import _core, _progress
 from unruffled._detector import Own
 from unruffled._latin import latin
-from unruffled._types import ScenarioLike, Value, entries, plain, senders, threads
+from unruffled._types import ScenarioLike, Value, entries, plain, seconds, senders, threads
+from unruffled._types import seeds as counted
+from unruffled._types import time as lasting
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -94,21 +96,23 @@ def sweep(
     """
     if client is not None and jobs is not None:
         raise _core.Error("sweep: client and jobs: expected only one of them")
-    if not isinstance(batch_s, int | float) or not batch_s > 0:
-        raise _core.Error(f"batch_s: expected more than 0 s, found {batch_s}")
+    if client is not None and not hasattr(client, "scheduler_info"):
+        kind = type(client).__name__
+        raise _core.Error(f"client: expected a dask.distributed.Client, found {kind}")
+    batch_s = seconds("batch_s", batch_s)
     listed, jobs = senders(variants), threads(jobs)
     own = [variant for variant in listed or [] if isinstance(variant, Own)]
     arguments = _arguments(listed, seeds, duration)
     planned = _plan(scenario, grid, arguments, set, sample, store, own, jobs)
     if planned.note is not None:
         warnings.warn(f"{planned.note} (see store)", stacklevel=2)
-    seconds = planned.estimate()
+    takes = planned.estimate()
     if client is not None:
-        _on_dask(planned, client, own, seconds, batch_s, progress, quiet)
+        _on_dask(planned, client, own, takes, batch_s, progress, quiet)
         return planned
     cores = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or 1
     if not quiet:
-        print(planned.announce(seconds, cores, "core"), file=sys.stderr)
+        print(planned.announce(takes, cores, "core"), file=sys.stderr)
     with _progress.bar(planned.missing, "run", progress) as show:
         planned.run(jobs=jobs, progress=show)
     return planned
@@ -124,9 +128,9 @@ def _arguments(
         if not arguments["variants"]:
             raise _core.Error("variants: expected at least one sender by its name")
     if seeds is not None:
-        arguments["seeds"] = seeds
+        arguments["seeds"] = counted(seeds)
     if duration is not None:
-        arguments["duration"] = duration
+        arguments["duration"] = lasting(duration)
     return arguments
 
 
@@ -144,6 +148,8 @@ def _plan(
         raise _core.Error(f"sample: expected a dictionary, found {type(sample).__name__}")
     if not isinstance(store, bool | str | os.PathLike):
         raise _core.Error(f"store: expected a file, True or False, found {type(store).__name__}")
+    if store == "":
+        raise _core.Error("store: expected a file, True or False, found nothing")
     given: Any = grid
     if grid is None or isinstance(grid, Mapping):
         if scenario is None:
@@ -153,6 +159,8 @@ def _plan(
             given["sample"] = dict(sample)
     elif not isinstance(grid, str | os.PathLike):
         raise _core.Error(f"grid: expected a dictionary or a file, found {type(grid).__name__}")
+    elif not os.fspath(grid):
+        raise _core.Error("grid: expected a dictionary or a file, found nothing")
     elif sample is not None:
         raise _core.Error("sweep: sample: expected it in the grid file")
     read = _core.grid(given, plain(scenario), entries(set) or {}, arguments)

@@ -1,4 +1,4 @@
-"""What the package's functions take."""
+"""Checks of what the package's functions take."""
 
 from __future__ import annotations
 
@@ -17,9 +17,68 @@ ScenarioLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 Value: TypeAlias = str | bool | int | float | Sequence[str | int | float]
 
 
-def plain(scenario: ScenarioLike | None) -> Any:
-    """Turn any mapping into a dictionary."""
-    return dict(scenario) if isinstance(scenario, Mapping) else scenario
+def plain(scenario: ScenarioLike | None, called: str = "scenario") -> Any:
+    """Check what is given as a scenario, and turn any mapping into a dictionary."""
+    if isinstance(scenario, Mapping):
+        return dict(scenario)
+    if scenario == "":
+        raise Error(f"{called}: expected a name, a file, a dictionary or a scenario, found nothing")
+    if scenario is None or isinstance(scenario, str | os.PathLike | Scenario):
+        return scenario
+    kind = type(scenario).__name__
+    raise Error(f"{called}: expected a name, a file, a dictionary or a scenario, found {kind}")
+
+
+def path(called: str, given: str | os.PathLike[str]) -> str:
+    """Check the path of a file."""
+    found = os.fspath(given) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(found, str):
+        raise Error(f"{called}: expected a file's path, found {type(given).__name__}")
+    if not found:
+        raise Error(f"{called}: expected a file's path, found nothing")
+    return found
+
+
+def text(called: str, given: str | None, expected: str) -> str | None:
+    """Check a text that may be left out."""
+    if given is not None and not isinstance(given, str):
+        raise Error(f"{called}: expected {expected}, found {type(given).__name__}")
+    return given
+
+
+def truth(called: str, given: bool) -> bool:
+    """Check a truth value, which may be one of NumPy's."""
+    if type(given).__name__ not in ("bool", "bool_"):
+        raise Error(f"{called}: expected True or False, found {type(given).__name__}")
+    return bool(given)
+
+
+def time(given: str | None) -> str | None:
+    """Check a duration."""
+    return text("duration", given, 'a time, such as "20 s"')
+
+
+def seconds(called: str, given: float) -> float:
+    """Check a time of more than nothing, in seconds."""
+    try:
+        found = 0.0 if isinstance(given, str | bytes | bool) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise Error(f"{called}: expected more than 0 s, found {given}")
+    return found
+
+
+def seeds(given: int | None) -> int | None:
+    """Check a number of seeds. The scenario's reader knows how many there may be."""
+    if given is None:
+        return None
+    try:
+        if not isinstance(given, bool):
+            return operator.index(given)
+    except TypeError:
+        pass
+    raise Error(f"seeds: expected a whole number, found {type(given).__name__}")
 
 
 def entries(set: Mapping[str, Value] | None) -> dict[str, Any] | None:
@@ -38,7 +97,7 @@ def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | Non
         return None
     if isinstance(variants, str):
         return list(variants.split(","))
-    if not isinstance(variants, Iterable):
+    if isinstance(variants, bytes | Mapping) or not isinstance(variants, Iterable):
         raise _no_sender(variants)
     listed = list(variants)
     for variant in listed:
@@ -48,9 +107,9 @@ def senders(variants: Sequence[str | Own] | str | None) -> list[str | Own] | Non
         raise Error("variants: expected at least one sender, found none")
     called = [v if isinstance(v, str) else f"{v.base}+{v.name}" for v in listed]
     for variant, name in zip(listed, called, strict=True):
-        # Of those of Rust the command's line tells.
+        # Rust finds the others that stand twice.
         if isinstance(variant, Own) and called.count(name) > 1:
-            raise Error(f"--variants: {name} stands twice: expected each once")
+            raise Error(f"variants: {name} stands twice: expected each once")
     return listed
 
 
@@ -60,12 +119,13 @@ def _no_sender(found: object) -> Error:
 
 
 def names(called: str, given: Sequence[str] | str | None) -> list[str]:
-    """List names as the command takes them: nothing leaves them to it, an empty list is none."""
+    """List names as the command takes them: without any, it chooses; an empty list is none."""
     if given is None:
         return []
     if isinstance(given, str):
         return given.split(",")
-    listed = list(given) if isinstance(given, Iterable) else [given]
+    is_list = isinstance(given, Iterable) and not isinstance(given, bytes | Mapping)
+    listed: list[Any] = list(given) if is_list else [given]
     for name in listed:
         if not isinstance(name, str):
             raise Error(f"{called}: expected names, found {type(name).__name__}")
@@ -75,11 +135,11 @@ def names(called: str, given: Sequence[str] | str | None) -> list[str]:
 def whole(called: str, given: int, least: int, most: int) -> int:
     """Check a whole number."""
     try:
-        number = operator.index(given)
+        number = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
         number = least - 1
     if not least <= number <= most:
-        known = isinstance(given, int) and abs(number) < 10**9
+        known = hasattr(given, "__index__") and not isinstance(given, bool) and abs(number) < 10**9
         found = number if known else type(given).__name__
         raise Error(f"{called}: expected a whole number from {least} to {most}, found {found}")
     return number

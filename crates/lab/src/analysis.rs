@@ -11,7 +11,7 @@ use unruffled_units::count;
 
 use crate::advice::{self, Step};
 use crate::fit::{self, Beside, Cost, FitError, GoOn, Losses};
-use crate::table::{lines, plain_within};
+use crate::table::{Cells, lines, plain_within};
 use crate::text;
 
 /// Transfers that are listed; the others are in the JSON.
@@ -241,6 +241,13 @@ pub fn render(
         text += &format!("\nand {smaller} (--json has all)\n");
     }
     text + advice::render(plan, LISTED, width).as_str() + udp(analysis).as_str()
+}
+
+/// The table of [`render`], cell by cell; none where no connection carried data.
+pub fn table(transfers: &[Transfer<'_>]) -> Option<Cells> {
+    let listed = transfers.iter().take(LISTED).enumerate();
+    let lines: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
+    (!lines.is_empty()).then(|| (heads().to_vec(), lines))
 }
 
 /// What can be said of UDP.

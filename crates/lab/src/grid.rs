@@ -9,6 +9,7 @@
 mod axis;
 mod batch;
 mod file;
+mod parcel;
 mod plan;
 mod sample;
 mod shown;

@@ -2,7 +2,9 @@
 
 #[cfg(test)]
 pub(crate) mod fake;
+pub(crate) mod whole;
 
+use serde::{Deserialize, Serialize};
 use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
 
@@ -42,7 +44,7 @@ impl RunRow {
 }
 
 /// A time in which an impairment is at work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
     /// What, in a few words.
     pub what: String,
@@ -53,13 +55,14 @@ pub struct Episode {
 }
 
 /// All runs of one variant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantRuns {
     /// The variant's name.
     pub name: String,
     /// One line on what it does.
     pub about: String,
     /// One row per seed, in the order of the seeds.
+    #[serde(with = "whole")]
     pub rows: Vec<RunRow>,
     /// The time series of the first seed.
     pub trace: Trace,
@@ -68,7 +71,7 @@ pub struct VariantRuns {
 }
 
 /// Where runs take place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Medium {
     /// Virtual time.
     #[default]
@@ -78,7 +81,7 @@ pub enum Medium {
 }
 
 /// Traffic beside that of the compared sender, in runs without the latter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// The name of the `[[traffic]]`.
     pub group: String,
@@ -87,7 +90,7 @@ pub struct Beside {
 }
 
 /// A finished comparison: what the table, the report, `--json` and `--csv` print.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The scenario's name.
     pub scenario: String,

@@ -11,6 +11,7 @@ mod ways;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use unruffled_measure::FlowRecord;
 use unruffled_path::ConfigError;
 use unruffled_sim::{App, Arrivals, Spread};
@@ -21,7 +22,7 @@ use alone::Alone;
 use ways::{directed, payload};
 
 /// What the compared traffic delivers over the undisturbed path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
     /// In bits per second, for each seed; one for all where no seed changes it. Not a number where the
     /// undisturbed path takes no time.
@@ -31,7 +32,7 @@ pub struct Reference {
 }
 
 /// What sets the goodput of the undisturbed path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// The rates of the links.
     Links,

@@ -123,6 +123,20 @@ fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
     all <= width + 1
 }
 
+/// The heads of a table, and its cells line by line.
+pub type Cells = (Vec<&'static str>, Vec<Vec<String>>);
+
+/// The tables of [`render`] in their order, cell by cell: the senders, and the groups of traffic and the
+/// links where there are several flows.
+pub fn tables(comparison: &Comparison) -> Vec<Cells> {
+    let columns = columns(comparison);
+    let heads = columns.iter().map(|column| column.long).collect();
+    let senders = (heads, cells(&columns, &summaries(comparison)));
+    let groups = [flow_groups(comparison), busy_links(comparison)];
+    let groups = groups.into_iter().flatten().map(|table| (table.heads.to_vec(), table.lines));
+    [senders].into_iter().chain(groups).collect()
+}
+
 /// The groups of traffic and the links, where there are several flows.
 fn groups(comparison: &Comparison, width: usize) -> String {
     let tables = [flow_groups(comparison), busy_links(comparison)];

@@ -1,6 +1,6 @@
 //! Records the time series of one run for the plots, thinned while it runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::{End, FlowId, Monitor};
 
 /// What a data segment was when the sender sent it, and what it turned out to be; decides how the
 /// time–sequence plot marks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendKind {
     /// First transmission.
@@ -20,7 +20,7 @@ pub enum SendKind {
 }
 
 /// One data segment leaving the sender: a point of the time–sequence plot.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// Seconds since the start of the run.
     pub time_s: f64,
@@ -31,7 +31,7 @@ pub struct Sent {
 }
 
 /// The time series of one run, for the plots; [`Recorder::into_trace`] gives it. Times are in seconds since the start of the run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// `(time, cwnd in segments)`, thinned to what a plot can show.
     pub cwnd: Vec<(f64, f64)>,

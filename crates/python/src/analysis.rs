@@ -4,40 +4,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use serde_json::{Map, Value};
 use unruffled_capture::{self as capture, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{Transfer, json, numbered, price, render, transfers};
+use unruffled_lab::analysis::{
+    Transfer, json, numbered, price, render, table as table_of, transfers,
+};
 use unruffled_lab::{Error, advice, fit, report};
 
 use crate::background::{self, Ticket};
-use crate::comparison::{pool, write};
+use crate::comparison::{UNBROKEN, pool, write};
 use crate::error::refused;
-use crate::records;
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::{Table, Tabular, tabular};
+use crate::{html, records, values};
 
-/// What a capture tells: its transfers, and what slowed each.
+/// What a capture shows: its transfers, and what slowed each.
+///
+/// :func:`unruffled.analyze` makes it. It is a table of its transfers, as
+/// :class:`unruffled.Table` is: ``len(found)``, ``found["cause"]``, ``found[0]``, iteration,
+/// ``polars.DataFrame(found)``. It cannot be pickled; its transfers, its JSON and its scenarios
+/// can.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Analysis {
     path: PathBuf,
     name: String,
-    found: capture::Analysis,
+    found: Arc<capture::Analysis>,
     damage: Option<String>,
     /// What reordering cost the transfers that it slowed, in their order.
     costs: Vec<Option<Result<fit::Cost, Arc<fit::FitError>>>>,
     transfers: Table,
 }
 
-/// Reads a capture.
+/// Read a capture.
 #[pyfunction]
 #[pyo3(signature = (path, progress = None))]
 pub(crate) fn analyze(
     py: Python<'_>,
-    path: PathBuf,
+    path: &Bound<'_, PyAny>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
+    let path = values::path("capture", path)?;
     let ticket = Arc::new(Ticket::default());
     let told = Arc::clone(&ticket);
     let name = path.display().to_string();
@@ -57,6 +65,7 @@ pub(crate) fn analyze(
     })?;
     let (found, damage, costs, transfers) = found
         .map_err(|reason: capture::Error| refused(Error::Capture { name: name.clone(), reason }))?;
+    let found = Arc::new(found);
     Ok(Analysis { path, name, found, damage, costs, transfers: transfers? })
 }
 
@@ -81,6 +90,14 @@ fn take(
     });
     Ok((analyzer.finish(), damage?.map(|damage| damage.to_string())))
 }
+
+impl Tabular for Analysis {
+    fn rows_as_table(&self, _: Python<'_>) -> PyResult<Table> {
+        Ok(self.transfers.clone())
+    }
+}
+
+tabular!(Analysis);
 
 impl Analysis {
     fn all(&self) -> Vec<Transfer<'_>> {
@@ -133,61 +150,88 @@ fn flatten(prefix: &str, value: &Value, row: &mut Map<String, Value>) {
 
 #[pymethods]
 impl Analysis {
+    /// The name of the file.
     #[getter]
     fn capture(&self) -> &str {
         &self.name
     }
 
+    /// Why the rest of the file could not be read, if it could not.
     #[getter]
     fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
+    /// A row for each transfer, the largest first.
     #[getter]
     fn transfers(&self) -> Table {
         self.transfers.clone()
     }
 
-    fn to_json(&self) -> String {
-        let all = self.all();
-        let plan = advice::plan(&self.name, &all, None);
-        json(&self.name, &self.found, &all, &plan, self.damage.as_deref())
+    /// Give what ``unruffled analyze --json`` prints.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let all = self.all();
+            let plan = advice::plan(&self.name, &all, None);
+            json(&self.name, &self.found, &all, &plan, self.damage.as_deref())
+        })
     }
 
-    #[pyo3(signature = (transfer = 1, sender = fit::OBSERVED))]
-    fn scenario(&self, py: Python<'_>, transfer: u32, sender: &str) -> PyResult<Scenario> {
-        let all = self.all();
+    /// Give the path of a transfer, counted from 1, as a scenario.
+    ///
+    /// ``sender`` is the sender that the model runs in place of the one captured.
+    #[pyo3(
+        signature = (transfer = None, sender = fit::OBSERVED),
+        text_signature = "($self, transfer=1, sender=...)"
+    )]
+    fn scenario(
+        &self,
+        py: Python<'_>,
+        transfer: Option<&Bound<'_, PyAny>>,
+        sender: &str,
+    ) -> PyResult<Scenario> {
+        let number = transfer.map_or(Ok(1), |given| values::number("transfer", given, 1))?;
         let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
-        let chosen = numbered(&all, transfer).map_err(unfit)?;
-        let pool = pool(None)?;
-        let fit = || fit::fit(&self.name, chosen.direction, sender);
-        let fitted = py.detach(|| pool.install(fit));
+        let all = self.all();
+        let chosen = numbered(&all, number).map_err(unfit)?.direction.clone();
+        let (name, sender, pool) = (self.name.clone(), sender.to_owned(), pool(None)?);
+        let fit = move || pool.install(|| fit::fit(&name, &chosen, &sender));
+        let fitted = background::work(py, &Arc::new(Ticket::default()), None, fit)?;
         let (likelier, _) = fitted.map_err(unfit)?.readings();
         let toml = likelier.toml;
-        let file = format!("{}, transfer {transfer}", self.name);
+        let file = format!("{}, transfer {number}", self.name);
         let loaded = unruffled_lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
         Ok(Scenario { file, path: None, loaded })
     }
 
-    fn report(&self, path: PathBuf) -> PyResult<()> {
-        let all = self.all();
-        let plan = advice::plan(&self.name, &all, None);
-        let page = report::capture(&self.name, &self.found, &all, &plan, self.damage.as_deref());
+    /// Write the HTML page to a file.
+    fn report(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let path = values::path("path", path)?;
+        let damage = self.damage.as_deref();
+        let page = py.detach(|| {
+            let all = self.all();
+            let plan = advice::plan(&self.name, &all, None);
+            report::capture(&self.name, &self.found, &all, &plan, damage)
+        });
         write(&path, &page, ("the capture", Some(&self.path)))
     }
 
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        self.transfers.stream(py)
+    fn __eq__(&self, other: &Self) -> bool {
+        (&self.name, &self.found, &self.damage) == (&other.name, &other.found, &other.damage)
+            && self.transfers == other.transfers
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.transfers.schema(py)
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "an unruffled.Analysis cannot be pickled: pickle its transfers, to_json() or scenario()",
+        ))
+    }
+
+    fn _repr_html_(&self) -> String {
+        let all = self.all();
+        let plan = advice::plan(&self.name, &all, None);
+        let text = render(&self.name, &self.found, &all, &plan, UNBROKEN);
+        html::text(&text, table_of(&all).into_iter().collect())
     }
 
     fn __repr__(&self) -> String {

@@ -4,19 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::PyDict;
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::run::run_until;
 use unruffled_lab::{self as lab, Error, files, report};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
-use crate::records;
+use crate::pickle::{self, Kept};
 use crate::scenario::Origin;
-use crate::table::Table;
-use crate::{senders, values};
+use crate::table::{Table, Tabular, tabular};
+use crate::{html, records, senders, values};
 
 /// Several senders over one scenario: a row for each run, and what else was recorded.
+///
+/// :func:`unruffled.compare` and :func:`unruffled.race` make it. It is a table of its rows, as
+/// :class:`unruffled.Table` is: ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration,
+/// ``polars.DataFrame(found)``.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Comparison {
     pub(crate) inner: lab::record::Comparison,
@@ -30,7 +34,23 @@ impl Comparison {
         let rows = records::rows(&inner)?;
         Ok(Self { inner, rows, file: origin.path.clone() })
     }
+
+    /// The comparison that was pickled.
+    pub(crate) fn restored(
+        (inner, file): (lab::record::Comparison, Option<PathBuf>),
+    ) -> PyResult<Self> {
+        let rows = records::rows(&inner)?;
+        Ok(Self { inner, rows, file })
+    }
 }
+
+impl Tabular for Comparison {
+    fn rows_as_table(&self, _: Python<'_>) -> PyResult<Table> {
+        Ok(self.rows.clone())
+    }
+}
+
+tabular!(Comparison);
 
 /// Writes `text` to the file at `path`, unless that is `kept`.
 pub(crate) fn write(path: &Path, text: &str, kept: files::Called<'_>) -> PyResult<()> {
@@ -56,9 +76,9 @@ fn read(
 ) -> PyResult<Job> {
     let mut overrides = values::overrides(set)?;
     let flags = [
-        ("variants", "--variants", variants.is_some()),
-        ("seeds", "--seeds", seeds.is_some()),
-        ("duration", "--duration", duration.is_some()),
+        ("variants", "variants", variants.is_some()),
+        ("seeds", "seeds", seeds.is_some()),
+        ("duration", "duration", duration.is_some()),
     ];
     let flags = lab::flags::given(&overrides, flags).map_err(refused)?;
     for (key, value) in [("seeds", seeds), ("duration", duration)] {
@@ -82,7 +102,7 @@ pub(crate) fn pool(jobs: Option<u16>) -> PyResult<rayon::ThreadPool> {
     pool.map_err(|error| refused(format!("threads: {error}")))
 }
 
-/// How many runs `compare` makes of this.
+/// Count the runs that `compare` makes of this.
 #[pyfunction]
 #[pyo3(signature = (scenario, variants = None, seeds = None, duration = None, set = None))]
 pub(crate) fn runs(
@@ -98,7 +118,7 @@ pub(crate) fn runs(
     Ok(lab::compare::runs(&job.scenario, &job.variants))
 }
 
-/// Runs several senders over a scenario.
+/// Run several senders over a scenario.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, variants = None, seeds = None, duration = None, set = None, jobs = None,
@@ -133,26 +153,31 @@ pub(crate) fn compare(
 
 #[pymethods]
 impl Comparison {
+    /// The scenario's name.
     #[getter]
     fn scenario(&self) -> &str {
         &self.inner.scenario
     }
 
+    /// The scenario's title.
     #[getter]
     fn title(&self) -> &str {
         &self.inner.title
     }
 
+    /// The scenario as TOML with every override, for another run of it.
     #[getter]
     fn toml(&self) -> &str {
         &self.inner.scenario_toml
     }
 
+    /// More lines on the runs, such as those of a race on its transfers.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.inner.notes.clone()
     }
 
+    /// The goodput in bits per second that shares are shares of.
     #[getter]
     fn undisturbed_bps(&self) -> f64 {
         self.inner.reference.bps()
@@ -163,70 +188,76 @@ impl Comparison {
         lab::summary::reference_in_words(&self.inner)
     }
 
+    /// A row for each run: the columns of ``unruffled compare --csv``.
     #[getter]
     fn rows(&self) -> Table {
         self.rows.clone()
     }
 
+    /// A row for each sender: means, and half-widths of their 95 % intervals (``_ci95``).
     #[getter]
     fn summary(&self) -> PyResult<Table> {
         records::summary(&self.inner)
     }
 
+    /// A row for each flow of each run, where there are several flows.
     #[getter]
     fn flows(&self) -> PyResult<Table> {
         records::counted(&self.inner, |record| &record.flows)
     }
 
+    /// A row for each link of each run, where there are several flows.
     #[getter]
     fn links(&self) -> PyResult<Table> {
         records::counted(&self.inner, |record| &record.links)
     }
 
+    /// Congestion window, thresholds and acknowledgements over time, first seed.
     #[getter]
     fn traces(&self) -> PyResult<Table> {
         records::traces(&self.inner)
     }
 
+    /// Segments sent within the window of the time–sequence plot, first seed.
     #[getter]
     fn sent(&self) -> PyResult<Table> {
         records::sent(&self.inner)
     }
 
+    /// Reorderings of each length that the sender noticed, first seed.
     #[getter]
     fn reordering_lengths(&self) -> PyResult<Table> {
         records::reordering_lengths(&self.inner)
     }
 
-    fn to_json(&self) -> String {
-        lab::table::json(&self.inner)
+    /// Give what ``unruffled compare --json`` prints.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| lab::table::json(&self.inner))
     }
 
-    fn to_csv(&self) -> String {
-        lab::table::csv(&self.inner)
+    /// Give what ``unruffled compare --csv`` prints.
+    fn to_csv(&self, py: Python<'_>) -> String {
+        py.detach(|| lab::table::csv(&self.inner))
     }
 
-    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Write the HTML report to a file.
+    fn report(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let path = values::path("path", path)?;
         let page = py.detach(|| report::html(&self.inner));
         write(&path, &page, ("the scenario", self.file.as_deref()))
     }
 
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        self.rows.stream(py)
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.rows.schema(py)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Kept<'py>> {
+        pickle::kept(py, "Comparison", &(&self.inner, &self.file))
     }
 
-    fn __len__(&self) -> usize {
-        self.rows.height()
+    fn _repr_html_(&self) -> String {
+        let text = lab::table::render(&self.inner, UNBROKEN, false);
+        html::text(&text, lab::table::tables(&self.inner))
     }
 
     fn __repr__(&self) -> String {
@@ -237,18 +268,22 @@ impl Comparison {
 /// Columns of a comparison as text.
 const WIDTH: usize = 80;
 
-/// Writes the packets at a sender of the scenario as pcapng.
+/// Columns of text that a notebook breaks as it has room.
+pub(crate) const UNBROKEN: usize = 10_000;
+
+/// Write the packets at a sender of the scenario as pcapng.
 #[pyfunction]
 #[pyo3(signature = (path, scenario, variant, seed = 1, duration = None, set = None))]
 pub(crate) fn record(
     py: Python<'_>,
-    path: PathBuf,
+    path: &Bound<'_, PyAny>,
     scenario: &Bound<'_, PyAny>,
     variant: &str,
     seed: u64,
     duration: Option<&Bound<'_, PyAny>>,
     set: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
+    let path = values::path("path", path)?;
     let ticket = Arc::new(Ticket::default());
     let names = pyo3::types::PyList::new(py, [variant])?;
     let job = read(py, scenario, Some(names.as_any()), None, duration, set, &ticket)?;

@@ -12,23 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::background::Ticket;
 use crate::error::refused;
-
-/// The sender's state as detectors see it.
-#[pyclass(frozen, get_all, module = "unruffled")]
-pub(crate) struct View {
-    now_s: f64,
-    cwnd: f64,
-    slow_start: bool,
-    flight: u32,
-    sacked: u32,
-    srtt_s: Option<f64>,
-    latest_rtt_s: Option<f64>,
-    min_rtt_s: Option<f64>,
-    rto_s: f64,
-    recovering: bool,
-    una: u64,
-    nxt: u64,
-}
+use crate::facts::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
 
 impl From<&detect::View> for View {
     fn from(view: &detect::View) -> Self {
@@ -47,66 +31,6 @@ impl From<&detect::View> for View {
             una: view.una,
             nxt: view.nxt,
         }
-    }
-}
-
-/// What one acknowledgement said, beyond the scoreboard.
-#[pyclass(frozen, get_all, module = "unruffled")]
-pub(crate) struct AckFacts {
-    delivered: u32,
-    sacked: u32,
-    advanced: bool,
-    dsack: bool,
-    reordered: bool,
-    latest_sent_s: Option<f64>,
-}
-
-/// One hole that closed because its segment was late.
-#[pyclass(frozen, get_all, module = "unruffled")]
-pub(crate) struct Reordering {
-    length: u32,
-    delay_s: f64,
-    by_dsack: bool,
-}
-
-/// A fast retransmit that proved spurious.
-#[pyclass(frozen, get_all, module = "unruffled")]
-pub(crate) struct SpuriousFastRetransmit {
-    lasted_s: f64,
-    window: f64,
-    length: Option<u32>,
-}
-
-/// Which holes are deemed lost now: a detector's verdict.
-#[pyclass(frozen, get_all, module = "unruffled")]
-pub(crate) struct Rule {
-    dupthresh: Option<u32>,
-    distance: Option<u32>,
-    overdue_s: Option<f64>,
-    eager: bool,
-    first_hole_due_s: Option<f64>,
-}
-
-#[pymethods]
-impl Rule {
-    #[new]
-    #[pyo3(signature = (
-        dupthresh = None, *, distance = None, overdue_s = None, eager = false,
-        first_hole_due_s = None
-    ))]
-    fn new(
-        dupthresh: Option<u32>,
-        distance: Option<u32>,
-        overdue_s: Option<f64>,
-        eager: bool,
-        first_hole_due_s: Option<f64>,
-    ) -> PyResult<Self> {
-        for (name, time) in [("overdue_s", overdue_s), ("first_hole_due_s", first_hole_due_s)] {
-            if let Some(time) = time.filter(|time| !time.is_finite() || *time < 0.0) {
-                return Err(refused(format!("Rule: {name}: expected 0 s or more, found {time}")));
-            }
-        }
-        Ok(Self { dupthresh, distance, overdue_s, eager, first_hole_due_s })
     }
 }
 
@@ -271,9 +195,9 @@ pub(crate) fn variant(
             }
         }
     };
-    let parsed = Variant::parse(base).map_err(|error| refused(format!("--variants: {error}")))?;
+    let parsed = Variant::parse(base).map_err(|error| refused(format!("variants: {error}")))?;
     let variant = parsed.with_detector(lasting(name), made);
-    variant.map_err(|error| refused(format!("--variants: {error}")))
+    variant.map_err(|error| refused(format!("variants: {error}")))
 }
 
 /// The name for as long as the process lives; each is kept once.

@@ -7,6 +7,9 @@ mod background;
 mod comparison;
 mod detector;
 mod error;
+mod facts;
+mod html;
+mod pickle;
 #[cfg(target_os = "linux")]
 mod race;
 mod records;
@@ -19,7 +22,7 @@ mod values;
 
 use pyo3::prelude::*;
 
-/// What the package is built on.
+/// The part of the package that is written in Rust. Its public names are those of `unruffled`.
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -27,9 +30,13 @@ mod _core {
     #[pymodule_export]
     use super::comparison::{Comparison, compare, record, runs};
     #[pymodule_export]
-    use super::detector::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
-    #[pymodule_export]
     use super::error::Error;
+    #[pymodule_export]
+    use super::facts::{AckFacts, Reordering, Rule, SpuriousFastRetransmit, View};
+    #[pymodule_export]
+    use super::html::html_table;
+    #[pymodule_export]
+    use super::pickle::restore;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::race::race;
@@ -42,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::sweep::{GridFile, Sweep, grid, make, plan};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Rows, Table};
     use super::*;
 
     #[pymodule_init]

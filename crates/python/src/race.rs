@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use unruffled_kernel::{NAME, is_registered};
 use unruffled_race::{Course, Entry, Length, heeded};
 use unruffled_units::{parse_bytes, parse_duration};
 
@@ -20,7 +21,11 @@ use crate::values;
 /// What a transfer lasts unless something is said.
 const USUAL: Length = Length::Time(Duration::from_secs(30));
 
-/// Lets the kernel and our senders make the same transfer.
+/// What is missing where the kernel is to be raced under the congestion control of `unruffled attach`.
+const ABSENT: &str = "kernel: unruffled: not in this kernel, and this package has no BPF programs to \
+     load it: expected it there (sudo unruffled attach), or other names";
+
+/// Let the kernel and our senders make the same transfer.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, kernel, variants, duration = None, bytes = None, seeds = 1, set = None,
@@ -44,16 +49,16 @@ pub(crate) fn race(
     let overrides = values::overrides(set)?;
     heeded(&overrides).map_err(refused)?;
     let scenario = origin.load_for_real_packets(&overrides).map_err(refused)?;
-    let flag = |flag: &'static str| move |reason| refused(format!("{flag}: {reason}"));
-    let time = duration.map(parse_duration).transpose().map_err(flag("--duration"))?;
-    let octets = bytes.map(parse_bytes).transpose().map_err(flag("--bytes"))?;
+    let of = |argument: &'static str| move |reason| refused(format!("{argument}: {reason}"));
+    let time = duration.map(parse_duration).transpose().map_err(of("duration"))?;
+    let octets = bytes.map(parse_bytes).transpose().map_err(of("bytes"))?;
     let length = match (octets.or(scenario.bytes()), time) {
         (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
         (Some(octets), None) => Length::Bytes(octets),
         (None, None) => USUAL,
     };
     if matches!(length, Length::Bytes(0) | Length::Time(Duration::ZERO)) || seeds == 0 {
-        return Err(refused("race: expected more than none of --duration, --bytes and --seeds"));
+        return Err(refused("race: expected more than none of duration, bytes and seeds"));
     }
     let entry = Entry {
         scenario: &origin.file,
@@ -63,6 +68,9 @@ pub(crate) fn race(
         together,
         reverse,
     };
+    if !cfg!(feature = "bpf") && kernel.iter().any(|name| name.trim() == NAME) && !is_registered() {
+        return Err(refused(ABSENT));
+    }
     let competitors = entry.competitors(&scenario).map_err(refused)?;
     let ticket = Arc::new(Ticket::default());
     let told = Arc::clone(&ticket);

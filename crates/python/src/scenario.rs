@@ -1,19 +1,24 @@
 //! Scenarios: by name, from a file, or written as a dictionary.
 
-use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use unruffled_lab as lab;
 
+use crate::background::{self, Ticket};
 use crate::error::refused;
-use crate::values;
+use crate::pickle::{self, Kept};
+use crate::{html, values};
 
 /// What errors call a scenario that is a dictionary.
 const DICTIONARY: &str = "scenario";
 
 /// A scenario, checked: what flows, over which path, for how long.
+///
+/// :func:`unruffled.scenario` makes it. Scenarios are equal if all of their keys are.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Scenario {
     /// The file's name, or what stands for it.
@@ -23,38 +28,44 @@ pub(crate) struct Scenario {
     pub(crate) loaded: lab::Scenario,
 }
 
-/// Where a scenario comes from: what errors call it, and its text if it is no file.
+/// Where a scenario comes from: what errors call it, and its text.
 pub(crate) struct Origin {
     pub(crate) file: String,
-    pub(crate) text: Option<String>,
+    pub(crate) text: String,
     /// The file, if it is one, wherever the process goes.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Origin {
+    /// Reads what was given as a scenario.
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = given.py();
         if let Ok(scenario) = given.cast::<Scenario>() {
             let Scenario { file, path, loaded } = scenario.get();
             let (file, path) = (file.clone(), path.clone());
-            return Ok(Self { file, text: Some(loaded.toml.clone()), path });
+            return Ok(Self { file, text: loaded.toml.clone(), path });
         }
         if let Ok(dict) = given.cast::<PyDict>() {
             let table = values::table(DICTIONARY, dict)?;
             let text = toml::to_string(&table).map_err(refused)?;
-            return Ok(Self { file: DICTIONARY.to_owned(), text: Some(text), path: None });
+            return Ok(Self { file: DICTIONARY.to_owned(), text, path: None });
         }
         let file = match given.cast::<PyString>() {
-            Ok(name) => name.to_string(),
-            Err(_) => given.extract::<PathBuf>()?.display().to_string(),
+            Ok(name) => name.to_string_lossy().into_owned(),
+            Err(_) => values::path(DICTIONARY, given)?.display().to_string(),
         };
         let path = std::path::absolute(&file).ok();
-        Ok(Self { file, text: None, path })
+        let name = file.clone();
+        // A pipe may have nothing to read.
+        let read = move || lab::Scenario::text(&name);
+        let text = background::work(py, &Arc::new(Ticket::default()), None, read)?;
+        Ok(Self { file, text: text.map_err(refused)?, path })
     }
 
     /// The scenario; a key is set once.
     pub(crate) fn load(&self, overrides: &[String]) -> Result<lab::Scenario, lab::Error> {
-        let text = self.text_with(overrides)?;
-        lab::Scenario::parse(&self.file, &text, overrides)
+        lab::flags::once(&self.file, &self.text, overrides)?;
+        lab::Scenario::parse(&self.file, &self.text, overrides)
     }
 
     /// The same, of a scenario whose network real packets can cross.
@@ -63,70 +74,109 @@ impl Origin {
         &self,
         overrides: &[String],
     ) -> Result<lab::Scenario, lab::Error> {
-        let text = self.text_with(overrides)?;
-        lab::Scenario::parse_for_real_packets(&self.file, &text, overrides)
-    }
-
-    /// The text, of which these `overrides` set each key once.
-    fn text_with(&self, overrides: &[String]) -> Result<Cow<'_, str>, lab::Error> {
-        let Some(text) = &self.text else {
-            return lab::flags::text(&self.file, overrides).map(Cow::Owned);
-        };
-        lab::flags::once(&self.file, text, overrides)?;
-        Ok(Cow::Borrowed(text))
+        lab::flags::once(&self.file, &self.text, overrides)?;
+        lab::Scenario::parse_for_real_packets(&self.file, &self.text, overrides)
     }
 }
 
-/// Loads a scenario by name, from a file, or from a dictionary.
+/// Load a scenario by name, from a file, or from a dictionary.
 #[pyfunction]
 #[pyo3(signature = (given, set = None))]
 pub(crate) fn scenario(
     given: &Bound<'_, PyAny>,
     set: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Scenario> {
+    let overrides = values::overrides(set)?;
     let origin = Origin::of(given)?;
-    let loaded = origin.load(&values::overrides(set)?).map_err(refused)?;
+    let loaded = origin.load(&overrides).map_err(refused)?;
     Ok(Scenario { file: origin.file, path: origin.path, loaded })
+}
+
+/// What a pickle has of a scenario: what errors call it, its file, and its text.
+type Parts = (String, Option<PathBuf>, String);
+
+impl Scenario {
+    /// The scenario that was pickled.
+    pub(crate) fn restored((file, path, toml): Parts) -> PyResult<Self> {
+        let loaded = lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
+        Ok(Self { file, path, loaded })
+    }
 }
 
 #[pymethods]
 impl Scenario {
+    /// The short name.
     #[getter]
     fn name(&self) -> &str {
         &self.loaded.name
     }
 
+    /// One line on what it is.
     #[getter]
     fn title(&self) -> &str {
         &self.loaded.title
     }
 
+    /// Where it comes from, such as a paper and its section.
     #[getter]
     fn source(&self) -> &str {
         &self.loaded.source
     }
 
+    /// The simulated time in seconds, warm-up included.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.loaded.duration.as_secs_f64()
     }
 
+    /// The number of seeds that are run.
     #[getter]
     fn seeds(&self) -> u64 {
         self.loaded.seeds
     }
 
+    /// The names of the senders that are compared.
     #[getter]
     fn variants(&self) -> Vec<String> {
         self.loaded.variants.clone()
     }
 
+    /// The scenario as a TOML file, with every override applied.
     #[getter]
     fn toml(&self) -> &str {
         &self.loaded.toml
     }
 
+    fn __eq__(&self, other: &Self) -> bool {
+        self.loaded.toml == other.loaded.toml
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.loaded.toml.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Kept<'py>> {
+        let parts: Parts = (self.file.clone(), self.path.clone(), self.loaded.toml.clone());
+        pickle::kept(py, "Scenario", &parts)
+    }
+
     fn __repr__(&self) -> String {
         format!("<unruffled.Scenario {}: {}>", self.loaded.name, self.loaded.title)
+    }
+
+    fn _repr_html_(&self) -> String {
+        let line = |name: &str, value: String| vec![name.to_owned(), value];
+        let lines = [
+            line("title", self.loaded.title.clone()),
+            line("source", self.loaded.source.clone()),
+            line("duration", format!("{} s", self.duration_s())),
+            line("seeds", self.loaded.seeds.to_string()),
+            line("variants", self.loaded.variants.join(", ")),
+        ];
+        let table = html::table(&self.loaded.name, &["key", "value"], &lines);
+        let toml = html::escaped(&self.loaded.toml);
+        format!("{table}<details><summary>TOML</summary><pre>{toml}</pre></details>\n")
     }
 }

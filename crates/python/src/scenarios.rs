@@ -8,7 +8,7 @@ use unruffled_lab::{Error, Scenario, scenario};
 
 use crate::error::refused;
 
-/// What the command's `scenarios --json` prints.
+/// Give what the command's `scenarios --json` prints.
 #[pyfunction]
 pub(crate) fn scenarios() -> PyResult<String> {
     let all = scenario::BUILTIN.iter().map(|(name, text)| scenario::description(name, text));
@@ -16,7 +16,7 @@ pub(crate) fn scenarios() -> PyResult<String> {
     Ok(serde_json::Value::Array(all).to_string())
 }
 
-/// Writes the file of the scenario `name` to `path`, or to `NAME.toml`, and gives where it is.
+/// Write the file of a built-in scenario to `path`, or to ``NAME.toml``, and say where it is.
 #[pyfunction]
 #[pyo3(signature = (name, path = None, force = false))]
 pub(crate) fn save_scenario(name: &str, path: Option<PathBuf>, force: bool) -> PyResult<PathBuf> {

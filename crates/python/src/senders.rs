@@ -11,7 +11,7 @@ use crate::background::Ticket;
 use crate::detector;
 use crate::error::refused;
 
-/// What the command's `variants --json` prints.
+/// Give what the command's `variants --json` prints.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 pub(crate) fn variants(name: Option<&str>) -> PyResult<String> {
@@ -48,7 +48,7 @@ pub(crate) fn chosen(
             }
         }
     }
-    let named = compare::variants(scenario, &names, "--variants").map_err(refused)?;
+    let named = compare::variants(scenario, &names, "variants").map_err(refused)?;
     let mut named = named.into_iter();
     Ok(all.into_iter().filter_map(|own| own.or_else(|| named.next())).collect())
 }

@@ -5,21 +5,21 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict};
+use pyo3::types::{PyBytes, PyDict};
+use unruffled_lab::Error;
 use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
 use unruffled_lab::record::RunRow;
 use unruffled_lab::store::Store;
-use unruffled_lab::{Error, Scenario};
 
 use crate::background::{self, Ticket};
 use crate::comparison::pool;
 use crate::error::refused;
+use crate::pickle::{self, Kept};
 use crate::records::row_columns;
 use crate::scenario::Origin;
-use crate::senders;
-use crate::table::{Column, Table};
-use crate::values;
+use crate::table::{Column, Table, Tabular, tabular};
+use crate::{html, senders, values};
 
 /// What errors call a grid that is a dictionary.
 const DICTIONARY: &str = "grid";
@@ -35,10 +35,11 @@ pub(crate) struct GridFile {
 
 /// Arguments that set a key of the scenario at every point.
 const ARGUMENTS: [(&str, &str); 3] =
-    [("variants", "--variants"), ("seeds", "--seeds"), ("duration", "--duration")];
+    [("variants", "variants"), ("seeds", "seeds"), ("duration", "duration")];
 
-/// Reads a grid: from a file, or from a dictionary with the same keys. `set` replaces keys of the
-/// scenario, as do `arguments`, of which each has a name that is a key.
+/// Read a grid from a file, or from a dictionary with the same keys.
+///
+/// `set` replaces keys of the scenario, as do `arguments`, whose names are keys.
 #[pyfunction]
 #[pyo3(signature = (given, scenario = None, set = None, arguments = None))]
 pub(crate) fn grid(
@@ -55,26 +56,19 @@ pub(crate) fn grid(
     let flags = flags.map_err(refused)?;
     set.extend(given_as);
     let scenario = scenario.map(Origin::of).transpose()?;
-    let named = move || -> Result<Option<(String, String)>, Error> {
-        scenario
-            .map(|Origin { file, text, .. }| {
-                let text = text.map_or_else(|| Scenario::text(&file), Ok)?;
-                Ok((file, text))
-            })
-            .transpose()
-    };
+    let named = scenario.map(|Origin { file, text, .. }| (file, text));
     let ticket = Arc::new(Ticket::default());
     let (file, read) = match given.cast::<PyDict>() {
         Ok(dict) => {
             let table = values::table(DICTIONARY, dict)?;
             let text = toml::to_string(&table).map_err(refused)?;
-            let read = move || Grid::parse(DICTIONARY, &text, named()?, &set);
+            let read = move || Grid::parse(DICTIONARY, &text, named, &set);
             (DICTIONARY.to_owned(), background::work(py, &ticket, None, read)?)
         }
         Err(_) => {
-            let path: PathBuf = given.extract()?;
+            let path = values::path(DICTIONARY, given)?;
             let file = path.display().to_string();
-            let read = move || Grid::load(&path, named()?, &set);
+            let read = move || Grid::load(&path, named, &set);
             (file, background::work(py, &ticket, None, read)?)
         }
     };
@@ -84,28 +78,48 @@ pub(crate) fn grid(
 
 #[pymethods]
 impl GridFile {
-    /// Points, dimensions and seed of the Latin hypercube that has to be drawn.
+    /// Give points, dimensions and seed of the Latin hypercube that has to be drawn.
     fn hypercube(&self) -> Option<(usize, usize, u64)> {
         let wanted = self.grid.hypercube()?;
         Some((wanted.points, wanted.dimensions, wanted.seed))
     }
 
-    /// The line of an error about drawing it.
+    /// Give the error about drawing it.
     fn latin_error(&self, reason: String) -> PyErr {
         refused(Error::Latin { file: self.file.clone().into(), reason })
     }
 }
 
-/// A sweep: the runs that are there, and those that are not.
+/// Senders at many points: a row for each run that is there.
+///
+/// :func:`unruffled.sweep` makes it. It is a table of its rows, as :class:`unruffled.Table` is:
+/// ``len(found)``, ``found["goodput_bps"]``, ``found[0]``, iteration, ``polars.DataFrame(found)``.
 #[pyclass(frozen, module = "unruffled")]
 pub(crate) struct Sweep {
     inner: Arc<Inner>,
     ticket: Arc<Ticket>,
     /// Why no runs are kept, where they should be.
     note: Option<String>,
-    /// All rows, once they are there and somebody has asked.
+    /// All rows, once they are there and asked for.
     rows: OnceLock<Table>,
+    /// The senders whose detector is Python's, if there are any.
+    own: Option<Py<PyAny>>,
 }
+
+impl Sweep {
+    /// The sweep that was pickled.
+    pub(crate) fn restored(inner: Inner, ticket: Arc<Ticket>, own: Option<Py<PyAny>>) -> Self {
+        Self { inner: Arc::new(inner), ticket, note: None, rows: OnceLock::new(), own }
+    }
+}
+
+impl Tabular for Sweep {
+    fn rows_as_table(&self, py: Python<'_>) -> PyResult<Table> {
+        self.rows(py)
+    }
+}
+
+tabular!(Sweep);
 
 impl Watch for Ticket {
     fn done(&self, runs: usize) {
@@ -113,8 +127,9 @@ impl Watch for Ticket {
     }
 }
 
-/// Plans a sweep, on so many threads, and looks up which of its runs are there: in a `store`, or in the
-/// usual one.
+/// Plan a sweep on so many threads, and look up which of its runs a store has.
+///
+/// The store is the file `store`, or the usual one.
 #[pyfunction]
 #[pyo3(signature = (grid, hypercube = None, own = None, store = None, usual = false, jobs = None))]
 pub(crate) fn plan(
@@ -127,6 +142,7 @@ pub(crate) fn plan(
     jobs: Option<u16>,
 ) -> PyResult<Sweep> {
     let ticket = Arc::new(Ticket::default());
+    let kept = own.map(|own| own.clone().unbind());
     let own = senders::own(own, &ticket)?;
     let GridFile { grid, flags, .. } = grid.get();
     let (grid, told, pool) = (grid.clone(), Arc::clone(&ticket), pool(jobs)?);
@@ -142,13 +158,13 @@ pub(crate) fn plan(
     })?;
     match planned.map_err(|error: Error| refused(error.by_flag(flags)))? {
         Some((inner, note)) => {
-            Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new() })
+            Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new(), own: kept })
         }
         None => Err(refused("stopped")),
     }
 }
 
-/// Makes a batch of runs, on this thread and without the GIL: what workers do.
+/// Make a batch of runs on this thread, without the GIL: what workers do.
 #[pyfunction]
 #[pyo3(signature = (batch, own = None))]
 pub(crate) fn make<'py>(
@@ -177,29 +193,31 @@ impl Sweep {
         self.note.as_deref()
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     #[getter]
     fn runs(&self) -> usize {
         self.inner.plan().runs()
     }
 
+    /// The number of points.
     #[getter]
     fn points(&self) -> usize {
         self.inner.plan().points()
     }
 
+    /// The keys that are swept.
     #[getter]
     fn keys(&self) -> Vec<String> {
         self.inner.plan().keys().to_vec()
     }
 
-    /// How many runs are not there.
+    /// The number of runs that are not there.
     #[getter]
     fn missing(&self) -> usize {
         self.inner.missing().len()
     }
 
-    /// Seconds that the missing runs take on one core, by some that are made for that.
+    /// Make some of the missing runs, and give the seconds that the others take on one core.
     fn estimate(&self, py: Python<'_>) -> PyResult<f64> {
         let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
         let seconds =
@@ -207,12 +225,12 @@ impl Sweep {
         Ok(seconds.map_err(refused)?.unwrap_or_default())
     }
 
-    /// What is said before the runs begin.
+    /// Give the line that is printed before the runs begin.
     fn announce(&self, seconds: f64, workers: usize, what: &str) -> String {
         announcement(&self.inner, seconds, workers, what)
     }
 
-    /// Makes the missing runs on this machine.
+    /// Make the missing runs on this machine.
     #[pyo3(signature = (jobs = None, progress = None))]
     fn run(
         &self,
@@ -228,15 +246,14 @@ impl Sweep {
         ran.map_err(refused)?.ok_or_else(|| refused("stopped"))
     }
 
-    /// The missing runs in batches of about so many seconds, for workers elsewhere: what each is
-    /// called with, and how many runs it has.
+    /// Give the missing runs in batches of about so many seconds, and the runs of each.
     fn batches<'py>(&self, py: Python<'py>, seconds: f64) -> Vec<(Bound<'py, PyBytes>, usize)> {
         let batches = py.detach(|| self.inner.batches(seconds));
         let packed = |batch: &Batch| (PyBytes::new(py, &batch.pack()), batch.runs());
         batches.iter().map(packed).collect()
     }
 
-    /// Takes in what a worker gave; says how many runs are there now.
+    /// Take in what a worker made of a batch, and give the number of its runs.
     fn take(&self, py: Python<'_>, octets: &[u8]) -> PyResult<usize> {
         let taken = py.detach(|| {
             let made = Made::unpack(octets)?;
@@ -246,7 +263,7 @@ impl Sweep {
         taken.map_err(refused)
     }
 
-    /// A row for each run that is there: the point, what the keys are set to, and the run's row.
+    /// A row for each run: its point, what the keys are set to, and the run's columns.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<Table> {
         if let Some(rows) = self.rows.get() {
@@ -259,7 +276,7 @@ impl Sweep {
         Ok(rows)
     }
 
-    /// A row for each sender: where it wins.
+    /// A row for each sender: at how many points it wins, and its shares of the best there.
     #[getter]
     fn standings(&self) -> PyResult<Table> {
         let standings = self.inner.standings();
@@ -274,26 +291,28 @@ impl Sweep {
         ])
     }
 
-    fn to_csv(&self) -> String {
-        self.inner.csv()
+    /// Give what ``unruffled sweep --csv`` prints.
+    fn to_csv(&self, py: Python<'_>) -> String {
+        py.detach(|| self.inner.csv())
     }
 
-    fn to_json(&self) -> String {
-        self.inner.json()
+    /// Give what ``unruffled sweep --json`` prints.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.inner.json())
     }
 
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        self.rows(py)?.stream(py)
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
+        let plans = (self.inner.plan(), other.inner.plan());
+        Ok(plans.0.runs() == plans.1.runs() && self.rows(py)? == other.rows(py)?)
     }
 
-    fn __len__(&self) -> usize {
-        self.inner.plan().runs()
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Kept<'py>> {
+        let octets = py.detach(|| self.inner.pack());
+        pickle::as_octets(py, "Sweep", &octets, self.own.as_ref().map(|own| own.clone_ref(py)))
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::text(&self.inner.render(), vec![self.inner.cells()])
     }
 
     fn __repr__(&self) -> String {

@@ -11,16 +11,25 @@ use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
 use arrow_array::{LargeStringArray, RecordBatchOptions, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{IntoPyDict as _, PyCapsule, PyDict, PyList, PySlice, PyString};
+use serde::{Deserialize, Serialize};
+
+use crate::html;
+use crate::pickle::{self, Kept};
 
 /// A table of results: columns in Arrow's layout.
 ///
-/// Whatever reads Arrow reads it without a copy: ``polars.DataFrame(table)``,
-/// ``pandas.DataFrame.from_arrow(table)``, ``pyarrow.table(table)``, ``duckdb.sql("FROM table")``.
+/// Whatever reads Arrow reads it: ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
+/// ``duckdb.sql("FROM table")``. Numbers are not copied on the way.
+///
+/// ``len(table)`` is the number of rows, and iteration gives each row as a dictionary.
+/// ``table["variant"]`` is a column as a list, ``table[0]`` a row, ``table[:3]`` a table of three
+/// rows; ``"variant" in table`` says whether there is such a column.
 #[pyclass(frozen, module = "unruffled")]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
     batch: RecordBatch,
 }
@@ -28,7 +37,8 @@ pub(crate) struct Table {
 /// Octets of a column of texts at most, unless its offsets have 64 bits.
 const MOST_TEXT: usize = i32::MAX as usize;
 
-/// A column that is being filled.
+/// A column as plain values.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Column {
     Text(Vec<String>),
     Count(Vec<u64>),
@@ -36,6 +46,15 @@ pub(crate) enum Column {
 }
 
 impl Column {
+    /// The values at these places.
+    fn at(&self, places: &[usize]) -> Self {
+        match self {
+            Self::Text(texts) => Self::Text(places.iter().map(|&at| texts[at].clone()).collect()),
+            Self::Count(counts) => Self::Count(places.iter().map(|&at| counts[at]).collect()),
+            Self::Number(numbers) => Self::Number(places.iter().map(|&at| numbers[at]).collect()),
+        }
+    }
+
     fn finish(self) -> (DataType, bool, ArrayRef) {
         match self {
             // Offsets of 32 bits reach so far.
@@ -70,6 +89,26 @@ impl Table {
         Ok(Self { batch: batch.map_err(broken)? })
     }
 
+    /// The columns as plain values, by their names.
+    fn columns(&self) -> Vec<(String, Column)> {
+        let schema = self.batch.schema();
+        let column = |(field, array): (&Arc<Field>, &ArrayRef)| {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let column = match array.data_type() {
+                DataType::Utf8 => Column::Text(array.as_string::<i32>().iter().map(text).collect()),
+                DataType::LargeUtf8 => {
+                    Column::Text(array.as_string::<i64>().iter().map(text).collect())
+                }
+                DataType::UInt64 => {
+                    Column::Count(array.as_primitive::<UInt64Type>().values().to_vec())
+                }
+                _ => Column::Number(array.as_primitive::<Float64Type>().iter().collect()),
+            };
+            (field.name().clone(), column)
+        };
+        schema.fields().iter().zip(self.batch.columns()).map(column).collect()
+    }
+
     /// The same columns, without rows.
     pub(crate) fn emptied(&self) -> Self {
         Self { batch: self.batch.slice(0, 0) }
@@ -94,6 +133,115 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// Names of the columns.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Such a column, a row of this number, or the rows of a slice.
+    pub(crate) fn item<'py>(&self, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, rows) = (of.py(), self.height());
+        if let Ok(name) = of.cast::<PyString>() {
+            let at = self.batch.schema().index_of(&name.to_string_lossy());
+            let at = at.map_err(|_| PyKeyError::new_err(name.clone().unbind()))?;
+            return Ok(self.list(py, at)?.into_any());
+        }
+        if let Ok(slice) = of.cast::<PySlice>() {
+            let indices = slice.indices(rows.try_into()?)?;
+            let (from, step) = (indices.start, indices.step);
+            let chosen = match usize::try_from(from) {
+                Ok(from) if step == 1 => {
+                    Self { batch: self.batch.slice(from, indices.slicelength) }
+                }
+                _ => {
+                    let at = (0..indices.slicelength as isize).map(|n| (from + n * step) as usize);
+                    let at: Vec<usize> = at.collect();
+                    let columns = self.columns().into_iter();
+                    Self::of(columns.map(|(name, column)| (name, column.at(&at))).collect())?
+                }
+            };
+            return Ok(Bound::new(py, chosen)?.into_any());
+        }
+        let Ok(number) = of.call_method0("__index__").and_then(|number| number.extract::<isize>())
+        else {
+            let kind = of.get_type().name()?;
+            let expected = "expected a column's name, a row's number or a slice of rows";
+            return Err(PyTypeError::new_err(format!("{expected}, found {kind}")));
+        };
+        let at = if number < 0 { number.checked_add_unsigned(rows) } else { Some(number) };
+        match at.and_then(|at| usize::try_from(at).ok()).filter(|at| *at < rows) {
+            Some(at) => Ok(self.row(py, at)?.into_any()),
+            None => Err(PyIndexError::new_err(format!("row {number}: the table has {rows}"))),
+        }
+    }
+
+    /// A row as a dictionary.
+    fn row<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+        let row = PyDict::new(py);
+        for (column, field) in self.batch.schema_ref().fields().iter().enumerate() {
+            // The same key for all rows.
+            row.set_item(PyString::intern(py, field.name()), self.cell(py, column, at)?)?;
+        }
+        Ok(row)
+    }
+
+    fn cell<'py>(&self, py: Python<'py>, column: usize, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.batch.column(column);
+        if array.is_null(row) {
+            return Ok(py.None().into_bound(py));
+        }
+        match array.data_type() {
+            DataType::Utf8 => Ok(PyString::new(py, array.as_string::<i32>().value(row)).into_any()),
+            DataType::LargeUtf8 => {
+                Ok(PyString::new(py, array.as_string::<i64>().value(row)).into_any())
+            }
+            DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into_bound_py_any(py),
+            _ => array.as_primitive::<Float64Type>().value(row).into_bound_py_any(py),
+        }
+    }
+
+    /// Rows as dictionaries.
+    pub(crate) fn pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows = PyList::empty(py);
+        for at in 0..self.height() {
+            rows.append(self.row(py, at)?)?;
+        }
+        Ok(rows)
+    }
+
+    /// Columns as lists.
+    pub(crate) fn pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for (at, name) in self.names().iter().enumerate() {
+            columns.set_item(name, self.list(py, at)?)?;
+        }
+        Ok(columns)
+    }
+
+    /// A pandas data frame.
+    pub(crate) fn pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pandas = py.import("pandas")?;
+        let frame = pandas.getattr("DataFrame")?;
+        // What pandas reads Arrow with is pyarrow, which is not everywhere.
+        if frame.hasattr("from_arrow")? && py.import("pyarrow").is_ok() {
+            return frame.call_method1("from_arrow", (self.clone(),));
+        }
+        let columns = PyDict::new(py);
+        for (at, name) in self.names().iter().enumerate() {
+            let kind = match self.batch.column(at).data_type() {
+                DataType::UInt64 => "uint64",
+                DataType::Float64 => "float64",
+                _ => "str",
+            };
+            let of_kind = [("dtype", kind)].into_py_dict(py)?;
+            columns.set_item(
+                name,
+                pandas.getattr("Series")?.call((self.list(py, at)?,), Some(&of_kind))?,
+            )?;
+        }
+        frame.call1((columns,))
+    }
+
     fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column(column);
         match array.data_type() {
@@ -109,83 +257,162 @@ fn broken(error: impl std::fmt::Display) -> PyErr {
     PyRuntimeError::new_err(format!("unruffled: a table that makes no sense: a bug: {error}"))
 }
 
+/// What is an Arrow table of its rows.
+pub(crate) trait Tabular {
+    /// The rows.
+    fn rows_as_table(&self, py: Python<'_>) -> PyResult<Table>;
+}
+
+/// What every class has that is a table of its rows.
+macro_rules! tabular {
+    ($class:ident) => {
+        #[pymethods]
+        impl $class {
+            /// Names of the columns.
+            #[getter]
+            fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+                Ok(self.rows_as_table(py)?.names())
+            }
+
+            /// The number of rows.
+            #[getter]
+            fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
+                Ok(self.rows_as_table(py)?.height())
+            }
+
+            fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+                Ok(self.rows_as_table(py)?.height())
+            }
+
+            fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                self.rows_as_table(key.py())?.item(key)
+            }
+
+            fn __iter__(&self, py: Python<'_>) -> PyResult<$crate::table::Rows> {
+                Ok(self.rows_as_table(py)?.into())
+            }
+
+            fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+                let table = self.rows_as_table(key.py())?;
+                match key.cast::<pyo3::types::PyString>() {
+                    Ok(name) => {
+                        Ok(table.names().iter().any(|column| **column == name.to_string_lossy()))
+                    }
+                    Err(_) => table.pylist(key.py())?.contains(key),
+                }
+            }
+
+            /// Give the columns as lists, by their names.
+            fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+                self.rows_as_table(py)?.pydict(py)
+            }
+
+            /// Give the rows as dictionaries.
+            fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
+                self.rows_as_table(py)?.pylist(py)
+            }
+
+            /// Give the rows as a Polars data frame, without a copy of the numbers.
+            fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                py.import("polars")?.call_method1("DataFrame", (self.rows_as_table(py)?,))
+            }
+
+            /// Give the rows as a pandas data frame.
+            fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.rows_as_table(py)?.pandas(py)
+            }
+
+            #[pyo3(signature = (requested_schema = None))]
+            fn __arrow_c_stream__<'py>(
+                &self,
+                py: Python<'py>,
+                requested_schema: Option<Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, pyo3::types::PyCapsule>> {
+                // A wish that need not be granted, says the interface.
+                drop(requested_schema);
+                self.rows_as_table(py)?.stream(py)
+            }
+
+            fn __arrow_c_schema__<'py>(
+                &self,
+                py: Python<'py>,
+            ) -> PyResult<Bound<'py, pyo3::types::PyCapsule>> {
+                self.rows_as_table(py)?.schema(py)
+            }
+        }
+    };
+}
+pub(crate) use tabular;
+
+impl Tabular for Table {
+    fn rows_as_table(&self, _: Python<'_>) -> PyResult<Table> {
+        Ok(self.clone())
+    }
+}
+
+tabular!(Table);
+
+/// Rows at the beginning and at the end that a notebook shows of a long table.
+const SHOWN: usize = 5;
+
 #[pymethods]
 impl Table {
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish that need not be granted, says the interface.
-        drop(requested_schema);
-        self.stream(py)
+    fn __eq__(&self, other: &Self) -> bool {
+        self == other
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.schema(py)
-    }
-
-    /// Names of the columns.
-    #[getter]
-    fn column_names(&self) -> Vec<String> {
-        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// The number of rows.
-    #[getter]
-    fn num_rows(&self) -> usize {
-        self.batch.num_rows()
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.num_rows()
-    }
-
-    fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
-        let at = self.batch.schema().index_of(column);
-        self.list(py, at.map_err(|_| PyKeyError::new_err(column.to_owned()))?)
-    }
-
-    fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = PyDict::new(py);
-        for (at, name) in self.column_names().iter().enumerate() {
-            columns.set_item(name, self.list(py, at)?)?;
-        }
-        Ok(columns)
-    }
-
-    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let columns = (0..self.batch.num_columns()).map(|at| self.list(py, at));
-        let columns = columns.collect::<PyResult<Vec<_>>>()?;
-        let names = self.column_names();
-        let rows = PyList::empty(py);
-        for at in 0..self.batch.num_rows() {
-            let row = PyDict::new(py);
-            for (name, column) in names.iter().zip(&columns) {
-                row.set_item(name, column.get_item(at)?)?;
-            }
-            rows.append(row)?;
-        }
-        Ok(rows)
-    }
-
-    fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
-    }
-
-    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let frame = py.import("pandas")?.getattr("DataFrame")?;
-        // What pandas reads Arrow with is pyarrow, which not everybody has.
-        if frame.hasattr("from_arrow")? && py.import("pyarrow").is_ok() {
-            return frame.call_method1("from_arrow", (slf,));
-        }
-        frame.call1((slf.get().to_pydict(py)?,))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Kept<'py>> {
+        pickle::kept(py, "Table", &self.columns())
     }
 
     fn __repr__(&self) -> String {
-        let names = self.column_names().join(", ");
-        format!("<unruffled.Table: {} rows of {names}>", self.batch.num_rows())
+        format!("<unruffled.Table: {} rows of {}>", self.height(), self.names().join(", "))
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let (names, height) = (self.names(), self.height());
+        let line = |at: usize| -> PyResult<Vec<String>> {
+            let cell = |column| match self.cell(py, column, at)? {
+                cell if cell.is_none() => Ok("–".to_owned()),
+                cell => Ok(cell.str()?.to_string()),
+            };
+            (0..names.len()).map(cell).collect()
+        };
+        let shown = (0..height).filter(|at| *at < SHOWN || at + SHOWN >= height);
+        let mut lines = shown.map(line).collect::<PyResult<Vec<_>>>()?;
+        if height > lines.len() {
+            lines.insert(SHOWN, vec!["…".to_owned(); names.len()]);
+        }
+        let caption = format!("{height} rows");
+        let heads: Vec<&str> = names.iter().map(String::as_str).collect();
+        Ok(html::table(&caption, &heads, &lines))
+    }
+}
+
+/// The rows of a table, one after another.
+#[pyclass(module = "unruffled._core")]
+pub(crate) struct Rows {
+    table: Table,
+    next: usize,
+}
+
+impl From<Table> for Rows {
+    fn from(table: Table) -> Self {
+        Self { table, next: 0 }
+    }
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.next >= self.table.height() {
+            return Ok(None);
+        }
+        self.next += 1;
+        self.table.row(py, self.next - 1).map(Some)
     }
 }

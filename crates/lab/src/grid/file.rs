@@ -121,9 +121,9 @@ impl Grid {
         Ok(grid)
     }
 
-    /// The file's text.
-    pub(crate) fn text(&self) -> &str {
-        &self.source.text
+    /// What errors call the file, and its text.
+    pub(crate) fn text(&self) -> (&str, &str) {
+        (&self.source.file, &self.source.text)
     }
 
     /// What is set from outside the file.

@@ -21,6 +21,8 @@ const MOST_RUNS: u64 = 20_000_000;
 #[derive(Clone, Debug)]
 pub struct Plan {
     grid: Grid,
+    /// The Latin hypercube, where the grid asks for one.
+    hypercube: Option<Vec<f64>>,
     /// The names of the swept keys, in the order of every point's values.
     keys: Vec<String>,
     /// What the keys are set to, as TOML.
@@ -78,6 +80,7 @@ impl Plan {
         let keys: Vec<String> = grid.keys().map(str::to_owned).collect();
         let mut plan = Self {
             grid,
+            hypercube: hypercube.map(<[f64]>::to_vec),
             keys,
             points,
             name: String::new(),
@@ -142,6 +145,11 @@ impl Plan {
     /// The grid.
     pub(crate) fn grid(&self) -> &Grid {
         &self.grid
+    }
+
+    /// The Latin hypercube, where the grid asks for one.
+    pub(super) fn hypercube(&self) -> Option<&[f64]> {
+        self.hypercube.as_deref()
     }
 
     /// What errors call the scenario, and its text.

@@ -10,7 +10,7 @@ use crate::metric::METRICS;
 use crate::record::RunRow;
 use crate::statistics::quantile;
 use crate::summary::number;
-use crate::table::{for_columns, lines};
+use crate::table::{Cells, for_columns, lines};
 use crate::text;
 
 /// How a sender stands in a sweep.
@@ -124,6 +124,17 @@ impl Sweep {
         names.iter().enumerate().map(standing).collect()
     }
 
+    /// The table of [`render`](Self::render), cell by cell.
+    pub fn cells(&self) -> Cells {
+        let percent = |share: f64| number(share * 100.0, 1);
+        let line = |standing: Standing| {
+            let Standing { variant, wins, median_share, worst_share } = standing;
+            vec![variant, wins.to_string(), percent(median_share), percent(worst_share)]
+        };
+        let heads = vec!["variant", "wins at", "median share %", "worst share %"];
+        (heads, self.standings().into_iter().map(line).collect())
+    }
+
     /// Where each sender wins, as a table for people.
     pub fn render(&self) -> String {
         self.render_within(None)
@@ -133,16 +144,8 @@ impl Sweep {
     pub fn render_within(&self, width: Option<usize>) -> String {
         let plan = self.plan();
         let mut table = for_columns(width);
-        table.set_header(["variant", "wins at", "median share %", "worst share %"]);
-        for standing in self.standings() {
-            let percent = |share: f64| number(share * 100.0, 1);
-            table.add_row([
-                standing.variant,
-                standing.wins.to_string(),
-                percent(standing.median_share),
-                percent(standing.worst_share),
-            ]);
-        }
+        let (heads, cells) = self.cells();
+        table.set_header(heads).add_rows(cells);
         format!(
             "{}: {}, {}\n\n{}\nshare: mean goodput over the best sender’s at the same \
              point; where several are best, all win\n",

@@ -70,6 +70,12 @@ impl Sweep {
         Ok(Self { plan, kept, inner: Mutex::new(Inner { store, rows, took: (0.0, 0.0) }) })
     }
 
+    /// A sweep of which these rows are there, and none are kept.
+    pub(super) fn of(plan: Plan, rows: Vec<Option<RunRow>>) -> Self {
+        let kept = rows.iter().flatten().count();
+        Self { plan, kept, inner: Mutex::new(Inner { store: None, rows, took: (0.0, 0.0) }) }
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan

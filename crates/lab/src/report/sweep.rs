@@ -47,7 +47,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         heads => ["sender", "wins at", "median share %", "worst share %"],
         lines => lines.collect::<Vec<_>>(),
         keys => keys.collect::<Vec<_>>(),
-        grid => plan.grid().text(),
+        grid => plan.grid().text().1,
     };
     page("sweep.html", contents)
 }
