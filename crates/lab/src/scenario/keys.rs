@@ -175,7 +175,8 @@ impl Keys {
         &self.file
     }
 
-    /// Where `key` stands, or would: with those beside it, if all of these come from the command line.
+    /// Where `key` stands, or would: with those beside it in a table of which all comes from the command
+    /// line. What is in no table would stand in the file.
     pub(crate) fn place(&self, key: &str) -> Place {
         let below = |e: &&Entry| e.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
         let entry = self.entries.iter().find(|e| e.key == key);
@@ -183,7 +184,8 @@ impl Keys {
         let table = |key: &str| key.rsplit_once('.').map(|(table, _)| table.to_owned());
         let beside = || self.entries.iter().filter(|e| table(&e.key) == table(key));
         let given = || beside().all(|e| matches!(e.place, Place::CommandLine(_)));
-        let entry = entry.or_else(|| beside().next().filter(|_| given()));
+        let in_a_table = key.contains('.');
+        let entry = entry.or_else(|| beside().next().filter(|_| in_a_table && given()));
         let place = entry.map(|e| e.place.clone());
         place.unwrap_or_else(|| Place::File(self.file.clone()))
     }

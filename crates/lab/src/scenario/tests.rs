@@ -375,6 +375,9 @@ fn a_files_error_names_its_line() {
     let message = error("name = \"x\"\n", &[]);
     assert!(message.starts_with("my.toml: duration: missing"), "{message}");
 
+    let message = error("", &["duration=9 s"]);
+    assert!(message.starts_with("my.toml: variants: missing"), "{message}");
+
     let message = error("name = \"x\"\nduratoin = \"9 s\"\n", &[]);
     let wanted = "my.toml:2: duratoin: unknown key, and duration is missing: expected a value";
     assert!(message.starts_with(wanted), "{message}");
