@@ -117,7 +117,7 @@ def test_values_of_numpy_are_what_they_look_like():
         ({"duration": "x"}, ["--duration", "x"]),
         ({"set": {"tcp.windw": "3"}}, ["--set", "tcp.windw=3"]),
         ({"set": {"delayed.fraction": "200 %"}}, ["--set", "delayed.fraction=200 %"]),
-        ({"set": {"rate": "1 Mbit/s"}}, ["--set", "rate=1 Mbit/s"]),
+        ({"scenario": "rr-3", "set": {"rate": "1 Mbit/s"}}, ["rr-3", "--set", "rate=1 Mbit/s"]),
         ({"variants": ["bbr3"]}, ["--variants", "bbr3"]),
         ({"set": {"variants": "bbr3"}}, ["--set", "variants=bbr3"]),
         (

@@ -108,7 +108,9 @@ def test_stubs_agree_with_what_runs_signature_by_signature(tmp_path):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize("name", ["compare", "sweep", "race", "record", "scenario", "variants"])
+@pytest.mark.parametrize(
+    "name", [name for name in unruffled.__all__ if inspect.isfunction(getattr(unruffled, name))]
+)
 def test_help_names_every_argument(name):
     function = getattr(unruffled, name)
     words = inspect.getdoc(function)

@@ -18,6 +18,10 @@ record
     Write the packets at a sender as a capture.
 scenario
     Load a scenario by its name, from a file or from a dictionary.
+scenarios
+    List the built-in scenarios.
+save_scenario
+    Write the file of a built-in scenario, to change it.
 variants
     List the senders.
 own

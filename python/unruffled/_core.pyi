@@ -34,7 +34,9 @@ __all__ = [
     "record",
     "restore",
     "runs",
+    "save_scenario",
     "scenario",
+    "scenarios",
     "variants",
 ]
 __version__: str

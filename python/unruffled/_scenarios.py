@@ -1,4 +1,4 @@
-"""The scenarios that ship with the package."""
+"""The functions ``scenarios`` and ``save_scenario``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from unruffled import _core
+from unruffled._types import path as file
+from unruffled._types import text, truth
 
 
 def scenarios() -> list[dict[str, Any]]:
     """List the built-in scenarios.
 
-    Each is a dictionary: ``name``, ``title`` (one line on what it is), ``source``,
-    ``duration_s``, ``seeds``, ``variants``, and its file as ``toml``. A name is
-    what :func:`compare` and the other functions take.
+    Returns
+    -------
+    list
+        A dictionary for each: ``name``, ``title`` (one line on what it is), ``source``,
+        ``duration_s``, ``seeds``, ``variants``, and its file as ``toml``. The name is
+        what :func:`compare` and the other functions take.
 
-    >>> [one["name"] for one in scenarios()][:2]
+    Examples
+    --------
+    >>> import unruffled
+    >>> [one["name"] for one in unruffled.scenarios()][:2]
     ['rr-3', 'dcr-4']
     """
     return list(json.loads(_core.scenarios()))
@@ -28,8 +36,27 @@ def save_scenario(
 ) -> Path:
     """Write the file of a built-in scenario, to change it.
 
-    ``name`` may also be that of a random path (``"7-12"``). The file goes to
-    ``path``, by default ``NAME.toml`` in the current folder; what is there already
-    is replaced only with ``force``. Returns the path.
+    Parameters
+    ----------
+    name
+        The scenario, or a random path, such as ``"7-12"``.
+    path
+        The file; ``NAME.toml`` in the current folder unless given.
+    force
+        Whether to replace a file that is there already and has another text.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    Error
+        An unknown name, or a file that is there already or cannot be written.
     """
-    return Path(_core.save_scenario(name, path, force))
+    if not text("name", name, "a scenario's name"):
+        found = "None" if name is None else "nothing"
+        raise _core.Error(f"name: expected a scenario's name, found {found}")
+    where = None if path is None else file("path", path)
+    return Path(_core.save_scenario(name, where, truth("force", force)))

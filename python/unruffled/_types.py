@@ -43,6 +43,15 @@ def text(called: str, given: str | None, expected: str) -> str | None:
     """Check a text that may be left out."""
     if given is not None and not isinstance(given, str):
         raise Error(f"{called}: expected {expected}, found {type(given).__name__}")
+    return None if given is None else encodable(called, given)
+
+
+def encodable(called: str, given: str) -> str:
+    """Check that UTF-8 can hold a text: Python's may have halves of characters."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise Error(f"{called}: expected text that UTF-8 can hold") from None
     return given
 
 
@@ -123,12 +132,13 @@ def names(called: str, given: Sequence[str] | str | None) -> list[str]:
     if given is None:
         return []
     if isinstance(given, str):
-        return given.split(",")
+        return encodable(called, given).split(",")
     is_list = isinstance(given, Iterable) and not isinstance(given, bytes | Mapping)
     listed: list[Any] = list(given) if is_list else [given]
     for name in listed:
         if not isinstance(name, str):
             raise Error(f"{called}: expected names, found {type(name).__name__}")
+        encodable(called, name)
     return listed or ["none"]
 
 

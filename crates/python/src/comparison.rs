@@ -177,12 +177,13 @@ impl Comparison {
         self.inner.notes.clone()
     }
 
-    /// The goodput in bits per second that shares are shares of.
+    /// Goodput over the undisturbed path in bits per second: what shares are of.
     #[getter]
     fn undisturbed_bps(&self) -> f64 {
         self.inner.reference.bps()
     }
 
+    /// What the undisturbed path is: ``in order, nothing lost; limit: link rates``.
     #[getter]
     fn reference(&self) -> String {
         lab::summary::reference_in_words(&self.inner)
