@@ -105,7 +105,7 @@ fn the_papers_table_is_repeated_beside_its_numbers() {
     let text = String::from_utf8_lossy(&output.stdout);
     let paper = text.lines().find(|line| line.starts_with("the paper’s TCP-DCR"));
     let cells: Vec<_> = paper.expect("the paper's line").split_whitespace().skip(3).collect();
-    assert_eq!(cells, ["1127.3", "1106.5", "1087.5", "1093.9", "3.5"], "{text}");
+    assert_eq!(cells, ["1,127.3", "1,106.5", "1,087.5", "1,093.9", "3.5"], "{text}");
     let share = text.lines().find(|line| line.starts_with("out of order %")).expect("a line");
     let share: Vec<f64> = share.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
     assert_eq!(share.len(), 4, "{text}");
