@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use unruffled_lab::advice::COMMAND;
+
 /// Whether the locale has all of Unicode, as POSIX orders the variables that say so. Where none says
 /// anything, it has.
 pub(crate) fn is_unicode() -> bool {
@@ -95,8 +97,10 @@ fn within(text: &str, columns: usize) -> String {
     lines
 }
 
-/// One line as several.
+/// One line as several. A command goes on behind a backslash, as shells have it.
 fn broken(line: &str, columns: usize) -> String {
+    let command = line.strip_prefix(COMMAND).is_some_and(|rest| !rest.starts_with(' '));
+    let (columns, mark) = if command { (columns.saturating_sub(2), " \\") } else { (columns, "") };
     let indent = line.len() - line.trim_start_matches(' ').len();
     let first = indent.min(columns / 2);
     let further = if first + 2 <= columns / 2 { first + 2 } else { first };
@@ -105,7 +109,7 @@ fn broken(line: &str, columns: usize) -> String {
     for word in line.split(' ').filter(|word| !word.is_empty()) {
         let wide = width(word);
         if !empty && used + 1 + wide > columns {
-            text += &format!("\n{}", " ".repeat(further));
+            text += &format!("{mark}\n{}", " ".repeat(further));
             (used, empty) = (further, true);
         }
         if !empty {
@@ -161,6 +165,14 @@ mod tests {
         ] {
             assert_eq!(takes_unicode(locale), wanted, "{locale}");
         }
+    }
+
+    #[test]
+    fn a_command_that_is_broken_can_still_be_copied() {
+        let text = "       unruffled analyze slow.pcap --scenario path.toml\n";
+        let shown = "       unruffled analyze slow.pcap \\\n         --scenario path.toml\n";
+        assert_eq!(within(text, 40), shown);
+        assert_eq!(within(text, 55), text);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::fs;
 use command::{files, prints, refusal, unruffled, write};
 use tempfile::TempDir;
 
-const SHORT: [&str; 8] = ["compare", "rr-3", "--duration", "1 s", "--seeds", "1", "--variants", "sack"];
+const SHORT: [&str; 8] =
+    ["compare", "rr-3", "--duration", "1 s", "--seeds", "1", "--variants", "sack"];
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for the test")

@@ -86,6 +86,9 @@ const BUFFER: u64 = 32 << 20;
 /// Transfers whose numbers a step names.
 const NAMED: usize = 6;
 
+/// What stands before a command, and before nothing else.
+pub const COMMAND: &str = "       ";
+
 /// What a capture is called that is made anew.
 const ANEW: &str = "slow.pcap";
 
@@ -135,8 +138,8 @@ pub(crate) fn for_largest(plan: &[Step], most: usize) -> impl Iterator<Item = &S
     plan.iter().filter(move |step| step.transfers.iter().any(|&number| number <= most))
 }
 
-/// The plan for the `most` largest transfers and a terminal of `width` columns; commands are never
-/// broken.
+/// The plan for the `most` largest transfers and a terminal of `width` columns; each command has a line
+/// of its own, which is never broken.
 pub(crate) fn render(plan: &[Step], most: usize, width: usize) -> String {
     let mut text = String::new();
     let mut before: Option<&Step> = None;
@@ -151,7 +154,12 @@ pub(crate) fn render(plan: &[Step], most: usize, width: usize) -> String {
             }
             _ => format!("{number}. {}", step.in_words()),
         };
-        text += &format!("{}       {}\n", wrapped(&line, width, "  "), step.command);
+        text += &wrapped(&line, width, "  ");
+        let commands = step.command.rsplit_once(" && ");
+        let commands = commands.map_or(vec![&*step.command], |(first, then)| vec![first, then]);
+        for command in commands {
+            text += &format!("{COMMAND}{command}\n");
+        }
         before = Some(step);
     }
     text

@@ -11,7 +11,7 @@ use unruffled_units::count;
 
 use crate::advice::{self, Step};
 use crate::fit::{self, Beside, Cost, FitError, GoOn, Losses};
-use crate::table::{Cells, lines, plain_within};
+use crate::table::{Cells, fits, lines, plain_within};
 use crate::text;
 
 /// Transfers that are listed; the others are in the JSON.
@@ -219,11 +219,12 @@ pub fn render(
         text += "no TCP connection carried data\n";
         return text + udp(analysis).as_str();
     }
+    let listed = transfers.iter().take(LISTED).enumerate();
+    let rows: Vec<_> = listed.map(|(i, transfer)| row(i + 1, transfer.direction)).collect();
+    let heads = if fits(&heads(), &rows, width) { heads() } else { tight_heads() };
     let mut table = plain_within(width);
-    table.set_header(heads().map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
-    for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
-        table.add_row(row(i + 1, transfer.direction));
-    }
+    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
+    table.add_rows(rows);
     text += "\n";
     text += &lines(table);
     text += "\nlate: of segments; lost: of octets; late by: median; recoveries: spurious of all\n";
@@ -309,6 +310,11 @@ pub(crate) fn heads() -> [&'static str; 10] {
         "spurious",
         "recoveries",
     ]
+}
+
+/// The same where there is less room.
+fn tight_heads() -> [&'static str; 10] {
+    ["", "MB", "Mb/s", "RTT ms", "late %", "by ms", "lost %", "resent", "spur.", "recov."]
 }
 
 pub(crate) fn row(index: usize, direction: &Direction) -> Vec<String> {

@@ -113,7 +113,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
 }
 
 /// Whether nothing has to be broken in `width` columns.
-fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
+pub(crate) fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
     let widest = |(i, head): (usize, &&str)| {
         let cells = lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count());
         cells.chain([head.chars().count()]).max().unwrap_or(0)
