@@ -33,6 +33,12 @@ fn timed(plan: &Plan) -> bool {
 /// Whether something tells a copy from a packet that is sent again.
 fn are_copies_told(plan: &Plan) -> bool {
     let numbered = matches!(plan.ids, Ids::Counter(_) | Ids::Busy(_) | Ids::Random);
+    // A copy passes on the way: its packet is not answered before.
+    if let Copies::Routers(_, us) | Copies::Reversed(_, us) = plan.copies
+        && u64::from(us) >= plan.rtt_us
+    {
+        return false;
+    }
     let soon = match plan.copies {
         Copies::None => true,
         Copies::Interface(us) => us < 1000 && u64::from(us) < plan.rtt_us / 4,
