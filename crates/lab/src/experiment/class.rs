@@ -66,3 +66,49 @@ pub struct Cause {
     /// What shows it, with numbers.
     pub why: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    /// The verdicts of each experiment's claims in docs/reproduction.md, in their order.
+    fn committed(id: &str, document: &str) -> Vec<String> {
+        let heading = format!("### {id}, ");
+        let section = document.split("\n").skip_while(|line| !line.starts_with(&heading)).skip(1);
+        let section = section.take_while(|line| !line.starts_with('#'));
+        let rows = section.skip_while(|line| !line.starts_with("| the paper says"));
+        let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+        let verdict =
+            |row: &str| row.trim_end_matches(" |").rsplit(" | ").next().map(str::to_owned);
+        rows.filter_map(verdict).collect()
+    }
+
+    #[test]
+    fn each_failing_claim_of_the_committed_results_has_its_class_and_no_other_claim_has_one() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
+        let document = std::fs::read_to_string(path).expect("the committed results");
+        let mut wrong = Vec::new();
+        let (mut failing, mut open) = (0, 0);
+        for experiment in Experiment::all(false).expect("they load") {
+            let verdicts = committed(&experiment.id, &document);
+            assert_eq!(verdicts.len(), experiment.claims.len(), "{}", experiment.id);
+            for (claim, verdict) in experiment.claims.iter().zip(&verdicts) {
+                let counts = claim.other_reading.is_none();
+                let expected =
+                    claim.cause.as_ref().map(|cause| format!("**fails**: {}", cause.class));
+                let found = Some(verdict).filter(|v| counts && v.starts_with("**fails**"));
+                if found != expected.as_ref() {
+                    wrong.push(format!("{}: {}: {verdict}", experiment.id, claim.text));
+                }
+                failing += usize::from(found.is_some());
+                let class = claim.cause.as_ref().map(|cause| cause.class);
+                open += usize::from(class == Some(Class::Open));
+            }
+        }
+        assert!(wrong.is_empty(), "{} claims:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(failing > 0 && open <= 10, "{failing} claims fail, {open} of them are open");
+    }
+}

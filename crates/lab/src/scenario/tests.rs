@@ -274,7 +274,8 @@ fn what_ns2_did_otherwise_is_asked_for_by_key() {
     let overhead = ["distribution=uniform", "low=0 s", "high=500 us", "packets=both"];
     let overhead = overhead.map(|field| format!("link.bottleneck.overhead.{field}"));
     let scenario = rr_3(&overhead.each_ref().map(String::as_str)).expect("good overrides");
-    let (_, words) = scenario.path_in_words().remove(0);
+    let links = scenario.path_in_words();
+    let (_, words) = links.iter().find(|(name, _)| name == "link bottleneck").expect("is there");
     assert!(words.ends_with("all packets later by U[0 s, 500 us], one after another"), "{words}");
     let line = rr_3(&[&overhead[0], &overhead[1]]).expect_err("no end").to_string();
     assert!(line.contains("link.bottleneck.overhead.high: missing: expected a value"), "{line}");
