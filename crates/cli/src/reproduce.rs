@@ -265,7 +265,8 @@ fn write(
         for outcome in outcomes {
             // What is known to fail in full holds in a quick run by chance, if it does.
             let sound = |c: &&ClaimOutcome| {
-                c.holds == Holds::Yes && c.known.is_none() && c.other_reading.is_none()
+                let known = c.known.is_some() || c.cause.is_some();
+                c.holds == Holds::Yes && !known && c.other_reading.is_none()
             };
             for claim in outcome.claims.iter().filter(sound) {
                 list += &name(outcome, &claim.text);

@@ -3,6 +3,7 @@
 //!
 //! docs/experiments.md describes the file format.
 
+mod class;
 mod file;
 pub(crate) mod place;
 mod reader;
@@ -18,6 +19,7 @@ use unruffled_units::hint;
 use crate::error::Error;
 use crate::files::{is_path, missing};
 use crate::text;
+pub use class::{Cause, Class};
 pub(crate) use file::Kind;
 use place::FileText;
 
@@ -220,6 +222,8 @@ pub(crate) struct Claim {
     pub(crate) check: Check,
     pub(crate) expected: Option<String>,
     pub(crate) known: Option<String>,
+    /// Why it fails in full.
+    pub(crate) cause: Option<Cause>,
     pub(crate) other_reading: Option<String>,
     pub(crate) span: Range<usize>,
 }

@@ -12,4 +12,4 @@ pub(crate) use curve::TimeSeries;
 pub(crate) use plan::cost;
 pub use plan::{Missing, Plan, Progress};
 pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
-pub(crate) use results::{Count, summary};
+pub(crate) use results::{Count, by_class, summary};

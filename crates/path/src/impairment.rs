@@ -124,6 +124,14 @@ pub enum Impairment {
         /// Which packets it touches.
         applies: Applies,
     },
+    /// Each packet takes extra time, and the next one's begins when it is over: no packet passes
+    /// another. So ns-2 delays what its senders send (`overhead_`).
+    Overhead {
+        /// The extra time of one packet.
+        delay: Distribution,
+        /// Which packets it touches.
+        applies: Applies,
+    },
     /// Another impairment, at work for a time only: for packets that come to the link then.
     During {
         /// When it begins.
@@ -195,7 +203,7 @@ impl Impairment {
     fn may_hinder(&self) -> bool {
         match self {
             Self::Delay { fraction, delay, .. } => *fraction > RARE && !delay.is_zero(),
-            Self::Redrawn { delay, .. } => !delay.is_zero(),
+            Self::Redrawn { delay, .. } | Self::Overhead { delay, .. } => !delay.is_zero(),
             Self::Alternate { every, extra, .. } => {
                 1.0 / f64::from(*every) > RARE && *extra > Duration::ZERO
             }
@@ -225,6 +233,7 @@ impl Impairment {
             | Self::Alternate { applies, .. }
             | Self::Duplicate { applies, .. }
             | Self::Redrawn { applies, .. }
+            | Self::Overhead { applies, .. }
             | Self::Burst { applies, .. }
             | Self::Blackout { applies, .. }
             | Self::Replay { applies, .. }

@@ -187,6 +187,10 @@ fn impairment() -> impl Strategy<Value = Impairment> {
             .prop_map(|(fraction, applies)| Impairment::Duplicate { fraction, applies }),
         1 => (ms(10..500), distribution(), applies())
             .prop_map(|(every, delay, applies)| Impairment::Redrawn { every, delay, applies }),
+        1 => (ms(0..5), applies()).prop_map(|(high, applies)| {
+            let delay = Distribution::Uniform { low: Duration::ZERO, high };
+            Impairment::Overhead { delay, applies }
+        }),
         1 => (0.0..0.01, distribution(), applies())
             .prop_map(|(fraction, length, applies)| Impairment::Burst { fraction, length, applies }),
         1 => (between_blackouts(), ms(0..2000), applies()).prop_map(|(every, length, applies)| {

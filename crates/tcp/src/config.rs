@@ -2,7 +2,7 @@
 
 use unruffled_units::Duration;
 
-use crate::sender::{Duplicates, FastRecovery, Halving, Pipe};
+use crate::sender::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct WindowConfig {
     /// receiver that delays them halves the growth. Real packets: 8, what RFC 9406, section 4.3, has
     /// for senders that do not pace.
     pub byte_counting: u32,
+    /// Which acknowledgements let the window grow.
+    pub growth: Growth,
     /// Whether a window that was not used for longer than the retransmission timeout falls back to
     /// the initial one (RFC 5681, section 4.1). ns-2's falls to one segment, since its retransmission
     /// timer runs on with nothing outstanding (`slow_start_restart_`); no setting does that here.
@@ -103,6 +105,10 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// How often expiries in a row double it, at most; 63 count.
     pub max_doublings: u8,
+    /// Whether the minimum bounds the doubled timeout and not, as RFC 6298 has it, the one that is
+    /// doubled: a timeout of 300 ms with a minimum of 1 s is then 1, 1, 1.2 and 2.4 s long, in place of
+    /// 1, 2, 4 and 8 s. So it was in ns-2 until March 2002 (since then with `rfc2988_` false).
+    pub min_after_backoff: bool,
     /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
     /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because
     /// acknowledgements are delayed).
@@ -215,6 +221,7 @@ impl Default for Config {
                 initial: 10,
                 max: None,
                 byte_counting: 1,
+                growth: Growth::WhenUsed,
                 restart: false,
                 heed_lost_syn: false,
             },
@@ -223,6 +230,7 @@ impl Default for Config {
                 max: Duration::from_secs(60),
                 initial: Duration::from_secs(1),
                 max_doublings: 16,
+                min_after_backoff: false,
                 segments_per_ack: 1,
             },
             recovery: RecoveryConfig {

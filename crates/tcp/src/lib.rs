@@ -86,6 +86,6 @@ pub use observer::{Cause, Event, Ignored, Observer, Unreachable};
 pub use parameter::{Parameter, ParameterError, Unit};
 pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Duplicates, FastRecovery, Halving, Pipe};
+pub use sender::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 pub use seq::SeqNr;
 pub use variant::{ROWS, Row, Variant, VariantError};

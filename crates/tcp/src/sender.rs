@@ -4,6 +4,7 @@
 //! a machine: the one composed of [parts](crate::parts), or TCP-PR's, which replaces them all.
 
 mod composed;
+mod growth;
 mod machine;
 mod stream;
 pub(crate) mod tcp_pr;
@@ -12,6 +13,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
 pub use composed::{Duplicates, FastRecovery, Halving, Pipe};
+pub use growth::Growth;
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;

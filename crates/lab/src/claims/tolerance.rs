@@ -4,7 +4,8 @@
 pub(crate) const RANGE: f64 = 0.10;
 /// `near`: an absolute number that the paper gives.
 pub(crate) const ABSOLUTE: f64 = 0.10;
-/// `close`, `flat`: what the paper calls close, alike, the same or constant.
+/// `close`, `flat`: what the paper calls close, alike, the same or constant. Of curves `close` takes
+/// the mean of all points.
 pub(crate) const CLOSE: f64 = 0.05;
 /// `above`, `below`, `falls`, `rises`: the level of the confidence interval of paired differences.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -14,7 +15,8 @@ pub(crate) fn in_words() -> String {
     let percent = |share: f64| format!("{} %", (share * 100.0).round());
     format!(
         "Ratios: within the paper’s own range ± {} of it. Absolute numbers: within {}. \
-         “Close”, “the same” and “constant”: within {}. Orderings: at every point, the mean \
+         “Close”, “the same” and “constant”: within {}, whole curves on the mean of all points, and \
+         beside it at every point. Orderings: at every point, the mean \
          difference of the same seeds is beyond its {} confidence interval.",
         percent(RANGE),
         percent(ABSOLUTE),

@@ -15,6 +15,9 @@ pub(super) use ordering::{above, below, falls, not_above, not_below, rises};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) holds: bool,
+    /// Whether it holds where curves are close only if they are so at every point, in place of on the
+    /// mean; none for what compares no curves so.
+    pub(crate) at_every_point: Option<bool>,
     /// Whether all of it was numbers: what was not holds nothing, nor does its contrary.
     known: bool,
     /// What should be.
@@ -34,7 +37,12 @@ impl Verdict {
     fn new(holds: bool, known: bool, expected: String, measured: String) -> Self {
         let (expected, measured) = (shortened(expected, TEXT), shortened(measured, TEXT));
         let held = Held::new(expected.len() + measured.len());
-        Self { holds, known, expected, measured, held }
+        Self { holds, at_every_point: None, known, expected, measured, held }
+    }
+
+    /// The same, of curves that are close at every point, or not.
+    fn of_curves(self, at_every_point: bool) -> Self {
+        Self { at_every_point: Some(at_every_point), ..self }
     }
 }
 
@@ -44,6 +52,17 @@ fn estimate(e: &Estimate) -> String {
         half if half > 0.0 => format!("{} ± {}", short(e.mean), short(half)),
         _ => short(e.mean),
     }
+}
+
+/// Ends what is expected of curves that are to be close.
+pub(super) const ON_THE_MEAN: &str = " on the mean of all points";
+
+/// Whether all of them hold, or one does, where curves are close at every point; none if none of them
+/// compares curves so.
+fn at_every_point(verdicts: &[Verdict], all: bool) -> Option<bool> {
+    let strictly = |v: &Verdict| v.at_every_point.unwrap_or(v.holds);
+    let some = verdicts.iter().any(|v| v.at_every_point.is_some());
+    some.then(|| if all { verdicts.iter().all(strictly) } else { verdicts.iter().any(strictly) })
 }
 
 /// The verdicts on each pair of a list, as one: told is the pair that is nearest to failing, or those
@@ -67,19 +86,26 @@ pub(super) fn of_pairs(mut verdicts: Vec<Verdict>, a: &[Samples], b: &[Samples])
     let expected = format!("{}{relation}{}{rest}", a.0, b.0);
     let holds = verdicts.iter().all(|v| v.holds);
     let known = verdicts.iter().all(|v| v.known);
+    let strictly = at_every_point(&verdicts, true);
     if !holds {
         verdicts.retain(|v| !v.holds);
     }
-    let pair = |v: &Verdict| v.expected.trim_end_matches(" at every point").to_owned();
+    let pair = |v: &Verdict| {
+        let words = v.expected.trim_end_matches(" at every point");
+        words.trim_end_matches(ON_THE_MEAN).to_owned()
+    };
     let told: Vec<String> =
         verdicts.iter().map(|v| format!("{}: {}", pair(v), v.measured)).collect();
-    Verdict::new(holds, known, expected, told.join("; "))
+    let verdict = Verdict::new(holds, known, expected, told.join("; "));
+    Verdict { at_every_point: strictly, ..verdict }
 }
 
 pub(super) fn not(verdict: Verdict) -> Verdict {
     let expected = format!("not: {}", verdict.expected);
     let holds = verdict.known && !verdict.holds;
-    Verdict::new(holds, verdict.known, expected, verdict.measured)
+    let strictly = verdict.at_every_point.map(|strictly| verdict.known && !strictly);
+    let contrary = Verdict::new(holds, verdict.known, expected, verdict.measured);
+    Verdict { at_every_point: strictly, ..contrary }
 }
 
 /// All of them, or at least one.
@@ -102,7 +128,8 @@ pub(super) fn joined(verdicts: Vec<Verdict>, all: bool) -> Verdict {
         .collect();
     let mut measured = measured;
     measured.dedup();
-    Verdict::new(holds, known, expected, measured.join("; "))
+    let verdict = Verdict::new(holds, known, expected, measured.join("; "));
+    Verdict { at_every_point: at_every_point(&verdicts, all), ..verdict }
 }
 
 #[cfg(test)]

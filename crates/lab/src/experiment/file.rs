@@ -124,7 +124,9 @@ pub(super) struct Claim {
     pub(super) source: Option<String>,
     pub(super) check: Option<Spanned<String>>,
     pub(super) expected: Option<String>,
-    pub(super) known: Option<String>,
+    pub(super) known: Option<Spanned<String>>,
+    pub(super) class: Option<Spanned<String>>,
+    pub(super) why: Option<Spanned<String>>,
     pub(super) other_reading: Option<String>,
     pub(super) not_tested: Option<String>,
 }

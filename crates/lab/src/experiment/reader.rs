@@ -9,8 +9,8 @@ use toml::Spanned;
 
 use super::place::FileText;
 use super::{
-    Base, Check, Claim, Experiment, Formula, Line, Measure, Point, Remarks, Scenarios, Setting,
-    Sweep, file,
+    Base, Cause, Check, Claim, Class, Experiment, Formula, Line, Measure, Point, Remarks,
+    Scenarios, Setting, Sweep, file,
 };
 use crate::error::{Error, Place};
 use crate::expression;
@@ -341,18 +341,55 @@ impl Reader {
                     return Err(self.source.wrong(&claim.text.span(), message));
                 }
             };
-            let known = claim.known.as_ref().map(|k| k.trim().to_owned());
+            let known = claim.known.as_ref().map(|k| k.get_ref().trim().to_owned());
             claims.push(Claim {
                 text,
                 source: claim.source.clone(),
                 check,
                 expected: claim.expected.clone(),
                 known: known.filter(|k| !k.is_empty()),
+                cause: self.cause(claim)?,
                 other_reading: claim.other_reading.clone(),
                 span,
             });
         }
         Ok(claims)
+    }
+
+    /// Why a claim fails, if the file says so.
+    fn cause(&self, claim: &file::Claim) -> Result<Option<Cause>, Error> {
+        let (class, why) = match (&claim.class, &claim.why) {
+            (None, None) => return Ok(None),
+            (Some(class), Some(why)) => (class, why),
+            (Some(class), None) => {
+                return Err(self.source.wrong(&class.span(), "expected why beside it"));
+            }
+            (None, Some(why)) => {
+                return Err(self.source.wrong(&why.span(), "expected class beside it"));
+            }
+        };
+        let beside = [
+            (claim.known.is_some(), "expected either this and why, or known"),
+            (
+                claim.other_reading.is_some(),
+                "expected for claims that count, not with other-reading",
+            ),
+            (claim.not_tested.is_some(), "expected with check, not with not-tested"),
+        ];
+        if let Some((_, message)) = beside.iter().find(|(stands, _)| *stands) {
+            return Err(self.source.wrong(&class.span(), *message));
+        }
+        let found = Class::named(class.get_ref()).ok_or_else(|| {
+            let names = Class::ALL.map(Class::name).join(", ");
+            let message = format!("expected one of {names}, found {:?}", class.get_ref());
+            self.source.wrong(&class.span(), message)
+        })?;
+        let words = why.get_ref().trim();
+        if !words.contains(|c: char| c.is_ascii_digit()) {
+            let message = format!("expected a reason with numbers, found {words:?}");
+            return Err(self.source.wrong(&why.span(), message));
+        }
+        Ok(Some(Cause { class: found, why: words.to_owned() }))
     }
 
     /// The settings with dotted keys, whether they are written as such or as tables.

@@ -116,6 +116,42 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
             "text = \" \"",
             ": claim 4.text: expected what the paper",
         ),
+        (
+            "known = \"It cannot be.\"",
+            "class = \"unreachable\"\nwhy = \"0 of 1.\"",
+            ": claim 2.class: expected one of out of reach, second implementation agrees, contradicts \
+             itself, setting lost, single draw, reading, open, found \"unreachable\"",
+        ),
+        (
+            "known = \"It cannot be.\"",
+            "class = \"open\"",
+            ": claim 2.class: expected why beside it",
+        ),
+        (
+            "known = \"It cannot be.\"",
+            "why = \"0 of 1.\"",
+            ": claim 2.why: expected class beside it",
+        ),
+        (
+            "known = \"It cannot be.\"",
+            "class = \"open\"\nwhy = \"It cannot be.\"",
+            ": claim 2.why: expected a reason with numbers, found \"It cannot be.\"",
+        ),
+        (
+            "known = \"It cannot be.\"",
+            "known = \"It cannot be.\"\nclass = \"open\"\nwhy = \"0 of 1.\"",
+            ": claim 2.class: expected either this and why, or known",
+        ),
+        (
+            "known = \"It cannot be.\"",
+            "other-reading = \"another\"\nclass = \"open\"\nwhy = \"0 of 1.\"",
+            ": claim 2.class: expected for claims that count, not with other-reading",
+        ),
+        (
+            "not-tested = \"we asked nobody\"",
+            "not-tested = \"we asked nobody\"\nclass = \"open\"\nwhy = \"0 of 1.\"",
+            ": claim 4.class: expected with check, not with not-tested",
+        ),
         ("[seeds]", "[seeds", ": not TOML: "),
     ] {
         let message = complaint(old, new);

@@ -192,6 +192,7 @@ fn may_lose(impairment: &Impairment) -> bool {
         Impairment::Delay { .. }
         | Impairment::Alternate { .. }
         | Impairment::Redrawn { .. }
+        | Impairment::Overhead { .. }
         | Impairment::Replay { .. }
         | Impairment::Duplicate { .. } => false,
         Impairment::Loss { .. }

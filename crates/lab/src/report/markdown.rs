@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::figure;
 use super::numbers::{self, Table};
-use super::reproduction::{by_paper, command, effort, overview, paragraphs, size, title};
+use super::reproduction::{by_paper, classes, command, effort, overview, paragraphs, size, title};
 use crate::claims::tolerance;
 use crate::reproduce::{FigureOutcome, Holds};
 use crate::text::for_shell;
@@ -24,6 +24,9 @@ pub fn markdown(outcomes: &[FigureOutcome<'_>], folder: &str) -> String {
     let (heads, lines) = overview(outcomes);
     let heads = heads.into_iter().map(str::to_owned).collect();
     table(&mut text, &Table { title: String::new(), heads, lines });
+    if let Some(classes) = classes(outcomes) {
+        let _ = writeln!(text, "{classes}\n");
+    }
     let _ = writeln!(text, "{}\n", tolerance::in_words());
     for (paper, list) in by_paper(outcomes) {
         let _ = writeln!(text, "## {}\n", escaped(title(paper)));
@@ -47,9 +50,12 @@ fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
     if !outcome.claims.is_empty() {
         let line = |claim: &crate::reproduce::ClaimOutcome| {
             let verdict = match claim.holds {
-                Holds::Yes => "holds",
-                Holds::No => "**fails**",
-                Holds::NotTested => "not tested",
+                Holds::Yes => "holds".to_owned(),
+                Holds::No => match claim.failure() {
+                    Some(cause) => format!("**fails**: {}", cause.class),
+                    None => "**fails**".to_owned(),
+                },
+                Holds::NotTested => "not tested".to_owned(),
             };
             let source = claim.source.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
             let cells =
@@ -59,7 +65,7 @@ fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
                 Some(reading) => {
                     format!("{verdict}; not counted, another reading: {}", escaped(reading))
                 }
-                None => verdict.to_owned(),
+                None => verdict,
             });
             cells
         };
@@ -68,7 +74,7 @@ fn of_figure(text: &mut String, outcome: &FigureOutcome<'_>, folder: &str) {
         rows(text, &heads, lines);
     }
     for claim in outcome.claims.iter().filter(|c| c.holds == Holds::No) {
-        let known = claim.known.as_deref().map(paragraphs).unwrap_or_default();
+        let known = claim.why().map(paragraphs).unwrap_or_default();
         for (i, paragraph) in known.iter().enumerate() {
             let which =
                 if i == 0 { format!("*{}*: ", escaped(&claim.text)) } else { String::new() };

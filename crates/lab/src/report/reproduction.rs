@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use super::{STYLE, figure, numbers, page, palette};
 use crate::claims::tolerance;
 use crate::experiment::{Claim, Experiment, Kind, Panel};
-use crate::reproduce::{ClaimOutcome, Count, FigureOutcome, Holds, summary};
+use crate::reproduce::{ClaimOutcome, Count, FigureOutcome, Holds, by_class, summary};
 
 const MORE_STYLE: &str = include_str!("reproduction.css");
 
@@ -54,6 +54,7 @@ pub(super) fn overview(outcomes: &[FigureOutcome<'_>]) -> (Vec<&'static str>, Ve
             name.to_owned(),
             figures.to_string(),
             count.hold.to_string(),
+            count.strictly.to_string(),
             count.fail.to_string(),
             count.not_tested.to_string(),
             share,
@@ -65,9 +66,21 @@ pub(super) fn overview(outcomes: &[FigureOutcome<'_>]) -> (Vec<&'static str>, Ve
         .map(|(name, list)| line(name, list.len(), count(list.iter().copied())))
         .collect();
     lines.push(line("all", outcomes.len(), count(outcomes)));
-    let heads =
-        ["paper", "figures and tables", "claims hold", "fail", "not tested", "hold, of tested"];
+    let heads = [
+        "paper",
+        "figures and tables",
+        "claims hold",
+        "hold, close at every point",
+        "fail",
+        "not tested",
+        "hold, of tested",
+    ];
     (heads.to_vec(), lines)
+}
+
+/// How many of the claims that fail are of which class, as a sentence.
+pub(super) fn classes(outcomes: &[FigureOutcome<'_>]) -> Option<String> {
+    by_class(count(outcomes)).map(|classes| format!("Of the claims that fail: {classes}."))
 }
 
 fn count<'o, 'a: 'o>(outcomes: impl IntoIterator<Item = &'o FigureOutcome<'a>>) -> Count {
@@ -117,7 +130,6 @@ fn claim(claim: &ClaimOutcome) -> Value {
         Holds::No => "fails",
         Holds::NotTested => "not tested",
     };
-    let known = claim.known.as_deref().filter(|_| claim.holds == Holds::No);
     context! {
         holds,
         verdict,
@@ -125,7 +137,9 @@ fn claim(claim: &ClaimOutcome) -> Value {
         source => claim.source.as_deref(),
         expected => claim.expected.as_str(),
         measured => claim.measured.as_str(),
-        known,
+        at_every_point => claim.at_every_point,
+        class => claim.failure().map(|cause| cause.class.name()),
+        why => claim.why(),
         other_reading => claim.other_reading.as_deref(),
     }
 }
@@ -229,6 +243,7 @@ pub fn reproduction(outcomes: &[FigureOutcome<'_>]) -> String {
             finding => format!("{}.", summary(count(outcomes))),
             overview_heads,
             overview,
+            classes => classes(outcomes),
             tolerances => tolerance::in_words(),
             papers,
         },

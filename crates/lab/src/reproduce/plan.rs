@@ -242,12 +242,13 @@ impl<'a> Planned<'a> {
         let found = lines.iter().map(|line: &LineOutcome| line.values.clone()).collect();
         let claims = Claims::new(experiment, Found { values: found });
         let judged = experiment.claims.iter().map(|claim| {
-            let (expected, measured, holds) = match claims.judge(claim)? {
+            let (expected, measured, holds, at_every_point) = match claims.judge(claim)? {
                 Judged::Tested(v) => {
-                    (v.expected, v.measured, if v.holds { Holds::Yes } else { Holds::No })
+                    let holds = if v.holds { Holds::Yes } else { Holds::No };
+                    (v.expected, v.measured, holds, v.at_every_point)
                 }
                 Judged::NotTested(why) => {
-                    (String::new(), format!("not tested: {why}"), Holds::NotTested)
+                    (String::new(), format!("not tested: {why}"), Holds::NotTested, None)
                 }
             };
             Ok(ClaimOutcome {
@@ -256,7 +257,9 @@ impl<'a> Planned<'a> {
                 expected: claim.expected.clone().unwrap_or(expected),
                 measured,
                 holds,
+                at_every_point,
                 known: claim.known.clone(),
+                cause: claim.cause.clone(),
                 other_reading: claim.other_reading.clone(),
             })
         });

@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, Color};
 use serde::Serialize;
 
 use super::TimeSeries;
-use crate::experiment::Experiment;
+use crate::experiment::{Cause, Class, Experiment};
 use crate::stacked;
 use crate::statistics::Estimate;
 use crate::table;
@@ -66,11 +66,29 @@ pub struct ClaimOutcome {
     pub measured: String,
     /// Whether it holds.
     pub holds: Holds,
-    /// Why it does not, as far as is known.
+    /// Whether it holds where curves are close only if they are so at every point, in place of on the
+    /// mean; none for claims that compare no curves so.
+    pub at_every_point: Option<bool>,
+    /// What is known of why it does not hold, where it has no class.
     pub known: Option<String>,
+    /// Why it does not hold in full.
+    pub cause: Option<Cause>,
     /// A reading of the paper that its evaluation speaks against: the claim is judged for comparison,
     /// and not counted. It counts for the reading that was chosen.
     pub other_reading: Option<String>,
+}
+
+impl ClaimOutcome {
+    /// Why it fails, if it does.
+    pub fn failure(&self) -> Option<&Cause> {
+        self.cause.as_ref().filter(|_| self.holds == Holds::No)
+    }
+
+    /// What is known of why it fails, if it does: of its class, or else what the file says.
+    pub fn why(&self) -> Option<&str> {
+        let known = self.known.as_deref().filter(|_| self.holds == Holds::No);
+        self.failure().map(|cause| cause.why.as_str()).or(known)
+    }
 }
 
 /// How many claims hold, fail and were not tested; those of other readings stand apart.
@@ -80,12 +98,23 @@ pub(crate) struct Count {
     pub(crate) fail: usize,
     pub(crate) not_tested: usize,
     pub(crate) other_readings: usize,
+    /// How many hold where curves are close only if they are so at every point.
+    pub(crate) strictly: usize,
+    /// Those that fail, by class.
+    pub(crate) classes: [usize; Class::ALL.len()],
 }
 
 impl Count {
     pub(crate) fn of<'c>(claims: impl IntoIterator<Item = &'c ClaimOutcome>) -> Self {
         let mut count = Self::default();
         for claim in claims {
+            if claim.other_reading.is_none() {
+                let holds = claim.at_every_point.unwrap_or(claim.holds == Holds::Yes);
+                count.strictly += usize::from(holds);
+            }
+            if let Some(cause) = claim.failure() {
+                count.classes[cause.class as usize] += 1;
+            }
             match claim.holds {
                 _ if claim.other_reading.is_some() => count.other_readings += 1,
                 Holds::Yes => count.hold += 1,
@@ -140,7 +169,13 @@ struct Claimed<'a> {
     measured: &'a str,
     holds: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    holds_at_every_point: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_reading: Option<&'a str>,
 }
@@ -184,7 +219,10 @@ pub fn json(outcomes: &[FigureOutcome<'_>]) -> String {
                 Holds::No => Some(false),
                 Holds::NotTested => None,
             },
+            holds_at_every_point: claim.at_every_point,
             known: claim.known.as_deref(),
+            class: claim.failure().map(|cause| cause.class.name()),
+            why: claim.failure().map(|cause| cause.why.as_str()),
             other_reading: claim.other_reading.as_deref(),
         }));
     }
@@ -238,11 +276,17 @@ pub fn table(outcomes: &[FigureOutcome<'_>], width: usize, colour: bool) -> Stri
     let mut text = table::lines(table);
     let total = Count::of(outcomes.iter().flat_map(|o| &o.claims));
     text += &format!("\n{}\n", summary(total));
+    if let Some(classes) = by_class(total) {
+        text += &format!("Those that fail: {classes}\n");
+    }
     for (outcome, claim) in failing(outcomes) {
         text += &format!("\n{}: {}\n", outcome.experiment.id, claim.text);
         text += &format!("  expected: {}\n  measured: {}\n", claim.expected, claim.measured);
-        if let Some(known) = &claim.known {
-            text += &format!("  why: {}\n", known.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Some(cause) = claim.failure() {
+            text += &format!("  class: {}\n", cause.class);
+        }
+        if let Some(why) = claim.why() {
+            text += &format!("  why: {}\n", why.split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
     text
@@ -260,10 +304,20 @@ pub(crate) fn summary(count: Count) -> String {
     if count.not_tested > 0 {
         text += &format!(", {} not tested", count.not_tested);
     }
+    if count.strictly != count.hold {
+        text += &format!("; {} hold where curves must be close at every point", count.strictly);
+    }
     if count.other_readings > 0 {
         text += &format!("; {} more are judged for other readings", count.other_readings);
     }
     text
+}
+
+/// The classes of the claims that fail and how many are of each, in words; none where none has one.
+pub(crate) fn by_class(count: Count) -> Option<String> {
+    let classes = Class::ALL.into_iter().zip(count.classes).filter(|(_, n)| *n > 0);
+    let words: Vec<String> = classes.map(|(class, n)| format!("{class} {n}")).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// The claims that fail, those of other readings left out.

@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// What may befall packets on a link: the tables below it. A new one goes to the end, because the
 /// random numbers of the others depend on their places.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "delayed",
     "loss",
     "alternate",
@@ -19,6 +19,7 @@ const KINDS: [&str; 9] = [
     "blackout",
     "resend",
     "replay",
+    "overhead",
 ];
 
 /// The links that the list at `key` names, in its order.
@@ -140,6 +141,7 @@ fn of_kind(k: &mut Keys, kind: &str, at: &str, applies: Applies) -> Result<Impai
             let fraction = required_share(k, at, "fraction", "\"10 %\"")?;
             Impairment::Duplicate { fraction, applies }
         }
+        "overhead" => Impairment::Overhead { delay: distribution(k, at)?, applies },
         "redrawn" => {
             let every = required_time(k, at, "every", "\"50 ms\"")?;
             Impairment::Redrawn { every, delay: distribution(k, at)?, applies }
@@ -352,6 +354,9 @@ pub(super) fn befalls(impairment: &Impairment) -> String {
             let late = lateness.iter().filter(|late| **late > Duration::ZERO).count();
             let all = lateness.len();
             format!("{} late as recorded: {late} of every {all}", those(applies))
+        }
+        Impairment::Overhead { delay, applies } => {
+            format!("{} later by {}, one after another", those(applies), law(delay))
         }
         Impairment::During { from, until: Instant::MAX, impairment } => {
             format!("{} from {from}", befalls(impairment))

@@ -1,6 +1,6 @@
 //! What a scenario file says of the two ends: the keys below `tcp`.
 
-use unruffled_tcp::{Config, Duplicates, FastRecovery, Halving, Pipe};
+use unruffled_tcp::{Config, Duplicates, FastRecovery, Growth, Halving, Pipe};
 use unruffled_units::Duration;
 
 use super::keys::Keys;
@@ -61,6 +61,8 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     };
     let max_doublings = k.count("tcp.max_doublings", 0, 16)?;
     let max_doublings = max_doublings.map_or(defaults.rto.max_doublings, |n| n as u8);
+    let min_after_backoff = k.switch("tcp.min_rto_after_backoff")?;
+    let min_after_backoff = min_after_backoff.unwrap_or(defaults.rto.min_after_backoff);
     let delayed_ack = match k.switch("tcp.delayed_ack") {
         Ok(Some(true)) => Some(Duration::from_millis(100)),
         Ok(_) => None,
@@ -79,6 +81,8 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let halving =
         [("flight", Halving::Flight), ("window", Halving::Window), ("whole", Halving::Whole)];
     let halving = k.choice("tcp.halving", &halving)?;
+    let growth = [("when-used", Growth::WhenUsed), ("always", Growth::Always)];
+    let growth = k.choice("tcp.growth", &growth)?.unwrap_or(defaults.window.growth);
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
     let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
 
@@ -87,10 +91,12 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.window.initial = initial_window;
         c.window.max = max_cwnd;
         c.window.byte_counting = byte_counting;
+        c.window.growth = growth;
         c.rto.min = min_rto;
         c.rto.max = max_rto;
         c.rto.initial = initial_rto;
         c.rto.max_doublings = max_doublings;
+        c.rto.min_after_backoff = min_after_backoff;
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
         c.timestamps.offer = timestamps;

@@ -262,6 +262,26 @@ fn what_befalls_packets_is_read_and_put_in_words() {
 }
 
 #[test]
+fn what_ns2_did_otherwise_is_asked_for_by_key() {
+    use unruffled_tcp::Growth;
+    let usual = rr_3(&[]).expect("a scenario").sender;
+    assert_eq!((usual.window.growth, usual.rto.min_after_backoff), (Growth::WhenUsed, false));
+    let overrides = ["tcp.growth=always", "tcp.min_rto_after_backoff=true"];
+    let scenario = rr_3(&overrides).expect("good overrides");
+    for end in [&scenario.sender, &scenario.receiver] {
+        assert_eq!((end.window.growth, end.rto.min_after_backoff), (Growth::Always, true));
+    }
+    let overhead = ["distribution=uniform", "low=0 s", "high=500 us", "packets=both"];
+    let overhead = overhead.map(|field| format!("link.bottleneck.overhead.{field}"));
+    let scenario = rr_3(&overhead.each_ref().map(String::as_str)).expect("good overrides");
+    let links = scenario.path_in_words();
+    let (_, words) = links.iter().find(|(name, _)| name == "link bottleneck").expect("is there");
+    assert!(words.ends_with("all packets later by U[0 s, 500 us], one after another"), "{words}");
+    let line = rr_3(&[&overhead[0], &overhead[1]]).expect_err("no end").to_string();
+    assert!(line.contains("link.bottleneck.overhead.high: missing: expected a value"), "{line}");
+}
+
+#[test]
 fn what_cannot_befall_packets_is_refused() {
     for (table, keys, wanted) in [
         (
@@ -482,6 +502,8 @@ fn wrong_traffic_is_refused_with_its_place() {
         ("tcp.window=99999999999999999999", "tcp.window: expected a whole number from 1 to"),
         ("tcp.initial_rto=0 s", "tcp.initial_rto: expected from min_rto, 1 s, to max_rto, 60 s"),
         ("tcp.max_rto=0 s", "tcp.max_rto: expected at least 1 s"),
+        ("tcp.growth=ns-2", "tcp.growth: expected when-used or always, found \"ns-2\""),
+        ("tcp.min_rto_after_backoff=yes", "tcp.min_rto_after_backoff: expected true or false"),
         ("tcp.delayed_ack=maybe", "tcp.delayed_ack: expected true, false or a time such as"),
         ("bottleneck.replay.lateness=[]", "lateness: expected a list of times such as [\"0\","),
         ("bottleneck.replay.lateness=['1 ms', 3]", "lateness: expected a list of times such as"),

@@ -21,6 +21,7 @@ pub(super) enum Effect {
     Blackout { times: Times, length: Duration },
     Resend { coin: Bernoulli },
     Replay { lateness: Arc<[Duration]>, passed: usize },
+    Overhead { delay: Sampler, last: Instant },
 }
 
 impl Effect {
@@ -79,6 +80,10 @@ impl Effect {
             Impairment::Replay { ref lateness, .. } => {
                 Self::Replay { lateness: Arc::clone(lateness), passed: 0 }
             }
+            Impairment::Overhead { ref delay, .. } => {
+                let delay = delay.sampler().map_err(|error| error.within("delay"))?;
+                Self::Overhead { delay, last: Instant::ZERO }
+            }
             Impairment::During { ref impairment, .. } => Self::of(impairment)?,
         })
     }
@@ -93,7 +98,10 @@ impl Effect {
             | Self::Resend { coin } => coin.p() == 0.0,
             Self::Blackout { length, .. } => *length == Duration::ZERO,
             Self::Replay { lateness, .. } => lateness.iter().all(|late| *late == Duration::ZERO),
-            Self::Periodic { .. } | Self::Alternate { .. } | Self::Redrawn { .. } => false,
+            Self::Periodic { .. }
+            | Self::Alternate { .. }
+            | Self::Redrawn { .. }
+            | Self::Overhead { .. } => false,
         }
     }
 }

@@ -113,6 +113,10 @@ impl Stage {
                 }
                 fate.shift += *drawn;
             }
+            Effect::Overhead { delay, last } => {
+                *last = packet.departed.max(*last) + delay.draw(rng);
+                fate.shift += last.since(packet.departed);
+            }
             Effect::Burst { coin, length, until } => {
                 if coin.sample(rng) && packet.departed >= *until {
                     *until = packet.departed + length.draw(rng);

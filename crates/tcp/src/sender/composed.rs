@@ -33,6 +33,7 @@ use round_trips::RoundTrips;
 use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
+use super::growth::Growth;
 use super::stream::{Renumbered, Stream};
 use crate::Config;
 use crate::observer::Cause;
@@ -193,7 +194,8 @@ impl Composed {
                 self.control.grow(&mut self.window, acked, counted, &flow);
             }
         }
-        self.window.cwnd = self.window.cwnd.min(self.policy.max_cwnd);
+        let most = self.policy.max_cwnd.min(self.policy.growth.most(stream));
+        self.window.cwnd = self.window.cwnd.min(most);
     }
 
     /// New data was acknowledged, but something else than the window was the limit.

@@ -12,6 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
+use super::growth::Growth;
 use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
@@ -32,6 +33,7 @@ pub(crate) struct TcpPr {
     look: Option<Instant>,
     /// The handshake's timeout, which is in force until a round trip was timed.
     handshake: Rto,
+    growth: Growth,
     /// RW, if a window is not trusted after a pause (RFC 5681, section 4.1).
     restart_window: Option<u32>,
 }
@@ -45,6 +47,7 @@ impl TcpPr {
             phase: Phase::Open,
             look: None,
             handshake: Rto::new(&config.rto, doubtful_after, timer),
+            growth: config.window.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
         }
     }
@@ -139,7 +142,7 @@ impl TcpPr {
             stream.min_rtt.sample(now.since(sent), now);
         }
         tables.forget_below(stream.board.first());
-        tables.on_ack(now);
+        tables.on_ack(now, self.growth.most(stream));
         stream.measure_reordering(&ack, &read, now, observer);
         report_spurious(stream, &ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;

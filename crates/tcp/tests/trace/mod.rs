@@ -260,6 +260,11 @@ impl Trace {
         self
     }
 
+    /// cwnd as it stands, for tests that compute with it.
+    pub(crate) fn window(&self) -> f64 {
+        self.connection.window().cwnd
+    }
+
     /// The slow-start threshold, in segments.
     #[track_caller]
     pub(crate) fn ssthresh(&mut self, expected: f64) -> &mut Self {

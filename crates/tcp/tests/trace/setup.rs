@@ -1,7 +1,8 @@
 //! What a trace starts with.
 
 use unruffled_tcp::{
-    Config, Connection, Duplicates, FastRecovery, Flags, Pipe, Segment, SeqNr, Timestamps, Variant,
+    Config, Connection, Duplicates, FastRecovery, Flags, Growth, Pipe, Segment, SeqNr, Timestamps,
+    Variant,
 };
 use unruffled_units::Duration;
 
@@ -69,6 +70,12 @@ impl Setup {
     /// So many segments count at most for one acknowledgement (RFC 3465, L).
     pub(crate) fn byte_counting(mut self, l: u32) -> Self {
         self.config.window.byte_counting = l;
+        self
+    }
+
+    /// Every new acknowledgement lets the window grow, as in ns-2.
+    pub(crate) fn always_grows(mut self) -> Self {
+        self.config.window.growth = Growth::Always;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Limits: means beside numbers of the paper, or beside each other's.
 
-use super::{Verdict, estimate};
+use super::{ON_THE_MEAN, Verdict, estimate};
 use crate::claims::samples::{Mismatch, Samples, short};
 use crate::claims::tolerance;
 
@@ -100,7 +100,8 @@ pub(crate) fn near_by(a: &Samples, number: f64, share: f64) -> Verdict {
     limits(a, number - room, number + room, expected)
 }
 
-/// `a` and `b` are the same but for a share of `b`.
+/// `a` and `b` are the same but for a share of `b`: curves on the mean of all points. The papers say
+/// “about” or “close” of a curve as a whole; at every point is a stricter bar, which is judged beside it.
 pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, Mismatch> {
     let ratio = a.zip(b, format!("{} / {}", a.label, b.label), |a, b| a / b)?;
     // Of means, as curves are of means: seeds in which both are small would count most.
@@ -109,11 +110,22 @@ pub(crate) fn close_by(a: &Samples, b: &Samples, share: f64) -> Result<Verdict, 
     let ratios: Vec<Vec<f64>> =
         (0..ratio.x.len()).map(|i| vec![pick(&over, i) / pick(&under, i)]).collect();
     let ratio = Samples::of(ratio.label, ratio.x, ratios);
-    let every = everywhere(&ratio);
-    let expected = format!("{} within {} % of {}{every}", a.label, short(share * 100.0), b.label);
-    let mut verdict = limits(&ratio, 1.0 - share, 1.0 + share, expected);
-    verdict.measured = format!("ratio {}", verdict.measured);
-    Ok(verdict)
+    let (low, high) = (1.0 - share, 1.0 + share);
+    let words = format!("{} within {} % of {}", a.label, short(share * 100.0), b.label);
+    let each = limits(&ratio, low, high, words);
+    if ratio.x.len() == 1 {
+        let measured = format!("ratio {}", each.measured);
+        return Ok(Verdict::new(each.holds, each.known, each.expected, measured));
+    }
+    let over = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let mean = ratio.over_points(ratio.label.to_string(), over);
+    let verdict = limits(&mean, low, high, each.expected + ON_THE_MEAN);
+    let measured = match each.holds {
+        true => format!("mean ratio {}; at every point: {}", verdict.measured, each.measured),
+        false => format!("mean ratio {}; {}", verdict.measured, each.measured),
+    };
+    let (holds, known) = (verdict.holds && each.known, verdict.known && each.known);
+    Ok(Verdict::new(holds, known, verdict.expected, measured).of_curves(each.holds))
 }
 
 /// No point is farther from the mean of all than a share of it.

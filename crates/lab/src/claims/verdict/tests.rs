@@ -98,6 +98,55 @@ fn close_is_of_the_means() {
 }
 
 #[test]
+fn curves_are_close_on_the_mean_of_all_points_and_beside_it_at_every_point() {
+    let one = Samples::number(1.0);
+    // Ratios 0.9, 1, 1.16: 1.02 on the mean, but two of three points are farther than 5 %.
+    let wide = at("a", &[&[0.9], &[1.0], &[1.16]]);
+    let verdict = close_by(&wide, &one, 0.05).unwrap();
+    assert_eq!((verdict.holds, verdict.at_every_point), (true, Some(false)));
+    assert_eq!(verdict.expected, "a within 5 % of 1 on the mean of all points");
+    let wanted = "mean ratio 1.02; not at 2 of 3 points, worst: 1.16 at 3";
+    assert_eq!(verdict.measured, wanted);
+    // 0.98, 1.03: 1.005, and each within 5 %.
+    let near = close_by(&at("a", &[&[0.98], &[1.03]]), &one, 0.05).unwrap();
+    assert_eq!((near.holds, near.at_every_point), (true, Some(true)));
+    assert_eq!(near.measured, "mean ratio 1.005; at every point: 0.98 to 1.03");
+    // 1, 1.12: 1.06. Each point within the bar has its mean within it, so that no other case is left.
+    let far = close_by(&at("a", &[&[1.0], &[1.12]]), &one, 0.05).unwrap();
+    assert_eq!((far.holds, far.at_every_point), (false, Some(false)));
+    // The ratios count, not the sums: 1/2 and 30/20 are 1 on the mean.
+    let (a, b) = (at("a", &[&[1.0], &[30.0]]), at("b", &[&[2.0], &[20.0]]));
+    assert!(close_by(&a, &b, 0.05).unwrap().holds);
+    // One point, or none that is a number.
+    let single = close_by(&Samples::number(1.04), &one, 0.05).unwrap();
+    assert_eq!((single.holds, single.at_every_point), (true, None));
+    assert_eq!(single.measured, "ratio 1.04");
+    let unknown = close_by(&at("a", &[&[1.0], &[f64::NAN]]), &one, 0.05).unwrap();
+    assert_eq!((unknown.holds, unknown.at_every_point), (false, Some(false)));
+    assert!(!not(unknown).holds);
+}
+
+#[test]
+fn of_several_verdicts_some_are_of_curves() {
+    let plain = |holds| Verdict::new(holds, true, "e".to_owned(), "m".to_owned());
+    let curves = |holds, strictly| plain(holds).of_curves(strictly);
+    for (verdicts, all, any) in [
+        (vec![plain(true), plain(false)], (false, None), (true, None)),
+        (vec![plain(true), curves(true, false)], (true, Some(false)), (true, Some(true))),
+        (vec![plain(false), curves(true, false)], (false, Some(false)), (true, Some(false))),
+        (vec![curves(true, true), curves(true, true)], (true, Some(true)), (true, Some(true))),
+    ] {
+        let found = |all| {
+            let joined = joined(verdicts.clone(), all);
+            (joined.holds, joined.at_every_point)
+        };
+        assert_eq!((found(true), found(false)), (all, any), "{verdicts:?}");
+    }
+    let contrary = not(curves(true, false));
+    assert_eq!((contrary.holds, contrary.at_every_point), (false, Some(true)));
+}
+
+#[test]
 fn falling_allows_level_stretches_but_no_rise() {
     assert!(falls(&at("a", &[&[3.0], &[2.0], &[2.0], &[1.0]])).unwrap().holds);
     let verdict = falls(&at("a", &[&[3.0], &[1.0], &[2.0]])).unwrap();

@@ -242,7 +242,7 @@ fn markdown_has_tables_and_pictures() {
     assert!(document.contains(
         "![tiny-1, Figure 1: Goodput against the share of packets delayed](pictures/tiny-1.svg)"
     ));
-    assert!(document.contains("| rr-tcp | 1 | 2 | 1 | 1 | 67 % |"), "{document}");
+    assert!(document.contains("| rr-tcp | 1 | 2 | 2 | 1 | 1 | 67 % |"), "{document}");
     let mut columns = 0;
     for line in document.lines() {
         let bars = line.replace("\\|", "").matches('|').count();
@@ -275,6 +275,66 @@ fn the_same_outcomes_give_the_same_bytes_on_any_number_of_threads() {
         })
     };
     assert!(on(1) == on(2));
+}
+
+/// The small experiment, whose second claim has a class in place of what is known.
+fn classed() -> Experiment {
+    let class = "class = \"out of reach\"\nwhy = \"At most 0.97 of it.\"";
+    let text = tiny::TEXT.replace("known = \"It cannot be.\"", class);
+    // So has the first, which holds, by mistake.
+    let held = "text = \"RR-TCP is above SACK\"";
+    let text = text.replace(held, &format!("{held}\nclass = \"open\"\nwhy = \"1 of 1.\""));
+    Experiment::parse("my.toml", &text, false).expect("makes sense")
+}
+
+#[test]
+fn a_claim_that_fails_has_its_class_and_why_everywhere_and_one_that_holds_has_neither() {
+    let experiments = [classed()];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let value: serde_json::Value = serde_json::from_str(&json(&outcomes)).expect("is JSON");
+    let claims = &value["claims"];
+    assert_eq!((&claims[1]["holds"], &claims[1]["class"]), (&false.into(), &"out of reach".into()));
+    assert_eq!(claims[1]["why"], "At most 0.97 of it.");
+    for other in [0, 2, 3] {
+        assert!(claims[other].get("class").is_none() && claims[other].get("why").is_none());
+    }
+    let (page, document) = (reproduction(&outcomes), markdown(&outcomes, "pictures"));
+    assert!(document.contains("| **fails**: out of reach |"), "{document}");
+    for text in [&page, &document] {
+        assert!(text.contains("At most 0.97 of it."), "{text}");
+        assert!(text.contains("Of the claims that fail: out of reach 1."), "{text}");
+    }
+    // The page has the experiment's file, too.
+    assert!(!document.contains("1 of 1."), "of one that holds: {document}");
+    assert_eq!(page.matches("1 of 1.").count(), 1, "in the file: {page}");
+    assert!(page.contains("<dt>class</dt><dd>out of reach</dd>"), "{page}");
+    let told = table(&outcomes, 80, false);
+    assert!(told.contains("  class: out of reach\n  why: At most 0.97 of it.\n"), "{told}");
+    assert!(told.contains("\nThose that fail: out of reach 1\n"), "{told}");
+}
+
+#[test]
+fn both_counts_are_shown_where_curves_are_close_on_the_mean_alone() {
+    // 2.005 and 2.02 beside 2.1 and 1.9: ratios of 0.955 and 1.063, 1.009 on the mean.
+    let old = "at_least(at(goodput_mbps('SACK'), 20), 0.1)";
+    let text = tiny::TEXT.replace(old, "close(goodput_mbps('half'), 2.1667 - x() / 75)");
+    let experiments = [Experiment::parse("my.toml", &text, false).expect("makes sense")];
+    let outcomes = tiny::outcomes(&experiments).expect("runs");
+    let claim = &outcomes[0].claims[2];
+    assert_eq!(
+        (claim.holds, claim.at_every_point),
+        (Holds::Yes, Some(false)),
+        "{}",
+        claim.measured
+    );
+    let words =
+        "2 of 4 claims hold, 1 fail, 1 not tested; 1 hold where curves must be close at every";
+    assert!(table(&outcomes, 80, false).contains(words));
+    assert!(reproduction(&outcomes).contains(words));
+    assert!(markdown(&outcomes, "pictures").contains("| rr-tcp | 1 | 2 | 1 | 1 | 1 | 67 % |"));
+    let value: serde_json::Value = serde_json::from_str(&json(&outcomes)).expect("is JSON");
+    assert_eq!(value["claims"][2]["holds_at_every_point"], false);
+    assert!(value["claims"][0].get("holds_at_every_point").is_none());
 }
 
 #[test]

@@ -135,6 +135,33 @@ fn redrawn_delays_are_distributed_as_asked() {
     assert!(correlation.abs() < 4.0 / 20_000.0_f64.sqrt(), "neighbours: {correlation}");
 }
 
+/// 5 ms each: two that come at once leave at 5 and 10 ms, one at 8 ms waits for them and leaves at 15,
+/// one at 40 ms finds none before it.
+#[test]
+fn an_overhead_is_taken_one_packet_after_another() {
+    let delay = Distribution::Constant(Duration::from_millis(5));
+    let mut stage = stage(&Impairment::Overhead { delay, applies: Applies::Both }).unwrap();
+    assert!(!stage.keeps_order(), "it delays");
+    let leaves = [0, 0, 8, 40].map(|ms| at(ms).departed + fate(&mut stage, &at(ms)).shift);
+    let of = |ms: u64| at(ms).departed;
+    assert_eq!(leaves, [of(5), of(10), of(15), of(45)]);
+}
+
+#[test]
+fn an_overhead_at_random_is_distributed_as_asked_and_keeps_the_order() {
+    let delay = Distribution::Uniform { low: Duration::ZERO, high: Duration::from_millis(10) };
+    let mut stage = stage(&Impairment::Overhead { delay, applies: Applies::Both }).unwrap();
+    let at = |ms| at(ms);
+    // One every 3 ms, for each takes 5 ms on the mean: they wait for each other all the time.
+    let times: Vec<u64> = (0..20_000).map(|n| 3 * n).collect();
+    let leave = times.iter().map(|&ms| at(ms).departed + fate(&mut stage, &at(ms)).shift);
+    let leave: Vec<Instant> = leave.collect();
+    assert!(leave.is_sorted());
+    // Four standard errors of the mean of a uniform: 10 / √12 / √20000.
+    let mean = leave[19_999].since(leave[9_999]).as_millis_f64() / 10_000.0;
+    assert!((mean - 5.0).abs() < 0.12, "{mean}");
+}
+
 #[test]
 fn a_burst_loses_all_until_it_ends() {
     let length = Distribution::Constant(Duration::from_millis(30));

@@ -34,9 +34,11 @@ pub(crate) struct Rto {
     min: Duration,
     max: Duration,
     max_doublings: u8,
+    /// The minimum bounds the doubled timeout, and not the one that is doubled.
+    min_after_backoff: bool,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// The timeout without backoff, computed at each sample.
+    /// What is doubled, computed at each sample.
     base: Duration,
     /// Doublings since the last round-trip time was measured (RFC 6298, 5.5).
     backoff: u32,
@@ -51,13 +53,14 @@ impl Rto {
     /// sets the estimators anew, as the first one did, if `doubtful_after` says how many (RFC 6298,
     /// section 5: an implementation may).
     pub(crate) fn new(bounds: &RtoConfig, doubtful_after: Option<u32>, timer: AnyTimer) -> Self {
-        let &RtoConfig { min, max, initial, max_doublings, .. } = bounds;
+        let &RtoConfig { min, max, initial, max_doublings, min_after_backoff, .. } = bounds;
         let max = max.max(min);
         Self {
             min,
             max,
             // More would overflow, and no maximum leaves room for them.
             max_doublings: max_doublings.min(63),
+            min_after_backoff,
             srtt: None,
             rttvar: Duration::ZERO,
             base: initial.clamp(min, max),
@@ -128,7 +131,8 @@ impl Rto {
 
     /// The timeout without backoff.
     pub(crate) fn base(&self) -> Duration {
-        self.base
+        // Where the minimum comes before the backoff, it is in there.
+        self.base.max(self.min)
     }
 
     /// The timeout of what has been measured: RFC 6298's, and not below the timer's floor.
@@ -138,7 +142,8 @@ impl Rto {
             Some(srtt) => srtt + (self.rttvar * 4).max(GRANULARITY),
             None => self.base,
         };
-        standard.max(self.timer.floor()).clamp(self.min, self.max)
+        let least = if self.min_after_backoff { Duration::ZERO } else { self.min };
+        standard.max(self.timer.floor()).clamp(least, self.max)
     }
 
     /// Computes the timeout for a timer that starts now. One that is drawn is bound below by the
@@ -158,7 +163,9 @@ impl Rto {
         if let Some(drawn) = self.timer.drawn() {
             return drawn.min(self.max);
         }
-        (self.base() * (1 << self.backoff.min(self.max_doublings.into()))).min(self.max)
+        let doubled = self.base * (1 << self.backoff.min(self.max_doublings.into()));
+        // Where the minimum comes before the backoff, nothing is below it.
+        doubled.clamp(self.min, self.max)
     }
 
     /// The timer expired.
@@ -281,6 +288,29 @@ mod tests {
         let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
         (0..64).for_each(|_| r.back_off());
         assert_eq!(r.current(), max);
+    }
+
+    #[test]
+    fn the_minimum_may_bound_the_doubled_timeout() {
+        let min = Duration::from_secs(1);
+        let timeouts = |min_after_backoff| {
+            let bounds = RtoConfig { min, min_after_backoff, ..crate::Config::default().rto };
+            let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+            r.sample(ms(100), 1.0);
+            assert_eq!(r.base(), min, "without backoff it is the minimum either way");
+            let next = |_| {
+                let timeout = r.current();
+                r.back_off();
+                timeout
+            };
+            (0..9).map(next).collect::<Vec<_>>()
+        };
+        // SRTT 100, RTTVAR 50: 300 ms. Doubled, 300, 600, 1200, 2400 ms, and no less than 1 s.
+        let after = [1000, 1000, 1200, 2400, 4800, 9600, 19_200, 38_400, 60_000].map(ms);
+        assert_eq!(timeouts(true), after);
+        // RFC 6298, 2.4 and 5.5: what is doubled is the minimum.
+        let before = [1, 2, 4, 8, 16, 32, 60, 60, 60].map(Duration::from_secs);
+        assert_eq!(timeouts(false), before);
     }
 
     #[test]

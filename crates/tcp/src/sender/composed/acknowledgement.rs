@@ -183,9 +183,10 @@ impl Composed {
         reversed
     }
 
-    /// The window grows on new acknowledgements outside fast recovery, and only while it is what
-    /// limits the sender (RFC 5681, section 3.1; RFC 7661); and as limited transmit has it while a
-    /// hole waits.
+    /// The window grows on new acknowledgements outside fast recovery, those that [`Growth`] names; and
+    /// as limited transmit has it while a hole waits.
+    ///
+    /// [`Growth`]: crate::Growth
     #[inline(always)]
     fn grow_and_wait(
         &mut self,
@@ -198,6 +199,7 @@ impl Composed {
         let Reading { delivery, advanced, flight_before, .. } = read;
         let full = *flight_before >= self.window.cwnd as u32;
         let window_was_full = *self.recovery.window_was_full.get_or_insert(full);
+        let window_was_full = self.policy.growth.grows(window_was_full);
         if let Some(before) = may_grow {
             if window_was_full {
                 self.grow(stream, delivery.passed, before, now);

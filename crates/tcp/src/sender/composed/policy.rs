@@ -1,7 +1,7 @@
 //! What a composed sender does in the same way throughout, by its row and by the connection's
 //! settings.
 
-use super::{Duplicates, FastRecovery, Halving, Pipe};
+use super::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 use crate::Config;
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
@@ -116,6 +116,7 @@ pub(super) struct Policy {
     pub(super) fast_recovery: FastRecovery,
     pub(super) halving: Halving,
     pub(super) byte_counting: u32,
+    pub(super) growth: Growth,
     pub(super) max_cwnd: f64,
     pub(super) initial_window: u32,
     pub(super) restart_window: bool,
@@ -132,6 +133,7 @@ impl Policy {
             fast_recovery: config.recovery.fast,
             halving: Halving::of(config, parts.acks),
             byte_counting: config.window.byte_counting,
+            growth: config.window.growth,
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             initial_window: config.window.initial,
             restart_window: config.window.restart,

@@ -383,7 +383,8 @@ impl Composed {
             }
             (Phase::Open, Phase::Open) => {
                 let full = pipe_before >= self.room();
-                if !*self.recovery.window_was_full.get_or_insert(full) {
+                let full = *self.recovery.window_was_full.get_or_insert(full);
+                if !self.policy.growth.grows(full) {
                     self.limited(stream, now);
                 } else if !self.overflows(stream) {
                     self.grow(stream, delivered, phase_before, now);

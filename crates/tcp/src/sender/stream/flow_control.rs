@@ -62,6 +62,12 @@ impl Stream {
         self.flow_control.max_window
     }
 
+    /// The same in segments: at least one.
+    pub(crate) fn peer_segments(&self) -> f64 {
+        let segments = self.flow_control.max_window / u64::from(self.mss.max(1));
+        segments.max(1) as f64
+    }
+
     /// First octet beyond the peer's window.
     pub(crate) fn window_end(&self) -> u64 {
         self.flow_control.window_end

@@ -27,6 +27,24 @@ const FORM: Parameter = Parameter::choice(
     "TCP-PR, section 3.2",
 );
 
+/// A window of 3.5 lets four packets out by the letter of line 24. TCP-SACK in ns-2, beside which the
+/// paper runs TCP-PR, has three: it takes its window as a whole number.
+const WHOLE: Parameter = Parameter::choice(
+    "whole",
+    Whole::NAMES,
+    "whether a fraction of a packet in the window lets none leave, in place of one more",
+    "TCP-PR, line 24 of tables 1 and 3, which leave it open; ns-2's other senders do",
+);
+
+choice! {
+    /// What a window with a fraction lets out.
+    Whole {
+        /// So many packets, and one for the fraction.
+        Never = "false",
+        /// So many packets, at least one.
+        Always = "true",
+    }
+}
 choice! {
     /// Which of the paper's two tables.
     Form {
@@ -40,11 +58,11 @@ choice! {
 
 settings! {
     /// Tunable parameters of `tcp-pr` and `tcp-pr-extreme`.
-    "tcp-pr" Cumulative { alpha: f64 = ALPHA, beta: f64 = BETA }
+    "tcp-pr" Cumulative { alpha: f64 = ALPHA, beta: f64 = BETA, whole: Whole = WHOLE }
 }
 settings! {
     /// Tunable parameters of `tcp-pr-sack`.
-    "tcp-pr" Selective { alpha: f64 = ALPHA, beta: f64 = BETA, form: Form = FORM }
+    "tcp-pr" Selective { alpha: f64 = ALPHA, beta: f64 = BETA, form: Form = FORM, whole: Whole = WHOLE }
 }
 
 /// Which of TCP-PR's senders it is, with its parameters read.
@@ -55,6 +73,7 @@ pub(crate) struct Settings {
     pub(crate) selective: bool,
     pub(crate) alpha: f64,
     pub(crate) beta: f64,
+    pub(crate) whole: Whole,
 }
 
 impl Settings {
@@ -105,12 +124,12 @@ pub(crate) const SACK: Version = Version {
     parameters: Selective::PARAMETERS,
     selective: true,
     read: |values| {
-        let Selective { alpha, beta, form } = Selective::read(values);
-        Settings { form, selective: true, alpha, beta }
+        let Selective { alpha, beta, form, whole } = Selective::read(values);
+        Settings { form, selective: true, alpha, beta, whole }
     },
 };
 
 fn cumulative(form: Form, values: &[f64]) -> Settings {
-    let Cumulative { alpha, beta } = Cumulative::read(values);
-    Settings { form, selective: false, alpha, beta }
+    let Cumulative { alpha, beta, whole } = Cumulative::read(values);
+    Settings { form, selective: false, alpha, beta, whole }
 }

@@ -8,9 +8,10 @@ mod tests;
 
 use unruffled_units::{Duration, Instant};
 
-use super::settings::{Form, Settings};
+use super::settings::{Form, Settings, Whole};
 use crate::Config;
 use crate::parts::control::Window;
+use crate::sender::growth::Growth;
 use crate::sender::stream::{Renumbered, SegNo};
 use lists::Lists;
 
@@ -60,6 +61,7 @@ pub(crate) struct Tables {
     /// Packets that it covers, and how many of them count when the window grows.
     covered: u32,
     byte_counting: u32,
+    growth: Growth,
     /// The last flush ended for want of data or of room at the peer.
     starved: bool,
     /// When something was acknowledged last, or the first of what is outstanding was sent.
@@ -94,6 +96,7 @@ impl Tables {
             answered: None,
             covered: 0,
             byte_counting: config.window.byte_counting,
+            growth: config.window.growth,
             starved: false,
             heard: Instant::ZERO,
             lists: Lists::default(),
@@ -134,7 +137,11 @@ impl Tables {
 
     /// The condition of line 24a.
     pub(crate) fn may_send(&self, now: Instant) -> bool {
-        self.slowdown <= now && self.window.cwnd > f64::from(self.lists.to_be_ack())
+        let cwnd = match self.settings.whole {
+            Whole::Never => self.window.cwnd,
+            Whole::Always => self.window.cwnd.floor().max(1.0),
+        };
+        self.slowdown <= now && cwnd > f64::from(self.lists.to_be_ack())
     }
 
     /// A flush came to its end; `starved` if nothing was left to send, not the window used up.
@@ -164,8 +171,8 @@ impl Tables {
 
     /// All that the acknowledgement newly covers has been told: the rest of its event, which is one
     /// however many packets it covers ("one for each ACK received", section 3.1), unless up to so
-    /// many of them count (RFC 3465).
-    pub(crate) fn on_ack(&mut self, now: Instant) {
+    /// many of them count (RFC 3465). The window grows to `most` at most.
+    pub(crate) fn on_ack(&mut self, now: Instant, most: f64) {
         let counted = f64::from(std::mem::take(&mut self.covered).min(self.byte_counting));
         // The packet "whose acknowledgment just arrived" is the first one covered: that it came is
         // what made the receiver acknowledge those behind it, which may have come long before.
@@ -187,7 +194,7 @@ impl Tables {
             self.extreme_reached = false;
         }
         // The paper's senders always have data; without, the window would grow without bound.
-        if self.starved {
+        if !self.growth.grows(!self.starved) {
             return;
         }
         let window = &mut self.window;
@@ -200,7 +207,7 @@ impl Tables {
             self.slow_start = false;
             window.cwnd += counted / cwnd;
         }
-        window.cwnd = window.cwnd.min(self.max_cwnd);
+        window.cwnd = window.cwnd.min(self.max_cwnd.min(most));
     }
 
     /// When to look for drops again. Table 1 has no backoff: to a peer that is gone it would send a

@@ -78,7 +78,7 @@ impl Run {
             self.pr.on_covered(n, None, now);
             self.dropped.remove(&n);
         }
-        self.pr.on_ack(now);
+        self.pr.on_ack(now, f64::INFINITY);
         self.flush(now)
     }
 
@@ -318,11 +318,27 @@ fn an_acknowledgement_too_soon_for_the_copy_times_the_original() {
         run.drop(past(300));
         run.flush(at(310));
         run.pr.on_covered(0, Some(at(0)), at(now - 100));
-        run.pr.on_ack(at(now));
+        run.pr.on_ack(at(now), f64::INFINITY);
         run.pr.srtt()
     };
     assert_eq!(sample(409), Some(ms(409)));
     assert_eq!(sample(410), Some(ms(100)));
+}
+
+#[test]
+fn a_whole_window_lets_no_packet_out_for_its_fraction() {
+    // Line 24 with cwnd 3.5: 3.5 > 3 lets a fourth packet out; three whole packets do not. A window
+    // below one packet is one: 0.75 > 0, and 1 > 0.
+    let sent = |whole: Whole, cwnd: f64| {
+        let mut run = Run::timed(4);
+        run.pr.settings.whole = whole;
+        run.pr.window.cwnd = cwnd;
+        run.flush(at(0)).len()
+    };
+    for (cwnd, letter, packets) in [(3.5, 4, 3), (3.0, 3, 3), (1.25, 2, 1), (0.75, 1, 1)] {
+        let counts = (sent(Whole::Never, cwnd), sent(Whole::Always, cwnd));
+        assert_eq!(counts, (letter, packets), "cwnd {cwnd}");
+    }
 }
 
 #[test]
@@ -331,7 +347,7 @@ fn a_sender_short_of_data_does_not_grow_its_window() {
     run.pr.on_sent(0, at(0));
     run.pr.on_flushed(true);
     run.pr.on_covered(0, None, at(100));
-    run.pr.on_ack(at(100));
+    run.pr.on_ack(at(100), f64::INFINITY);
     assert_eq!(run.cwnd(), 4.0);
 }
 

@@ -11,6 +11,7 @@ use super::*;
 /// A table with lists, as printed, but for what the text adds to it (see the comments above).
 struct Table {
     form: Form,
+    whole: Whole,
     slow_start: bool,
     cwnd: f64,
     ssthresh: f64,
@@ -29,9 +30,10 @@ struct Table {
 
 impl Table {
     /// With a first round-trip time of 100 ms.
-    fn new(form: Form, cwnd: f64) -> Self {
+    fn new(form: Form, whole: Whole, cwnd: f64) -> Self {
         Self {
             form,
+            whole,
             slow_start: true,
             cwnd,
             ssthresh: f64::INFINITY,
@@ -110,7 +112,13 @@ impl Table {
 
     fn flush(&mut self, time: Instant) -> Vec<SegNo> {
         let mut sent = Vec::new();
-        while self.slowdown <= time && self.cwnd > self.to_be_ack.len() as f64 {
+        // Whole packets: cwnd 3.5 is 3, and less than one is one.
+        let cwnd = match self.whole {
+            Whole::Never => self.cwnd,
+            Whole::Always if self.cwnd < 1.0 => 1.0,
+            Whole::Always => self.cwnd.trunc(),
+        };
+        while self.slowdown <= time && cwnd > self.to_be_ack.len() as f64 {
             let k = self.to_be_sent.pop_first().unwrap_or(self.time.len() as u64);
             self.time.resize(self.time.len().max(k as usize + 1), (time, 0.0));
             self.time[k as usize] = (time, self.cwnd);
@@ -126,10 +134,11 @@ impl Table {
 type Step = (u64, usize, usize);
 
 /// Plays `steps` on the machine and on the table.
-fn play(form: Form, steps: &[Step]) -> [u32; 4] {
+fn play(form: Form, whole: Whole, steps: &[Step]) -> [u32; 4] {
     let mut run = Run::of(form, 2);
+    run.pr.settings.whole = whole;
     run.pr.on_handshake(ms(100));
-    let mut table = Table::new(form, 2.0);
+    let mut table = Table::new(form, whole, 2.0);
     let mut now = Instant::ZERO;
     let mut acked: BTreeSet<SegNo> = BTreeSet::new();
     for &(later, from, count) in steps {
@@ -173,7 +182,9 @@ fn series(form: Form) -> [u32; 4] {
     let series = vec(proptest::prop_oneof![in_order, holes, reordered, blackout], 1..12);
     let reached = Cell::new([0_u32; 4]);
     let result = runner.run(&series, |steps| {
-        let lines = play(form, &steps.concat());
+        let steps = steps.concat();
+        play(form, Whole::Always, &steps);
+        let lines = play(form, Whole::Never, &steps);
         let count = |i: usize| reached.get()[i] + u32::from(lines[i] > 0);
         reached.set([count(0), count(1), count(2), count(3)]);
         Ok(())

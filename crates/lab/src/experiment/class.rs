@@ -1,0 +1,114 @@
+//! Why a claim fails, as one of a few classes.
+
+use std::fmt;
+
+/// Why a claim of a paper fails here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// No sender of this kind can do it, which a number shows.
+    OutOfReach,
+    /// A second implementation, in another simulator and by other people, has our numbers.
+    SecondImplementationAgrees,
+    /// The paper says something else elsewhere.
+    ContradictsItself,
+    /// What it depends on is not in the paper, or lost.
+    SettingLost,
+    /// The paper's number is of one run, and lies within the distribution of ours.
+    SingleDraw,
+    /// Another reading of the paper, which is stated, makes it hold.
+    Reading,
+    /// Not known.
+    Open,
+}
+
+impl Class {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::OutOfReach,
+        Self::SecondImplementationAgrees,
+        Self::ContradictsItself,
+        Self::SettingLost,
+        Self::SingleDraw,
+        Self::Reading,
+        Self::Open,
+    ];
+
+    /// Its name, as an experiment's file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OutOfReach => "out of reach",
+            Self::SecondImplementationAgrees => "second implementation agrees",
+            Self::ContradictsItself => "contradicts itself",
+            Self::SettingLost => "setting lost",
+            Self::SingleDraw => "single draw",
+            Self::Reading => "reading",
+            Self::Open => "open",
+        }
+    }
+
+    /// The class of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a claim fails: the class, and what shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The class.
+    pub class: Class,
+    /// What shows it, with numbers.
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    /// The verdicts of each experiment's claims in docs/reproduction.md, in their order.
+    fn committed(id: &str, document: &str) -> Vec<String> {
+        let heading = format!("### {id}, ");
+        let section = document.split("\n").skip_while(|line| !line.starts_with(&heading)).skip(1);
+        let section = section.take_while(|line| !line.starts_with('#'));
+        let rows = section.skip_while(|line| !line.starts_with("| the paper says"));
+        let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+        let verdict =
+            |row: &str| row.trim_end_matches(" |").rsplit(" | ").next().map(str::to_owned);
+        rows.filter_map(verdict).collect()
+    }
+
+    #[test]
+    fn each_failing_claim_of_the_committed_results_has_its_class_and_no_other_claim_has_one() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
+        let document = std::fs::read_to_string(path).expect("the committed results");
+        let mut wrong = Vec::new();
+        let (mut failing, mut open) = (0, 0);
+        for experiment in Experiment::all(false).expect("they load") {
+            let verdicts = committed(&experiment.id, &document);
+            assert_eq!(verdicts.len(), experiment.claims.len(), "{}", experiment.id);
+            for (claim, verdict) in experiment.claims.iter().zip(&verdicts) {
+                let counts = claim.other_reading.is_none();
+                let expected =
+                    claim.cause.as_ref().map(|cause| format!("**fails**: {}", cause.class));
+                let found = Some(verdict).filter(|v| counts && v.starts_with("**fails**"));
+                if found != expected.as_ref() {
+                    wrong.push(format!("{}: {}: {verdict}", experiment.id, claim.text));
+                }
+                failing += usize::from(found.is_some());
+                let class = claim.cause.as_ref().map(|cause| cause.class);
+                open += usize::from(class == Some(Class::Open));
+            }
+        }
+        assert!(wrong.is_empty(), "{} claims:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(failing > 0 && open <= 10, "{failing} claims fail, {open} of them are open");
+    }
+}
