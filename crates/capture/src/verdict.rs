@@ -238,6 +238,7 @@ fn reordering(direction: &Direction) -> Verdict {
     });
     let cuts = match windows.spurious_cuts {
         0 => String::new(),
+        1 => ", and once the window was cut for nothing".to_owned(),
         cuts => format!(", and {cuts} times the window was cut for nothing"),
     };
     let late = match late.reordered {
@@ -281,13 +282,24 @@ fn loss(direction: &Direction) -> Option<Verdict> {
         f64::from(direction.traffic.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
     let goodput_bps = direction.traffic.goodput_bps;
     (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
+        // A sender that gets more does not halve its window at each.
+        let bound = if goodput_bps > bound_bps {
+            String::new()
+        } else {
+            format!(
+                "; with so much, a window that is halved at each gives about {} at this round trip of {}",
+                rate(bound_bps),
+                ms(rtt)
+            )
+        };
+        let timeouts = match direction.retransmissions.timeouts {
+            0 => String::new(),
+            timeouts => format!(" The sender waited for {}.", count(timeouts, "timeout")),
+        };
         let text = format!(
-            "Loss: {} of the data was lost, in {}; with so much, a window that is halved \
-             at each gives about {} at this round trip of {}.{}",
+            "Loss: {} of the data was lost, in {}{bound}.{timeouts}{}",
             percent(losses.ratio),
             count(recoveries, "event"),
-            rate(bound_bps),
-            ms(rtt),
             by_time(direction)
         );
         verdict(Cause::Loss, Sureness::Probable, text)

@@ -71,7 +71,8 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
             };
             let mut text = format!("{NAME} {when}");
             if arguments.default {
-                text += ", the default of this network namespace, without timestamps";
+                text += if matches!(attached, Attached::Now) { ", " } else { "; it is now " };
+                text += "the default of this network namespace, without timestamps";
             }
             if let Some(cgroup) = &arguments.cgroup {
                 let _ = write!(text, ", for new connections of {}", cgroup.display());

@@ -73,7 +73,7 @@ fn what_is_known_as_something_else_is_called_so() {
     for (arguments, wanted) in [
         (
             &["compare", "--variants", "bbr"][..],
-            "; bbr is a congestion control of the kernel, which a race takes as kernel\n",
+            "; bbr is the kernel's own: race it with --kernel bbr\n",
         ),
         (&["compare", "rack"], "; rack is a variant\n"),
         (&["compare", "cubic"], "; cubic is a part of variants, such as rack+cubic\n"),

@@ -167,7 +167,7 @@ mod loaded {
             "unruffled is in the kernel now, the default of this network namespace, without timestamps",
             "unruffled",
             "0",
-            "unruffled was in the kernel already, the default of this network namespace, without timestamps",
+            "unruffled was in the kernel already; it is now the default of this network namespace, without timestamps",
             "unruffled is detached",
             "as before",
             "nothing is attached",

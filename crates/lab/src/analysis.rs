@@ -5,12 +5,13 @@ use std::sync::Arc;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{
-    Analysis, Cause, Connection, Direction, Place, Quic, Verdict, is_enough, judge,
+    Analysis, Cause, Connection, Direction, Place, Quic, Sureness, Verdict, is_enough, judge,
 };
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
-use crate::fit::{self, Beside, Cost, FitError, GoOn, Losses};
+use crate::fit::{self, Beside, Blamed, Cost, FitError, GoOn, Losses};
+use crate::rate::Scale;
 use crate::table::{Cells, fits, lines, plain_within};
 use crate::text;
 
@@ -97,9 +98,25 @@ pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
         let direction = direction(which);
         let connection = &analysis.connections[which.0];
         let span_s = (connection.start_s, connection.start_s + connection.duration_s);
-        Transfer { connection: which.0, span_s, direction, verdict: judge(direction), cost: None }
+        let verdict = match judge(direction) {
+            verdict if verdict.cause != Cause::Loss => verdict,
+            _ if fit::losses(direction).decision == Blamed::Queue => overflowed(direction),
+            verdict => verdict,
+        };
+        Transfer { connection: which.0, span_s, direction, verdict, cost: None }
     };
     found.into_iter().map(transfer).collect()
+}
+
+/// What was lost was dropped by the path's queue: the path was full then.
+fn overflowed(direction: &Direction) -> Verdict {
+    let goodput_bps = direction.traffic.goodput_bps;
+    let rate = Scale::of([goodput_bps]).with_unit(goodput_bps).replace('\u{a0}', " ");
+    let text = format!(
+        "The path: its queue overflowed and dropped {:.2} % of the data; the transfer got {rate}.",
+        direction.losses.ratio * 100.0
+    );
+    Verdict { cause: Cause::Path, sureness: Sureness::Probable, text }
 }
 
 /// The transfer of this number, counted from 1.
@@ -227,7 +244,10 @@ pub fn render(
     table.add_rows(rows);
     text += "\n";
     text += &lines(table);
-    text += "\nlate: of segments; lost: of octets; late by: median; recoveries: spurious of all\n";
+    let [.., by, _, _, _, recoveries] = heads;
+    text +=
+        &format!("\nlate: of segments; lost: of octets; {}: median; ", by.trim_end_matches(" ms"));
+    text += &format!("{recoveries}: spurious of all\n");
     for (i, transfer) in transfers.iter().take(LISTED).enumerate() {
         let direction = transfer.direction;
         let place = place(direction);
@@ -374,6 +394,16 @@ pub(crate) mod tests {
         let mut analyzer = Analyzer::new(Limits { dots, ..Limits::default() });
         assert_eq!(read(source, |frame| analyzer.frame(frame)), Ok(None));
         analyzer.finish()
+    }
+
+    #[test]
+    fn a_transfer_that_fills_its_path_is_not_slowed_by_what_the_queue_drops() {
+        let analysis = captured_on("in-order", "rack+cubic", 0);
+        let found = transfers(&analysis);
+        let Verdict { cause, text, .. } = &found[0].verdict;
+        assert_eq!(*cause, Cause::Path, "{text}");
+        assert!(text.starts_with("The path: its queue overflowed and dropped 0."), "{text}");
+        assert!(text.contains("the transfer got 9."), "{text}");
     }
 
     /// What reordering cost the first transfer.

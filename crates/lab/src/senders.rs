@@ -23,7 +23,7 @@ pub fn about(variant: &Variant) -> String {
 /// What people know the sender of that full name as, where there is such a thing.
 pub fn known_as(name: &str) -> Option<&'static str> {
     let known = match name {
-        "rack+cubic" => "Linux today",
+        "rack+cubic" => "a model of Linux today",
         "linux-reordering+cubic" => "Linux 3.18 to 4.14",
         "tcp-pr-sack" => "TCP-PR (2003)",
         "rr-ta" => "RR-TCP (2003)",

@@ -38,9 +38,7 @@ pub(super) fn hint(name: &str) -> String {
     let of_kernel =
         of_kernel.or((plain.starts_with("kernel-") && bare != "unruffled").then_some(bare));
     if let Some(control) = of_kernel {
-        return format!(
-            "; {control} is a congestion control of the kernel, which a race takes as kernel"
-        );
+        return format!("; {control} is the kernel's own: race it with --kernel {control}");
     }
     [plain.as_str(), bare].into_iter().find_map(meant).map_or(String::new(), |m| did_you_mean(&m))
 }
@@ -110,9 +108,8 @@ mod tests {
             ("rack+bbr", "bbr"),
             ("tcp_vegas", "vegas"),
         ] {
-            let wanted = format!(
-                "; {control} is a congestion control of the kernel, which a race takes as kernel"
-            );
+            let wanted =
+                format!("; {control} is the kernel's own: race it with --kernel {control}");
             assert_eq!(hint(name), wanted);
         }
     }
