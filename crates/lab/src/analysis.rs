@@ -402,7 +402,7 @@ pub(crate) mod tests {
         let found = transfers(&analysis);
         let Verdict { cause, text, .. } = &found[0].verdict;
         assert_eq!(*cause, Cause::Path, "{text}");
-        assert!(text.starts_with("The path: its queue overflowed and dropped 0."), "{text}");
+        assert!(text.starts_with("The path: its queue overflowed and dropped 1."), "{text}");
         assert!(text.contains("the transfer got 9."), "{text}");
     }
 
