@@ -80,6 +80,15 @@ pub struct Written {
 /// them are late by less than this share of the round trip (docs/analyze.md, "Advice, raced").
 const SOON: f64 = 0.4;
 
+/// What reordering takes is little below this share.
+const LITTLE: f64 = 0.05;
+
+/// Whether reordering takes so little of a transfer that no other sender pays.
+fn costs_little(transfer: &Transfer<'_>) -> bool {
+    let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
+    cost.is_some_and(|cost| cost.share.max(cost.lossless_share) < LITTLE)
+}
+
 /// A receive buffer that is larger than any default of Linux.
 const BUFFER: u64 = 32 << 20;
 
@@ -95,14 +104,15 @@ const ANEW: &str = "slow.pcap";
 /// The steps for the `transfers` of the capture `name`, in their order.
 pub fn plan(name: &str, transfers: &[Transfer<'_>], written: Option<&Written>) -> Vec<Step> {
     let mut plan = Plan { steps: Vec::new() };
-    for (number, transfer) in (1..).zip(transfers) {
+    for (number, transfer) in (1..).zip(transfers).filter(|(_, transfer)| !costs_little(transfer)) {
         plan.advise(number, transfer.direction, transfer.verdict.cause);
     }
     let slowed = || {
         let all = (1..).zip(transfers);
         all.filter(|(_, t)| t.verdict.cause == Cause::Reordering && !lacks_sack(t.direction))
     };
-    plan.do_without_timestamps(slowed().map(|(number, transfer)| (number, transfer.direction)));
+    let dear = slowed().filter(|(_, transfer)| !costs_little(transfer));
+    plan.do_without_timestamps(dear.map(|(number, transfer)| (number, transfer.direction)));
     let file = if name == "-" { ANEW } else { name };
     let elsewhere = |(_, transfer): &(usize, &Transfer<'_>)| {
         matches!(transfer.direction.place, Place::Receiver | Place::Between)
@@ -413,6 +423,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::{tests::captured, transfers};
+    use crate::fit::Cost;
 
     const CAUSES: [Cause; 8] = [
         Cause::Reordering,
@@ -582,6 +593,22 @@ mod tests {
         assert_eq!(actions(&plan), [Action::Inspect]);
         assert_eq!(plan[0].command, "ss -tmn dst '[2001:db8::7]'");
         assert_eq!(plan[0].host, Some(RECEIVER.into()));
+    }
+
+    #[test]
+    fn nothing_is_loaded_where_reordering_cost_next_to_nothing() {
+        let analysis = captured(0);
+        let mut all = transfers(&analysis);
+        crate::analysis::price("c", &mut all);
+        let Some(Ok(cost)) = all[0].cost.take() else { panic!("it is priced") };
+        for (share, wanted) in [
+            (0.2, vec![Action::Attach, Action::Status, Action::Compare]),
+            (0.04, vec![Action::Compare]),
+        ] {
+            let cost = Cost { share, lossless_share: share, ..cost.clone() };
+            all[0].cost = Some(Ok(cost));
+            assert_eq!(actions(&plan("c", &all, None)), wanted, "{share}");
+        }
     }
 
     #[test]
