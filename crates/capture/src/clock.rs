@@ -47,7 +47,9 @@ impl Clock {
         // Euclid's algorithm, as far as rounding permits.
         loop {
             let step = *self.step.get_or_insert(apart);
-            let times = (apart.as_nanos() + step.as_nanos() / 2) / step.as_nanos();
+            let (whole, rest) =
+                (apart.as_nanos() / step.as_nanos(), apart.as_nanos() % step.as_nanos());
+            let times = whole + u64::from(rest >= step.as_nanos().div_ceil(2));
             if times > LONGEST {
                 return;
             }
@@ -106,6 +108,16 @@ mod tests {
         // Windows: 15.6001 ms, in whole microseconds.
         let windows = times().map(|us| us * 10 / 156_001 * 156_001 / 10);
         assert!((15_600..=15_601).contains(&tick_us(windows)));
+    }
+
+    /// As where a file claims a time that no clock has.
+    #[test]
+    fn times_at_the_ends_of_the_range_are_taken() {
+        let mut clock = Clock::default();
+        for at in [0, u64::MAX, 1, u64::MAX - 1, u64::MAX / 2, u64::MAX] {
+            clock.pass(Instant::from_nanos(at));
+        }
+        assert_eq!(clock.tick(), Duration::ZERO);
     }
 
     #[test]

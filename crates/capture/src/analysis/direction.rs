@@ -146,12 +146,12 @@ fn retransmissions(half: &Half) -> Retransmissions {
 
 /// Retransmissions that nothing proved spurious.
 fn needed(half: &Half) -> u64 {
-    half.counts.resent - half.counts.spurious.total.min(half.counts.resent)
+    half.counts.resent - half.counts.spurious.total
 }
 
 fn losses(half: &Half) -> Losses {
     let counts = &half.counts;
-    let lost_bytes = counts.resent_octets - counts.spurious.octets.min(counts.resent_octets);
+    let lost_bytes = counts.resent_octets - counts.spurious.octets;
     // What never passed was sent as well.
     let sent = half.stream() + counts.resent_octets;
     Losses {

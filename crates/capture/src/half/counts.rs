@@ -26,6 +26,30 @@ pub(crate) struct Counts {
     pub(crate) acks: Acks,
 }
 
+impl Counts {
+    /// Counts a retransmission of `segments` segments, `octets` in all.
+    pub(super) fn resent(&mut self, segments: u16, octets: u64) {
+        self.resent += u64::from(segments);
+        self.resent_octets += octets;
+    }
+
+    /// Counts `segments` of the retransmitted segments as spurious; gives how many of them were not
+    /// counted as spurious before. Segments that were retransmitted one by one and then in one packet
+    /// count by that packet's weight both times, which can be more than was retransmitted.
+    pub(super) fn prove(
+        &mut self,
+        segments: u16,
+        octets: u64,
+        reason: impl Fn(&mut Self) -> &mut u64,
+    ) -> u64 {
+        let segments = u64::from(segments).min(self.resent - self.spurious.total);
+        self.spurious.total += segments;
+        *reason(self) += segments;
+        self.spurious.octets += octets.min(self.resent_octets - self.spurious.octets);
+        segments
+    }
+}
+
 /// Retransmissions that proved spurious, and by what.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spurious {

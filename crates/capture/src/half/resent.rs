@@ -64,8 +64,7 @@ impl Half {
         mark: Mark,
     ) {
         let weight = self.weight(end - start);
-        self.counts.resent += u64::from(weight);
-        self.counts.resent_octets += end - start;
+        self.counts.resent(weight, end - start);
         self.draw(start, |sketch, at| sketch.resent(mark.at, at));
         if (start..end).contains(&self.numbers.una) {
             self.note_timeout(mark.at);
@@ -75,9 +74,8 @@ impl Half {
         if entries.is_empty() {
             // It was sent so long ago that nothing is known of it but whether it is acknowledged.
             if start < self.numbers.una {
-                self.counts.spurious.total += u64::from(weight);
-                self.counts.spurious.by_acknowledgement += u64::from(weight);
-                self.counts.spurious.octets += end - start;
+                self.counts
+                    .prove(weight, end - start, |counts| &mut counts.spurious.by_acknowledgement);
                 self.draw(start, |sketch, at| sketch.spurious(mark.at, at));
             }
             return;

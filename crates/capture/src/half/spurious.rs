@@ -22,11 +22,9 @@ impl Half {
         let Some(entry) = self.outstanding.get(at) else { return };
         if entry.spurious() > before {
             let (sent, start, octets) = (entry.last.at, entry.start, entry.end - entry.start);
-            let (episode, segments) = (entry.episode, u64::from(self.again.prove(entry.share)));
-            self.counts.spurious.octets += octets;
+            let (episode, share) = (entry.episode, entry.share);
+            let segments = self.counts.prove(self.again.prove(share), octets, reason);
             if segments > 0 {
-                self.counts.spurious.total += segments;
-                *reason(&mut self.counts) += segments;
                 self.episodes.spurious(episode, segments);
                 self.draw(start, |sketch, at| sketch.spurious(sent, at));
             }

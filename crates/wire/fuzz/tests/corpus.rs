@@ -4,7 +4,7 @@ use std::fs;
 
 use unruffled_tcp::State;
 use unruffled_wire::codec::Malformed;
-use unruffled_wire_fuzz::{connection, decode, stack};
+use unruffled_wire_fuzz::{capture, connection, decode, stack};
 
 const STATES: [State; 11] = [
     State::Closed,
@@ -49,4 +49,11 @@ fn packets_are_read_and_refused_for_every_reason() {
     for outcome in Malformed::ALL.map(Some).into_iter().chain([None]) {
         assert!(found.contains(&outcome), "{outcome:?}");
     }
+}
+
+/// Playing an input checks what is concluded of it.
+#[test]
+fn what_is_concluded_of_captures_adds_up() {
+    let packets: Vec<Option<u64>> = inputs("capture").map(|input| capture::run(&input)).collect();
+    assert!(packets.iter().flatten().any(|&packets| packets > 10), "{packets:?}");
 }
