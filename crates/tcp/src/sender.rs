@@ -6,6 +6,7 @@
 mod composed;
 mod growth;
 mod machine;
+mod reductions;
 mod stream;
 pub(crate) mod tcp_pr;
 
@@ -224,7 +225,6 @@ impl Sender {
     /// nothing of congestion: the window stays, in octets, but is filled again by slow start.
     pub(crate) fn lower_mss(&mut self, mss: u32, now: Instant) {
         let ratio = self.stream.lower_mss(mss);
-        self.stream.retransmissions.on_smaller_segments(ratio);
         self.machine.on_smaller_segments(ratio);
         if let Some(numbers) = self.stream.split() {
             self.machine.on_split(&mut self.stream, &numbers, now);

@@ -4,7 +4,9 @@ pub(crate) mod cubic;
 pub(crate) mod reno;
 pub(crate) mod westwood;
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use unruffled_units::{Duration, Instant};
 
@@ -53,6 +55,42 @@ pub struct Flow {
     pub min_rtt: Option<Duration>,
 }
 
+/// The variables of a congestion control as they are before a reduction. The sender keeps them with
+/// the reduction and gives them back in [`CongestionControl::on_undo`].
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot(Variables);
+
+#[derive(Clone, Debug, Default)]
+enum Variables {
+    #[default]
+    None,
+    Cubic(cubic::State),
+    Own(Arc<dyn Any + Send + Sync>),
+}
+
+impl Snapshot {
+    /// The variables of a congestion control from outside the crate.
+    pub fn of<T: Any + Send + Sync>(variables: T) -> Self {
+        Self(Variables::Own(Arc::new(variables)))
+    }
+
+    /// The variables, if they are of this type.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        match &self.0 {
+            Variables::Own(variables) => variables.downcast_ref(),
+            Variables::None | Variables::Cubic(_) => None,
+        }
+    }
+
+    /// Segments are smaller: `ratio` of them fit into one of before. The variables of a control from
+    /// outside the crate stay as they are.
+    pub(crate) fn scale(&mut self, ratio: f64) {
+        if let Variables::Cubic(state) = &mut self.0 {
+            state.scale(ratio);
+        }
+    }
+}
+
 /// How the window grows and shrinks. Loss recovery decides *when*; this decides *how much*.
 ///
 /// Implement it to try out an algorithm of your own: [`Variant::with_control`] makes a sender of it.
@@ -77,9 +115,14 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     /// A loss was detected, by a timeout if `timeout`: the new ssthresh.
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64;
 
-    /// What `saved` was reduced for was no loss, nor anything since: forget what was concluded from
-    /// it. `window` is the present one, before anything of it is restored.
-    fn on_undo(&mut self, _window: &Window, _saved: &Window) {}
+    /// Its variables as they are before [`Self::on_loss`], for [`Self::on_undo`].
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::default()
+    }
+
+    /// A reduction was spurious, and so is all since: return to the variables of before it. `window` is
+    /// the present one, before anything of it is restored.
+    fn on_undo(&mut self, _window: &Window, _saved: &Snapshot) {}
 
     /// Segments are smaller: `ratio` of them fit into one of before, and the window has been
     /// multiplied by that.
@@ -133,7 +176,12 @@ impl CongestionControl for AnyControl {
         each!(self, part => part.on_loss(window, timeout, flow))
     }
 
-    fn on_undo(&mut self, window: &Window, saved: &Window) {
+    #[inline]
+    fn snapshot(&self) -> Snapshot {
+        each!(self, part => part.snapshot())
+    }
+
+    fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
         each!(self, part => part.on_undo(window, saved));
     }
 

@@ -7,15 +7,13 @@ pub(crate) mod f_rto;
 
 use unruffled_units::Duration;
 
-use crate::parts::control::Window;
+use crate::parts::control::{Snapshot, Window};
 
-/// What stood before a reduction (RFC 4015, step 0).
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What stood before a reduction besides the window (RFC 4015, step 0).
+#[derive(Clone, Debug)]
 pub(crate) struct Before {
-    /// Number of the reduction.
-    pub(crate) episode: u32,
-    /// It is a timeout's.
-    pub(crate) timeout: bool,
+    /// The congestion control's variables, where that made the reduction.
+    pub(crate) control: Snapshot,
     pub(crate) pipe_prev: f64,
     /// SRTT_prev and RTTVAR_prev, if a round-trip time had been measured.
     pub(crate) rtt: Option<(Duration, Duration)>,

@@ -34,15 +34,17 @@ use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
 use super::growth::Growth;
+use super::reductions::{Basis, Ledger, Saved};
 use super::stream::{Renumbered, Stream};
 use crate::Config;
 use crate::observer::Cause;
 use crate::parts::Variable;
-use crate::parts::control::{AnyControl, CongestionControl, Flow, Reno, Window};
+use crate::parts::control::{AnyControl, CongestionControl, Flow, Reno, Snapshot, Window};
 use crate::parts::detect::fixed::Fixed;
 use crate::parts::detect::{Detector, LossDetector, View};
 use crate::parts::limited_transmit::rfc3042::Rfc3042;
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
+use crate::parts::respond::Before;
 use timers::{SenderTimer, SenderTimers};
 
 /// A sender's parts and where they stand.
@@ -56,6 +58,8 @@ pub(crate) struct Composed {
     responses: Responses,
     round_trips: RoundTrips,
     recovery: Recovery,
+    /// The reductions of the window that may prove spurious.
+    ledger: Ledger<Before>,
     /// What was resent on suspicion, for detectors that doubt.
     doubt: Option<Box<Doubt>>,
     probe: TailLossProbe,
@@ -90,6 +94,7 @@ impl Composed {
             responses: Responses::new(config, parts),
             round_trips: RoundTrips::new(config, (parts.timer)(config)),
             recovery: Recovery::default(),
+            ledger: Ledger::default(),
             probe: TailLossProbe::default(),
             timers: SenderTimers::new(),
             patience: None,
@@ -177,6 +182,7 @@ impl Composed {
         self.recovery.phase == Phase::Open
             && self.probe.is_over()
             && stream.retransmissions.is_empty()
+            && self.ledger.is_empty()
             && self.timers.next().is_none()
     }
 
@@ -252,6 +258,7 @@ impl Composed {
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
+        self.ledger.on_smaller_segments(ratio, |before| before.control.scale(ratio));
         if let Some(doubt) = &mut self.doubt {
             doubt.on_smaller_segments(ratio);
         }
@@ -261,7 +268,8 @@ impl Composed {
     /// the window is filled again by slow start.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(numbers);
-        stream.retransmissions.begin(Cause::Timeout, self.window, now);
+        let saved = Saved { window: self.window, rest: self.before(stream, Snapshot::default()) };
+        self.ledger.begin(Cause::Timeout, Basis::Mtu, saved, now);
         // A reduction that is under way goes on: that cwnd has not come down yet must not end it.
         if !matches!(self.recovery.phase, Phase::Recovery { .. }) {
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);

@@ -13,9 +13,10 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use facts::{Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
-pub(crate) use retransmissions::{Resent, SpuriousReduction};
+pub(crate) use retransmissions::Resent;
 pub(crate) use scoreboard::{Delivery, Renumbered};
 
+use super::reductions::{Inherit, Ledger};
 use crate::Config;
 use crate::observer::Cause;
 use flow_control::FlowControl;
@@ -187,18 +188,23 @@ impl Stream {
         self.transmission(offset, len as u32, None)
     }
 
-    /// Segment `number` leaves again.
-    pub(super) fn retransmit(
+    /// Segment `number` leaves again, which `ledger` counts.
+    pub(super) fn retransmit<T: Inherit>(
         &mut self,
         number: SegNo,
         cause: Cause,
         why: Resent,
+        ledger: &mut Ledger<T>,
         now: Instant,
     ) -> Transmission {
         let entry = self.board.entry(number);
         let (offset, len, sent) = (entry.start, entry.len, entry.sent);
         let range = (offset, offset + u64::from(len));
-        self.retransmissions.on_retransmit(number, range, sent, why, now);
+        if let Some(earlier) = self.retransmissions.on_retransmit(number, range, sent, why, now) {
+            ledger.bar(earlier);
+            ledger.bar(why.under);
+        }
+        ledger.on_retransmit(why.under);
         self.board.retransmit(number, now);
         self.last_sent = Some(now);
         self.transmission(offset, len, Some(cause))

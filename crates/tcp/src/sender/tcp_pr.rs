@@ -13,6 +13,7 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
 use super::growth::Growth;
+use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
 use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
@@ -36,6 +37,8 @@ pub(crate) struct TcpPr {
     growth: Growth,
     /// RW, if a window is not trusted after a pause (RFC 5681, section 4.1).
     restart_window: Option<u32>,
+    /// Reductions of the window, for observers.
+    ledger: Ledger<()>,
 }
 
 impl TcpPr {
@@ -49,6 +52,7 @@ impl TcpPr {
             handshake: Rto::new(&config.rto, doubtful_after, timer),
             growth: config.window.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
+            ledger: Ledger::default(),
         }
     }
 
@@ -144,7 +148,7 @@ impl TcpPr {
         tables.forget_below(stream.board.first());
         tables.on_ack(now, self.growth.most(stream));
         stream.measure_reordering(&ack, &read, now, observer);
-        report_spurious(stream, &ack, &read, now, observer);
+        self.report_spurious(stream, &ack, &read, now, observer);
         let horizon = self.rto().max(self.handshake.base()) * 2;
         stream.retransmissions.expire(now, || horizon);
         if let Phase::Recovery { point, .. } | Phase::Loss { point, .. } = self.phase
@@ -181,12 +185,12 @@ impl TcpPr {
             match dropped {
                 Dropped::New => {
                     observer.on_event(now, &Event::FastRetransmit);
-                    stream.retransmissions.begin(Cause::FastRetransmit, before, now);
+                    self.begin(Cause::FastRetransmit, before, now);
                     self.phase = Phase::Recovery { point: stream.nxt(), partial: false };
                 }
                 Dropped::Extreme => {
                     observer.on_event(now, &Event::Timeout { cwnd: self.tables.window().cwnd });
-                    stream.retransmissions.begin(Cause::Timeout, before, now);
+                    self.begin(Cause::Timeout, before, now);
                     self.phase = Phase::Loss { point: stream.nxt(), too_big: false };
                 }
                 Dropped::Burst => {}
@@ -216,14 +220,14 @@ impl TcpPr {
         sent.map(|(_, transmission)| transmission)
     }
 
-    fn next(&self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
+    fn next(&mut self, stream: &mut Stream, now: Instant) -> Option<(SegNo, Transmission)> {
         if let Some(number) = stream.board.next_lost() {
             let cause = match self.phase {
                 Phase::Loss { .. } => Cause::Timeout,
                 _ => Cause::FastRetransmit,
             };
-            let why = Resent { alone: false, suspected: false };
-            return Some((number, stream.retransmit(number, cause, why, now)));
+            let why = Resent { under: self.ledger.current(), suspected: false };
+            return Some((number, stream.retransmit(number, cause, why, &mut self.ledger, now)));
         }
         let number = stream.board.end();
         let len = stream.next_new()?;
@@ -267,6 +271,31 @@ impl TcpPr {
         self.tables.on_split(numbers, |number| stream.board.entry(number).is_lost());
     }
 
+    /// The window was `before`, and is reduced now.
+    fn begin(&mut self, cause: Cause, before: Window, now: Instant) {
+        let saved = Saved { window: before, rest: () };
+        self.ledger.begin(cause, Basis::Verdict, saved, now);
+    }
+
+    /// Observers learn of DSACKs, which change nothing.
+    fn report_spurious(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        read: &Reading,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let mut last = None;
+        while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
+            let undo = spurious.under.and_then(|id| self.ledger.add(id, Evidence::Duplicate, now));
+            if let Some(Undo { cause, .. }) = undo {
+                observer.on_event(now, &Event::SpuriousReduction { cause });
+            }
+            last = Some(spurious);
+        }
+    }
+
     fn await_drop(&mut self, stream: &Stream, now: Instant) {
         self.look = match self.tables.next_look(now) {
             Some(at) => Some(at),
@@ -276,20 +305,6 @@ impl TcpPr {
             }
             None => None,
         };
-    }
-}
-
-/// DSACKs are told to observers, and change nothing.
-fn report_spurious(
-    stream: &mut Stream,
-    ack: &Ack<'_>,
-    read: &Reading,
-    now: Instant,
-    observer: &mut impl Observer,
-) {
-    let mut last = None;
-    while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
-        last = Some(spurious);
     }
 }
 

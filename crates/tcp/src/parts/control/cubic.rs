@@ -2,11 +2,10 @@
 //! towards the window at which that happened, then beyond it.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use unruffled_units::Instant;
 
-use super::{AnyControl, CongestionControl, Flow, Window};
+use super::{AnyControl, CongestionControl, Flow, Snapshot, Variables, Window};
 use crate::parameter::{Parameter, Unit, settings};
 use crate::parts::{Kind, kind};
 
@@ -39,12 +38,9 @@ pub(crate) const CUBIC: Kind<AnyControl> =
         settings.beta
     )));
 
-/// Reductions that may still prove spurious, as many as the sender keeps.
-const UNDOABLE: usize = 8;
-
 /// The variables of section 4.1.2 that section 4.9.2 saves. Windows in segments, times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct State {
+pub(super) struct State {
     /// W_max; none before the first reduction.
     w_max: Option<f64>,
     /// cwnd_prior.
@@ -75,14 +71,11 @@ pub(crate) struct Cubic {
     state: State,
     /// When the stage last heard of an acknowledgement.
     heard: Instant,
-    /// cwnd before each of the last reductions, and the variables then.
-    before: VecDeque<(f64, State)>,
 }
 
 impl Cubic {
     fn new(c: f64, beta: f64) -> Self {
-        let before = VecDeque::with_capacity(UNDOABLE);
-        Self { c, beta, state: State::default(), heard: Instant::ZERO, before }
+        Self { c, beta, state: State::default(), heard: Instant::ZERO }
     }
 
     /// Equation 1.
@@ -135,7 +128,7 @@ impl Cubic {
 }
 
 impl State {
-    fn scale(&mut self, ratio: f64) {
+    pub(super) fn scale(&mut self, ratio: f64) {
         self.w_max = self.w_max.map(|w_max| w_max * ratio);
         self.cwnd_prior *= ratio;
         // What K and t were reckoned for is over: the next acknowledgement begins a stage.
@@ -166,10 +159,6 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
-        if self.before.len() == UNDOABLE {
-            self.before.pop_front();
-        }
-        self.before.push_back((window.cwnd, self.state));
         let cwnd = window.cwnd;
         // Section 4.7, fast convergence.
         let released = self.state.w_max.is_some_and(|w_max| cwnd < w_max);
@@ -182,18 +171,18 @@ impl CongestionControl for Cubic {
 
     fn on_smaller_segments(&mut self, ratio: f64) {
         self.state.scale(ratio);
-        for (cwnd, state) in &mut self.before {
-            *cwnd *= ratio;
-            state.scale(ratio);
-        }
     }
 
-    fn on_undo(&mut self, window: &Window, saved: &Window) {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot(Variables::Cubic(self.state))
+    }
+
+    fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
         // Section 4.9.2: only while the window is still below what it was.
-        let at = self.before.iter().rposition(|&(cwnd, _)| cwnd == saved.cwnd);
-        if let Some(at) = at.filter(|_| window.cwnd < self.state.cwnd_prior) {
-            self.state = self.before[at].1;
-            self.before.truncate(at);
+        if let Variables::Cubic(state) = saved.0
+            && window.cwnd < self.state.cwnd_prior
+        {
+            self.state = state;
         }
     }
 }
@@ -392,7 +381,7 @@ mod tests {
         let (mut cubic, mut window) = after_a_loss_at_100();
         cubic.grow(&mut window, 1, 1, &flow(1.0, 70.0));
         cubic.grow(&mut window, 1, 1, &flow(2.0, 70.0));
-        let (state, saved) = (cubic.state, window);
+        let (state, saved) = (cubic.state, cubic.snapshot());
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));
         window.cwnd = window.ssthresh;
         assert_ne!(cubic.state, state);
@@ -403,7 +392,7 @@ mod tests {
     #[test]
     fn an_undo_of_two_reductions_goes_back_behind_the_first() {
         let (mut cubic, mut window) = after_a_loss_at_100();
-        let (state, saved) = (cubic.state, window);
+        let (state, saved) = (cubic.state, cubic.snapshot());
         for time in [3.0, 4.0] {
             window.ssthresh = cubic.on_loss(&window, false, &flow(time, window.cwnd));
             window.cwnd = window.ssthresh;
@@ -414,8 +403,8 @@ mod tests {
 
     #[test]
     fn an_undo_that_comes_after_the_window_has_grown_back_changes_nothing() {
-        let (mut cubic, saved) = after_a_loss_at_100();
-        let mut window = saved;
+        let (mut cubic, mut window) = after_a_loss_at_100();
+        let saved = cubic.snapshot();
         window.ssthresh = cubic.on_loss(&window, false, &flow(3.0, 70.0));
         window.cwnd = 70.0;
         let state = cubic.state;

@@ -3,8 +3,6 @@
 
 use unruffled_units::Instant;
 
-use super::Before;
-
 /// An acknowledgement, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptable {
@@ -21,7 +19,6 @@ pub(crate) struct Acceptable {
 /// The recovery that is watched, from its beginning to its first acceptable acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
-    before: Before,
     /// When its first retransmission left (RetransmitTS).
     resent: Option<Instant>,
 }
@@ -42,8 +39,8 @@ impl Eifel {
     }
 
     /// Loss recovery begins (step 1). The caller leaves out what happens within one.
-    pub(crate) fn begin(&mut self, before: Before) {
-        self.watch = Some(Watch { before, resent: None });
+    pub(crate) fn begin(&mut self) {
+        self.watch = Some(Watch { resent: None });
     }
 
     /// Something else than a loss is recovered from.
@@ -63,21 +60,21 @@ impl Eifel {
         }
     }
 
-    /// Steps 3 to 6: what stood before the recovery, if the acknowledgement shows it spurious.
-    pub(crate) fn on_ack(&mut self, ack: &Acceptable) -> Option<Before> {
+    /// Steps 3 to 6: whether the acknowledgement shows the recovery spurious.
+    pub(crate) fn on_ack(&mut self, ack: &Acceptable) -> bool {
         let dsack_before = self.dsack_seen;
         self.dsack_seen |= ack.dsack;
         if !ack.advanced {
-            return None;
+            return false;
         }
-        let Watch { before, resent } = self.watch.take()?;
+        let resent = self.watch.take().and_then(|watch| watch.resent);
         // Step 4. The echo stands for the end of its tick, so that it is earlier than the
         // retransmission exactly if the tick is.
-        let earlier = ack.echo? < resent?;
+        let (Some(echo), Some(resent)) = (ack.echo, resent) else { return false };
         // Step 5: an acknowledgement of everything may answer the retransmission of a segment whose
         // acknowledgements were all lost, unless the receiver is known to tell of duplicates.
         let original = !ack.dsack && (dsack_before || !ack.all);
-        (earlier && original).then_some(before)
+        echo < resent && original
     }
 }
 
@@ -85,9 +82,6 @@ impl Eifel {
 mod tests {
     use super::*;
     use unruffled_units::Duration;
-
-    const BEFORE: Before =
-        Before { episode: 0, timeout: true, pipe_prev: 20.0, rtt: None, point: 9000 };
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
@@ -105,7 +99,7 @@ mod tests {
     /// A recovery that resent its first segment `at` that time.
     fn resent(at: Instant) -> Eifel {
         let mut eifel = Eifel::new();
-        eifel.begin(BEFORE);
+        eifel.begin();
         eifel.on_retransmit(at);
         eifel
     }
@@ -116,49 +110,49 @@ mod tests {
 
     #[test]
     fn an_echo_older_than_the_retransmission_shows_it_spurious() {
-        assert_eq!(resent_at_100().on_ack(&ack(99)), Some(BEFORE));
+        assert!(resent_at_100().on_ack(&ack(99)));
     }
 
     #[test]
     fn an_echo_of_the_same_tick_or_later_does_not() {
-        assert_eq!(resent_at_100().on_ack(&ack(100)), None);
-        assert_eq!(resent_at_100().on_ack(&ack(140)), None);
+        assert!(!resent_at_100().on_ack(&ack(100)));
+        assert!(!resent_at_100().on_ack(&ack(140)));
         let last_of_tick_100 = at(101) - Duration::from_nanos(1);
-        assert_eq!(resent(last_of_tick_100).on_ack(&ack(100)), None);
+        assert!(!resent(last_of_tick_100).on_ack(&ack(100)));
     }
 
     #[test]
     fn only_the_first_retransmission_counts() {
         let mut eifel = resent_at_100();
         eifel.on_retransmit(at(300));
-        assert_eq!(eifel.on_ack(&ack(100)), None, "it answers the first retransmission");
+        assert!(!eifel.on_ack(&ack(100)), "it answers the first retransmission");
     }
 
     #[test]
     fn only_the_first_acceptable_acknowledgement_counts() {
         let mut eifel = resent_at_100();
-        assert_eq!(eifel.on_ack(&Acceptable { advanced: false, ..ack(20) }), None, "a duplicate");
-        assert_eq!(eifel.on_ack(&ack(100)), None);
-        assert_eq!(eifel.on_ack(&ack(20)), None, "after it");
+        assert!(!eifel.on_ack(&Acceptable { advanced: false, ..ack(20) }), "a duplicate");
+        assert!(!eifel.on_ack(&ack(100)));
+        assert!(!eifel.on_ack(&ack(20)), "after it");
     }
 
     #[test]
     fn an_acknowledgement_with_a_dsack_proves_nothing() {
         // Step 5: all acknowledgements of the flight were lost, and the duplicate is reported.
-        assert_eq!(resent_at_100().on_ack(&Acceptable { dsack: true, ..ack(20) }), None);
+        assert!(!resent_at_100().on_ack(&Acceptable { dsack: true, ..ack(20) }));
     }
 
     #[test]
     fn an_acknowledgement_of_everything_proves_nothing_unless_the_receiver_reports_duplicates() {
         let all = Acceptable { all: true, ..ack(20) };
-        assert_eq!(resent_at_100().on_ack(&all), None);
+        assert!(!resent_at_100().on_ack(&all));
         let mut eifel = resent_at_100();
         eifel.on_ack(&Acceptable { dsack: true, advanced: false, ..ack(20) });
-        assert_eq!(eifel.on_ack(&all), Some(BEFORE));
+        assert!(eifel.on_ack(&all));
     }
 
     #[test]
     fn without_timestamps_it_finds_nothing() {
-        assert_eq!(resent_at_100().on_ack(&Acceptable { echo: None, ..ack(20) }), None);
+        assert!(!resent_at_100().on_ack(&Acceptable { echo: None, ..ack(20) }));
     }
 }

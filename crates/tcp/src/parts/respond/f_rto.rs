@@ -1,8 +1,6 @@
 //! F-RTO (RFC 5682): after a timeout, the first acknowledgement is answered with new data, and the
 //! second one tells whether the originals were only late. Sections 2.1 (basic) and 3.1 (with SACK).
 
-use super::Before;
-
 /// An acknowledgement after a timeout. Offsets in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckView {
@@ -45,7 +43,7 @@ pub(crate) enum Finding {
         most: f64,
     },
     /// It was spurious: SpuriousRecovery is SPUR_TO.
-    Spurious(Before),
+    Spurious,
 }
 
 /// How far the algorithm is, and so what may be sent.
@@ -66,7 +64,8 @@ pub(crate) struct FRto {
     step: Step,
     /// The offset behind "recover" of section 2.1 and RecoveryPoint of 3.1.
     recover: u64,
-    before: Option<Before>,
+    /// A timeout is watched that may be spurious.
+    watching: bool,
 }
 
 impl FRto {
@@ -74,15 +73,16 @@ impl FRto {
     pub(crate) const ABOUT: &'static str = "RFC 5682; response RFC 4015";
 
     pub(crate) fn new() -> Self {
-        Self { step: Step::Idle, recover: 0, before: None }
+        Self { step: Step::Idle, recover: 0, watching: false }
     }
 
     pub(crate) fn step(&self) -> Step {
         self.step
     }
 
-    /// The retransmission timer expired (step 1).
-    pub(crate) fn on_timeout(&mut self, una: u64, during: During, sack: bool, before: Before) {
+    /// The retransmission timer expired (step 1), with these as SND.UNA and SND.NXT. Says whether this
+    /// timeout is the one that may be found spurious: of timeouts of the same segment, the first is.
+    pub(crate) fn on_timeout(&mut self, una: u64, nxt: u64, during: During, sack: bool) -> bool {
         let barred = match during {
             During::Open => false,
             // Section 3.1: not while loss recovery by SACK is under way.
@@ -91,15 +91,14 @@ impl FRto {
             During::Timeout => self.recover > una,
         };
         if barred {
-            self.recover = before.point;
+            self.recover = nxt;
             self.stop();
-            return;
+            return false;
         }
         self.step = Step::Resend;
-        // RFC 4015, section 3.1: for timeouts of the same segment, what stood before the first.
-        if during != During::Timeout || self.before.is_none() {
-            self.before = Some(before);
-        }
+        // RFC 4015, section 3.1.
+        let watched = std::mem::replace(&mut self.watching, true);
+        during != During::Timeout || !watched
     }
 
     /// The first segment, which ends at `end`, has been sent again.
@@ -119,7 +118,7 @@ impl FRto {
     /// Recovery is over.
     pub(crate) fn stop(&mut self) {
         self.step = Step::Idle;
-        self.before = None;
+        self.watching = false;
     }
 
     pub(crate) fn on_ack(&mut self, ack: &AckView) -> Finding {
@@ -152,16 +151,14 @@ impl FRto {
                 }
                 let spurious =
                     if ack.sack { ack.highest <= self.recover && ack.fresh } else { ack.advanced };
-                match self.before.filter(|_| spurious) {
-                    Some(before) => {
-                        self.recover = ack.una;
-                        self.stop();
-                        Finding::Spurious(before)
-                    }
-                    // A duplicate without SACK takes nothing out of the pipe, which has the two new
-                    // segments: "The congestion window can be set to 3 * MSS".
-                    None => self.conventional(if ack.sack { 0.0 } else { 3.0 }, 3.0),
+                if spurious && self.watching {
+                    self.recover = ack.una;
+                    self.stop();
+                    return Finding::Spurious;
                 }
+                // A duplicate without SACK takes nothing out of the pipe, which has the two new
+                // segments: "The congestion window can be set to 3 * MSS".
+                self.conventional(if ack.sack { 0.0 } else { 3.0 }, 3.0)
             }
         }
     }
@@ -186,8 +183,6 @@ mod tests {
     use super::*;
 
     /// Segments of 1000; 0 to 9 were outstanding at the timeout.
-    const BEFORE: Before =
-        Before { episode: 0, timeout: true, pipe_prev: 10.0, rtt: None, point: 10_000 };
     const CONVENTIONAL: Finding = Finding::Conventional { least: 0.0, most: f64::INFINITY };
 
     fn view(sack: bool, una: u64) -> AckView {
@@ -210,7 +205,7 @@ mod tests {
     /// Step 1 is done: segment 0 was resent.
     fn resent(sack: bool) -> FRto {
         let mut f_rto = FRto::new();
-        f_rto.on_timeout(0, During::Open, sack, BEFORE);
+        assert!(f_rto.on_timeout(0, 10_000, During::Open, sack));
         assert_eq!(f_rto.step(), Step::Resend);
         f_rto.on_resent(1000);
         f_rto
@@ -265,7 +260,7 @@ mod tests {
     #[test]
     fn basic_3b_an_advance_means_a_spurious_timeout() {
         let mut f_rto = forward(false);
-        assert_eq!(f_rto.on_ack(&later(false, 2000)), Finding::Spurious(BEFORE));
+        assert_eq!(f_rto.on_ack(&later(false, 2000)), Finding::Spurious);
         assert_eq!((f_rto.step(), f_rto.recover), (Step::Idle, 2000));
     }
 
@@ -305,20 +300,19 @@ mod tests {
 
     #[test]
     fn sack_3b_what_answers_an_original_means_a_spurious_timeout() {
-        assert_eq!(forward(true).on_ack(&later(true, 2000)), Finding::Spurious(BEFORE));
-        assert_eq!(forward(true).on_ack(&later(true, 10_000)), Finding::Spurious(BEFORE));
+        assert_eq!(forward(true).on_ack(&later(true, 2000)), Finding::Spurious);
+        assert_eq!(forward(true).on_ack(&later(true, 10_000)), Finding::Spurious);
         // Segment 4 is SACKed, below RecoveryPoint.
         let original = AckView { highest: 5000, fresh: true, ..duplicate(true, 1000) };
-        assert_eq!(forward(true).on_ack(&original), Finding::Spurious(BEFORE));
+        assert_eq!(forward(true).on_ack(&original), Finding::Spurious);
     }
 
     #[test]
-    fn a_second_timeout_of_the_same_segment_starts_again_and_keeps_what_stood_before() {
+    fn a_second_timeout_of_the_same_segment_starts_again_and_the_first_is_watched() {
         for sack in [false, true] {
             let mut f_rto = resent(sack);
-            let again = Before { episode: 1, pipe_prev: 1.0, ..BEFORE };
-            f_rto.on_timeout(0, During::Timeout, sack, again);
-            assert_eq!((f_rto.step(), f_rto.before), (Step::Resend, Some(BEFORE)));
+            assert!(!f_rto.on_timeout(0, 10_000, During::Timeout, sack));
+            assert_eq!(f_rto.step(), Step::Resend);
         }
     }
 
@@ -326,10 +320,10 @@ mod tests {
     fn a_timeout_later_in_the_same_recovery_is_conventional() {
         for sack in [false, true] {
             let mut f_rto = forward(sack);
-            f_rto.on_timeout(1000, During::Timeout, sack, BEFORE);
+            assert!(!f_rto.on_timeout(1000, 10_000, During::Timeout, sack));
             assert_eq!(f_rto.step(), Step::Idle);
             // Beyond recover it may run again.
-            f_rto.on_timeout(10_000, During::Open, sack, BEFORE);
+            assert!(f_rto.on_timeout(10_000, 10_000, During::Open, sack));
             assert_eq!(f_rto.step(), Step::Resend);
         }
     }
@@ -338,9 +332,9 @@ mod tests {
     fn in_fast_recovery_only_the_basic_version_runs() {
         let recovery = During::FastRecovery;
         let mut f_rto = FRto::new();
-        f_rto.on_timeout(0, recovery, true, BEFORE);
+        assert!(!f_rto.on_timeout(0, 10_000, recovery, true));
         assert_eq!(f_rto.step(), Step::Idle);
-        f_rto.on_timeout(0, recovery, false, BEFORE);
+        assert!(f_rto.on_timeout(0, 10_000, recovery, false));
         assert_eq!(f_rto.step(), Step::Resend);
     }
 }

@@ -1,10 +1,9 @@
-//! Transmissions that were resent on suspicion, until each is proved lost or disproved, and the
-//! reductions of the window that rest on the proofs (`docs/senders/unruffled.md`, section 4).
+//! Transmissions that were resent on suspicion, until each is proved lost or disproved
+//! (`docs/senders/unruffled.md`, section 4).
 //!
 //! A suspicion is *disproved* when its segment turns out to have arrived by the suspected
 //! transmission. It is *proved* when it has not been by a certain time, or when too many are pending
-//! at once, unless it is *dismissed*: the report that would have disproved it may have been lost. A
-//! reduction without a proof left is taken back.
+//! at once, unless it is *dismissed*: the report that would have disproved it may have been lost.
 
 #[cfg(test)]
 mod tests;
@@ -14,19 +13,16 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use super::arrivals::Arrivals;
-use crate::parts::control::Window;
 use crate::parts::detect::Report;
 use crate::parts::detect::fixed::DUPTHRESH;
+use crate::sender::reductions::{Inherit, Ledger, ReductionId};
 use crate::sender::stream::{Renumbered, SegNo};
-
-/// Reductions that can be waiting for disproof at a time.
-const CUTS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Pending,
-    /// It is one of the proofs of the reduction of this number.
-    Proved(u32),
+    /// It confirms this reduction, if one stood.
+    Proved(Option<ReductionId>),
     /// Its segment turned out to have arrived by it, so that a DSACK is due for the other.
     Arrived,
     /// Nothing was heard of it, and the DSACK may have been lost.
@@ -54,46 +50,13 @@ pub(super) struct Load {
     pub(super) flight: u32,
 }
 
-/// A reduction of the window.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    number: u32,
-    /// The window before.
-    saved: Window,
-    began: Instant,
-    /// Suspicions that prove it and are not disproved.
-    proofs: u32,
-    /// A timeout made it: it is taken back only if its own retransmissions prove spurious as well.
-    timeout: bool,
-    reverted: bool,
-    /// Suspicion was proof: nothing had been late yet.
-    blind: bool,
-}
-
-impl Cut {
-    /// It was made before anything had been late, and `since` then, and one segment of which nothing more
-    /// was heard is all that it rests on.
-    fn is_doubtful(&self, since: Instant) -> bool {
-        self.blind && self.proofs == 1 && self.began >= since
-    }
-
-    /// Nothing is left that it rests on.
-    fn is_baseless(&self) -> bool {
-        self.proofs == 0 && (!self.timeout || self.reverted)
-    }
-}
-
 /// What a disproof changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Disproof {
     /// What becomes of DSACKs, if one told.
     pub(super) report: Option<Report>,
-    /// It had counted as proved.
-    pub(super) proved: bool,
-    /// A reduction has no proof left.
-    pub(super) reverted: bool,
-    /// The window to go back to: no reduction after that one is left.
-    pub(super) restored: Option<Window>,
+    /// It had counted as proved, and confirmed this reduction, if one stood.
+    pub(super) proved: Option<Option<ReductionId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -109,11 +72,9 @@ pub(super) struct Doubt {
     fresh: u32,
     /// By segment, and of one segment the oldest first.
     by_segment: VecDeque<(SegNo, u64)>,
-    cuts: Vec<Cut>,
-    /// The last of them answers what was sent until then: until the window has come down, the queue is
-    /// as full as it was.
-    answered: Instant,
-    next_cut: u32,
+    /// The last reduction, if one stands, answers what was sent until then: until the window has come
+    /// down, the queue is as full as it was.
+    answered: Option<Instant>,
     /// Suspicion is not proof at present.
     waits: bool,
     /// How long after its transmission it is, or was when it last was not at once.
@@ -146,9 +107,7 @@ impl Doubt {
             awaited: 0,
             fresh: 0,
             by_segment: VecDeque::new(),
-            cuts: Vec::new(),
-            answered: Instant::ZERO,
-            next_cut: 0,
+            answered: None,
             waits: false,
             wait: Duration::ZERO,
             arrivals: Arrivals::default(),
@@ -181,13 +140,20 @@ impl Doubt {
 
     /// Segment `segment`, sent last at `sent`, is resent at `now` with so much on its way. Where
     /// suspicion is proof, it proves the last reduction.
-    pub(super) fn suspect(&mut self, segment: SegNo, sent: Instant, load: Load, now: Instant) {
+    pub(super) fn suspect<T: Inherit>(
+        &mut self,
+        ledger: &mut Ledger<T>,
+        segment: SegNo,
+        sent: Instant,
+        load: Load,
+        now: Instant,
+    ) {
         let number = self.first + self.suspicions.len() as u64;
         let state = if self.waits {
             self.fresh += u32::from(self.is_fresh(sent));
             State::Pending
         } else {
-            self.proved()
+            State::Proved(ledger.confirm_last())
         };
         self.suspicions.push_back(Suspicion { segment, sent, resent: now, load, state });
         let at = self.by_segment.partition_point(|&entry| entry < (segment, number));
@@ -196,7 +162,7 @@ impl Doubt {
 
     /// Whether what was sent at `sent` was sent after the last reduction.
     pub(super) fn is_fresh(&self, sent: Instant) -> bool {
-        self.cuts.is_empty() || sent > self.answered
+        self.answered.is_none_or(|answered| sent > answered)
     }
 
     /// Segment `segment` arrived by a transmission that was given up: the last of them, for which
@@ -212,41 +178,27 @@ impl Doubt {
         }
         let report = if state == State::Arrived { Report::Came } else { Report::Told };
         let report = told.then_some(report);
-        let mut disproof = Disproof { report, proved: false, reverted: false, restored: None };
-        match state {
-            State::Pending => self.fresh -= u32::from(self.is_fresh(sent)),
-            State::Proved(cut) => {
-                disproof.proved = true;
-                if let Some(at) = self.cuts.iter().position(|c| c.number == cut) {
-                    self.cuts[at].proofs -= 1;
-                    disproof.reverted = self.cuts[at].is_baseless();
-                    if disproof.reverted {
-                        disproof.restored = self.take_back(at);
-                    }
-                }
+        let proved = match state {
+            State::Proved(reduction) => Some(reduction),
+            State::Pending => {
+                self.fresh -= u32::from(self.is_fresh(sent));
+                None
             }
-            State::Arrived | State::Dismissed | State::Disproved => {}
-        }
-        Some(disproof)
+            State::Arrived | State::Dismissed | State::Disproved => None,
+        };
+        Some(Disproof { report, proved })
     }
 
-    /// Takes back the reduction at this place: gives the window before it, if it is the last.
-    fn take_back(&mut self, at: usize) -> Option<Window> {
-        let cut = self.cuts.remove(at);
-        if let Some(next) = self.cuts.get_mut(at) {
-            // Should that one prove spurious as well, it is this one's window that comes back.
-            next.saved.cwnd = next.saved.cwnd.max(cut.saved.cwnd);
-            next.saved.ssthresh = next.saved.ssthresh.max(cut.saved.ssthresh);
-            return None;
-        }
-        self.answered = self.cuts.last().map_or(Instant::ZERO, |cut| cut.began);
+    /// The last reduction was spurious, and `cwnd` comes back. The one that is the last now began at
+    /// `last`.
+    pub(super) fn on_taken_back(&mut self, cwnd: f64, last: Option<Instant>) {
+        self.answered = last;
         self.count_fresh();
         // What was suspected under the reduced window would have found this one.
         let from = self.decided as usize;
         for pending in self.suspicions.range_mut(from..) {
-            pending.load.cwnd = pending.load.cwnd.max(cut.saved.cwnd);
+            pending.load.cwnd = pending.load.cwnd.max(cwnd);
         }
-        Some(cut.saved)
     }
 
     fn count_fresh(&mut self) {
@@ -260,67 +212,18 @@ impl Doubt {
         self.suspicions.range(from..).filter(fresh)
     }
 
-    /// The retransmissions of the timeout at `began` all proved spurious: gives the window to go back
-    /// to, unless a proof bars that.
-    pub(super) fn revert(&mut self, began: Instant, saved: Window) -> Option<Window> {
-        let at = self.cuts.iter().rposition(|cut| cut.timeout && cut.began == began);
-        let Some(at) = at else { return Some(saved) };
-        self.cuts[at].reverted = true;
-        if self.cuts[at].is_baseless() { self.take_back(at) } else { None }
-    }
-
-    /// The reduction at `began` was taken back for a reason of its own.
-    pub(super) fn forget(&mut self, began: Instant) {
-        if let Some(at) = self.cuts.iter().rposition(|cut| cut.began == began) {
-            self.take_back(at);
-        }
-    }
-
-    /// A reduction `since` then is left that would not have been made, had it been known how late
-    /// segments are.
-    pub(super) fn has_doubtful_cut(&self, since: Instant) -> bool {
-        self.cuts.iter().any(|cut| cut.is_doubtful(since))
-    }
-
-    /// Its segment was late, for all that is known by now: gives the window to go back to, if no
-    /// reduction after it is left.
-    pub(super) fn take_back_doubtful(&mut self, since: Instant) -> Option<Window> {
-        let mut restored = None;
-        while let Some(at) = self.cuts.iter().position(|cut| cut.is_doubtful(since)) {
-            restored = self.take_back(at);
-        }
-        restored
-    }
-
-    /// The window, `saved` until now, is reduced.
-    pub(super) fn begin_cut(&mut self, saved: Window, timeout: bool, now: Instant) {
-        if self.cuts.len() == CUTS {
-            self.cuts.remove(0);
-        }
-        let number = self.next_cut;
-        self.next_cut += 1;
-        let (proofs, reverted, blind) = (0, false, !self.waits && !timeout);
-        self.cuts.push(Cut { number, saved, began: now, proofs, timeout, reverted, blind });
-        self.answered = if timeout { now } else { Instant::MAX };
+    /// The window is being reduced, at once by a timeout.
+    pub(super) fn on_reduction(&mut self, timeout: bool, now: Instant) {
+        self.answered = Some(if timeout { now } else { Instant::MAX });
         self.fresh = 0;
     }
 
     /// The window has come down, as far as it does.
     pub(super) fn end_cut(&mut self, now: Instant) {
-        if self.answered == Instant::MAX {
-            self.answered = now;
+        if self.answered == Some(Instant::MAX) {
+            self.answered = Some(now);
             self.count_fresh();
         }
-    }
-
-    /// When the last reduction began.
-    pub(super) fn last_cut(&self) -> Option<Instant> {
-        self.cuts.last().map(|cut| cut.began)
-    }
-
-    /// Nothing has proved the last reduction yet.
-    pub(super) fn last_cut_is_unproved(&self) -> bool {
-        self.cuts.last().is_some_and(|cut| cut.proofs == 0)
     }
 
     /// The first pending suspicion: its segment, when that was sent, and how much was on its way when it
@@ -336,10 +239,9 @@ impl Doubt {
     }
 
     /// The first pending suspicion is proved: the last reduction was due.
-    pub(super) fn prove_first(&mut self) {
+    pub(super) fn prove_first<T: Inherit>(&mut self, ledger: &mut Ledger<T>) {
         if self.first_pending().is_some() {
-            let proved = self.proved();
-            self.decide_first(proved);
+            self.decide_first(State::Proved(ledger.confirm_last()));
         }
     }
 
@@ -353,14 +255,6 @@ impl Doubt {
         self.fresh -= u32::from(self.is_fresh(sent));
         self.suspicions[self.decided as usize].state = state;
         self.decided += 1;
-    }
-
-    /// One more proof of the last reduction; without one to prove, its number is nobody's.
-    fn proved(&mut self) -> State {
-        State::Proved(self.cuts.last_mut().map_or(u32::MAX, |cut| {
-            cut.proofs += 1;
-            cut.number
-        }))
     }
 
     /// As many are suspected at a time as are proof, at least three, and more than twice what is
@@ -424,9 +318,6 @@ impl Doubt {
 
     /// Segments are smaller by `ratio`: windows stay, in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
-        for cut in &mut self.cuts {
-            cut.saved.scale(ratio);
-        }
         for Suspicion { load, .. } in &mut self.suspicions {
             load.cwnd *= ratio;
             load.flight = (f64::from(load.flight) * ratio) as u32;

@@ -8,10 +8,11 @@ use super::prr::{Prr, Told};
 use super::timers::SenderTimer;
 use super::{Acks, Composed, Halving, Pipe, Reduction};
 use crate::observer::{Cause, Event, Observer};
-use crate::parts::control::CongestionControl;
+use crate::parts::control::{CongestionControl, Snapshot};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::Ack;
+use crate::sender::reductions::{Basis, Saved};
 use crate::sender::stream::{Delivery, Reading, Renumbered, SegNo, Stream};
 
 /// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
@@ -243,9 +244,7 @@ impl Composed {
     ) {
         observer.on_event(now, &Event::FastRetransmit);
         self.detector.on_recovery(&self.view(stream, now));
-        self.watch_for_spurious(stream, Cause::FastRetransmit);
-        self.begin_episode(stream, Cause::FastRetransmit, now);
-        self.reduce(stream, false, now);
+        self.reduce(stream, Cause::FastRetransmit, now);
         self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
         self.recovery.recover = Some(stream.nxt());
         self.recovery.fast_retransmit_due = true;
@@ -261,21 +260,30 @@ impl Composed {
         self.restart_retransmission_timer(now);
     }
 
-    /// The window is about to be reduced because of `cause`.
-    pub(super) fn begin_episode(&mut self, stream: &mut Stream, cause: Cause, now: Instant) {
-        stream.retransmissions.begin(cause, self.window, now);
-        if let Some(doubt) = &mut self.doubt {
-            doubt.begin_cut(self.window, cause == Cause::Timeout, now);
-        }
-    }
-
-    /// ssthresh by the congestion control.
-    pub(super) fn reduce(&mut self, stream: &Stream, timeout: bool, now: Instant) {
+    /// The window is reduced because of `cause`: the ledger keeps what stood before, and the congestion
+    /// control sets ssthresh.
+    pub(super) fn reduce(&mut self, stream: &Stream, cause: Cause, now: Instant) {
+        let control = self.control.snapshot();
+        self.book(stream, cause, control, now);
+        let timeout = cause == Cause::Timeout;
         let flow = self.flow(stream, now);
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
         if timeout && self.halves_as_ns2() && self.policy.halving == Halving::Whole {
             self.window.ssthresh = self.policy.halving.halved(self.window).ssthresh;
         }
+    }
+
+    /// The ledger keeps what stands before a reduction that is due at once. `control` are the variables
+    /// of the congestion control, if that makes the reduction.
+    pub(super) fn book(&mut self, stream: &Stream, cause: Cause, control: Snapshot, now: Instant) {
+        let early = cause == Cause::FastRetransmit && self.doubt.is_some() && !self.doubting();
+        let basis = if early { Basis::Early } else { Basis::Verdict };
+        let saved = Saved { window: self.window, rest: self.before(stream, control) };
+        let reduction = self.ledger.begin(cause, basis, saved, now);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.on_reduction(cause == Cause::Timeout, now);
+        }
+        self.watch_for_spurious(stream, cause, reduction);
     }
 
     /// The window goes down to ssthresh at once, or from now on in proportion to what is delivered; an

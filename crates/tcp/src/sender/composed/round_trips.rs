@@ -16,8 +16,24 @@ pub(super) struct RoundTrips {
     /// The last one measured.
     pub(super) latest: Option<Duration>,
     /// What stood before a spurious timeout whose round-trip time is still to be learnt from.
-    pub(super) adapt: Option<Box<Before>>,
+    pub(super) adapt: Option<Box<Adaptation>>,
     segments_per_ack: u32,
+}
+
+/// What the first round-trip time beyond `point` sets the timer from (RFC 4015, step 11).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adaptation {
+    point: u64,
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+impl Adaptation {
+    /// By what stood before a spurious timeout, if a round-trip time had been measured.
+    pub(super) fn of(before: &Before) -> Option<Box<Self>> {
+        let (srtt, rttvar) = before.rtt?;
+        Some(Box::new(Self { point: before.point, srtt, rttvar }))
+    }
 }
 
 impl RoundTrips {
@@ -47,8 +63,8 @@ impl RoundTrips {
     /// sets the timer anew.
     #[inline(always)]
     fn sample(&mut self, rtt: Duration, una: u64, flight: u32) {
-        match self.adapt.take_if(|before| una > before.point).and_then(|before| before.rtt) {
-            Some((srtt, rttvar)) => self.rto.adapt(srtt, rttvar, rtt),
+        match self.adapt.take_if(|adapt| una > adapt.point) {
+            Some(adapt) => self.rto.adapt(adapt.srtt, adapt.rttvar, rtt),
             None => {
                 // ExpectedSamples = ceiling(FlightSize / (SMSS * 2)) (RFC 7323, appendix G).
                 let expected = flight.div_ceil(self.segments_per_ack).max(1);

@@ -4,17 +4,19 @@
 
 use unruffled_units::Instant;
 
+use super::round_trips::Adaptation;
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
-use crate::parts::control::{CongestionControl, Window};
+use crate::parts::control::{CongestionControl, Snapshot};
 use crate::parts::detect::{LossDetector, SpuriousFastRetransmit};
 use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};
 use crate::parts::respond::f_rto::{self, During, FRto, Finding};
 use crate::sender::Ack;
-use crate::sender::stream::{Reading, SpuriousReduction, Stream};
+use crate::sender::reductions::{Evidence, Inherit, ReductionId, Saved, Undo};
+use crate::sender::stream::{Reading, Stream};
 
 /// The parts that respond.
 #[derive(Debug)]
@@ -23,6 +25,9 @@ pub(super) struct Responses {
     /// Those that a sender may do without, which are half as large as all the rest of it.
     pub(super) eifel: Option<Box<Eifel>>,
     pub(super) f_rto: Option<Box<FRto>>,
+    /// The reductions that these watch.
+    eifel_watches: Option<ReductionId>,
+    f_rto_watches: Option<ReductionId>,
 }
 
 impl Responses {
@@ -31,6 +36,8 @@ impl Responses {
             restoration: (parts.restoration)(config),
             eifel: parts.eifel.then(|| Box::new(Eifel::new())),
             f_rto: parts.f_rto.then(|| Box::new(FRto::new())),
+            eifel_watches: None,
+            f_rto_watches: None,
         }
     }
 
@@ -52,6 +59,13 @@ impl Responses {
     /// An acknowledgement without a DSACK tells nothing, as long as nothing is recovered from.
     pub(super) fn are_idle(&self) -> bool {
         self.eifel.as_ref().is_none_or(|eifel| eifel.is_idle())
+    }
+}
+
+impl Inherit for Before {
+    /// The rest is of each recovery alone.
+    fn inherit(&mut self, earlier: &Self) {
+        self.control = earlier.control.clone();
     }
 }
 
@@ -82,16 +96,12 @@ impl Composed {
                 self.round_trips.rto.sample(rtt, f64::from(flight));
             }
             self.heed_duplicate(stream, &spurious, now, observer);
-            if let Some(reduction) = spurious.reduction {
+            let under = spurious.under;
+            if let Some(undo) = under.and_then(|id| self.ledger.add(id, Evidence::Duplicate, now)) {
+                observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
                 let length = spurious.reordering.map(|sample| sample.length);
-                self.tell_detector_of(stream, &reduction, length, now);
-                let saved = match &mut self.doubt {
-                    Some(doubt) => doubt.revert(now - reduction.lasted, reduction.saved),
-                    None => Some(reduction.saved).filter(|_| reduction.latest),
-                };
-                if let Some(saved) = saved {
-                    self.restore(stream, saved, now, observer);
-                }
+                self.tell_detector_of(stream, &undo, length, now);
+                self.undo(stream, undo, now, observer);
             }
             last = Some(spurious);
         }
@@ -104,27 +114,43 @@ impl Composed {
     fn tell_detector_of(
         &mut self,
         stream: &Stream,
-        reduction: &SpuriousReduction,
+        undo: &Undo<Before>,
         length: Option<u32>,
         now: Instant,
     ) {
-        if reduction.cause == Cause::FastRetransmit {
-            let window = reduction.saved.cwnd;
-            let found = SpuriousFastRetransmit { lasted: reduction.lasted, window, length };
+        if undo.cause == Cause::FastRetransmit {
+            let window = undo.saved.window.cwnd;
+            let found = SpuriousFastRetransmit { lasted: undo.lasted, window, length };
             self.detector.on_spurious_fast_retransmit(found, &self.view(stream, now));
         }
     }
 
-    /// The reduction that `saved` stood before was spurious, by DSACKs, and none after it is in doubt.
-    pub(super) fn restore(
+    /// A reduction was spurious, by DSACKs or by arrivals: goes back to before it, unless a later one
+    /// stands.
+    pub(super) fn undo(
         &mut self,
         stream: &mut Stream,
-        saved: Window,
+        undo: Undo<Before>,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let Some(window) = self.responses.restoration.respond(self.window, saved) else { return };
-        self.control.on_undo(&self.window, &saved);
+        self.on_taken_back(&undo);
+        if undo.last {
+            self.restore(stream, undo.saved, now, observer);
+        }
+    }
+
+    /// Goes back to what stood before a reduction.
+    fn restore(
+        &mut self,
+        stream: &mut Stream,
+        saved: Saved<Before>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let restored = self.responses.restoration.respond(self.window, saved.window);
+        let Some(window) = restored else { return };
+        self.control.on_undo(&self.window, &saved.rest.control);
         if let Phase::Loss { too_big: true, .. } = self.recovery.phase {
             // What was too big for the path is lost all the same, and slow start fills the window.
             self.window.ssthresh = self.window.ssthresh.max(window.ssthresh).max(window.cwnd);
@@ -140,15 +166,24 @@ impl Composed {
         }
     }
 
-    /// The window is about to be reduced because of `cause`.
-    pub(super) fn watch_for_spurious(&mut self, stream: &Stream, cause: Cause) {
-        let before = Before {
-            episode: stream.retransmissions.next_episode(),
-            timeout: cause == Cause::Timeout,
+    /// What stands now, besides the window, before a reduction for which `control` hands over its
+    /// variables.
+    pub(super) fn before(&self, stream: &Stream, control: Snapshot) -> Before {
+        Before {
+            control,
             pipe_prev: self.flight(stream).max(self.window.ssthresh),
             rtt: self.round_trips.rto.estimators(),
             point: stream.nxt(),
-        };
+        }
+    }
+
+    /// The window is being reduced because of `cause`.
+    pub(super) fn watch_for_spurious(
+        &mut self,
+        stream: &Stream,
+        cause: Cause,
+        reduction: ReductionId,
+    ) {
         let during = match self.recovery.phase {
             Phase::Open => During::Open,
             Phase::Recovery { .. } => During::FastRecovery,
@@ -157,18 +192,21 @@ impl Composed {
         if during == During::Open
             && let Some(eifel) = &mut self.responses.eifel
         {
-            eifel.begin(before);
+            eifel.begin();
+            self.responses.eifel_watches = Some(reduction);
             let first = stream.board.entry(stream.board.first());
             if first.retransmitted {
                 // By a probe, or by a recovery that was spurious: what answers that may come only now.
                 eifel.on_retransmit(first.sent);
             }
         }
-        if before.timeout
+        if cause == Cause::Timeout
             && let Some(f_rto) = &mut self.responses.f_rto
         {
             let sack = self.policy.acks == Acks::Sack;
-            f_rto.on_timeout(stream.una(), during, sack, before);
+            if f_rto.on_timeout(stream.una(), stream.nxt(), during, sack) {
+                self.responses.f_rto_watches = Some(reduction);
+            }
         }
     }
 
@@ -190,8 +228,8 @@ impl Composed {
             advanced: read.advanced,
         };
         let eifel = self.responses.eifel.as_mut();
-        if let Some(before) = eifel.and_then(|eifel| eifel.on_ack(&acceptable)) {
-            return self.respond(stream, &before, read, now, observer);
+        if eifel.is_some_and(|eifel| eifel.on_ack(&acceptable)) {
+            return self.respond(stream, self.responses.eifel_watches, read, now, observer);
         }
         if !matches!(self.recovery.phase, Phase::Loss { .. }) {
             return false;
@@ -218,7 +256,9 @@ impl Composed {
                 self.window.cwnd = self.window.cwnd.clamp(least, most).min(self.policy.max_cwnd);
                 false
             }
-            Finding::Spurious(before) => self.respond(stream, &before, read, now, observer),
+            Finding::Spurious => {
+                self.respond(stream, self.responses.f_rto_watches, read, now, observer)
+            }
         }
     }
 
@@ -227,24 +267,27 @@ impl Composed {
     fn respond(
         &mut self,
         stream: &mut Stream,
-        before: &Before,
+        watched: Option<ReductionId>,
         read: &Reading,
         now: Instant,
         observer: &mut impl Observer,
     ) -> bool {
-        let mut saved = None;
-        let from = before.episode;
-        while let Some((reduction, length)) = stream.retransmissions.prove_spurious(from, now) {
-            saved.get_or_insert(reduction.saved);
-            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
-            if let Some(doubt) = &mut self.doubt {
-                doubt.forget(now - reduction.lasted);
-            }
-            self.tell_detector_of(stream, &reduction, length, now);
+        let Some(watched) = watched else { return false };
+        let mut first = None;
+        while let Some(undo) = self.ledger.add(watched, Evidence::Original, now) {
+            observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
+            self.on_taken_back(&undo);
+            let length = stream.retransmissions.length_under(undo.id);
+            self.tell_detector_of(stream, &undo, length, now);
+            first.get_or_insert(undo);
         }
-        // A DSACK has told already.
-        let Some(saved) = saved else { return false };
-        self.control.on_undo(&self.window, &saved);
+        // DSACKs may have shown it already, of the one that is watched too.
+        let Some(Undo { cause, saved, .. }) = first else { return false };
+        self.control.on_undo(&self.window, &saved.rest.control);
+        let (cause, before) = match self.ledger.get(watched) {
+            Some((cause, saved)) => (cause, saved.rest.clone()),
+            None => (cause, saved.rest),
+        };
         // The next loss may be recovered from at once (RFC 5682, section 2.1, step 3b).
         self.recovery.recover = None;
         // Step 8: nothing more of what was deemed lost is resent.
@@ -255,9 +298,10 @@ impl Composed {
         // Octets of less than a segment count as none.
         let acked = read.delivery.passed.min(self.policy.initial_window);
         let flight = f64::from(stream.board.outstanding() + acked);
-        self.window = before.respond(flight, saved);
+        self.window = before.respond(flight, saved.window);
         // Step 11 waits for a sample.
-        self.round_trips.adapt = before.timeout.then(|| Box::new(*before));
+        let timeout = cause == Cause::Timeout;
+        self.round_trips.adapt = timeout.then(|| Adaptation::of(&before)).flatten();
         true
     }
 }

@@ -10,7 +10,9 @@ use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
 use crate::parts::detect::{Detector, LossDetector, Report};
 use crate::parts::limited_transmit::LimitedTransmit;
+use crate::parts::respond::Before;
 use crate::sender::Ack;
+use crate::sender::reductions::{Basis, Evidence, Saved, Undo};
 use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
 
 /// DSACKs of what is late by the longest wait, twice, still teach.
@@ -80,7 +82,9 @@ impl Composed {
     ) -> Resent {
         let (probe, fast) = (cause == Cause::Probe, cause == Cause::FastRetransmit);
         let Some(doubt) = &mut self.doubt else {
-            return Resent { alone: probe, suspected: false };
+            // A probe is no reduction of the window: it belongs to none.
+            let under = self.ledger.current().filter(|_| !probe);
+            return Resent { under, suspected: false };
         };
         let entry = stream.board.entry(number);
         let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
@@ -88,7 +92,7 @@ impl Composed {
         if suspected {
             let sent = entry.sent;
             let load = Load { cwnd: self.window.cwnd, flight: stream.board.outstanding() };
-            doubt.suspect(number, sent, load, now);
+            doubt.suspect(&mut self.ledger, number, sent, load, now);
             match doubt.proof() {
                 None => self.detector.on_proof(),
                 Some(wait) => {
@@ -98,7 +102,9 @@ impl Composed {
                 }
             }
         }
-        Resent { alone: probe || fast, suspected }
+        // Nor is what is only suspected.
+        let under = self.ledger.current().filter(|_| !probe && !fast);
+        Resent { under, suspected }
     }
 
     /// Believes what is due: in what has been pending for `proof`, and in too much at a time. Gives
@@ -136,7 +142,7 @@ impl Composed {
                 }
                 self.cut(stream, then, now, observer);
             }
-            let first = self.doubt.as_ref()?.last_cut_is_unproved();
+            let first = self.ledger.last_is_unconfirmed();
             self.prove_first();
             if first && matches!(self.recovery.phase, Phase::Loss { .. }) {
                 // The timeout's reduction, which leaves cwnd at what is in flight, was due.
@@ -169,7 +175,7 @@ impl Composed {
 
     fn prove_first(&mut self) {
         if let Some(doubt) = &mut self.doubt {
-            doubt.prove_first();
+            doubt.prove_first(&mut self.ledger);
             self.detector.on_proof();
         }
     }
@@ -179,9 +185,6 @@ impl Composed {
     fn cut(&mut self, stream: &Stream, then: Load, now: Instant, observer: &mut impl Observer) {
         observer.on_event(now, &Event::FastRetransmit);
         self.detector.on_recovery(&self.view(stream, now));
-        if let Some(doubt) = &mut self.doubt {
-            doubt.begin_cut(self.window, false, now);
-        }
         // What slow start added since then was built on the loss; what came after it by one segment
         // in a round trip would have come after a reduction as well.
         let slow = then.cwnd < self.window.ssthresh;
@@ -199,6 +202,14 @@ impl Composed {
         let flight = flow.flight.max(f64::from(then.flight)).min(cwnd);
         let flow = Flow { flight, ..flow };
         let window = Window { cwnd, ..self.window };
+        // The variables of another window than the one that comes back do not.
+        let snapshot = (cwnd == self.window.cwnd).then(|| self.control.snapshot());
+        let rest = self.before(stream, snapshot.unwrap_or_default());
+        let saved = Saved { window: self.window, rest };
+        self.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.on_reduction(false, now);
+        }
         self.window.ssthresh = self.control.on_loss(&window, false, &flow);
         if too_big {
             // It is filled up to that.
@@ -237,7 +248,7 @@ impl Composed {
         if !self.doubting() || !matches!(self.recovery.phase, Phase::Recovery { .. }) {
             return;
         }
-        let cut = self.doubt.as_ref().and_then(|doubt| doubt.last_cut());
+        let cut = self.ledger.last_began();
         let arrived = |cut| latest_sent.is_some_and(|sent| sent > cut);
         if cut.is_some_and(|cut| arrived(cut) && now >= cut + self.round(stream, now)) {
             // Much may be missing still: what ssthresh allows beyond what PRR let out is not sent at once,
@@ -273,15 +284,21 @@ impl Composed {
     /// What was decided before anything had been late is judged again by what is known since.
     fn reconsider(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
         // Most have none, which is quickly found.
-        let doubtful =
-            |doubt: &&Doubt| doubt.proof().is_some() && doubt.has_doubtful_cut(Instant::ZERO);
-        let Some(doubt) = self.doubt.as_deref().filter(doubtful) else { return };
+        if !self.doubting() || !self.ledger.has_doubtful(Instant::ZERO) {
+            return;
+        }
         let since = self.detector.rather_late(&self.view(stream, now));
-        let Some(since) = since.filter(|&since| doubt.has_doubtful_cut(since)) else { return };
+        let Some(since) = since.filter(|&since| self.ledger.has_doubtful(since)) else { return };
         observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
-        let restored = self.doubt.as_mut().and_then(|doubt| doubt.take_back_doubtful(since));
-        if let Some(saved) = restored {
-            self.restore(stream, saved, now, observer);
+        while let Some(undo) = self.ledger.take_back_doubtful(since, now) {
+            self.undo(stream, undo, now, observer);
+        }
+    }
+
+    /// A reduction has left the ledger.
+    pub(super) fn on_taken_back(&mut self, undo: &Undo<Before>) {
+        if let Some(doubt) = self.doubt.as_mut().filter(|_| undo.last) {
+            doubt.on_taken_back(undo.saved.window.cwnd, self.ledger.last_began());
         }
     }
 
@@ -335,14 +352,12 @@ impl Composed {
         if let Some(report) = disproof.report {
             self.detector.on_report(report);
         }
-        if disproof.proved {
-            self.detector.on_disproof();
-        }
-        if disproof.reverted {
+        let Some(confirmed) = disproof.proved else { return };
+        self.detector.on_disproof();
+        let undo = confirmed.and_then(|id| self.ledger.add(id, Evidence::Arrived, now));
+        if let Some(undo) = undo {
             observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
-        }
-        if let Some(saved) = disproof.restored {
-            self.restore(stream, saved, now, observer);
+            self.undo(stream, undo, now, observer);
         }
     }
 

@@ -6,6 +6,7 @@ use unruffled_units::Instant;
 use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
+use crate::parts::control::Snapshot;
 use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::stream::{Delivery, Stream};
@@ -94,11 +95,11 @@ impl Composed {
         }
         let first = !matches!(self.recovery.phase, Phase::Loss { too_big: false, .. });
         self.detector.on_timeout(first, &self.view(stream, now));
-        self.watch_for_spurious(stream, Cause::Timeout);
-        self.begin_episode(stream, Cause::Timeout, now);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
         if first || self.halves_as_ns2() {
-            self.reduce(stream, true, now);
+            self.reduce(stream, Cause::Timeout, now);
+        } else {
+            self.book(stream, Cause::Timeout, Snapshot::default(), now);
         }
         self.enter_loss(stream, false);
         self.recovery.recover = Some(stream.nxt());

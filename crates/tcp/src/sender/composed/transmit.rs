@@ -189,7 +189,7 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let why = self.suspect(stream, number, cause, now);
-        let transmission = stream.retransmit(number, cause, why, now);
+        let transmission = stream.retransmit(number, cause, why, &mut self.ledger, now);
         if let Some(eifel) = &mut self.responses.eifel {
             eifel.on_retransmit(now);
         }

@@ -3,12 +3,13 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::retransmissions::{DsackReport, SpuriousReduction};
+use super::retransmissions::DsackReport;
 use super::scoreboard::SpuriousAfter;
 use super::{Delivery, SegNo, Stream};
 use crate::observer::{Event, Observer};
 use crate::parts::detect::Reordering;
 use crate::sender::Ack;
+use crate::sender::reductions::ReductionId;
 
 /// Which of a retransmitted segment's two acknowledgements measures its reordering length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,8 @@ pub(crate) struct Spurious {
     pub(crate) reordering: Option<Reordering>,
     /// Mean of the round-trip times of both copies, whichever acknowledgement was whose.
     pub(crate) rtt: Option<Duration>,
-    /// With this one, every retransmission under the reduction proved spurious.
-    pub(crate) reduction: Option<SpuriousReduction>,
+    /// The reduction of the window under which it was made.
+    pub(crate) under: Option<ReductionId>,
 }
 
 impl Stream {
@@ -190,7 +191,7 @@ impl Stream {
             None => left,
         };
         let report = self.retransmissions.on_dsack(from, right, now)?;
-        let DsackReport { number, start, end, first_length, rtt, reduction, .. } = report;
+        let DsackReport { number, start, end, first_length, rtt, under, .. } = report;
         observer.on_event(
             now,
             &Event::SpuriousRetransmission { offset: start, len: (end - start) as u32 },
@@ -205,12 +206,9 @@ impl Stream {
         let reordering = length
             .filter(|&length| length > 0)
             .map(|length| self.reordering(length, true, now, observer));
-        if let Some(reduction) = reduction {
-            observer.on_event(now, &Event::SpuriousReduction { cause: reduction.cause });
-        }
         let suspicion = report.disproves.then_some(number);
         let (original, lateness) = (report.original_sent, report.lateness);
-        Some(Spurious { end, suspicion, original, lateness, reordering, rtt, reduction })
+        Some(Spurious { end, suspicion, original, lateness, reordering, rtt, under })
     }
 
     /// A segment that the acknowledgement reports once more by DSACK: the receiver has another copy of

@@ -1,5 +1,5 @@
 //! What became of each retransmission: needed, or proved spurious by a DSACK (RFC 2883; RFC 3708,
-//! section 3). Also keeps what a retransmitted segment's ambiguous acknowledgements said, until the
+//! section 3), and under which reduction of the window it was made. Also keeps what a retransmitted segment's ambiguous acknowledgements said, until the
 //! DSACK that tells them apart comes or does not come (RR-TCP, sections 4.1.1 and 4).
 
 #[cfg(test)]
@@ -10,28 +10,7 @@ use std::collections::VecDeque;
 use unruffled_units::{Duration, Instant};
 
 use super::SegNo;
-use crate::observer::Cause;
-use crate::parts::control::Window;
-
-/// Reductions of the window that can be waiting for their DSACKs at a time.
-const EPISODES: usize = 8;
-
-/// One reduction of the window and the retransmissions made under it.
-#[derive(Clone, Copy, Debug)]
-struct Episode {
-    number: u32,
-    cause: Cause,
-    began: Instant,
-    /// The window before the reduction.
-    saved: Window,
-    /// Retransmissions, and those of them reported as duplicates.
-    retransmitted: u32,
-    duplicates: u32,
-    /// RFC 3708 (A.1), (A.3): cannot prove spurious.
-    barred: bool,
-    /// Proved spurious.
-    spurious: bool,
-}
+use crate::sender::reductions::ReductionId;
 
 /// A segment that was retransmitted, kept until its DSACK can no longer come.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +18,8 @@ struct Record {
     number: SegNo,
     start: u64,
     end: u64,
-    episode: u32,
+    /// The reduction of the window under which it was resent last, if under one.
+    under: Option<ReductionId>,
     original_sent: Instant,
     resent: Instant,
     retransmissions: u32,
@@ -61,8 +41,8 @@ struct Record {
 /// What it means that a segment is resent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resent {
-    /// It says nothing of a reduction of the window.
-    pub(crate) alone: bool,
+    /// It is made under this reduction of the window, whose evidence it becomes.
+    pub(crate) under: Option<ReductionId>,
     /// The last transmission is given up, and that is on the books.
     pub(crate) suspected: bool,
 }
@@ -84,27 +64,14 @@ pub(crate) struct DsackReport {
     pub(crate) original_sent: Option<Instant>,
     /// How late it was, if it came first and that was not known.
     pub(crate) lateness: Option<Duration>,
-    /// With this one, every retransmission under the reduction proved spurious.
-    pub(crate) reduction: Option<SpuriousReduction>,
-}
-
-/// A reduction of the window that proved spurious.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SpuriousReduction {
-    pub(crate) cause: Cause,
-    pub(crate) lasted: Duration,
-    /// The window to go back to.
-    pub(crate) saved: Window,
-    /// No later reduction is still in doubt.
-    pub(crate) latest: bool,
+    /// The reduction under which it was resent.
+    pub(crate) under: Option<ReductionId>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Retransmissions {
     /// In the order of the stream.
     records: VecDeque<Record>,
-    episodes: VecDeque<Episode>,
-    next_episode: u32,
 }
 
 impl Retransmissions {
@@ -123,34 +90,11 @@ impl Retransmissions {
 
     /// Nothing is remembered that an acknowledgement could still concern.
     pub(crate) fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.episodes.is_empty()
+        self.records.is_empty()
     }
 
-    /// The number that the next reduction of the window will get.
-    pub(crate) fn next_episode(&self) -> u32 {
-        self.next_episode
-    }
-
-    /// The window is about to be reduced because of `cause`.
-    pub(crate) fn begin(&mut self, cause: Cause, saved: Window, now: Instant) {
-        if self.episodes.len() == EPISODES {
-            self.episodes.pop_front();
-        }
-        let number = self.next_episode;
-        self.next_episode += 1;
-        self.episodes.push_back(Episode {
-            number,
-            cause,
-            began: now,
-            saved,
-            retransmitted: 0,
-            duplicates: 0,
-            barred: false,
-            spurious: false,
-        });
-    }
-
-    /// Segment `number`, sent last at `sent`, is sent again at `now`.
+    /// Segment `number`, sent last at `sent`, is sent again at `now`. If that is not for the first time,
+    /// gives the reduction under which it was resent before.
     pub(crate) fn on_retransmit(
         &mut self,
         number: SegNo,
@@ -158,43 +102,38 @@ impl Retransmissions {
         sent: Instant,
         why: Resent,
         now: Instant,
-    ) {
-        // A probe, or what is only suspected, is no reduction of the window: it belongs to none.
-        let Resent { alone, suspected } = why;
-        let episode = if alone { u32::MAX } else { self.next_episode.wrapping_sub(1) };
+    ) -> Option<Option<ReductionId>> {
+        let Resent { under, suspected } = why;
         match self.records.binary_search_by_key(&number, |r| r.number) {
             Ok(at) => {
                 let record = &mut self.records[at];
                 record.retransmissions += 1;
                 record.unsuspected += u32::from(!suspected);
                 record.resent = now;
-                let earlier = record.episode;
-                record.episode = episode;
-                self.bar(earlier);
-                self.bar(episode);
+                Some(std::mem::replace(&mut record.under, under))
             }
-            Err(at) => self.records.insert(
-                at,
-                Record {
-                    number,
-                    start: range.0,
-                    end: range.1,
-                    episode,
-                    original_sent: sent,
-                    resent: now,
-                    retransmissions: 1,
-                    unsuspected: u32::from(!suspected),
-                    covered: None,
-                    original_first: false,
-                    lateness: None,
-                    length: None,
-                    reported: false,
-                    repeated: 0,
-                },
-            ),
-        }
-        if let Some(episode) = self.episode(episode) {
-            episode.retransmitted += 1;
+            Err(at) => {
+                self.records.insert(
+                    at,
+                    Record {
+                        number,
+                        start: range.0,
+                        end: range.1,
+                        under,
+                        original_sent: sent,
+                        resent: now,
+                        retransmissions: 1,
+                        unsuspected: u32::from(!suspected),
+                        covered: None,
+                        original_first: false,
+                        lateness: None,
+                        length: None,
+                        reported: false,
+                        repeated: 0,
+                    },
+                );
+                None
+            }
         }
     }
 
@@ -253,7 +192,6 @@ impl Retransmissions {
             .covered
             .filter(|_| once)
             .map(|covered| (covered.since(record.original_sent) + now.since(record.resent)) / 2);
-        let reduction = self.count_duplicate(record.episode, now);
         Some(DsackReport {
             number: record.number,
             start: record.start,
@@ -263,7 +201,7 @@ impl Retransmissions {
             disproves: record.unsuspected == 0,
             original_sent: (once && !record.original_first).then_some(record.original_sent),
             lateness,
-            reduction,
+            under: record.under,
         })
     }
 
@@ -277,13 +215,6 @@ impl Retransmissions {
         Some(record.number).filter(|_| record.repeated >= record.unsuspected)
     }
 
-    /// Segments are smaller by `ratio`: windows that may come back stay, in octets.
-    pub(crate) fn on_smaller_segments(&mut self, ratio: f64) {
-        for episode in &mut self.episodes {
-            episode.saved.scale(ratio);
-        }
-    }
-
     /// Segments were split: they have other numbers, in the same order.
     pub(crate) fn renumber(&mut self, number: impl Fn(SegNo) -> SegNo) {
         for record in &mut self.records {
@@ -291,19 +222,10 @@ impl Retransmissions {
         }
     }
 
-    /// All reductions from number `from` on proved spurious, and not by DSACKs: gives the first that
-    /// was not known to be, with the reordering length of a segment resent under it, if that could be
+    /// The reordering length of the first segment resent last under this reduction, if it could be
     /// measured.
-    pub(crate) fn prove_spurious(
-        &mut self,
-        from: u32,
-        now: Instant,
-    ) -> Option<(SpuriousReduction, Option<u32>)> {
-        let episode = self.episodes.iter_mut().find(|e| e.number >= from && !e.spurious)?;
-        episode.spurious = true;
-        let Episode { number, cause, began, saved, .. } = *episode;
-        let length = self.records.iter().find(|r| r.episode == number).and_then(|r| r.length);
-        Some((SpuriousReduction { cause, lasted: now.since(began), saved, latest: true }, length))
+    pub(crate) fn length_under(&self, under: ReductionId) -> Option<u32> {
+        self.records.iter().find(|record| record.under == Some(under))?.length
     }
 
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
@@ -314,42 +236,6 @@ impl Retransmissions {
                 Some(covered) if now.since(covered) > horizon() => self.records.pop_front(),
                 _ => break,
             };
-        }
-    }
-
-    /// One more retransmission under reduction `number` proved spurious; was it the last?
-    fn count_duplicate(&mut self, number: u32, now: Instant) -> Option<SpuriousReduction> {
-        let latest = self.episodes.iter().all(|e| e.number <= number || e.spurious);
-        let episode = self.episode(number)?;
-        episode.duplicates += 1;
-        if episode.barred || episode.spurious || episode.duplicates < episode.retransmitted {
-            return None;
-        }
-        episode.spurious = true;
-        let Episode { cause, began, saved, .. } = *episode;
-        if !latest {
-            self.hand_on(number, saved);
-        }
-        Some(SpuriousReduction { cause, lasted: now.since(began), saved, latest })
-    }
-
-    /// The reduction with this number cannot prove spurious (RFC 3708, A.1 and A.3).
-    fn bar(&mut self, number: u32) {
-        if let Some(episode) = self.episode(number) {
-            episode.barred = true;
-        }
-    }
-
-    fn episode(&mut self, number: u32) -> Option<&mut Episode> {
-        self.episodes.iter_mut().find(|e| e.number == number)
-    }
-
-    /// A reduction proved spurious while a later one is in doubt: should that one prove spurious as
-    /// well, it is this one's window that comes back. If it is genuine, nothing does.
-    fn hand_on(&mut self, from: u32, saved: Window) {
-        for episode in self.episodes.iter_mut().filter(|e| e.number > from) {
-            episode.saved.cwnd = episode.saved.cwnd.max(saved.cwnd);
-            episode.saved.ssthresh = episode.saved.ssthresh.max(saved.ssthresh);
         }
     }
 }

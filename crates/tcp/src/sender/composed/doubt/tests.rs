@@ -1,4 +1,7 @@
 use super::*;
+use crate::observer::Cause;
+use crate::parts::control::Window;
+use crate::sender::reductions::{Basis, Evidence, Saved};
 
 const fn load(cwnd: f64) -> Load {
     Load { cwnd, flight: 10 }
@@ -12,24 +15,72 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-fn doubt() -> Doubt {
-    let mut d = Doubt::new();
+/// Suspicions, and the reductions that they confirm.
+struct Books {
+    doubt: Doubt,
+    ledger: Ledger<()>,
+}
+
+impl std::ops::Deref for Books {
+    type Target = Doubt;
+
+    fn deref(&self) -> &Doubt {
+        &self.doubt
+    }
+}
+
+impl std::ops::DerefMut for Books {
+    fn deref_mut(&mut self) -> &mut Doubt {
+        &mut self.doubt
+    }
+}
+
+impl Books {
+    fn new() -> Self {
+        Self { doubt: Doubt::new(), ledger: Ledger::default() }
+    }
+
+    fn suspect(&mut self, segment: SegNo, sent: Instant, load: Load, now: Instant) {
+        self.doubt.suspect(&mut self.ledger, segment, sent, load, now);
+    }
+
+    fn prove_first(&mut self) {
+        self.doubt.prove_first(&mut self.ledger);
+    }
+
+    fn reduce(&mut self, window: Window, now: Instant) {
+        let saved = Saved { window, rest: () };
+        self.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
+        self.doubt.on_reduction(false, now);
+    }
+
+    /// A disproof, and whether the reduction that it confirmed is taken back.
+    fn refute(&mut self, segment: SegNo, now: Instant) -> (Option<Disproof>, Option<Window>) {
+        let disproof = self.doubt.disprove(segment, true);
+        let id = disproof.and_then(|disproof| disproof.proved).flatten();
+        let undo = id.and_then(|id| self.ledger.add(id, Evidence::Arrived, now));
+        let window = undo.filter(|undo| undo.last).map(|undo| undo.saved.window);
+        if let Some(window) = window {
+            self.doubt.on_taken_back(window.cwnd, self.ledger.last_began());
+        }
+        (disproof, window)
+    }
+}
+
+fn doubt() -> Books {
+    let mut d = Books::new();
     d.set_proof(Some(Duration::from_millis(200)));
     d
 }
 
 /// Segments 0, 1, 2 … sent at 0, 1, 2 … ms and suspected 100 ms later.
-fn suspecting(segments: u64) -> Doubt {
+fn suspecting(segments: u64) -> Books {
     let mut d = doubt();
     (0..segments).for_each(|n| d.suspect(n, at(n), load(50.0), at(100 + n)));
     d
 }
 
-const fn disproof(proved: bool, reverted: bool, restored: Option<Window>) -> Option<Disproof> {
-    Some(Disproof { report: Some(Report::Told), proved, reverted, restored })
-}
-
-const NOTHING: Option<Disproof> = disproof(false, false, None);
+const NOTHING: Option<Disproof> = Some(Disproof { report: Some(Report::Told), proved: None });
 
 #[test]
 fn what_is_disproved_in_time_costs_nothing() {
@@ -38,44 +89,22 @@ fn what_is_disproved_in_time_costs_nothing() {
     assert_eq!(d.disprove(1, true), None, "it is known already");
     assert_eq!(d.disprove(7, true), None, "it was never suspected");
     assert_eq!(d.first_pending(), Some((0, at(0), load(50.0))));
-    d.begin_cut(window(50.0), false, at(200));
+    d.reduce(window(50.0), at(200));
     d.prove_first();
     assert_eq!(d.first_pending(), Some((2, at(2), load(50.0))), "the second one is decided");
 }
 
 #[test]
-fn a_reduction_without_a_proof_left_is_taken_back() {
-    let mut d = suspecting(2);
-    d.begin_cut(window(50.0), false, at(200));
-    d.prove_first();
-    d.prove_first();
-    assert_eq!(d.disprove(1, true), disproof(true, false, None));
-    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
-    assert_eq!(d.last_cut(), None);
-}
-
-#[test]
-fn where_suspicion_is_proof_it_proves_the_reduction_at_once() {
-    let mut d = Doubt::new();
-    d.begin_cut(window(50.0), false, at(100));
+fn where_suspicion_is_proof_it_confirms_the_reduction_at_once() {
+    let mut d = Books::new();
+    d.reduce(window(50.0), at(100));
     d.suspect(0, at(0), load(50.0), at(100));
     d.suspect(0, at(100), load(50.0), at(200));
     assert_eq!(d.first_pending(), None);
     // Resent twice, and both copies arrived after the first.
-    assert_eq!(d.disprove(0, true), disproof(true, false, None));
-    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
-}
-
-#[test]
-fn the_window_before_passes_to_a_later_reduction_that_still_stands() {
-    let mut d = suspecting(1);
-    d.begin_cut(window(50.0), false, at(200));
-    d.prove_first();
-    d.suspect(9, at(210), load(25.0), at(310));
-    d.begin_cut(window(25.0), false, at(400));
-    d.prove_first();
-    assert_eq!(d.disprove(0, true), disproof(true, true, None));
-    assert_eq!(d.disprove(9, true), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.refute(0, at(300)).1, None);
+    assert_eq!(d.refute(0, at(310)).1, Some(window(50.0)));
+    assert_eq!(d.ledger.last_began(), None);
 }
 
 #[test]
@@ -90,7 +119,7 @@ fn of_a_segment_suspected_twice_the_last_suspicion_is_disproved_first() {
 }
 
 /// As many are pending as are proof, where none is usual.
-fn too_much(d: &Doubt, many: f64) -> bool {
+fn too_much(d: &Books, many: f64) -> bool {
     d.too_much(many, || 0.0).is_some()
 }
 
@@ -101,7 +130,7 @@ fn three_or_a_tenth_of_the_window_is_proof_if_sent_after_the_last_reduction() {
     d.disprove(0, true);
     d.disprove(1, true);
     assert!(!too_much(&d, 0.1), "two are left");
-    d.begin_cut(window(50.0), false, at(200));
+    d.reduce(window(50.0), at(200));
     d.end_cut(at(200));
     for n in 10..13 {
         assert!(!too_much(&d, 0.1));
@@ -125,7 +154,7 @@ fn too_much_began_with_the_first_that_can_not_be_usual() {
 #[test]
 fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
     let mut d = suspecting(1);
-    d.begin_cut(window(50.0), false, at(200));
+    d.reduce(window(50.0), at(200));
     d.prove_first();
     d.suspect(7, at(250), load(40.0), at(350));
     assert!(!d.is_fresh(at(250)), "it is under way");
@@ -133,28 +162,14 @@ fn a_reduction_answers_what_was_sent_until_the_window_has_come_down() {
     d.end_cut(at(400));
     assert!(!d.is_fresh(at(300)) && d.is_fresh(at(301)));
     // Its round is that of the reduction before, once it is taken back.
-    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
+    assert_eq!(d.refute(0, at(450)).1, Some(window(50.0)));
     assert!(d.is_fresh(at(250)));
-}
-
-#[test]
-fn a_timeout_is_taken_back_when_it_is_found_spurious_and_nothing_proves_it() {
-    let mut d = suspecting(1);
-    d.begin_cut(window(50.0), true, at(200));
-    assert_eq!(d.revert(at(200), window(50.0)), Some(window(50.0)));
-    // One with a proof: only when that is disproved as well.
-    d.begin_cut(window(50.0), true, at(300));
-    d.prove_first();
-    assert_eq!(d.revert(at(300), window(50.0)), None);
-    assert_eq!(d.disprove(0, true), disproof(true, true, Some(window(50.0))));
-    // One that is not known is not for this to judge.
-    assert_eq!(d.revert(at(7), window(9.0)), Some(window(9.0)));
 }
 
 #[test]
 fn what_is_decided_is_forgotten_in_time() {
     let mut d = suspecting(3);
-    d.begin_cut(window(50.0), false, at(200));
+    d.reduce(window(50.0), at(200));
     d.prove_first();
     d.expire(Duration::from_millis(1000), at(1100));
     assert_eq!((d.suspicions.len(), d.by_segment.len()), (3, 3));
@@ -166,68 +181,14 @@ fn what_is_decided_is_forgotten_in_time() {
 }
 
 #[test]
-fn only_the_last_reductions_are_kept() {
-    let mut d = doubt();
-    for n in 0..20 {
-        d.begin_cut(window(50.0), false, at(n));
-    }
-    assert_eq!((d.cuts.len(), d.last_cut()), (CUTS, Some(at(19))));
-}
-
-#[test]
 fn what_is_pending_when_a_window_comes_back_was_suspected_under_that_window() {
     let mut d = suspecting(1);
-    d.begin_cut(window(50.0), false, at(50));
+    d.reduce(window(50.0), at(50));
     d.prove_first();
     d.suspect(5, at(60), load(25.0), at(100));
     assert_eq!(d.first_pending(), Some((5, at(60), load(25.0))));
-    assert!(d.disprove(0, true).expect("it was suspected").restored.is_some());
+    assert_eq!(d.refute(0, at(150)).1, Some(window(50.0)));
     assert_eq!(d.first_pending(), Some((5, at(60), load(50.0))));
-}
-
-/// A reduction before anything was late, proved by so many; then reordering is seen.
-fn blind(proofs: u64) -> Doubt {
-    let mut d = Doubt::new();
-    d.begin_cut(window(50.0), false, at(100));
-    (0..proofs).for_each(|n| d.suspect(n, at(n), load(50.0), at(100)));
-    d.set_proof(Some(Duration::from_millis(200)));
-    d
-}
-
-#[test]
-fn a_reduction_of_before_anything_was_late_is_doubtful_while_it_has_one_proof() {
-    let mut d = blind(2);
-    assert!(!d.has_doubtful_cut(at(100)));
-    assert_eq!(d.disprove(1, true), disproof(true, false, None));
-    assert!(d.has_doubtful_cut(at(100)) && !d.has_doubtful_cut(at(101)), "it was at 100");
-    assert_eq!(d.take_back_doubtful(at(101)), None);
-    assert_eq!(d.take_back_doubtful(at(100)), Some(window(50.0)));
-    assert!(!d.has_doubtful_cut(at(100)));
-    assert_eq!(d.last_cut(), None);
-    // Should its duplicate come after all, nothing is left to be disproved.
-    assert_eq!(d.disprove(0, true), disproof(true, false, None));
-}
-
-#[test]
-fn a_later_reduction_inherits_the_window_of_a_doubtful_one() {
-    let mut d = blind(1);
-    d.suspect(7, at(150), load(25.0), at(250));
-    d.begin_cut(window(25.0), false, at(350));
-    d.prove_first();
-    assert_eq!(d.take_back_doubtful(at(100)), None);
-    assert_eq!(d.disprove(7, true), disproof(true, true, Some(window(50.0))));
-}
-
-#[test]
-fn what_was_decided_when_something_had_been_late_is_not_doubtful() {
-    let mut d = suspecting(1);
-    d.begin_cut(window(50.0), false, at(200));
-    d.prove_first();
-    assert!(!d.has_doubtful_cut(at(100)));
-    let mut d = Doubt::new();
-    d.begin_cut(window(50.0), true, at(100));
-    d.suspect(0, at(0), load(50.0), at(100));
-    assert!(!d.has_doubtful_cut(at(100)), "nor is a timeout");
 }
 
 #[test]
@@ -248,7 +209,7 @@ fn a_report_that_is_due_comes_or_is_missed() {
 #[test]
 fn a_report_that_is_not_awaited_any_more_is_forgotten_in_time() {
     let mut d = suspecting(2);
-    d.begin_cut(window(50.0), false, at(200));
+    d.reduce(window(50.0), at(200));
     (0..2).for_each(|_| d.prove_first());
     assert_eq!(d.missed(at(400)), 0);
     // The original comes after all, and its copy never.
@@ -262,7 +223,7 @@ fn a_report_that_is_not_awaited_any_more_is_forgotten_in_time() {
 
 #[test]
 fn as_long_as_suspicion_is_proof_no_report_is_missed() {
-    let mut d = Doubt::new();
+    let mut d = Books::new();
     d.suspect(0, at(0), load(50.0), at(100));
     assert!(d.disprove(0, false).is_some());
     assert_eq!(d.missed(at(10_000)), 0);

@@ -1,0 +1,165 @@
+use super::*;
+
+const SAVED: Window = Window { cwnd: 50.0, ssthresh: 20.0 };
+const SMALLER: Window = Window { cwnd: 25.0, ssthresh: 25.0 };
+
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn before(window: Window) -> Saved<()> {
+    Saved { window, rest: () }
+}
+
+/// A fast retransmit at `ms` that reduces this window.
+fn begin(ledger: &mut Ledger<()>, window: Window, ms: u64) -> ReductionId {
+    ledger.begin(Cause::FastRetransmit, Basis::Verdict, before(window), at(ms))
+}
+
+fn resend(ledger: &mut Ledger<()>, id: ReductionId, segments: u32) {
+    (0..segments).for_each(|_| ledger.on_retransmit(Some(id)));
+}
+
+/// What evidence proves at `ms`: the window before, how long that is ago, and whether it comes back.
+fn add(
+    ledger: &mut Ledger<()>,
+    id: ReductionId,
+    evidence: Evidence,
+    ms: u64,
+) -> Option<(Window, u64, bool)> {
+    let Undo { lasted, saved, last, .. } = ledger.add(id, evidence, at(ms))?;
+    Some((saved.window, lasted.as_millis_f64() as u64, last))
+}
+
+#[test]
+fn a_reduction_is_spurious_when_dsacks_report_every_retransmission_under_it() {
+    let mut ledger = Ledger::default();
+    let id = begin(&mut ledger, SAVED, 100);
+    resend(&mut ledger, id, 2);
+    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 200), None);
+    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 202), Some((SAVED, 102, true)));
+    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 203), None, "it is known");
+}
+
+#[test]
+fn a_segment_resent_twice_bars_its_reduction() {
+    let mut ledger = Ledger::default();
+    let id = begin(&mut ledger, SAVED, 100);
+    resend(&mut ledger, id, 1);
+    ledger.bar(Some(id));
+    assert_eq!(add(&mut ledger, id, Evidence::Duplicate, 400), None);
+}
+
+#[test]
+fn a_later_reduction_that_stands_inherits_the_window() {
+    let mut ledger = Ledger::default();
+    let first = begin(&mut ledger, SAVED, 100);
+    resend(&mut ledger, first, 1);
+    let second = begin(&mut ledger, SMALLER, 150);
+    resend(&mut ledger, second, 1);
+    assert_eq!(add(&mut ledger, first, Evidence::Duplicate, 200), Some((SAVED, 100, false)));
+    let both = Window { cwnd: 50.0, ssthresh: 25.0 };
+    assert_eq!(add(&mut ledger, second, Evidence::Duplicate, 250), Some((both, 100, true)));
+}
+
+#[test]
+fn what_answers_an_original_shows_all_reductions_since_spurious() {
+    let mut ledger = Ledger::default();
+    let earlier = begin(&mut ledger, SAVED, 50);
+    let watched = begin(&mut ledger, SAVED, 100);
+    resend(&mut ledger, watched, 1);
+    begin(&mut ledger, SMALLER, 110);
+    assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), Some((SAVED, 30, true)));
+    assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), Some((SMALLER, 20, true)));
+    assert_eq!(add(&mut ledger, watched, Evidence::Original, 130), None);
+    assert_eq!(add(&mut ledger, watched, Evidence::Duplicate, 200), None, "it is known");
+    assert_eq!(add(&mut ledger, earlier, Evidence::Duplicate, 200), Some((SAVED, 150, true)));
+}
+
+#[test]
+fn a_reduction_without_a_confirmation_left_is_taken_back() {
+    let mut ledger = Ledger::default();
+    let cause = Cause::FastRetransmit;
+    let id = ledger.begin(cause, Basis::Confirmed, before(SAVED), at(200));
+    assert!(ledger.last_is_unconfirmed());
+    assert_eq!((ledger.confirm_last(), ledger.confirm_last()), (Some(id), Some(id)));
+    assert!(!ledger.last_is_unconfirmed());
+    assert_eq!(add(&mut ledger, id, Evidence::Arrived, 300), None);
+    assert_eq!(add(&mut ledger, id, Evidence::Arrived, 310), Some((SAVED, 110, true)));
+    assert_eq!((ledger.last_began(), ledger.confirm_last()), (None, None));
+}
+
+#[test]
+fn a_timeout_is_taken_back_when_dsacks_report_it_and_nothing_confirms_it() {
+    let mut ledger = Ledger::default();
+    let timeout = ledger.begin(Cause::Timeout, Basis::Verdict, before(SAVED), at(200));
+    ledger.confirm_last();
+    assert_eq!(add(&mut ledger, timeout, Evidence::Duplicate, 250), Some((SAVED, 50, false)));
+    assert_eq!(add(&mut ledger, timeout, Evidence::Arrived, 300), Some((SAVED, 100, true)));
+    // The other way round.
+    let timeout = ledger.begin(Cause::Timeout, Basis::Verdict, before(SAVED), at(400));
+    ledger.confirm_last();
+    assert_eq!(add(&mut ledger, timeout, Evidence::Arrived, 450), None);
+    assert_eq!(add(&mut ledger, timeout, Evidence::Duplicate, 500), Some((SAVED, 100, true)));
+}
+
+#[test]
+fn what_was_suspected_before_anything_was_late_is_doubtful_with_one_confirmation() {
+    let mut ledger = Ledger::default();
+    let early = ledger.begin(Cause::FastRetransmit, Basis::Early, before(SAVED), at(100));
+    (0..2).for_each(|_| assert_eq!(ledger.confirm_last(), Some(early)));
+    assert!(!ledger.has_doubtful(at(100)));
+    assert_eq!(add(&mut ledger, early, Evidence::Arrived, 200), None);
+    assert!(ledger.has_doubtful(at(100)) && !ledger.has_doubtful(at(101)), "it was at 100");
+    assert_eq!(ledger.take_back_doubtful(at(101), at(300)), None);
+    let undo = ledger.take_back_doubtful(at(100), at(300)).expect("a doubtful one");
+    assert_eq!((undo.saved.window, undo.last), (SAVED, true));
+    assert!(!ledger.has_doubtful(at(100)));
+    assert_eq!(add(&mut ledger, early, Evidence::Arrived, 400), None, "it is taken back");
+}
+
+#[test]
+fn a_timeout_and_what_was_confirmed_are_never_doubtful() {
+    for (cause, basis) in
+        [(Cause::Timeout, Basis::Verdict), (Cause::FastRetransmit, Basis::Confirmed)]
+    {
+        let mut ledger = Ledger::default();
+        ledger.begin(cause, basis, before(SAVED), at(100));
+        ledger.confirm_last();
+        assert!(!ledger.has_doubtful(at(100)));
+    }
+}
+
+#[test]
+fn retransmissions_are_made_under_the_last_reduction_that_was_not_confirmed_first() {
+    let mut ledger = Ledger::default();
+    assert_eq!(ledger.current(), None);
+    let verdict = begin(&mut ledger, SAVED, 100);
+    ledger.begin(Cause::FastRetransmit, Basis::Confirmed, before(SAVED), at(200));
+    assert_eq!(ledger.current(), Some(verdict));
+}
+
+#[test]
+fn smaller_segments_are_no_reduction_that_a_suspicion_confirms() {
+    let mut ledger = Ledger::default();
+    ledger.begin(Cause::Timeout, Basis::Mtu, before(SAVED), at(100));
+    assert_eq!((ledger.confirm_last(), ledger.last_began()), (None, None));
+}
+
+#[test]
+fn windows_stay_in_octets_when_segments_are_smaller() {
+    let mut ledger = Ledger::default();
+    let id = begin(&mut ledger, SAVED, 100);
+    ledger.on_smaller_segments(2.0, |()| {});
+    let twice = Window { cwnd: 100.0, ssthresh: 40.0 };
+    assert_eq!(add(&mut ledger, id, Evidence::Original, 200), Some((twice, 100, true)));
+}
+
+#[test]
+fn only_the_last_reductions_are_remembered() {
+    let mut ledger = Ledger::default();
+    let ids: Vec<ReductionId> = (0..20).map(|n| begin(&mut ledger, SAVED, n)).collect();
+    assert_eq!((ledger.reductions.len(), ledger.last_began()), (CAPACITY, Some(at(19))));
+    assert_eq!(add(&mut ledger, ids[11], Evidence::Duplicate, 100), None, "it is forgotten");
+    assert_eq!(add(&mut ledger, ids[12], Evidence::Duplicate, 100), Some((SAVED, 88, false)));
+}
