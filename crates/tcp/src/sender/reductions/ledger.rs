@@ -112,9 +112,14 @@ struct Reduction<T> {
 }
 
 impl<T> Reduction<T> {
+    /// It was made because of a loss.
+    fn is_for_loss(&self) -> bool {
+        self.basis != Basis::Mtu
+    }
+
     /// It stands, and was made because of a loss.
     fn counts(&self) -> bool {
-        !self.taken_back && self.basis != Basis::Mtu
+        !self.taken_back && self.is_for_loss()
     }
 
     /// It was made before anything was late, not before `since`, and one suspicion is all that confirms
@@ -246,9 +251,12 @@ impl<T: Inherit> Ledger<T> {
         if self.reductions[at].taken_back {
             return Some(self.undo(at, false, now));
         }
-        // What `Original` proves spurious besides does not stand.
-        let all_since = evidence == Evidence::Original;
-        Some(self.take_back(at, now, |later| !all_since || later.basis == Basis::Confirmed))
+        Some(match evidence {
+            Evidence::Duplicate => self.take_back(at, now, |_| true),
+            // The later ones are spurious as well, except those that rest on suspicions.
+            Evidence::Original => self.take_back(at, now, |later| later.basis == Basis::Confirmed),
+            Evidence::Arrived => self.take_back(at, now, Reduction::is_for_loss),
+        })
     }
 
     /// Takes back the reduction at this place. Later ones that stand, and that `stay`, inherit what stood
@@ -307,7 +315,7 @@ impl<T: Inherit> Ledger<T> {
     /// Takes back the first of these.
     pub(crate) fn take_back_doubtful(&mut self, since: Instant, now: Instant) -> Option<Undo<T>> {
         let at = self.reductions.iter().position(|reduction| reduction.is_doubtful(since))?;
-        Some(self.take_back(at, now, |_| true))
+        Some(self.take_back(at, now, Reduction::is_for_loss))
     }
 
     /// Segments are smaller by `ratio`: windows stay, in octets; `rest` scales what else was saved.
