@@ -44,7 +44,7 @@ impl From<&Rule> for detect::Rule {
             distance: rule.distance,
             overdue: rule.overdue_s.map(overdue),
             first_hole_due: rule.first_hole_due_s.map(instant),
-            proof: None,
+            confirm_after: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod composed;
 mod growth;
 mod machine;
+mod numbers;
 mod reductions;
 mod stream;
 pub(crate) mod tcp_pr;

@@ -4,7 +4,7 @@
 #[path = "../examples/own_detector.rs"]
 mod example;
 
-use unruffled_tcp::detect::{LossDetector, Overdue, Rule, View};
+use unruffled_tcp::detect::{LatenessModel, LossDetector, Overdue, Rule, View};
 use unruffled_tcp::{Config, Connection, Flags, Segment, SeqNr, Variant, VariantError};
 use unruffled_units::{Duration, Instant};
 
@@ -45,31 +45,38 @@ fn a_machine_of_its_own_takes_no_detector() {
     assert!(matches!(refused, Err(VariantError::TakesNoParts { row: "tcp-pr", .. })));
 }
 
-/// Suspects what has been on its way for 120 ms, and believes that it was lost after 200.
+/// Suspects a segment after 120 ms and confirms its loss after 200 ms. Half a window of suspicions
+/// confirms them all.
 #[derive(Debug)]
-struct Doubtful;
+struct TwoStage;
 
-impl LossDetector for Doubtful {
+impl LossDetector for TwoStage {
     fn about(&self) -> std::borrow::Cow<'static, str> {
-        "doubtful".into()
+        "two-stage".into()
     }
 
     fn rule(&self, _view: &View) -> Rule {
         let overdue = Overdue { wait: Duration::from_millis(120), eager: true };
-        let proof = Some(Duration::from_millis(200));
-        Rule { overdue: Some(overdue), proof, ..Rule::default() }
+        let confirm_after = Some(Duration::from_millis(200));
+        Rule { overdue: Some(overdue), confirm_after, ..Rule::default() }
     }
 
-    fn doubts(&self) -> Option<f64> {
-        Some(0.5)
+    fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
+        Some(self)
     }
 }
 
-/// Sends twenty segments of 1000 octets at 10 ms, of which the first is lost: the window once that is
-/// believed and all has been acknowledged.
-fn window_after_a_proof(row: &str) -> f64 {
+impl LatenessModel for TwoStage {
+    fn overflow_share(&self) -> f64 {
+        0.5
+    }
+}
+
+/// Sends twenty segments of 1000 octets at 10 ms, of which the first is lost. Returns the window once
+/// the loss is confirmed and everything has been acknowledged.
+fn window_after_a_confirmation(row: &str) -> f64 {
     let variant = Variant::named(row).expect("a row");
-    let variant = variant.with_detector("doubtful", || Box::new(Doubtful)).expect("has parts");
+    let variant = variant.with_detector("two-stage", || Box::new(TwoStage)).expect("has parts");
     let config = Config::default().with(|c| {
         c.mss = 1000;
         c.window.initial = 20;
@@ -108,7 +115,7 @@ fn window_after_a_proof(row: &str) -> f64 {
 }
 
 #[test]
-fn what_is_believed_reduces_the_window_at_once_or_in_proportion() {
-    assert_eq!(window_after_a_proof("rack"), 10.0);
-    assert_eq!(window_after_a_proof("sack"), 10.0);
+fn a_confirmed_loss_reduces_the_window_at_once_or_in_proportion() {
+    assert_eq!(window_after_a_confirmation("rack"), 10.0);
+    assert_eq!(window_after_a_confirmation("sack"), 10.0);
 }

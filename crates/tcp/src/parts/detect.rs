@@ -7,6 +7,7 @@
 pub(crate) mod avg_dev;
 pub(crate) mod blanton_allman;
 pub(crate) mod dcr;
+mod dsack_loss;
 mod duplicates;
 pub(crate) mod fixed;
 #[cfg(test)]
@@ -16,20 +17,20 @@ pub(crate) mod linux_reordering;
 pub(crate) mod ncr;
 pub(crate) mod quic;
 pub(crate) mod rack;
-mod reports;
 pub(crate) mod rr;
 mod rr_costs;
 mod rr_history;
 pub(crate) mod td_fr;
+mod two_stage;
 pub(crate) mod unruffled;
 
 use std::borrow::Cow;
 
-pub use reports::Report;
+pub use two_stage::{DsackOutcome, LatenessModel};
 
 use unruffled_units::{Duration, Instant};
 
-use crate::parts::{Variable, any_of};
+use crate::parts::Variable;
 
 /// Which holes are deemed lost now: a detector's verdict. The conditions add up: a hole that meets any of
 /// them is lost.
@@ -52,11 +53,10 @@ pub struct Rule {
     pub overdue: Option<Overdue>,
     /// The first hole is lost at this time, if it is still open then.
     pub first_hole_due: Option<Instant>,
-    /// What is lost is resent but reduces the window only when nothing is known of it this long
-    /// after its transmission. None: it reduces the window at once. For detectors that [doubt] only.
-    ///
-    /// [doubt]: LossDetector::doubts
-    pub proof: Option<Duration>,
+    /// Two-stage detection: what is deemed lost is sent again, but reduces the window only if it has
+    /// not arrived this long after its transmission. None reduces the window at once. Only detectors
+    /// with a [model](LossDetector::two_stage) use it.
+    pub confirm_after: Option<Duration>,
 }
 
 impl Rule {
@@ -159,71 +159,28 @@ pub struct Idle {
     pub dupacks: u32,
 }
 
-/// A way of telling lost from late.
+/// A way to tell lost segments from late ones.
 ///
 /// Implement it to try out an algorithm of your own: [`Variant::with_detector`] makes a sender of it,
 /// and `examples/own_detector.rs` of this crate shows one.
 ///
 /// [`Variant::with_detector`]: crate::Variant::with_detector
 pub trait LossDetector: core::fmt::Debug + Send {
-    /// What it does, in a few words.
+    /// A description in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Which holes are deemed lost now.
+    /// Returns which holes are deemed lost now.
     fn rule(&self, view: &View) -> Rule;
 
-    /// The duplicate threshold in force, in segments, for those that have one.
+    /// The duplicate threshold in force, in segments, if the algorithm has one.
     fn dupthresh(&self) -> Option<u32> {
         None
     }
 
-    /// The share of the window that is proof of a loss when it is suspected at a time, for detectors
-    /// whose rules tell suspicion from proof.
-    fn doubts(&self) -> Option<f64> {
+    /// The model of lateness, if the detector uses two-stage detection. It must be there from the start
+    /// of a connection if it is ever to be used.
+    fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
         None
-    }
-
-    /// A segment sent at `sent` arrived by its first transmission. Those that doubt are told, before
-    /// [`Self::on_ack`].
-    fn on_arrival(&mut self, _sent: Instant, _now: Instant) {}
-
-    /// How late a segment sent at `sent` is if it arrives by its first transmission, unless it is in
-    /// order.
-    fn lateness(&self, _sent: Instant, _now: Instant) -> Option<Duration> {
-        None
-    }
-
-    /// A segment that was resent turns out to have arrived by its first transmission, which was late.
-    fn on_late(&mut self, _lateness: Duration) {}
-
-    /// A transmission that was resent on suspicion was lost, for all that is known.
-    fn on_proof(&mut self) {}
-
-    /// Such a transmission was not lost after all.
-    fn on_disproof(&mut self) {}
-
-    /// What became of the DSACK for a segment that was resent.
-    fn on_report(&mut self, _report: Report) {}
-
-    /// The DSACK for a segment may have been lost, and not the segment, of which nothing more was heard.
-    fn excuses(&mut self) -> bool {
-        false
-    }
-
-    /// The share of the window that is usually late at a time.
-    fn usually_late(&self) -> f64 {
-        0.0
-    }
-
-    /// Since when a segment that was resent before anything had been late, and of which nothing more was
-    /// heard, was rather late than lost, for all that is known by now.
-    fn rather_late(&self, _view: &View) -> Option<Instant> {
-        None
-    }
-
-    /// The share of the window that is usually under suspicion at a time.
-    fn usually_suspected(&self, _view: &View) -> f64 {
-        0.0
     }
 
     /// An acknowledgement was read into the scoreboard.
@@ -235,128 +192,114 @@ pub trait LossDetector: core::fmt::Debug + Send {
     /// Fast retransmit began.
     fn on_recovery(&mut self, _view: &View) {}
 
-    /// Recovery, from fast retransmit or timeout, came to its end.
+    /// Recovery ended, after a fast retransmit or a timeout.
     fn on_recovery_end(&mut self, _view: &View) {}
 
     /// A fast retransmit proved spurious.
     fn on_spurious_fast_retransmit(&mut self, _found: SpuriousFastRetransmit, _view: &View) {}
 
-    /// The retransmission timer expired; `first` unless it did so before for the same data.
+    /// The retransmission timer expired; `first` unless it expired before for the same data.
     fn on_timeout(&mut self, _first: bool, _view: &View) {}
 
-    /// Limited transmit was exhausted for a while, and no timeout came of it.
+    /// Limited transmit was exhausted for a while, and no timeout followed.
     fn on_idle(&mut self, _idle: Idle, _view: &View) {}
 
-    /// Shows the algorithm's variables beside dupthresh, if it has any.
+    /// Passes each of the algorithm's variables besides dupthresh to `show`.
     fn variables(&self, _view: &View, _show: &mut dyn FnMut(Variable)) {}
 }
 
-any_of! { $
-    /// A detector of any kind.
-    #[derive(Debug)]
-    Detector {
-        /// Most senders' and the cheapest: called directly, it costs nothing at an acknowledgement.
-        Fixed(fixed::Fixed),
-        /// Through a table, as those from outside the crate.
-        Own(Box<dyn LossDetector>),
+/// A detector of any kind.
+#[derive(Debug)]
+pub(crate) enum Detector {
+    /// The detector of most senders. It is called directly, which costs nothing per acknowledgement.
+    Fixed(fixed::Fixed),
+    /// Any other detector, also one from outside the crate, called through a table.
+    Own(Box<dyn LossDetector>),
+}
+
+impl Detector {
+    #[inline]
+    fn get(&self) -> &dyn LossDetector {
+        match self {
+            Self::Fixed(fixed) => fixed,
+            Self::Own(own) => own.as_ref(),
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self) -> &mut dyn LossDetector {
+        match self {
+            Self::Fixed(fixed) => fixed,
+            Self::Own(own) => own.as_mut(),
+        }
     }
 }
 
-/// A detector that is called through a table.
+/// Returns `detector` in a box, to be called through a table.
 pub(crate) fn boxed(detector: impl LossDetector + 'static) -> Detector {
     Detector::Own(Box::new(detector))
 }
 
 impl LossDetector for Detector {
     fn about(&self) -> Cow<'static, str> {
-        each!(self, part => part.about())
+        self.get().about()
     }
 
     #[inline]
     fn rule(&self, view: &View) -> Rule {
-        each!(self, part => part.rule(view))
+        match self {
+            Self::Fixed(fixed) => fixed.rule(view),
+            Self::Own(own) => own.rule(view),
+        }
     }
 
     #[inline]
     fn dupthresh(&self) -> Option<u32> {
-        each!(self, part => part.dupthresh())
+        match self {
+            Self::Fixed(fixed) => fixed.dupthresh(),
+            Self::Own(own) => own.dupthresh(),
+        }
     }
 
-    fn doubts(&self) -> Option<f64> {
-        each!(self, part => part.doubts())
-    }
-
-    fn on_arrival(&mut self, sent: Instant, now: Instant) {
-        each!(self, part => part.on_arrival(sent, now));
-    }
-
-    fn lateness(&self, sent: Instant, now: Instant) -> Option<Duration> {
-        each!(self, part => part.lateness(sent, now))
-    }
-
-    fn on_late(&mut self, lateness: Duration) {
-        each!(self, part => part.on_late(lateness));
-    }
-
-    fn on_proof(&mut self) {
-        each!(self, part => part.on_proof());
-    }
-
-    fn on_disproof(&mut self) {
-        each!(self, part => part.on_disproof());
-    }
-
-    fn on_report(&mut self, report: Report) {
-        each!(self, part => part.on_report(report));
-    }
-
-    fn excuses(&mut self) -> bool {
-        each!(self, part => part.excuses())
-    }
-
-    fn usually_late(&self) -> f64 {
-        each!(self, part => part.usually_late())
-    }
-
-    fn rather_late(&self, view: &View) -> Option<Instant> {
-        each!(self, part => part.rather_late(view))
-    }
-
-    fn usually_suspected(&self, view: &View) -> f64 {
-        each!(self, part => part.usually_suspected(view))
+    #[inline]
+    fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Own(own) => own.two_stage(),
+        }
     }
 
     #[inline]
     fn on_ack(&mut self, facts: &AckFacts, view: &View) {
-        each!(self, part => part.on_ack(facts, view));
+        self.get_mut().on_ack(facts, view);
     }
 
     #[inline]
     fn on_reordering(&mut self, sample: Reordering, view: &View) {
-        each!(self, part => part.on_reordering(sample, view));
+        self.get_mut().on_reordering(sample, view);
     }
 
     fn on_recovery(&mut self, view: &View) {
-        each!(self, part => part.on_recovery(view));
+        self.get_mut().on_recovery(view);
     }
 
     fn on_recovery_end(&mut self, view: &View) {
-        each!(self, part => part.on_recovery_end(view));
+        self.get_mut().on_recovery_end(view);
     }
 
     fn on_spurious_fast_retransmit(&mut self, found: SpuriousFastRetransmit, view: &View) {
-        each!(self, part => part.on_spurious_fast_retransmit(found, view));
+        self.get_mut().on_spurious_fast_retransmit(found, view);
     }
 
     fn on_timeout(&mut self, first: bool, view: &View) {
-        each!(self, part => part.on_timeout(first, view));
+        self.get_mut().on_timeout(first, view);
     }
 
     fn on_idle(&mut self, idle: Idle, view: &View) {
-        each!(self, part => part.on_idle(idle, view));
+        self.get_mut().on_idle(idle, view);
     }
 
     fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
-        each!(self, part => part.variables(view, show));
+        self.get().variables(view, show);
     }
 }

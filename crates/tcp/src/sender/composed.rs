@@ -3,9 +3,7 @@
 //! tail loss probes.
 
 mod acknowledgement;
-mod arrivals;
 mod counted_pipe;
-mod doubt;
 mod duplicates;
 mod fast_recovery;
 mod policy;
@@ -13,16 +11,15 @@ mod prr;
 mod recovery;
 mod round_trips;
 mod spurious;
-mod suspicion;
 mod tail_loss_probe;
 mod timeout;
 mod timers;
 mod transmit;
+mod two_stage;
 
 use unruffled_units::{Duration, Instant};
 
 pub use counted_pipe::Pipe;
-use doubt::Doubt;
 pub use duplicates::Duplicates;
 pub use fast_recovery::{FastRecovery, Halving};
 use policy::Policy;
@@ -34,7 +31,7 @@ use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
 use super::growth::Growth;
-use super::reductions::{Basis, Ledger, Saved};
+use super::reductions::{Basis, Ledger, Saved, Suspicions};
 use super::stream::{Renumbered, Stream};
 use crate::Config;
 use crate::observer::Cause;
@@ -60,34 +57,34 @@ pub(crate) struct Composed {
     recovery: Recovery,
     /// The reductions of the window that may prove spurious.
     ledger: Ledger<Before>,
-    /// What was resent on suspicion, for detectors that doubt.
-    doubt: Option<Box<Doubt>>,
+    /// What was resent on suspicion, for two-stage detectors.
+    suspicions: Option<Box<Suspicions>>,
     probe: TailLossProbe,
     timers: SenderTimers,
     /// The time limit of the last rule applied, for observers.
     patience: Option<Duration>,
 }
 
-/// What a suspicion takes, in octets.
-pub(super) const SUSPICION_OCTETS: usize = Doubt::SUSPICION_OCTETS;
+/// Memory of one suspicion, in octets.
+pub(super) const SUSPICION_OCTETS: usize = Suspicions::SUSPICION_OCTETS;
 
 impl Composed {
     pub(super) fn table_octets(&self) -> usize {
-        self.doubt.as_ref().map_or(0, |doubt| doubt.table_octets())
+        self.suspicions.as_ref().map_or(0, |suspicions| suspicions.table_octets())
     }
 
     pub(super) fn shrink(&mut self) {
-        if let Some(doubt) = &mut self.doubt {
-            doubt.shrink();
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.shrink();
         }
     }
 
     pub(super) fn new(config: &Config, parts: &Composition) -> Self {
-        let detector = (parts.detector)(config);
+        let mut detector = (parts.detector)(config);
         Self {
             policy: Policy::new(config, parts),
             window: Window { cwnd: f64::from(config.window.initial), ssthresh: f64::INFINITY },
-            doubt: detector.doubts().map(|_| Box::new(Doubt::new())),
+            suspicions: detector.two_stage().is_some().then(|| Box::new(Suspicions::new())),
             detector,
             control: (parts.control)(config),
             limited_transmit: (parts.limited_transmit)(config),
@@ -119,7 +116,7 @@ impl Composed {
         }
         if ncr || rule.overdue.is_some() || rule.distance.is_some() {
             self.detector = Detector::Fixed(Fixed::standard());
-            self.doubt = None;
+            self.suspicions = None;
         }
     }
 
@@ -249,8 +246,8 @@ impl Composed {
 
     fn renumber(&mut self, numbers: &Renumbered) {
         self.recovery.renumber(numbers);
-        if let Some(doubt) = &mut self.doubt {
-            doubt.renumber(numbers);
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.renumber(numbers);
         }
     }
 
@@ -259,8 +256,8 @@ impl Composed {
         self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
         self.ledger.on_smaller_segments(ratio, |before| before.control.scale(ratio));
-        if let Some(doubt) = &mut self.doubt {
-            doubt.on_smaller_segments(ratio);
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.on_smaller_segments(ratio);
         }
     }
 
@@ -275,7 +272,7 @@ impl Composed {
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         }
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
-        self.end_cut(now);
+        self.on_reduction_end(now);
         self.enter_loss(stream, true);
         self.responses.give_up();
         self.timers.stop(SenderTimer::Detect);

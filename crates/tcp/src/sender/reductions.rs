@@ -1,8 +1,12 @@
 //! Reductions of the window that may still prove spurious.
 //!
-//! The [`ledger`] lies below the [stream](super::stream): it knows times, windows and causes, and
-//! nothing of segments. A retransmission remembers under which reduction it was made.
+//! The [`Ledger`] records each reduction and the evidence against it. [`Suspicions`] are the
+//! transmissions that two-stage detection gave up, until each is confirmed or refuted. This module lies
+//! below the [stream](super::stream): it works with times, windows, causes and segment numbers.
 
+mod arrivals;
 mod ledger;
+mod suspicions;
 
 pub(crate) use ledger::{Basis, Evidence, Inherit, Ledger, ReductionId, Saved, Undo};
+pub(crate) use suspicions::{Load, Suspicions};

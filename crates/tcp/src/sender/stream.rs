@@ -14,8 +14,9 @@ use unruffled_units::{Duration, Instant};
 pub(crate) use facts::{Lengths, Reading, Spurious};
 pub(crate) use flow_control::WindowProbe;
 pub(crate) use retransmissions::Resent;
-pub(crate) use scoreboard::{Delivery, Renumbered};
+pub(crate) use scoreboard::Delivery;
 
+pub(crate) use super::numbers::{Renumbered, SegNo};
 use super::reductions::{Inherit, Ledger};
 use crate::Config;
 use crate::observer::Cause;
@@ -23,9 +24,6 @@ use flow_control::FlowControl;
 use min_rtt::MinRtt;
 use retransmissions::Retransmissions;
 use scoreboard::Scoreboard;
-
-/// A segment's place in the stream, counted in segments.
-pub(crate) type SegNo = u64;
 
 /// A data segment to send: where it starts in the stream, how long it is, and whether again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! How late segments have been recently: a distribution of latenesses in constant space, from which
-//! come the lateness that all but a given share kept within, the longest one, and the mean.
+//! How late segments have been recently: a distribution of latenesses in constant space. It yields a
+//! quantile, the longest lateness and the mean.
 //!
-//! Two generations of a histogram. The current one replaces the earlier one when it is old enough
-//! and has samples enough, so that a lateness counts for one to two ages.
+//! There are two generations of a histogram. The current one replaces the earlier one when it is old
+//! enough and has enough samples, so a lateness counts for one to two ages.
 
 #[cfg(test)]
 mod tests;
@@ -11,36 +11,38 @@ use std::cell::Cell;
 
 use unruffled_units::{Duration, Instant};
 
-use super::reports::{Report, Reports};
+use super::dsack_loss::DsackLoss;
+use super::two_stage::DsackOutcome;
 
-/// Bins: four to an octave from 2^12 ns (4 µs) on, 22 octaves (17 s). Bin 0 stays empty: it would be
-/// "in order".
+/// Binary logarithm of the bins per octave: four. They begin at 2^12 ns (4 µs) and span 22 octaves, up to
+/// 17 s. Bin 0 stays empty, because it would mean "in order".
 const FRACTION: u32 = 2;
 const FIRST: u32 = 12;
 const BINS: usize = (22 << FRACTION) + 1;
 
-/// Samples that a generation holds at least: ten of those that a budget of one in a hundred allows.
-const ENOUGH: u32 = 1000;
+/// Minimum number of samples in a generation. A budget of 1 % allows ten spurious ones of them.
+const MIN_SAMPLES: u32 = 1000;
 
-/// Samples with which a generation ends however young it is: two of them can still be counted.
-const MOST: u32 = u32::MAX / 4;
+/// Number of samples that ends a generation of any age, so that the sum of two does not overflow.
+const MAX_SAMPLES: u32 = u32::MAX / 4;
 
-/// How many are late for each that is lost, where a missing one is taken to be late.
-const ODDS: u32 = 16;
+/// Late segments per lost one from which on a missing segment is taken for late.
+const LATE_PER_LOST: u32 = 16;
 
-/// Samples in order after which the quantile is looked up again.
-const STEP: u32 = 64;
+/// Samples in order after which the quantile is computed again.
+const QUANTILE_INTERVAL: u32 = 64;
 
-/// Samples of one generation.
+/// Counts of one generation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Generation {
     samples: u32,
-    /// Transmissions that were lost, for all that is known.
+    /// Transmissions taken for lost.
     lost: u32,
 }
 
-/// Those of one generation that were late. A full bin counts no further: it holds more than may exceed
-/// the quantile unless more than 65 535 were lost within memory, so the quantile does not notice.
+/// The late samples of one generation. A full bin stops counting. That does not change the quantile
+/// unless more than 65 535 segments were lost within two generations, because a full bin alone holds
+/// more samples than may exceed the quantile.
 #[derive(Clone, Debug)]
 struct Late {
     bins: [u16; BINS],
@@ -54,18 +56,17 @@ impl Late {
         Self { bins: [0; BINS], count: 0, longest: Duration::ZERO, sum: Duration::ZERO };
 }
 
-/// What is kept once something was late: most connections never need it.
+/// State that exists once something was late. Most connections never need it.
 #[derive(Clone, Debug)]
 struct Kept {
     current: Late,
     earlier: Late,
     quantile: Duration,
-    /// The longest one and the margin.
+    /// The longest lateness times the margin.
     safe: Duration,
-    /// The mean over all samples as a share of the reference round trip; NaN until it is asked for
-    /// again after either changed.
+    /// The mean over all samples as a share of the reference round trip. NaN marks it as out of date.
     share: Cell<f64>,
-    reports: Reports,
+    dsack_loss: DsackLoss,
 }
 
 impl Kept {
@@ -76,7 +77,7 @@ impl Kept {
             quantile: Duration::ZERO,
             safe: Duration::ZERO,
             share: Cell::new(f64::NAN),
-            reports: Reports::default(),
+            dsack_loss: DsackLoss::default(),
         }
     }
 
@@ -89,7 +90,7 @@ impl Kept {
     }
 }
 
-/// The bin of something late by `lateness`.
+/// Returns the bin of `lateness`.
 fn bin(lateness: Duration) -> usize {
     let nanos = lateness.as_nanos().max(1 << FIRST);
     let octave = nanos.ilog2();
@@ -97,7 +98,7 @@ fn bin(lateness: Duration) -> usize {
     ((((octave - FIRST) as usize) << FRACTION) + fraction as usize + 1).min(BINS - 1)
 }
 
-/// Where a bin ends.
+/// Returns the upper end of a bin.
 fn end(bin: usize) -> Duration {
     let (octave, fraction) = (bin as u32 >> FRACTION, bin as u64 & ((1 << FRACTION) - 1));
     if bin == 0 {
@@ -106,41 +107,43 @@ fn end(bin: usize) -> Duration {
     Duration::from_nanos(((1 << FRACTION) + fraction) << (octave + FIRST - FRACTION))
 }
 
-/// The distribution.
+/// The distribution of recent latenesses.
 #[derive(Clone, Debug)]
 pub(super) struct Lateness {
-    /// How long a generation collects at least.
+    /// Minimum duration of a generation.
     age: Duration,
-    /// The greatest share of all samples that may exceed the quantile; up to it, the share lost.
-    most: f64,
-    /// What is safe, in units of the longest lateness.
+    /// Upper bound on the share of samples that may exceed the quantile. Below it, the share that was
+    /// lost applies.
+    budget: f64,
+    /// The safe wait in units of the longest lateness.
     margin: f64,
     current: Generation,
     earlier: Generation,
     kept: Option<Box<Kept>>,
-    /// When the current generation began, and how many milliseconds the earlier one took.
+    /// When the current generation began.
     since: Instant,
-    earlier_took: u32,
-    /// With how many samples the quantile is out of date: none when it is.
+    /// Duration of the earlier generation, in milliseconds.
+    earlier_ms: u32,
+    /// Number of samples at which the quantile is computed again; 0 if it is out of date already.
     next: u32,
 }
 
 impl Lateness {
-    pub(super) fn new(age: Duration, most: f64, margin: f64) -> Self {
+    pub(super) fn new(age: Duration, budget: f64, margin: f64) -> Self {
         Self {
             age,
-            most,
+            budget,
             margin,
             current: Generation::default(),
             earlier: Generation::default(),
             kept: None,
             since: Instant::ZERO,
-            earlier_took: 0,
+            earlier_ms: 0,
             next: 0,
         }
     }
 
-    /// Something was late within memory.
+    /// Returns whether something was late within the two generations.
     pub(super) fn seen(&self) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.current.count + kept.earlier.count > 0)
     }
@@ -177,47 +180,47 @@ impl Lateness {
         self.next = 0;
     }
 
-    /// A transmission was not lost, though it had been thought to be.
+    /// A transmission that had been taken for lost was not.
     pub(super) fn found(&mut self) {
         let generation = if self.current.lost > 0 { &mut self.current } else { &mut self.earlier };
         generation.lost = generation.lost.saturating_sub(1);
         self.next = 0;
     }
 
-    /// What became of a DSACK.
-    pub(super) fn on_report(&mut self, report: Report) {
+    /// Records the outcome of a DSACK.
+    pub(super) fn on_dsack(&mut self, outcome: DsackOutcome) {
         if let Some(kept) = &mut self.kept {
-            kept.reports.count(report);
+            kept.dsack_loss.count(outcome);
         }
     }
 
-    /// A DSACK that is missing may have been lost.
-    pub(super) fn excuses(&mut self) -> bool {
-        self.kept.as_mut().is_some_and(|kept| kept.reports.excuse())
+    /// Returns whether a missing DSACK may be taken for lost, and uses up one such explanation.
+    pub(super) fn take_dsack_loss_credit(&mut self) -> bool {
+        self.kept.as_mut().is_some_and(|kept| kept.dsack_loss.take_credit())
     }
 
-    /// Forgets what is too old, and looks up the quantile if it may have changed.
+    /// Discards old samples, and computes the quantile again if it may have changed.
     pub(super) fn refresh(&mut self, now: Instant) {
-        let old = self.current.samples >= ENOUGH && now.since(self.since) >= self.age;
-        if old || self.current.samples >= MOST {
+        let old = self.current.samples >= MIN_SAMPLES && now.since(self.since) >= self.age;
+        if old || self.current.samples >= MAX_SAMPLES {
             self.earlier = std::mem::take(&mut self.current);
             if let Some(kept) = &mut self.kept {
                 kept.earlier = std::mem::replace(&mut kept.current, Late::NONE);
                 kept.safe = kept.longest().mul_f64(self.margin);
-                kept.reports.fade();
+                kept.dsack_loss.fade();
             }
             let took = now.since(self.since).as_nanos().div_ceil(1_000_000);
-            self.earlier_took = took.try_into().unwrap_or(u32::MAX);
+            self.earlier_ms = took.try_into().unwrap_or(u32::MAX);
             self.since = now;
             self.next = 0;
             self.forget_share();
         }
         if self.current.samples >= self.next {
-            let quantile = self.look_up();
+            let quantile = self.compute_quantile();
             if let Some(kept) = &mut self.kept {
                 kept.quantile = quantile;
             }
-            self.next = self.current.samples + STEP;
+            self.next = self.current.samples + QUANTILE_INTERVAL;
         }
     }
 
@@ -229,11 +232,11 @@ impl Lateness {
         self.current.lost + self.earlier.lost
     }
 
-    /// The smallest bound above which at most the share lost lies, or the greatest share allowed.
-    fn look_up(&self) -> Duration {
+    /// Returns the smallest lateness that at most the share lost exceeds, or at most the budget.
+    fn compute_quantile(&self) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
-        let most = f64::from(self.samples()) * self.most;
-        let allowed = f64::from(self.losses()).min(most) as u32;
+        let budget = f64::from(self.samples()) * self.budget;
+        let allowed = f64::from(self.losses()).min(budget) as u32;
         let mut above = 0;
         for at in (1..BINS).rev() {
             above += kept.at(at);
@@ -244,35 +247,36 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// The lateness that all but the share allowed kept within.
+    /// The lateness that only the allowed share of samples exceeded.
     pub(super) fn quantile(&self) -> Duration {
         self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.quantile)
     }
 
-    /// The longest one.
+    /// The longest lateness.
     pub(super) fn longest(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, Kept::longest)
     }
 
-    /// What nothing has been as late as, by the margin.
+    /// The longest lateness times the margin.
     pub(super) fn safe(&self) -> Duration {
         self.kept.as_deref().map_or(Duration::ZERO, |kept| kept.safe)
     }
 
-    /// So many more segments were late by more than `wait` than were lost, that one of which nothing
-    /// more was heard was late: gives since when, for what was lost before is forgotten.
-    pub(super) fn rather_late(&self, wait: Duration) -> Option<Instant> {
+    /// Returns the beginning of the two generations if, within them, so many more segments were late by
+    /// more than `wait` than were lost that a retransmission without evidence more likely replaced a
+    /// late segment.
+    pub(super) fn likely_reordered_since(&self, wait: Duration) -> Option<Instant> {
         let (Some(kept), lost) = (&self.kept, self.losses()) else { return None };
-        let enough = lost.saturating_mul(ODDS);
+        let enough = lost.saturating_mul(LATE_PER_LOST);
         let late = kept.current.count + kept.earlier.count;
-        // None lost: what was has been forgotten, and so must what it proved.
-        let rather = lost > 0
+        // Without a loss, the confirmation in question is older than both generations.
+        let likely = lost > 0
             && late >= enough
             && (bin(wait) + 1..BINS).map(|at| kept.at(at)).sum::<u32>() >= enough;
-        rather.then(|| self.since - Duration::from_millis(u64::from(self.earlier_took)))
+        likely.then(|| self.since - Duration::from_millis(u64::from(self.earlier_ms)))
     }
 
-    /// The mean over all samples of what their latenesses exceed `wait` by.
+    /// The mean over all samples of the part of their lateness beyond `wait`.
     pub(super) fn mean_beyond(&self, wait: Duration) -> Duration {
         let Some(kept) = &self.kept else { return Duration::ZERO };
         let mut sum = Duration::ZERO;
@@ -288,8 +292,9 @@ impl Lateness {
         self.kept.as_deref().map_or(Duration::ZERO, sum) / u64::from(self.samples()).max(1)
     }
 
-    /// The mean over all samples as a share of the `reference` round trip. Every segment that is sent
-    /// asks for it, and the divisions cost as much as all else: whoever changes the reference says so.
+    /// The mean over all samples as a share of the `reference` round trip. It is cached, because it is
+    /// needed for every segment sent and its divisions cost as much as the rest of that work. Call
+    /// [`Self::forget_share`] after a change of the reference.
     #[inline]
     pub(super) fn share(&self, reference: Duration) -> f64 {
         let Some(kept) = self.kept.as_deref() else { return 0.0 };
@@ -301,7 +306,7 @@ impl Lateness {
         share
     }
 
-    /// The mean or the reference changed.
+    /// Marks the cached share as out of date.
     #[inline]
     pub(super) fn forget_share(&self) {
         if let Some(kept) = &self.kept {
@@ -310,7 +315,7 @@ impl Lateness {
     }
 }
 
-/// A part of a round trip, which takes some time.
+/// Returns the share of the round trip `reference` that `part` is.
 pub(super) fn share_of(part: Duration, reference: Duration) -> f64 {
     part.as_secs_f64() / reference.as_secs_f64().max(1e-9)
 }

@@ -1,10 +1,10 @@
-//! Resend on suspicion, slow down on proof: two waits in time, both from the distribution of how
-//! late segments have been (`docs/senders/unruffled.md`).
+//! Resend on suspicion, slow down on proof: two waits, both from the distribution of how late segments
+//! have been (`docs/senders/unruffled.md`).
 //!
-//! The first wait says when a segment is sent again, which costs a packet if it was only late; the
-//! second when the window is reduced, which costs half a window in every round trip until it has
-//! grown back. What stands between the two is in `sender/composed/doubt.rs`. As long as nothing came late,
-//! RACK decides.
+//! After the first wait a segment is sent again, which costs one packet if it was only late. After the
+//! second wait the window is reduced, which costs half a window in every round trip until it has grown
+//! back. The sender's side of this is in `sender/composed/two_stage.rs`. Until something is late, RACK
+//! decides.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ use unruffled_units::{Duration, Instant};
 
 use super::lateness::{Lateness, share_of};
 use super::rack::{self, Rack};
-use super::{AckFacts, Detector, LossDetector, Overdue, Report, Rule, View, boxed};
+use super::{AckFacts, Detector, LossDetector, Overdue, Rule, View, boxed};
+use super::{DsackOutcome, LatenessModel};
 use crate::parameter::{Parameter, Settings as _, Unit, settings};
 use crate::parts::{Kind, Variable, kind};
 
@@ -60,25 +61,34 @@ settings! {
 pub(crate) const UNRUFFLED: Kind<Detector> =
     kind!("unruffled", Settings, |settings, _| boxed(Unruffled::new(settings)));
 
-/// No wait is longer than this, or than the timeout if that is longer (RFC 6298, rule 2.4: the
+/// Upper bound on both waits, unless the retransmission timeout is longer (RFC 6298, rule 2.4: the
 /// minimum of the timeout).
-const BOUND: Duration = Duration::from_secs(1);
-/// The wait for proof may be longer, over long paths: at least so many round trips.
-const PATIENCE: f64 = 16.0;
+const MAX_WAIT: Duration = Duration::from_secs(1);
+/// Over long paths, the second wait may be this many round trips, or more.
+const CONFIRM_ROUND_TRIPS: f64 = 16.0;
+
+/// The two waits, each after the reference round trip.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    /// τ_rtx: until a segment is sent again.
+    resend: Duration,
+    /// τ_cc: until its loss is confirmed.
+    confirm: Duration,
+}
 
 /// The detector.
 #[derive(Debug)]
 pub(crate) struct Unruffled {
     rack: Rack,
     lateness: Lateness,
-    /// Of the settings, the one that is needed again.
-    many: f64,
-    /// The round-trip time of the front, the latest-sent segment known to be delivered. RACK's is that
-    /// of the latest-sent segment of each acknowledgement; this one does not move when a late one
-    /// arrives.
+    /// The setting `many`.
+    overflow_share: f64,
+    /// The round-trip time of the front, which is the latest-sent segment known to be delivered. RACK
+    /// uses the latest-sent segment of each acknowledgement. This one stays the same when a late
+    /// segment arrives.
     reference: Duration,
-    /// When the latest-sent segment left that was sent once and is known to be delivered: unlike
-    /// RACK's, no retransmission that may have been the original.
+    /// Transmission time of the latest-sent segment that was sent once and is known to be delivered.
+    /// RACK's may be that of a retransmission whose original arrived.
     sent_once: Instant,
 }
 
@@ -88,31 +98,30 @@ impl Unruffled {
         Self {
             rack: Rack::new(rack::Settings::read(&[persist, reo_wnd])),
             lateness: Lateness::new(memory, budget, margin),
-            many,
+            overflow_share: many,
             reference: Duration::ZERO,
             sent_once: Instant::ZERO,
         }
     }
 
-    /// RFC 8985, section 6.2, step 4: RACK's smallest window.
+    /// RACK's smallest reordering window (RFC 8985, section 6.2, step 4).
     fn floor(&self, view: &View) -> Duration {
         view.min_rtt.unwrap_or_default().mul_f64(self.rack.smallest_window())
     }
 
-    /// τ_rtx and τ_cc: how long after its reference round trip a segment is resent, and how long
-    /// after it the loss is believed.
-    fn waits(&self, view: &View) -> (Duration, Duration) {
-        let bound = view.rto.max(BOUND);
+    fn waits(&self, view: &View) -> Waits {
+        let bound = view.rto.max(MAX_WAIT);
         let floor = self.floor(view);
         let resend = self.lateness.quantile().max(floor).min(bound);
         let safe = self.lateness.safe();
         if safe <= bound {
-            return (resend, resend.max(safe));
+            return Waits { resend, confirm: resend.max(safe) };
         }
-        // Reno grows by a segment in each meanwhile: by no more than would prove an overflow.
-        let patience = PATIENCE.max((view.cwnd * self.many).floor());
-        let believe = resend.max(safe.min(bound.max(self.reference.mul_f64(patience))));
-        (resend, believe)
+        // Reno grows by one segment per round trip meanwhile, and thus by no more than the number of
+        // suspicions that would confirm an overflow.
+        let round_trips = CONFIRM_ROUND_TRIPS.max((view.cwnd * self.overflow_share).floor());
+        let longest = bound.max(self.reference.mul_f64(round_trips));
+        Waits { resend, confirm: resend.max(safe.min(longest)) }
     }
 }
 
@@ -121,17 +130,53 @@ impl LossDetector for Unruffled {
         "time since a later segment was delivered, beyond the lateness that is usual".into()
     }
 
-    fn doubts(&self) -> Option<f64> {
-        Some(self.many)
-    }
-
     fn rule(&self, view: &View) -> Rule {
         if !self.lateness.seen() {
             return self.rack.rule(view);
         }
-        let (resend, believe) = self.waits(view);
+        let Waits { resend, confirm } = self.waits(view);
         let overdue = Overdue { wait: self.reference + resend, eager: true };
-        Rule { overdue: Some(overdue), proof: Some(self.reference + believe), ..Rule::default() }
+        let confirm_after = Some(self.reference + confirm);
+        Rule { overdue: Some(overdue), confirm_after, ..Rule::default() }
+    }
+
+    fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
+        Some(self)
+    }
+
+    fn on_ack(&mut self, facts: &AckFacts, view: &View) {
+        if let Some(sent) = facts.latest_sent
+            && sent >= self.rack.latest_sent()
+        {
+            self.reference = view.now.since(sent);
+            self.lateness.forget_share();
+        }
+        self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
+        self.rack.on_ack(facts, view);
+        self.lateness.refresh(view.now);
+        // Computed long before it is needed, because other work hides the latency of its divisions.
+        let _ = self.lateness.share(self.reference);
+    }
+
+    fn on_recovery_end(&mut self, view: &View) {
+        self.rack.on_recovery_end(view);
+    }
+
+    fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
+        if self.lateness.seen() {
+            let Waits { resend, confirm } = self.waits(view);
+            show(Variable::time("tau_rtx", resend));
+            show(Variable::time("tau_cc", confirm));
+            show(Variable::time("lateness_mean", self.lateness.mean()));
+            show(Variable::time("lateness_longest", self.lateness.longest()));
+        }
+        self.rack.variables(view, show);
+    }
+}
+
+impl LatenessModel for Unruffled {
+    fn overflow_share(&self) -> f64 {
+        self.overflow_share
     }
 
     fn on_arrival(&mut self, sent: Instant, now: Instant) {
@@ -150,64 +195,35 @@ impl LossDetector for Unruffled {
         self.lateness.late(lateness);
     }
 
-    fn on_proof(&mut self) {
+    fn on_confirmed(&mut self) {
         self.lateness.lost();
     }
 
-    fn on_disproof(&mut self) {
+    fn on_refuted(&mut self) {
         self.lateness.found();
     }
 
-    fn on_report(&mut self, report: Report) {
-        self.lateness.on_report(report);
+    fn on_dsack(&mut self, outcome: DsackOutcome) {
+        self.lateness.on_dsack(outcome);
     }
 
-    fn excuses(&mut self) -> bool {
-        self.lateness.excuses()
+    fn take_dsack_loss_credit(&mut self) -> bool {
+        self.lateness.take_dsack_loss_credit()
     }
 
-    // Little's law: of the segments of a round trip, each of which waits so long on the average, this
-    // share waits at a time.
-    fn usually_late(&self) -> f64 {
+    // Little's law: of the segments of a round trip, each of which is late by this mean time, this share
+    // is late at any moment.
+    fn late_share(&self) -> f64 {
         self.lateness.share(self.reference)
     }
 
-    fn usually_suspected(&self, view: &View) -> f64 {
-        let (resend, _) = self.waits(view);
+    fn suspected_share(&self, view: &View) -> f64 {
+        let Waits { resend, .. } = self.waits(view);
         share_of(self.lateness.mean_beyond(resend), self.reference)
     }
 
-    fn rather_late(&self, view: &View) -> Option<Instant> {
-        self.lateness.rather_late(self.floor(view))
-    }
-
-    fn on_ack(&mut self, facts: &AckFacts, view: &View) {
-        if let Some(sent) = facts.latest_sent
-            && sent >= self.rack.latest_sent()
-        {
-            self.reference = view.now.since(sent);
-            self.lateness.forget_share();
-        }
-        self.sent_once = self.sent_once.max(facts.latest_sent_once.unwrap_or_default());
-        self.rack.on_ack(facts, view);
-        self.lateness.refresh(view.now);
-        // Long before it is asked for: its divisions take as long as much else that can be done meanwhile.
-        let _ = self.lateness.share(self.reference);
-    }
-
-    fn on_recovery_end(&mut self, view: &View) {
-        self.rack.on_recovery_end(view);
-    }
-
-    fn variables(&self, view: &View, show: &mut dyn FnMut(Variable)) {
-        if self.lateness.seen() {
-            let (resend, believe) = self.waits(view);
-            show(Variable::time("tau_rtx", resend));
-            show(Variable::time("tau_cc", believe));
-            show(Variable::time("lateness_mean", self.lateness.mean()));
-            show(Variable::time("lateness_longest", self.lateness.longest()));
-        }
-        self.rack.variables(view, show);
+    fn likely_reordered_since(&self, view: &View) -> Option<Instant> {
+        self.lateness.likely_reordered_since(self.floor(view))
     }
 }
 
@@ -223,7 +239,20 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// An acknowledgement, at `now`, of what was sent at `sent` and at nothing later.
+    fn model(detector: &mut dyn LossDetector) -> &mut dyn LatenessModel {
+        detector.two_stage().expect("a model")
+    }
+
+    /// A segment sent at `sent` arrives by its first transmission at `now`, in milliseconds.
+    fn arrives(detector: &mut dyn LossDetector, sent: u64, now: u64) {
+        model(detector).on_arrival(at(sent), at(now));
+    }
+
+    fn late_share(detector: &mut dyn LossDetector) -> f64 {
+        model(detector).late_share()
+    }
+
+    /// An acknowledgement at `now` whose latest-sent segment left at `sent`.
     fn latest(detector: &mut dyn LossDetector, sent: u64, now: u64) {
         let latest_sent = Some(at(sent));
         let latest_sent_once = latest_sent;
@@ -235,7 +264,7 @@ mod tests {
     fn rack_decides_until_something_is_late() {
         let (mut ours, mut rack) = (detector("unruffled"), detector("rack"));
         for n in 0..20 {
-            ours.on_arrival(at(10 * n), at(100 + 10 * n));
+            arrives(ours.as_mut(), 10 * n, 100 + 10 * n);
             for detector in [&mut ours, &mut rack] {
                 latest(detector.as_mut(), 10 * n, 100 + 10 * n);
             }
@@ -245,25 +274,25 @@ mod tests {
     }
 
     #[test]
-    fn a_lateness_is_what_a_segment_took_beyond_the_front() {
+    fn lateness_is_measured_from_the_front() {
         let mut ours = detector("unruffled");
-        ours.on_arrival(at(10), at(110));
+        arrives(ours.as_mut(), 10, 110);
         latest(ours.as_mut(), 10, 110);
-        // Sent at 0, arrives at 140: 40 later than the reference of 100 makes it.
-        ours.on_arrival(at(0), at(140));
+        // Sent at 0 and arriving at 140, it is 40 ms late by the reference of 100 ms.
+        arrives(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 0, 140);
         let rule = ours.rule(&view(140));
-        // One of two samples is more than 1 %: 40 ms, whose bin ends at 2^23 · 5 ns. The longest and
-        // a quarter: 50 ms.
+        // One of two samples is more than 1 %, so the quantile is 40 ms, whose bin ends at 2^23 · 5 ns.
+        // The longest lateness and a quarter of it are 50 ms.
         assert_eq!(rule.overdue.map(|o| (o.wait, o.eager)), Some((ms(100) + FORTY, true)));
-        assert_eq!(rule.proof, Some(ms(150)));
+        assert_eq!(rule.confirm_after, Some(ms(150)));
     }
 
     #[test]
-    fn the_reference_is_the_fronts_and_not_the_late_ones() {
+    fn a_late_segment_leaves_the_reference_as_it_is() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
-        ours.on_arrival(at(0), at(140));
+        arrives(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 0, 140);
         latest(ours.as_mut(), 60, 170);
         assert_eq!(ours.rule(&view(170)).overdue.map(|o| o.wait), Some(ms(110) + FORTY));
@@ -273,48 +302,51 @@ mod tests {
     fn the_waits_are_bounded_below_and_above() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
-        ours.on_arrival(at(0), at(101));
+        arrives(ours.as_mut(), 0, 101);
         latest(ours.as_mut(), 0, 101);
         let rule = ours.rule(&view(140));
-        assert_eq!((rule.overdue.map(|o| o.wait), rule.proof), (Some(ms(125)), Some(ms(125))));
-        ours.on_arrival(at(0), at(9100));
+        assert_eq!(
+            (rule.overdue.map(|o| o.wait), rule.confirm_after),
+            (Some(ms(125)), Some(ms(125)))
+        );
+        arrives(ours.as_mut(), 0, 9100);
         latest(ours.as_mut(), 0, 9100);
-        // A second, the timeout; for proof, 16 round trips of 100 ms if that is longer.
-        for (rto, resend, believe) in [(200, 1000, 1600), (1500, 1500, 1600), (2000, 2000, 2000)] {
+        // One second or the timeout; for confirmation, 16 round trips of 100 ms if that is longer.
+        for (rto, resend, confirm) in [(200, 1000, 1600), (1500, 1500, 1600), (2000, 2000, 2000)] {
             let rule = ours.rule(&View { rto: ms(rto), ..view(9100) });
             assert_eq!(rule.overdue.map(|o| o.wait), Some(ms(100 + resend)));
-            assert_eq!(rule.proof, Some(ms(100 + believe)));
+            assert_eq!(rule.confirm_after, Some(ms(100 + confirm)));
         }
     }
 
     #[test]
-    fn a_large_window_waits_longer_for_proof() {
+    fn a_large_window_waits_longer_for_confirmation() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
-        ours.on_arrival(at(0), at(9100));
+        arrives(ours.as_mut(), 0, 9100);
         latest(ours.as_mut(), 0, 9100);
-        // A tenth of the window in round trips of 100 ms; at last 5/4 of the 9 s that something was
-        // late by.
-        for (cwnd, believe) in [(160.0, 1600), (300.0, 3000), (5000.0, 11_250)] {
+        // As many round trips of 100 ms as a tenth of the window has segments, up to 5/4 of the longest
+        // lateness, 9 s.
+        for (cwnd, confirm) in [(160.0, 1600), (300.0, 3000), (5000.0, 11_250)] {
             let rule = ours.rule(&View { cwnd, ..view(9100) });
-            assert_eq!(rule.proof, Some(ms(100 + believe)), "at {cwnd}");
+            assert_eq!(rule.confirm_after, Some(ms(100 + confirm)), "at {cwnd}");
         }
     }
 
     #[test]
-    fn as_large_a_share_is_usually_late_as_is_late_at_a_time() {
+    fn the_late_share_is_the_mean_lateness_per_round_trip() {
         let mut ours = detector("unruffled");
         latest(ours.as_mut(), 10, 110);
-        (0..9).for_each(|_| ours.on_arrival(at(20), at(120)));
-        ours.on_arrival(at(0), at(150));
-        // 50 ms in ten samples, of a reference of 100 ms.
-        assert!((ours.usually_late() - 0.05).abs() < 1e-9);
-        // Whatever changes the mean or the reference changes the share.
-        ours.on_arrival(at(0), at(150));
-        assert!((ours.usually_late() - 0.1 / 1.1).abs() < 1e-9);
-        (0..9).for_each(|_| ours.on_arrival(at(20), at(120)));
-        assert!((ours.usually_late() - 0.05).abs() < 1e-9);
+        (0..9).for_each(|_| arrives(ours.as_mut(), 20, 120));
+        arrives(ours.as_mut(), 0, 150);
+        // 50 ms in ten samples, with a reference of 100 ms.
+        assert!((late_share(ours.as_mut()) - 0.05).abs() < 1e-9);
+        // The share follows the mean and the reference.
+        arrives(ours.as_mut(), 0, 150);
+        assert!((late_share(ours.as_mut()) - 0.1 / 1.1).abs() < 1e-9);
+        (0..9).for_each(|_| arrives(ours.as_mut(), 20, 120));
+        assert!((late_share(ours.as_mut()) - 0.05).abs() < 1e-9);
         latest(ours.as_mut(), 30, 230);
-        assert!((ours.usually_late() - 0.025).abs() < 1e-9);
+        assert!((late_share(ours.as_mut()) - 0.025).abs() < 1e-9);
     }
 }

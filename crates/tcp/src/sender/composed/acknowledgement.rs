@@ -6,7 +6,7 @@
 
 use unruffled_units::Instant;
 
-use super::{Composed, Phase, suspicion};
+use super::{Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
@@ -51,7 +51,10 @@ impl Composed {
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
-            && self.doubt.as_ref().is_none_or(|doubt| !doubt.arrivals.are_ambiguous())
+            && self
+                .suspicions
+                .as_ref()
+                .is_none_or(|suspicions| !suspicions.arrivals.has_ambiguous())
             && stream.is_in_order(ack.una)
     }
 
@@ -82,7 +85,7 @@ impl Composed {
         }
         let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
         // Even of a predicted one the detector may have learnt that something was late.
-        if self.doubting() {
+        if self.two_stage_active() {
             self.grow_by_delivery(stream, delivery.segments, pipe_before, phase_before, now);
         } else {
             let may_grow = advanced && !reversed && self.grows_after(phase_before);
@@ -104,14 +107,21 @@ impl Composed {
         ack: &Ack<'_>,
         now: Instant,
     ) -> Reading {
-        match &mut self.doubt {
-            None if PREDICTED => stream.acknowledge_in_order(ack.una, now, |_| {}),
-            Some(_) if PREDICTED => stream.acknowledge_in_order(ack.una, now, |sent| {
-                self.detector.on_arrival(sent, now);
-            }),
-            None => stream.acknowledge(ack, now, |_| None),
-            Some(doubt) => suspicion::acknowledge(doubt, &mut self.detector, stream, ack, now),
+        let Some(suspicions) = &mut self.suspicions else {
+            return match PREDICTED {
+                true => stream.acknowledge_in_order(ack.una, now, |_| {}),
+                false => stream.acknowledge(ack, now, |_| None),
+            };
+        };
+        if !PREDICTED {
+            return two_stage::acknowledge(suspicions, &mut self.detector, stream, ack, now);
         }
+        let mut model = self.detector.two_stage();
+        stream.acknowledge_in_order(ack.una, now, |sent| {
+            if let Some(model) = &mut model {
+                model.on_arrival(sent, now);
+            }
+        })
     }
 
     /// Round-trip times, reordering lengths and spurious retransmissions come from the delivery; timer,
@@ -146,14 +156,14 @@ impl Composed {
             self.tell_detector(stream, &facts, now);
         }
         if !PREDICTED {
-            self.disprove_arrived(stream, now, observer);
+            self.refute_arrived(stream, now, observer);
         }
         if arrived > 0 && self.control.counts_deliveries() {
             let flow = self.flow(stream, now);
             self.control.on_delivered(arrived, &flow);
         }
         if !PREDICTED {
-            self.heed_dsack(stream, ack, read, now, observer);
+            self.on_dsack(stream, ack, read, now, observer);
         }
         stream.retransmissions.expire(now, || self.dsack_horizon());
     }
@@ -179,7 +189,7 @@ impl Composed {
         if read.advanced {
             self.on_progress(stream, now, observer);
         }
-        self.end_round(stream, read.delivery.latest_sent, now, observer);
+        self.end_reduction_round(stream, read.delivery.latest_sent, now, observer);
         reversed
     }
 

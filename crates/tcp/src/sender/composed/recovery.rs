@@ -133,7 +133,7 @@ impl Composed {
         if fast && self.policy.reduction == Reduction::Proportional {
             self.window.cwnd = self.target();
         }
-        self.end_cut(now);
+        self.on_reduction_end(now);
         self.recovery.end();
         self.responses.stop();
         self.detector.on_recovery_end(&self.view(stream, now));
@@ -217,8 +217,8 @@ impl Composed {
         if first_lost {
             applied.newly_lost += u32::from(stream.board.mark_first_lost());
         }
-        let believe_at = self.believe(stream, rule.proof, now, observer);
-        match applied.ask_again.into_iter().chain(believe_at).min() {
+        let confirm_at = self.confirm_due(stream, rule.confirm_after, now, observer);
+        match applied.ask_again.into_iter().chain(confirm_at).min() {
             Some(at) => self.timers.set(SenderTimer::Detect, at),
             None => self.timers.stop(SenderTimer::Detect),
         }
@@ -227,7 +227,7 @@ impl Composed {
         let left = stream.board.lost() > 0 && (first_lost || !by_run);
         if (applied.newly_lost > 0 || left)
             && self.recovery.phase == Phase::Open
-            && rule.proof.is_none()
+            && rule.confirm_after.is_none()
         {
             self.begin_recovery(stream, delivery.segments, now, observer);
         }
@@ -276,12 +276,13 @@ impl Composed {
     /// The ledger keeps what stands before a reduction that is due at once. `control` are the variables
     /// of the congestion control, if that makes the reduction.
     pub(super) fn book(&mut self, stream: &Stream, cause: Cause, control: Snapshot, now: Instant) {
-        let early = cause == Cause::FastRetransmit && self.doubt.is_some() && !self.doubting();
+        let early =
+            cause == Cause::FastRetransmit && self.suspicions.is_some() && !self.two_stage_active();
         let basis = if early { Basis::Early } else { Basis::Verdict };
         let saved = Saved { window: self.window, rest: self.before(stream, control) };
         let reduction = self.ledger.begin(cause, basis, saved, now);
-        if let Some(doubt) = &mut self.doubt {
-            doubt.on_reduction(cause == Cause::Timeout, now);
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.on_reduction(cause == Cause::Timeout, now);
         }
         self.watch_for_spurious(stream, cause, reduction);
     }
@@ -317,7 +318,7 @@ impl Composed {
         if self.policy.reduction == Reduction::Proportional {
             // Where losses are found late they are found many at a time, and the burst that makes up for
             // them overflows the queue anew.
-            let catches_up = !self.doubting();
+            let catches_up = !self.two_stage_active();
             let told = Told { delivered, pipe: stream.pipe(), safe, catches_up };
             let target = self.with_late(self.target()) as u32;
             if let Some(budget) = self.recovery.prr.on_ack(told, target) {
@@ -335,7 +336,7 @@ mod tests {
 
     use super::*;
     use crate::parts::control::Window;
-    use crate::parts::detect::{Rule, View, boxed};
+    use crate::parts::detect::{LatenessModel, Rule, View, boxed};
     use crate::sender::{Lengths, Recipe};
     use crate::{Config, Variant};
 
@@ -352,7 +353,13 @@ mod tests {
             Rule::default()
         }
 
-        fn usually_late(&self) -> f64 {
+        fn two_stage(&mut self) -> Option<&mut dyn LatenessModel> {
+            Some(self)
+        }
+    }
+
+    impl LatenessModel for SomeLate {
+        fn late_share(&self) -> f64 {
             0.048
         }
     }
@@ -363,7 +370,8 @@ mod tests {
         let Recipe::Composed(parts) = variant.recipe() else { panic!("composed of parts") };
         let mut sender = Composed::new(&config, parts);
         sender.detector = boxed(SomeLate);
-        sender.doubt.as_mut().expect("it doubts").set_proof(Some(Duration::from_millis(100)));
+        let suspicions = sender.suspicions.as_mut().expect("two-stage detection");
+        suspicions.set_confirm_after(Some(Duration::from_millis(100)));
         let stream = Stream::new(&config, true, Lengths::Mean);
         sender.window = Window { cwnd: 21.0, ssthresh: 10.5 };
         sender.begin_reduction(&stream, 0);

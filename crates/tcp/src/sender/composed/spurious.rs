@@ -73,7 +73,7 @@ impl Composed {
     /// Something came twice: spurious retransmissions, if it is believable, and perhaps a spurious
     /// reduction of the window.
     #[inline]
-    pub(super) fn heed_dsack(
+    pub(super) fn on_dsack(
         &mut self,
         stream: &mut Stream,
         ack: &Ack<'_>,
@@ -95,7 +95,7 @@ impl Composed {
                 let flight = stream.board.outstanding().max(1);
                 self.round_trips.rto.sample(rtt, f64::from(flight));
             }
-            self.heed_duplicate(stream, &spurious, now, observer);
+            self.on_duplicate(stream, &spurious, now, observer);
             let under = spurious.under;
             if let Some(undo) = under.and_then(|id| self.ledger.add(id, Evidence::Duplicate, now)) {
                 observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
@@ -106,7 +106,7 @@ impl Composed {
             last = Some(spurious);
         }
         if last.is_none() {
-            self.heed_repeated_duplicate(stream, ack, now, observer);
+            self.on_repeated_duplicate(stream, ack, now, observer);
         }
     }
 
@@ -134,7 +134,7 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        self.on_taken_back(&undo);
+        self.on_undo(&undo);
         if undo.last {
             self.restore(stream, undo.saved, now, observer);
         }
@@ -276,7 +276,7 @@ impl Composed {
         let mut first = None;
         while let Some(undo) = self.ledger.add(watched, Evidence::Original, now) {
             observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
-            self.on_taken_back(&undo);
+            self.on_undo(&undo);
             let length = stream.retransmissions.length_under(undo.id);
             self.tell_detector_of(stream, &undo, length, now);
             first.get_or_insert(undo);

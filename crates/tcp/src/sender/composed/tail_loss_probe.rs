@@ -75,7 +75,7 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        let may = self.recovery.phase == Phase::Open || self.doubting();
+        let may = self.recovery.phase == Phase::Open || self.two_stage_active();
         if !stream.outstanding() || !may {
             return;
         }
@@ -109,7 +109,7 @@ impl Composed {
 
     /// TLP_process_ack (section 7.4.2).
     pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: Ack<'_>, now: Instant) {
-        if self.doubting() {
+        if self.two_stage_active() {
             // A probe that resends is a suspicion, and is proved or disproved as one.
             self.probe.end = None;
             return;

@@ -40,7 +40,7 @@ impl Composed {
         self.detect(stream, &Delivery::default(), now, observer);
         // The pipe is smaller by what is lost, and the window as it was: no acknowledgement may come that
         // lets it go. What may only be late waits for one, or for the tail loss probe.
-        if recovering && !self.doubting() {
+        if recovering && !self.two_stage_active() {
             self.recovery.prr.make_up_for(stream.board.lost().saturating_sub(lost));
         }
     }

@@ -35,7 +35,7 @@ impl Composed {
     #[inline(never)]
     fn window_is_full(&self, stream: &Stream) -> bool {
         stream.outstanding()
-            && !self.doubting()
+            && !self.two_stage_active()
             && stream.board.outstanding() >= self.allowed(stream)
             && !self.limited_transmit.may_exceed(stream.pipe())
     }
@@ -54,7 +54,7 @@ impl Composed {
             return Some(transmission);
         }
         match self.recovery.phase {
-            Phase::Open if self.doubting() => self.poll_in_doubt(stream, now),
+            Phase::Open if self.two_stage_active() => self.poll_two_stage(stream, now),
             Phase::Open => self.poll_open(stream, now),
             Phase::Recovery { point, .. } => self.poll_in_recovery(stream, point, now),
             Phase::Loss { .. } => self.poll_after_timeout(stream, now),
@@ -91,7 +91,7 @@ impl Composed {
             None => self.new_data(stream, now).or_else(|| self.last_resort(stream, point, now)),
         };
         let first = std::mem::take(&mut self.recovery.fast_retransmit_due);
-        if transmission.is_none() && self.doubting() {
+        if transmission.is_none() && self.two_stage_active() {
             self.recovery.fast_retransmit_due = first;
         }
         if transmission.is_some() {

@@ -124,7 +124,7 @@ impl<T> Reduction<T> {
 
     /// It was made before anything was late, not before `since`, and one suspicion is all that confirms
     /// it.
-    fn is_doubtful(&self, since: Instant) -> bool {
+    fn is_weak(&self, since: Instant) -> bool {
         let early = self.basis == Basis::Early && !self.taken_back;
         early && self.confirmed == 1 && self.began >= since
     }
@@ -308,13 +308,13 @@ impl<T: Inherit> Ledger<T> {
 
     /// A reduction stands that was made before anything was late, not before `since`, and that one
     /// suspicion confirms.
-    pub(crate) fn has_doubtful(&self, since: Instant) -> bool {
-        self.reductions.iter().any(|reduction| reduction.is_doubtful(since))
+    pub(crate) fn has_weak(&self, since: Instant) -> bool {
+        self.reductions.iter().any(|reduction| reduction.is_weak(since))
     }
 
     /// Takes back the first of these.
-    pub(crate) fn take_back_doubtful(&mut self, since: Instant, now: Instant) -> Option<Undo<T>> {
-        let at = self.reductions.iter().position(|reduction| reduction.is_doubtful(since))?;
+    pub(crate) fn take_back_weak(&mut self, since: Instant, now: Instant) -> Option<Undo<T>> {
+        let at = self.reductions.iter().position(|reduction| reduction.is_weak(since))?;
         Some(self.take_back(at, now, Reduction::is_for_loss))
     }
 

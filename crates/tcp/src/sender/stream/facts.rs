@@ -40,8 +40,8 @@ pub(crate) struct Arrival {
     pub(crate) original: Option<Instant>,
     /// When it was resent, once: too short a time ago to be what arrived.
     pub(crate) resent: Option<Instant>,
-    /// The timestamp says so, and not only the minimum round-trip time.
-    pub(crate) told: bool,
+    /// The echoed timestamp shows it, and not only the minimum round-trip time.
+    pub(crate) by_timestamp: bool,
 }
 
 /// A retransmission that a DSACK proves spurious.
@@ -90,8 +90,9 @@ impl Stream {
             };
             // Of several copies it may be any but the last.
             let resent = original.and(covered.spurious.then_some(covered.sent));
-            let told = covered.first && ack.echo.is_some_and(|echo| covered.sent > echo);
-            if let Some(lateness) = on_covered(Arrival { number, original, resent, told }) {
+            let by_timestamp = covered.first && ack.echo.is_some_and(|echo| covered.sent > echo);
+            let arrival = Arrival { number, original, resent, by_timestamp };
+            if let Some(lateness) = on_covered(arrival) {
                 retransmissions.set_lateness(number, lateness);
             }
         });

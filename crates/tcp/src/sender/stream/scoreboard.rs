@@ -14,7 +14,6 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use unruffled_units::Instant;
 
-pub(crate) use split::Renumbered;
 pub(crate) use update::{Delivery, SpuriousAfter};
 
 use super::SegNo;

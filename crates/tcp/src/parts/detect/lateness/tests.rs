@@ -139,11 +139,11 @@ fn what_was_missing_was_late_when_sixteen_are_for_each_that_was_lost() {
     // 30 ms fall into a bin that begins at 2^22 · 7 ns, and the wait of 25 ms into the one before.
     let mut l = of(&[(0, 100), (20, 50), (30, 15)]);
     l.lost();
-    assert_eq!(l.rather_late(MS(25)), None, "fifteen were late by more");
+    assert_eq!(l.likely_reordered_since(MS(25)), None, "fifteen were late by more");
     l.late(MS(30));
-    assert_eq!(l.rather_late(MS(25)), Some(Instant::ZERO));
+    assert_eq!(l.likely_reordered_since(MS(25)), Some(Instant::ZERO));
     l.lost();
-    assert_eq!(l.rather_late(MS(25)), None, "two were lost");
+    assert_eq!(l.likely_reordered_since(MS(25)), None, "two were lost");
     l.found();
     // What was lost counts as long as its generation does.
     for (ms, since) in [(4000, Some(0)), (8000, Some(4000)), (12_000, None)] {
@@ -153,7 +153,7 @@ fn what_was_missing_was_late_when_sixteen_are_for_each_that_was_lost() {
         if ms == 4000 {
             l.lost();
         }
-        assert_eq!(l.rather_late(MS(25)), since.map(Instant::from_millis), "at {ms} ms");
+        assert_eq!(l.likely_reordered_since(MS(25)), since.map(Instant::from_millis), "at {ms} ms");
     }
 }
 

@@ -108,13 +108,13 @@ fn what_was_suspected_before_anything_was_late_is_doubtful_with_one_confirmation
     let mut ledger = Ledger::default();
     let early = ledger.begin(Cause::FastRetransmit, Basis::Early, before(SAVED), at(100));
     (0..2).for_each(|_| assert_eq!(ledger.confirm_last(), Some(early)));
-    assert!(!ledger.has_doubtful(at(100)));
+    assert!(!ledger.has_weak(at(100)));
     assert_eq!(add(&mut ledger, early, Evidence::Arrived, 200), None);
-    assert!(ledger.has_doubtful(at(100)) && !ledger.has_doubtful(at(101)), "it was at 100");
-    assert_eq!(ledger.take_back_doubtful(at(101), at(300)), None);
-    let undo = ledger.take_back_doubtful(at(100), at(300)).expect("a doubtful one");
+    assert!(ledger.has_weak(at(100)) && !ledger.has_weak(at(101)), "it was at 100");
+    assert_eq!(ledger.take_back_weak(at(101), at(300)), None);
+    let undo = ledger.take_back_weak(at(100), at(300)).expect("a doubtful one");
     assert_eq!((undo.saved.window, undo.last), (SAVED, true));
-    assert!(!ledger.has_doubtful(at(100)));
+    assert!(!ledger.has_weak(at(100)));
     assert_eq!(add(&mut ledger, early, Evidence::Arrived, 400), None, "it is taken back");
 }
 
@@ -126,7 +126,7 @@ fn a_timeout_and_what_was_confirmed_are_never_doubtful() {
         let mut ledger = Ledger::default();
         ledger.begin(cause, basis, before(SAVED), at(100));
         ledger.confirm_last();
-        assert!(!ledger.has_doubtful(at(100)));
+        assert!(!ledger.has_weak(at(100)));
     }
 }
 

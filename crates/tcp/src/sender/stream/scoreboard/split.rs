@@ -4,35 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use super::{Entry, Links, Scoreboard, SegNo};
-
-/// Which numbers the segments have after a split.
-#[derive(Clone, Debug)]
-pub(crate) struct Renumbered {
-    base: SegNo,
-    /// Of each outstanding segment: the number of its first piece. Then one for the end.
-    first: Vec<SegNo>,
-}
-
-impl Renumbered {
-    /// The first piece of the segment that had this number.
-    pub(crate) fn first(&self, number: SegNo) -> SegNo {
-        let Some(index) = number.checked_sub(self.base) else { return number };
-        match self.first.get(index as usize) {
-            Some(&first) => first,
-            // Beyond the end: as far beyond as before.
-            None => {
-                let (old, new) = (self.first.len() as u64 - 1, self.first[self.first.len() - 1]);
-                new + (index - old)
-            }
-        }
-    }
-
-    /// The last piece of the segment that had this number.
-    fn last(&self, number: SegNo) -> SegNo {
-        self.first(number + 1) - 1
-    }
-}
+use super::{Entry, Links, Scoreboard};
+use crate::sender::numbers::Renumbered;
 
 impl Scoreboard {
     /// Splits every segment of more than `max` octets that has not been delivered, and deems the
@@ -60,7 +33,7 @@ impl Scoreboard {
         }
         first.push(self.base + entries.len() as u64);
         self.entries = entries;
-        let renumbered = Renumbered { base: self.base, first };
+        let renumbered = Renumbered::new(self.base, first);
         let count = |which: fn(&Entry) -> bool| self.entries.iter().filter(|e| which(e)).count();
         self.sacked = count(|e| e.sacked) as u32;
         self.lost = count(|e| e.lost) as u32;

@@ -218,7 +218,7 @@ fn rules() -> impl Strategy<Value = Rule> {
             distance,
             overdue,
             first_hole_due: None,
-            proof: None,
+            confirm_after: None,
         },
     )
 }

@@ -1,0 +1,511 @@
+//! Two-stage detection: when a suspicion is confirmed, what is sent meanwhile and how the window grows
+//! (`docs/senders/unruffled.md`, sections 4 and 5). The records are in
+//! [`reductions`](crate::sender::reductions).
+//!
+//! A detector takes part by returning a [`LatenessModel`]. It is *active* while the detector's rule has
+//! a `confirm_after`: then a suspicion does not reduce the window at once.
+
+use unruffled_units::{Duration, Instant};
+
+use super::timers::SenderTimer;
+use super::{Composed, Phase};
+use crate::observer::{Cause, Event, Observer};
+use crate::parts::control::{CongestionControl, Flow, Window};
+use crate::parts::detect::{Detector, DsackOutcome, LatenessModel, LossDetector};
+use crate::parts::limited_transmit::LimitedTransmit;
+use crate::parts::respond::Before;
+use crate::sender::Ack;
+use crate::sender::reductions::{Basis, Evidence, Load, Saved, Suspicions, Undo};
+use crate::sender::stream::{Reading, Resent, SegNo, Spurious, Stream, Transmission};
+
+/// Minimum time for which a suspicion is kept for a DSACK: twice the longest wait.
+const MIN_DSACK_HORIZON: Duration = Duration::from_secs(2);
+
+/// Maximum duration of a reduction, in round trips.
+const MAX_REDUCTION_ROUND_TRIPS: u64 = 3;
+
+/// Reads an acknowledgement into the scoreboard and its latenesses into the model.
+///
+/// Until something is late, an acknowledgement that comes too soon for a retransmission by the minimum
+/// round-trip time alone is ambiguous. It counts for the original once an acknowledgement of a segment
+/// sent before the retransmission follows.
+pub(super) fn acknowledge(
+    suspicions: &mut Suspicions,
+    detector: &mut Detector,
+    stream: &mut Stream,
+    ack: &Ack<'_>,
+    now: Instant,
+) -> Reading {
+    let active = suspicions.confirm_after().is_some();
+    let arrivals = &mut suspicions.arrivals;
+    let mut model = detector.two_stage();
+    arrivals.begin();
+    let mut earliest: Option<Instant> = None;
+    let read = stream.acknowledge(ack, now, |arrival| {
+        let sent = arrival.original?;
+        match arrival.resent {
+            None => earliest = Some(earliest.map_or(sent, |earliest| earliest.min(sent))),
+            Some(resent) if active || arrival.by_timestamp => {
+                arrivals.add_certain(arrival.number, resent);
+            }
+            Some(resent) => {
+                arrivals.add_ambiguous(arrival.number, resent);
+                return model.as_ref().and_then(|model| model.lateness(sent, now));
+            }
+        }
+        if let Some(model) = &mut model {
+            model.on_arrival(sent, now);
+        }
+        None
+    });
+    if let Some(earliest) = earliest {
+        arrivals.decide(earliest);
+        for number in arrivals.certain_segments() {
+            if let Some(lateness) = stream.retransmissions.take_lateness(number)
+                && let Some(model) = &mut model
+            {
+                model.on_late(lateness);
+            }
+        }
+    }
+    read
+}
+
+impl Composed {
+    /// Returns whether suspicions wait for confirmation at present.
+    #[inline]
+    pub(super) fn two_stage_active(&self) -> bool {
+        self.suspicions.as_ref().is_some_and(|suspicions| suspicions.confirm_after().is_some())
+    }
+
+    /// Returns whether a hole is no sign of trouble, because its segment may only be late. After the
+    /// receiver has reneged it is one, since only a timeout resends what the receiver discarded.
+    pub(super) fn holes_are_usual(&self, stream: &Stream) -> bool {
+        self.two_stage_active() && !stream.board.reneged()
+    }
+
+    fn model(&mut self) -> Option<&mut dyn LatenessModel> {
+        self.detector.two_stage()
+    }
+
+    /// The share of the window that is usually late at a time.
+    fn late_share(&mut self) -> f64 {
+        self.model().map_or(0.0, |model| model.late_share())
+    }
+
+    /// Segment `number` is about to be resent because of `cause`. Records a suspicion of its last
+    /// transmission where that applies, and returns how the retransmission is to be counted.
+    pub(super) fn suspect(
+        &mut self,
+        stream: &Stream,
+        number: SegNo,
+        cause: Cause,
+        now: Instant,
+    ) -> Resent {
+        let probe = cause == Cause::Probe;
+        let fast = cause == Cause::FastRetransmit;
+        let Some(suspicions) = &mut self.suspicions else {
+            // A probe does not belong to a reduction of the window.
+            let under = self.ledger.current().filter(|_| !probe);
+            return Resent { under, suspected: false };
+        };
+        let entry = stream.board.entry(number);
+        let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
+        let confirm_after = suspicions.confirm_after();
+        let suspected = fast || confirm_after.is_some() && (!too_big || entry.retransmitted);
+        if suspected {
+            let sent = entry.sent;
+            let load = Load { cwnd: self.window.cwnd, flight: stream.board.outstanding() };
+            suspicions.add(&mut self.ledger, number, sent, load, now);
+            match confirm_after {
+                None => self.on_confirmed(),
+                Some(wait) => {
+                    let due = (sent + wait).max(now);
+                    let first = self.timers.get(SenderTimer::Detect).map_or(due, |at| at.min(due));
+                    self.timers.set(SenderTimer::Detect, first);
+                }
+            }
+        }
+        // A retransmission on suspicion does not belong to a reduction either.
+        let under = self.ledger.current().filter(|_| !probe && !fast);
+        Resent { under, suspected }
+    }
+
+    fn on_confirmed(&mut self) {
+        if let Some(model) = self.model() {
+            model.on_confirmed();
+        }
+    }
+
+    /// Confirms the suspicions that are due: those pending for `confirm_after`, and all of them if too
+    /// many are pending. Returns when to check again.
+    pub(super) fn confirm_due(
+        &mut self,
+        stream: &Stream,
+        confirm_after: Option<Duration>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Instant> {
+        let suspicions = self.suspicions.as_mut()?;
+        suspicions.set_confirm_after(confirm_after);
+        if suspicions.is_empty() {
+            return None;
+        }
+        let horizon = self.dsack_horizon();
+        let suspicions = self.suspicions.as_mut()?;
+        let wait = suspicions.pending_wait();
+        let missed = suspicions.take_missed_dsacks(now);
+        suspicions.expire(horizon, now);
+        if let Some(model) = self.model() {
+            (0..missed).for_each(|_| model.on_dsack(DsackOutcome::Missed));
+        }
+        while let Some((segment, sent, load)) = self.suspicions.as_mut()?.first_pending() {
+            if sent + wait > now {
+                return self.confirm_overflow(stream, now, observer).or(Some(sent + wait));
+            }
+            let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
+            if self.suspicions.as_ref()?.is_fresh(sent) && !recovering {
+                // The segment was delivered. A DSACK that was lost may have reported the original.
+                if stream.board.is_delivered(segment)
+                    && self.model().is_some_and(|model| model.take_dsack_loss_credit())
+                {
+                    self.suspicions.as_mut()?.dismiss_first();
+                    continue;
+                }
+                self.reduce_by_suspicion(stream, load, now, observer);
+            }
+            let first = self.ledger.last_is_unconfirmed();
+            self.confirm_first();
+            if first && matches!(self.recovery.phase, Phase::Loss { .. }) {
+                // The timeout's reduction, which leaves cwnd at what is in flight, was justified.
+                self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            }
+        }
+        None
+    }
+
+    /// Confirms all pending suspicions if there are so many that a queue overflows. In that case it
+    /// returns [`Instant::MAX`], because no suspicion is left to wait for.
+    fn confirm_overflow(
+        &mut self,
+        stream: &Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Instant> {
+        if self.recovery.phase != Phase::Open {
+            return None;
+        }
+        let cwnd = self.window.cwnd;
+        let view = self.view(stream, now);
+        let suspicions = self.suspicions.as_ref()?;
+        let model = self.detector.two_stage()?;
+        let limit = cwnd * model.overflow_share();
+        let load = suspicions.overflow(limit, || model.suspected_share(&view) * cwnd)?;
+        self.reduce_by_suspicion(stream, load, now, observer);
+        while self.suspicions.as_mut()?.first_pending().is_some() {
+            self.confirm_first();
+        }
+        Some(Instant::MAX)
+    }
+
+    fn confirm_first(&mut self) {
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.confirm_first(&mut self.ledger);
+            self.on_confirmed();
+        }
+    }
+
+    /// Reduces the window once for everything sent before, starting from the load at the time of the
+    /// suspicion.
+    fn reduce_by_suspicion(
+        &mut self,
+        stream: &Stream,
+        load: Load,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        observer.on_event(now, &Event::FastRetransmit);
+        self.detector.on_recovery(&self.view(stream, now));
+        // What slow start has added since the suspicion rests on the loss. What congestion avoidance
+        // has added would have come after a reduction as well.
+        let slow_start = load.cwnd < self.window.ssthresh;
+        // A window that is being refilled because segments were too big says nothing about the load.
+        let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
+        let cwnd = if too_big {
+            load.cwnd
+        } else if slow_start {
+            load.cwnd.min(self.window.cwnd)
+        } else {
+            self.window.cwnd
+        };
+        let flow = self.flow(stream, now);
+        // Everything may have been acknowledged meanwhile.
+        let flight = flow.flight.max(f64::from(load.flight)).min(cwnd);
+        let flow = Flow { flight, ..flow };
+        let window = Window { cwnd, ..self.window };
+        // The snapshot belongs to the window that an undo restores.
+        let snapshot = (cwnd == self.window.cwnd).then(|| self.control.snapshot());
+        let rest = self.before(stream, snapshot.unwrap_or_default());
+        let saved = Saved { window: self.window, rest };
+        self.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.on_reduction(false, now);
+        }
+        self.window.ssthresh = self.control.on_loss(&window, false, &flow);
+        if too_big {
+            // The window is being refilled, up to the new ssthresh.
+            self.on_reduction_end(now);
+            return;
+        }
+        self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        self.recovery.recover = Some(stream.nxt());
+        // The lost segments may have been resent already. Then new data keeps acknowledgements coming.
+        self.recovery.fast_retransmit_due = true;
+        self.begin_reduction(stream, 0);
+        self.limited_transmit.on_recovery();
+        self.end_probe();
+        if !stream.board.reneged() {
+            self.restart_retransmission_timer(now);
+        }
+        self.schedule_probe(stream, now);
+    }
+
+    /// The window has come down, or something else takes over from the reduction.
+    pub(super) fn on_reduction_end(&mut self, now: Instant) {
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.on_reduction_end(now);
+        }
+    }
+
+    /// Ends the round trip of a reduction: a segment sent after it has arrived, and the segments sent
+    /// before it have arrived or are suspected.
+    pub(super) fn end_reduction_round(
+        &mut self,
+        stream: &Stream,
+        latest_sent: Option<Instant>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if !self.two_stage_active() || !matches!(self.recovery.phase, Phase::Recovery { .. }) {
+            return;
+        }
+        let Some(began) = self.ledger.last_began() else { return };
+        let arrived = latest_sent.is_some_and(|sent| sent > began);
+        if arrived && now >= began + self.suspicion_delay(stream, now) {
+            // Much may still be missing. What ssthresh allows beyond what PRR sent does not leave in one
+            // burst; slow start probes for it.
+            let reached = self.window.cwnd / (1.0 + self.late_share().min(1.0));
+            self.end_recovery(stream, now, observer);
+            self.window.cwnd = self.window.cwnd.min(reached.max(1.0));
+        }
+    }
+
+    /// How long after its transmission a segment is suspected, but at most a few round trips.
+    fn suspicion_delay(&self, stream: &Stream, now: Instant) -> Duration {
+        let overdue = self.detector.rule(&self.view(stream, now)).overdue;
+        let most = self.srtt().unwrap_or_default() * MAX_REDUCTION_ROUND_TRIPS;
+        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
+    }
+
+    /// Refutes the suspicions of segments that arrived by the suspected transmission, as this
+    /// acknowledgement shows.
+    #[inline]
+    pub(super) fn refute_arrived(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        while let Some(number) =
+            self.suspicions.as_mut().and_then(|suspicions| suspicions.arrivals.take_certain())
+        {
+            self.refute(stream, number, false, now, observer);
+        }
+        self.review_early_reductions(stream, now, observer);
+    }
+
+    /// Undoes reductions that were made before anything was late, if their one supporting
+    /// retransmission more likely replaced a late segment by what is known now.
+    fn review_early_reductions(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        // Most connections have no such reduction, which this finds out quickly.
+        if !self.two_stage_active() || !self.ledger.has_weak(Instant::ZERO) {
+            return;
+        }
+        let view = self.view(stream, now);
+        let since = self.model().and_then(|model| model.likely_reordered_since(&view));
+        let Some(since) = since.filter(|&since| self.ledger.has_weak(since)) else { return };
+        observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
+        while let Some(undo) = self.ledger.take_back_weak(since, now) {
+            self.undo(stream, undo, now, observer);
+        }
+    }
+
+    /// A reduction was undone in the ledger.
+    pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
+        if let Some(suspicions) = self.suspicions.as_mut().filter(|_| undo.last) {
+            suspicions.on_undo(undo.saved.window.cwnd, self.ledger.last_began());
+        }
+    }
+
+    /// A DSACK reports a retransmission.
+    pub(super) fn on_duplicate(
+        &mut self,
+        stream: &mut Stream,
+        spurious: &Spurious,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.suspicions.is_none() {
+            return;
+        }
+        if let Some(model) = self.model() {
+            if let Some(sent) = spurious.original {
+                model.on_arrival(sent, now);
+            }
+            if let Some(lateness) = spurious.lateness {
+                model.on_late(lateness);
+            }
+        }
+        if let Some(number) = spurious.suspicion {
+            self.refute(stream, number, true, now, observer);
+        }
+    }
+
+    /// A DSACK may report, once more, a segment that was resent more than once.
+    pub(super) fn on_repeated_duplicate(
+        &mut self,
+        stream: &mut Stream,
+        ack: &Ack<'_>,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        if self.suspicions.is_some()
+            && let Some(number) = stream.repeated_spurious(ack)
+        {
+            self.refute(stream, number, true, now, observer);
+        }
+    }
+
+    /// Segment `number` arrived by a suspected transmission.
+    fn refute(
+        &mut self,
+        stream: &mut Stream,
+        number: SegNo,
+        by_dsack: bool,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        let suspicions = self.suspicions.as_mut();
+        let found = suspicions.and_then(|suspicions| suspicions.refute(number, by_dsack));
+        let Some(refutation) = found else { return };
+        if let Some(model) = self.model() {
+            if let Some(outcome) = refutation.dsack {
+                model.on_dsack(outcome);
+            }
+            if refutation.confirmed.is_some() {
+                model.on_refuted();
+            }
+        }
+        let supported = refutation.confirmed.flatten();
+        let undo = supported.and_then(|id| self.ledger.add(id, Evidence::Arrived, now));
+        if let Some(undo) = undo {
+            observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
+            self.undo(stream, undo, now, observer);
+        }
+    }
+
+    /// What to send while nothing is confirmed: suspected segments first, then new data, as long as the
+    /// pipe has room.
+    pub(super) fn poll_two_stage(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+    ) -> Option<Transmission> {
+        self.restart_after_idle(stream, now);
+        if stream.pipe() >= self.room() {
+            return None;
+        }
+        match stream.board.next_lost() {
+            Some(number) => Some(self.retransmit(stream, number, Cause::FastRetransmit, now)),
+            None => self.new_data(stream, now),
+        }
+    }
+
+    /// Grows the window by what is delivered, in any order, if the pipe was full. The cumulative point
+    /// is no measure of the rate where some segment is always late. After a timeout the pipe is full
+    /// while there is anything to resend, and holes do not count, because everything sent before the
+    /// timeout is missing.
+    pub(super) fn grow_by_delivery(
+        &mut self,
+        stream: &Stream,
+        delivered: u32,
+        pipe_before: u32,
+        phase_before: Phase,
+        now: Instant,
+    ) {
+        if delivered == 0 {
+            return;
+        }
+        match (phase_before, self.recovery.phase) {
+            (Phase::Loss { .. }, Phase::Loss { .. }) => {
+                self.grow(stream, delivered, phase_before, now);
+            }
+            (Phase::Open, Phase::Open) => {
+                let full = pipe_before >= self.room();
+                let full = *self.recovery.window_was_full.get_or_insert(full);
+                if !self.policy.growth.grows(full) {
+                    self.limited(stream, now);
+                } else if !self.overflows(stream) {
+                    self.grow(stream, delivered, phase_before, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// How many segments the pipe may hold.
+    fn room(&mut self) -> u32 {
+        self.with_late(self.window.cwnd).min(self.policy.max_cwnd) as u32
+    }
+
+    /// Returns `cwnd` with room for late segments. They do not occupy the bottleneck's queue, so they
+    /// may be in flight in addition, up to another cwnd whatever the receiver's acknowledgements imply.
+    pub(super) fn with_late(&mut self, cwnd: f64) -> f64 {
+        if !self.two_stage_active() {
+            return cwnd;
+        }
+        let late = (self.late_share() * cwnd + 0.5) as u32;
+        cwnd + f64::from(late).min(cwnd)
+    }
+
+    /// Returns whether slow start is overflowing a queue: there are more holes than twice what lateness
+    /// explains plus three, so confirmation is only a matter of time. Holes from before a reduction do
+    /// not count, because the reduction responded to them.
+    fn overflows(&mut self, stream: &Stream) -> bool {
+        let responded = self.window.ssthresh.is_finite()
+            && self.recovery.recover.is_some_and(|recover| stream.una() < recover);
+        if !self.window.slow_start() || responded {
+            return false;
+        }
+        let usual = self.late_share() * self.window.cwnd;
+        f64::from(stream.board.holes()) > 2.0 * usual + 3.0
+    }
+
+    /// How long after a retransmission its DSACK may come.
+    #[inline]
+    pub(super) fn dsack_horizon(&self) -> Duration {
+        let rto = self.round_trips.rto.base();
+        match &self.suspicions {
+            None => rto * 2,
+            Some(suspicions) => {
+                let wait = suspicions.confirm_after().unwrap_or_default();
+                MIN_DSACK_HORIZON.max(rto * 8).max(wait * 2)
+            }
+        }
+    }
+}
