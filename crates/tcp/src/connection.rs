@@ -197,12 +197,12 @@ impl Connection {
 
     /// Smoothed round-trip time.
     pub fn srtt(&self) -> Option<Duration> {
-        self.sender.srtt()
+        self.sender.estimates().srtt
     }
 
     /// The retransmission timeout in force.
     pub fn rto(&self) -> Duration {
-        self.sender.rto()
+        self.sender.estimates().rto
     }
 
     /// The duplicate threshold in force, for senders that have one.

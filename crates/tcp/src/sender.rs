@@ -8,6 +8,7 @@ mod growth;
 mod machine;
 mod numbers;
 mod reductions;
+mod round_trips;
 mod stream;
 pub(crate) mod tcp_pr;
 
@@ -22,7 +23,10 @@ use crate::Config;
 use crate::observer::Observer;
 use crate::parts::Variable;
 use crate::parts::control::Window;
+use crate::parts::timer::AnyTimer;
+use crate::parts::timer::rfc6298::Rfc6298;
 use machine::Machine;
+use round_trips::Estimates;
 use stream::{Stream, WindowProbe};
 
 /// An acknowledgement, in stream offsets.
@@ -78,11 +82,16 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: &Config, recipe: &Recipe) -> Self {
-        let (selective, lengths) = match recipe {
-            Recipe::Composed(composition) => (composition.acks == Acks::Sack, composition.lengths),
-            Recipe::TcpPr(settings) => (settings.selective, Lengths::Mean),
+        let stream = match recipe {
+            Recipe::Composed(parts) => {
+                let selective = parts.acks == Acks::Sack;
+                Stream::new(config, selective, parts.lengths, (parts.timer)(config))
+            }
+            Recipe::TcpPr(settings) => {
+                let timer = AnyTimer::Rfc6298(Rfc6298);
+                Stream::new(config, settings.selective, Lengths::Mean, timer)
+            }
         };
-        let stream = Stream::new(config, selective, lengths);
         let machine = Machine::new(config, recipe);
         Self { settled: machine.settled(&stream), stream, machine }
     }
@@ -107,6 +116,7 @@ impl Sender {
     /// A round trip was timed outside the stream (by the handshake).
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, now: Instant) {
         self.stream.min_rtt.sample(rtt, now);
+        self.stream.round_trips.on_handshake(rtt);
         self.machine.on_handshake(rtt);
     }
 
@@ -114,17 +124,18 @@ impl Sender {
     /// (…) MUST be one segment" (RFC 5681, section 3.1), and the timeout "MUST be re-initialized to 3
     /// seconds" (RFC 6298, 5.7).
     pub(crate) fn after_lost_syn(&mut self) {
+        self.stream.round_trips.after_lost_syn();
         self.machine.after_lost_syn();
     }
 
     /// The handshake's timer expired.
     pub(crate) fn back_off(&mut self) {
-        self.machine.back_off();
+        self.stream.round_trips.back_off();
     }
 
     /// The attempt is over that it expired in.
     pub(crate) fn forget_back_off(&mut self) {
-        self.machine.forget_back_off();
+        self.stream.round_trips.forget_backoff();
     }
 
     pub(crate) fn window(&self) -> Window {
@@ -136,22 +147,14 @@ impl Sender {
         self.machine.phase() != Phase::Open
     }
 
-    pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.machine.srtt()
-    }
-
-    /// None for TCP-PR, whose timer knows none.
-    pub(crate) fn rttvar(&self) -> Option<Duration> {
-        self.machine.rttvar()
+    /// Round-trip times and the timeout in force.
+    pub(crate) fn estimates(&self) -> Estimates {
+        self.machine.estimates(&self.stream)
     }
 
     /// The timeout of a handshake's timer that starts now.
     pub(crate) fn handshake_timeout(&mut self) -> Duration {
-        self.machine.handshake_timeout()
-    }
-
-    pub(crate) fn rto(&self) -> Duration {
-        self.machine.rto()
+        self.machine.handshake_timeout(&mut self.stream.round_trips)
     }
 
     pub(crate) fn dupthresh(&self) -> Option<u32> {

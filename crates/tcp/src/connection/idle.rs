@@ -68,7 +68,7 @@ impl Connection {
             self.timers.stop(ConnectionTimer::Persist);
             self.idle.backoff = 0;
         } else if !self.timers.runs(ConnectionTimer::Persist) {
-            let wait = self.sender.rto() * (1 << self.idle.backoff.min(16));
+            let wait = self.sender.estimates().rto * (1 << self.idle.backoff.min(16));
             // A peer that answers must be asked before it is given up for not answering.
             let patience = self.config.patience.give_up.map_or(wait, |patience| patience / 2);
             self.timers

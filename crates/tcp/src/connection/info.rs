@@ -9,7 +9,7 @@ impl Connection {
     /// RTTVAR (RFC 6298, section 2), once a round-trip time was measured, for senders whose timer is
     /// that of RFC 6298.
     pub fn rttvar(&self) -> Option<Duration> {
-        self.sender.rttvar()
+        self.sender.estimates().rttvar
     }
 
     /// Octets of the stream that were sent at least once; the FIN counts as one.

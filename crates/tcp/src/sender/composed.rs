@@ -9,7 +9,6 @@ mod fast_recovery;
 mod policy;
 mod prr;
 mod recovery;
-mod round_trips;
 mod spurious;
 mod tail_loss_probe;
 mod timeout;
@@ -26,12 +25,12 @@ use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
 pub(crate) use recovery::Phase;
 use recovery::Recovery;
-use round_trips::RoundTrips;
 use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
 use super::growth::Growth;
 use super::reductions::{Basis, Ledger, Saved, Suspicions};
+use super::round_trips::RoundTrips;
 use super::stream::{Renumbered, Stream};
 use crate::Config;
 use crate::observer::Cause;
@@ -53,7 +52,6 @@ pub(crate) struct Composed {
     control: AnyControl,
     limited_transmit: AnyLimitedTransmit,
     responses: Responses,
-    round_trips: RoundTrips,
     recovery: Recovery,
     /// The reductions of the window that may prove spurious.
     ledger: Ledger<Before>,
@@ -89,7 +87,6 @@ impl Composed {
             control: (parts.control)(config),
             limited_transmit: (parts.limited_transmit)(config),
             responses: Responses::new(config, parts),
-            round_trips: RoundTrips::new(config, (parts.timer)(config)),
             recovery: Recovery::default(),
             ledger: Ledger::default(),
             probe: TailLossProbe::default(),
@@ -120,22 +117,12 @@ impl Composed {
         }
     }
 
-    pub(super) fn on_handshake(&mut self, rtt: Duration) {
-        self.round_trips.on_handshake(rtt);
+    pub(super) fn on_handshake(&mut self, _rtt: Duration) {
         self.probe.on_rtt_sample();
     }
 
     pub(super) fn after_lost_syn(&mut self) {
         self.window.cwnd = 1.0;
-        self.round_trips.rto.after_lost_syn();
-    }
-
-    pub(super) fn back_off(&mut self) {
-        self.round_trips.rto.back_off();
-    }
-
-    pub(super) fn forget_back_off(&mut self) {
-        self.round_trips.rto.forget_backoff();
     }
 
     pub(super) fn window(&self) -> Window {
@@ -146,20 +133,8 @@ impl Composed {
         self.recovery.phase
     }
 
-    pub(super) fn srtt(&self) -> Option<Duration> {
-        self.round_trips.rto.srtt()
-    }
-
-    pub(super) fn rttvar(&self) -> Option<Duration> {
-        self.round_trips.rto.rttvar()
-    }
-
-    pub(super) fn handshake_timeout(&mut self) -> Duration {
-        self.round_trips.timeout(self.window.cwnd)
-    }
-
-    pub(super) fn rto(&self) -> Duration {
-        self.round_trips.rto.current()
+    pub(super) fn handshake_timeout(&mut self, round_trips: &mut RoundTrips) -> Duration {
+        round_trips.start_timeout(self.window.cwnd)
     }
 
     pub(super) fn dupthresh(&self) -> Option<u32> {
@@ -223,7 +198,7 @@ impl Composed {
     fn flow(&self, stream: &Stream, now: Instant) -> Flow {
         let before = self.limited_transmit.flight_before();
         let flight = before.unwrap_or_else(|| self.flight(stream));
-        Flow { now, flight, srtt: self.srtt(), min_rtt: stream.min_rtt() }
+        Flow { now, flight, srtt: stream.round_trips.srtt(), min_rtt: stream.min_rtt() }
     }
 
     #[inline]
@@ -234,10 +209,10 @@ impl Composed {
             slow_start: self.window.slow_start(),
             flight: stream.board.outstanding(),
             sacked: stream.board.sacked(),
-            srtt: self.srtt(),
-            latest_rtt: self.round_trips.latest,
+            srtt: stream.round_trips.srtt(),
+            latest_rtt: stream.round_trips.latest(),
             min_rtt: stream.min_rtt(),
-            rto: self.round_trips.rto.base(),
+            rto: stream.round_trips.base_rto(),
             recovering: self.recovery.phase != Phase::Open,
             una: stream.una(),
             nxt: stream.nxt(),
@@ -276,6 +251,6 @@ impl Composed {
         self.enter_loss(stream, true);
         self.responses.give_up();
         self.timers.stop(SenderTimer::Detect);
-        self.restart_retransmission_timer(now);
+        self.restart_retransmission_timer(stream, now);
     }
 }

@@ -3,6 +3,7 @@
 use unruffled_units::{Duration, Instant};
 
 use super::composed::Composed;
+use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Renumbered, Stream, Transmission};
 use super::tcp_pr::TcpPr;
 use super::{Ack, Phase, Recipe};
@@ -20,15 +21,6 @@ pub(super) enum Machine {
     TcpPr(TcpPr),
 }
 
-macro_rules! either {
-    ($self:expr, $machine:ident => $do:expr) => {
-        match $self {
-            Self::Composed($machine) => $do,
-            Self::TcpPr($machine) => $do,
-        }
-    };
-}
-
 impl Machine {
     pub(super) fn new(config: &Config, recipe: &Recipe) -> Self {
         match recipe {
@@ -38,63 +30,81 @@ impl Machine {
     }
 
     pub(super) fn without_sack(&mut self, stream: &Stream, now: Instant) {
-        either!(self, machine => machine.without_sack(stream, now));
+        match self {
+            Self::Composed(machine) => machine.without_sack(stream, now),
+            Self::TcpPr(machine) => machine.without_sack(stream, now),
+        }
     }
 
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
-        either!(self, machine => machine.on_handshake(rtt));
+        match self {
+            Self::Composed(machine) => machine.on_handshake(rtt),
+            Self::TcpPr(machine) => machine.on_handshake(rtt),
+        }
     }
 
     pub(super) fn after_lost_syn(&mut self) {
-        either!(self, machine => machine.after_lost_syn());
-    }
-
-    pub(super) fn back_off(&mut self) {
-        either!(self, machine => machine.back_off());
-    }
-
-    pub(super) fn forget_back_off(&mut self) {
-        either!(self, machine => machine.forget_back_off());
+        match self {
+            Self::Composed(machine) => machine.after_lost_syn(),
+            Self::TcpPr(machine) => machine.after_lost_syn(),
+        }
     }
 
     pub(super) fn table_octets(&self) -> usize {
-        either!(self, machine => machine.table_octets())
+        match self {
+            Self::Composed(machine) => machine.table_octets(),
+            Self::TcpPr(machine) => machine.table_octets(),
+        }
     }
 
     pub(super) fn shrink(&mut self) {
-        either!(self, machine => machine.shrink());
+        match self {
+            Self::Composed(machine) => machine.shrink(),
+            Self::TcpPr(machine) => machine.shrink(),
+        }
     }
 
     pub(super) fn window(&self) -> Window {
-        either!(self, machine => machine.window())
+        match self {
+            Self::Composed(machine) => machine.window(),
+            Self::TcpPr(machine) => machine.window(),
+        }
     }
 
     pub(super) fn phase(&self) -> Phase {
-        either!(self, machine => machine.phase())
+        match self {
+            Self::Composed(machine) => machine.phase(),
+            Self::TcpPr(machine) => machine.phase(),
+        }
     }
 
-    pub(super) fn srtt(&self) -> Option<Duration> {
-        either!(self, machine => machine.srtt())
+    /// Round-trip times and the timeout in force.
+    pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
+        match self {
+            Self::Composed(_) => stream.round_trips.estimates(),
+            Self::TcpPr(machine) => machine.estimates(stream),
+        }
     }
 
-    pub(super) fn rttvar(&self) -> Option<Duration> {
-        either!(self, machine => machine.rttvar())
-    }
-
-    pub(super) fn handshake_timeout(&mut self) -> Duration {
-        either!(self, machine => machine.handshake_timeout())
-    }
-
-    pub(super) fn rto(&self) -> Duration {
-        either!(self, machine => machine.rto())
+    pub(super) fn handshake_timeout(&mut self, round_trips: &mut RoundTrips) -> Duration {
+        match self {
+            Self::Composed(machine) => machine.handshake_timeout(round_trips),
+            Self::TcpPr(machine) => machine.handshake_timeout(round_trips),
+        }
     }
 
     pub(super) fn dupthresh(&self) -> Option<u32> {
-        either!(self, machine => machine.dupthresh())
+        match self {
+            Self::Composed(machine) => machine.dupthresh(),
+            Self::TcpPr(machine) => machine.dupthresh(),
+        }
     }
 
     pub(super) fn variables(&self, stream: &Stream, now: Instant, show: &mut dyn FnMut(Variable)) {
-        either!(self, machine => machine.variables(stream, now, show));
+        match self {
+            Self::Composed(machine) => machine.variables(stream, now, show),
+            Self::TcpPr(machine) => machine.variables(stream, now, show),
+        }
     }
 
     #[inline]
@@ -105,7 +115,10 @@ impl Machine {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        either!(self, machine => machine.on_ack(stream, ack, now, observer));
+        match self {
+            Self::Composed(machine) => machine.on_ack(stream, ack, now, observer),
+            Self::TcpPr(machine) => machine.on_ack(stream, ack, now, observer),
+        }
     }
 
     /// Whether it waits for nothing when nothing is on its way. TCP-PR's tables say nothing of that.
@@ -118,22 +131,34 @@ impl Machine {
 
     #[inline(always)]
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        either!(self, machine => machine.poll(stream, now))
+        match self {
+            Self::Composed(machine) => machine.poll(stream, now),
+            Self::TcpPr(machine) => machine.poll(stream, now),
+        }
     }
 
     /// The next `len` octets leave, whatever the window.
     pub(super) fn send_new(&mut self, stream: &mut Stream, len: u64, now: Instant) -> Transmission {
-        either!(self, machine => machine.send_new(stream, len, now))
+        match self {
+            Self::Composed(machine) => machine.send_new(stream, len, now),
+            Self::TcpPr(machine) => machine.send_new(stream, len, now),
+        }
     }
 
     /// The peer has taken a window probe's octet, sent at `sent`: it is the last segment.
     pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
-        either!(self, machine => machine.on_probe_taken(stream, sent));
+        match self {
+            Self::Composed(machine) => machine.on_probe_taken(stream, sent),
+            Self::TcpPr(machine) => machine.on_probe_taken(stream, sent),
+        }
     }
 
     #[inline]
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        either!(self, machine => machine.next_timer())
+        match self {
+            Self::Composed(machine) => machine.next_timer(),
+            Self::TcpPr(machine) => machine.next_timer(),
+        }
     }
 
     #[inline]
@@ -143,17 +168,26 @@ impl Machine {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        either!(self, machine => machine.on_timers(stream, now, observer));
+        match self {
+            Self::Composed(machine) => machine.on_timers(stream, now, observer),
+            Self::TcpPr(machine) => machine.on_timers(stream, now, observer),
+        }
     }
 
     /// `ratio` segments fit into one of before: the window stays, in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
-        either!(self, machine => machine.on_smaller_segments(ratio));
+        match self {
+            Self::Composed(machine) => machine.on_smaller_segments(ratio),
+            Self::TcpPr(machine) => machine.on_smaller_segments(ratio),
+        }
     }
 
     /// Segments that were too big for the path were split, to be sent again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
-        either!(self, machine => machine.on_split(stream, numbers, now));
+        match self {
+            Self::Composed(machine) => machine.on_split(stream, numbers, now),
+            Self::TcpPr(machine) => machine.on_split(stream, numbers, now),
+        }
     }
 
     #[cfg(test)]

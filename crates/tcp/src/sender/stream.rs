@@ -18,8 +18,10 @@ pub(crate) use scoreboard::Delivery;
 
 pub(crate) use super::numbers::{Renumbered, SegNo};
 use super::reductions::{Inherit, Ledger};
+use super::round_trips::RoundTrips;
 use crate::Config;
 use crate::observer::Cause;
+use crate::parts::timer::AnyTimer;
 use flow_control::FlowControl;
 use min_rtt::MinRtt;
 use retransmissions::Retransmissions;
@@ -42,6 +44,7 @@ pub(crate) struct Transmission {
 #[repr(C)]
 pub(crate) struct Stream {
     pub(super) retransmissions: Retransmissions,
+    pub(super) round_trips: RoundTrips,
     pub(super) min_rtt: MinRtt,
     /// When the highest delivered segment was delivered.
     highest_at: Instant,
@@ -63,7 +66,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(config: &Config, selective: bool, lengths: Lengths) -> Self {
+    pub(super) fn new(config: &Config, selective: bool, lengths: Lengths, timer: AnyTimer) -> Self {
         Self {
             board: Scoreboard::new(),
             retransmissions: Retransmissions::default(),
@@ -73,6 +76,7 @@ impl Stream {
             finished: false,
             flow_control: FlowControl::new(config.nagle),
             mss: config.mss,
+            round_trips: RoundTrips::new(config, timer),
             min_rtt: MinRtt::default(),
             last_sent: None,
             highest_at: Instant::ZERO,
@@ -163,6 +167,21 @@ impl Stream {
     /// Minimum recent round-trip time.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
+    }
+
+    /// Discards records of retransmissions whose DSACK can no longer come, because the segment was
+    /// acknowledged longer than `horizon` ago.
+    #[inline]
+    pub(super) fn expire_retransmissions(
+        &mut self,
+        now: Instant,
+        horizon: impl FnOnce(&Self) -> Duration,
+    ) {
+        if self.retransmissions.is_empty() {
+            return;
+        }
+        let horizon = horizon(self);
+        self.retransmissions.expire(now, horizon);
     }
 
     /// Whether it has to know which segments are retransmissions, by a bit of the simulator's.

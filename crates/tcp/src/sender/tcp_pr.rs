@@ -14,14 +14,13 @@ pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
 use super::growth::Growth;
 use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
+use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::Window;
-use crate::parts::timer::rfc6298::Rfc6298;
-use crate::parts::timer::{AnyTimer, Rto};
 use tables::{Dropped, Tables};
 
 /// A sender that lives by TCP-PR.
@@ -32,8 +31,6 @@ pub(crate) struct TcpPr {
     phase: Phase,
     /// When to look for drops again.
     look: Option<Instant>,
-    /// The handshake's timeout, which is in force until a round trip was timed.
-    handshake: Rto,
     growth: Growth,
     /// RW, if a window is not trusted after a pause (RFC 5681, section 4.1).
     restart_window: Option<u32>,
@@ -43,13 +40,10 @@ pub(crate) struct TcpPr {
 
 impl TcpPr {
     pub(super) fn new(config: &Config, settings: &Settings) -> Self {
-        let timer = AnyTimer::Rfc6298(Rfc6298);
-        let doubtful_after = config.recovery.fast.doubts_rtt_after();
         Self {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
             look: None,
-            handshake: Rto::new(&config.rto, doubtful_after, timer),
             growth: config.window.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
             ledger: Ledger::default(),
@@ -59,21 +53,11 @@ impl TcpPr {
     pub(super) fn without_sack(&mut self, _stream: &Stream, _now: Instant) {}
 
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
-        self.handshake.sample(rtt, 1.0);
         self.tables.on_handshake(rtt);
     }
 
     pub(super) fn after_lost_syn(&mut self) {
         self.tables.after_lost_syn();
-        self.handshake.after_lost_syn();
-    }
-
-    pub(super) fn back_off(&mut self) {
-        self.handshake.back_off();
-    }
-
-    pub(super) fn forget_back_off(&mut self) {
-        self.handshake.forget_backoff();
     }
 
     pub(super) fn table_octets(&self) -> usize {
@@ -92,24 +76,21 @@ impl TcpPr {
         self.phase
     }
 
-    pub(super) fn srtt(&self) -> Option<Duration> {
-        self.tables.srtt()
+    /// TCP-PR's own round-trip time, without a variation, and its wait.
+    pub(super) fn estimates(&self, stream: &Stream) -> Estimates {
+        let rto = self.wait(&stream.round_trips);
+        Estimates { srtt: self.tables.srtt(), rttvar: None, rto }
     }
 
-    /// TCP-PR's timer has no variation.
-    pub(super) fn rttvar(&self) -> Option<Duration> {
-        None
+    pub(super) fn handshake_timeout(&mut self, round_trips: &mut RoundTrips) -> Duration {
+        self.wait(round_trips)
     }
 
-    /// The wait in force, once round trips have been timed.
-    pub(super) fn handshake_timeout(&mut self) -> Duration {
-        self.rto()
-    }
-
-    pub(super) fn rto(&self) -> Duration {
+    /// `mxrtt`, or the handshake's timeout until a round trip was timed.
+    fn wait(&self, round_trips: &RoundTrips) -> Duration {
         match self.tables.srtt() {
             Some(_) => self.tables.mxrtt(),
-            None => self.handshake.current(),
+            None => round_trips.rto(),
         }
     }
 
@@ -149,8 +130,9 @@ impl TcpPr {
         tables.on_ack(now, self.growth.most(stream));
         stream.measure_reordering(&ack, &read, now, observer);
         self.report_spurious(stream, &ack, &read, now, observer);
-        let horizon = self.rto().max(self.handshake.base()) * 2;
-        stream.retransmissions.expire(now, || horizon);
+        stream.expire_retransmissions(now, |stream| {
+            self.wait(&stream.round_trips).max(stream.round_trips.base_rto()) * 2
+        });
         if let Phase::Recovery { point, .. } | Phase::Loss { point, .. } = self.phase
             && stream.una() >= point
         {
@@ -159,7 +141,7 @@ impl TcpPr {
         }
         self.await_drop(stream, now);
         let Window { cwnd, ssthresh } = self.tables.window();
-        let (una, srtt, patience) = (stream.una(), self.srtt(), Some(self.tables.mxrtt()));
+        let (una, srtt, patience) = (stream.una(), self.tables.srtt(), Some(self.tables.mxrtt()));
         let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh: None, patience, srtt };
         observer.on_event(now, &event);
     }
@@ -206,7 +188,9 @@ impl TcpPr {
 
     /// flush-cwnd, one packet at a time.
     pub(super) fn poll(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
-        if let Some(most) = self.restart_window.filter(|_| stream.restarts(|| self.rto(), now)) {
+        if let Some(most) =
+            self.restart_window.filter(|_| stream.restarts(|| self.wait(&stream.round_trips), now))
+        {
             self.tables.restart_after_idle(most);
         }
         let may_send = self.tables.may_send(now);

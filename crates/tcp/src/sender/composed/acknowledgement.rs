@@ -6,13 +6,13 @@
 
 use unruffled_units::Instant;
 
-use super::{Composed, Phase, two_stage};
+use super::{Acks, Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
 use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
-use crate::sender::stream::{Reading, Stream};
+use crate::sender::stream::{Delivery, Reading, Stream};
 
 impl Composed {
     pub(in crate::sender) fn on_ack(
@@ -165,7 +165,7 @@ impl Composed {
         if !PREDICTED {
             self.on_dsack(stream, ack, read, now, observer);
         }
-        stream.retransmissions.expire(now, || self.dsack_horizon());
+        stream.expire_retransmissions(now, |stream| self.dsack_horizon(stream));
     }
 
     /// The acknowledgement was read into the scoreboard.
@@ -243,8 +243,37 @@ impl Composed {
     fn tell_acknowledged(&self, stream: &Stream, now: Instant, observer: &mut impl Observer) {
         let Window { cwnd, ssthresh } = self.window;
         let dupthresh = self.detector.dupthresh();
-        let (una, srtt, patience) = (stream.una(), self.srtt(), self.patience);
+        let (una, srtt, patience) = (stream.una(), stream.round_trips.srtt(), self.patience);
         let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
         observer.on_event(now, &event);
+    }
+
+    /// Returns when the segment was sent whose round trip a delivery measures: a segment sent once
+    /// (Karn's rule; RFC 6298, section 3). Without SACK, segments behind a resent one may have arrived
+    /// long before the acknowledgement.
+    fn timed(&self, delivery: &Delivery) -> Option<Instant> {
+        let waited = self.policy.acks != Acks::Sack && delivery.any_retransmitted;
+        delivery.original_sent.filter(|_| !waited)
+    }
+
+    /// Takes a round-trip time by this end's own clock, which is finer than timestamps. A segment sent
+    /// more than once is timed by its timestamp, if it has one (RFC 7323, section 4.1).
+    #[inline(always)]
+    fn measure_rtt(&mut self, stream: &mut Stream, ack: &Ack<'_>, read: &Reading, now: Instant) {
+        let Reading { delivery, advanced, flight_before, .. } = read;
+        let una = stream.una();
+        let timed = self.timed(delivery);
+        if let Some(sent) = timed {
+            let rtt = now.since(sent);
+            stream.round_trips.measure(rtt, una, *flight_before);
+            stream.min_rtt.sample(rtt, now);
+            self.probe.on_rtt_sample();
+        }
+        if *advanced {
+            stream.round_trips.on_progress(self.window.cwnd);
+        }
+        if let Some(echo) = ack.echo.filter(|_| *advanced && timed.is_none()) {
+            stream.round_trips.sample(now.since(echo), una, *flight_before);
+        }
     }
 }

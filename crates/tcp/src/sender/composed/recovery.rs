@@ -257,7 +257,7 @@ impl Composed {
         self.limited_transmit.on_recovery();
         self.end_probe();
         self.begin_reduction(stream, delivered);
-        self.restart_retransmission_timer(now);
+        self.restart_retransmission_timer(stream, now);
     }
 
     /// The window is reduced because of `cause`: the ledger keeps what stood before, and the congestion
@@ -372,7 +372,7 @@ mod tests {
         sender.detector = boxed(SomeLate);
         let suspicions = sender.suspicions.as_mut().expect("two-stage detection");
         suspicions.set_confirm_after(Some(Duration::from_millis(100)));
-        let stream = Stream::new(&config, true, Lengths::Mean);
+        let stream = Stream::new(&config, true, Lengths::Mean, (parts.timer)(&config));
         sender.window = Window { cwnd: 21.0, ssthresh: 10.5 };
         sender.begin_reduction(&stream, 0);
         sender.proportional_rate_reduction(&stream, 20, false);

@@ -4,7 +4,6 @@
 
 use unruffled_units::Instant;
 
-use super::round_trips::Adaptation;
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
@@ -89,11 +88,9 @@ impl Composed {
             if let Some(sample) = spurious.reordering {
                 self.detector.on_reordering(sample, &self.view(stream, now));
             }
-            if let Some(rtt) =
-                spurious.rtt.filter(|_| self.round_trips.rto.samples_retransmissions())
-            {
-                let flight = stream.board.outstanding().max(1);
-                self.round_trips.rto.sample(rtt, f64::from(flight));
+            if let Some(rtt) = spurious.rtt {
+                let flight = stream.board.outstanding();
+                stream.round_trips.sample_retransmission(rtt, flight);
             }
             self.on_duplicate(stream, &spurious, now, observer);
             let under = spurious.under;
@@ -172,7 +169,7 @@ impl Composed {
         Before {
             control,
             pipe_prev: self.flight(stream).max(self.window.ssthresh),
-            rtt: self.round_trips.rto.estimators(),
+            rtt: stream.round_trips.before_timeout(),
             point: stream.nxt(),
         }
     }
@@ -300,8 +297,10 @@ impl Composed {
         let flight = f64::from(stream.board.outstanding() + acked);
         self.window = before.respond(flight, saved.window);
         // Step 11 waits for a sample.
-        let timeout = cause == Cause::Timeout;
-        self.round_trips.adapt = timeout.then(|| Adaptation::of(&before)).flatten();
+        match cause {
+            Cause::Timeout => stream.round_trips.adapt_after(&before),
+            Cause::FastRetransmit | Cause::Probe => stream.round_trips.cancel_adaptation(),
+        }
         true
     }
 }

@@ -58,8 +58,8 @@ impl Composed {
             self.timers.stop(SenderTimer::Probe);
             return;
         }
-        let mut pto = self.srtt().map_or(NO_RTT, |srtt| srtt * 2);
-        if flight == 1 && self.srtt().is_some() {
+        let mut pto = stream.round_trips.srtt().map_or(NO_RTT, |srtt| srtt * 2);
+        if flight == 1 && stream.round_trips.srtt().is_some() {
             pto += MAX_ACK_DELAY;
         }
         let due = now + pto;
@@ -71,7 +71,7 @@ impl Composed {
     /// none may, the timeout stays due when it was, as in Linux: new data would put it off for ever.
     pub(super) fn on_probe_timer(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         now: Instant,
         observer: &mut impl Observer,
     ) {
@@ -82,7 +82,7 @@ impl Composed {
         if self.probe.end.is_none() && self.probe.rtt_since {
             self.probe.due = true;
             observer.on_event(now, &Event::LossProbe);
-            self.restart_retransmission_timer(now);
+            self.restart_retransmission_timer(stream, now);
         }
     }
 

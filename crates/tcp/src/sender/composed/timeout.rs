@@ -49,7 +49,7 @@ impl Composed {
     #[inline(always)]
     pub(super) fn rearm_after_ack(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         advanced: bool,
         delivered: bool,
         now: Instant,
@@ -58,28 +58,28 @@ impl Composed {
             self.timers = SenderTimers::new();
         } else if advanced {
             if self.restarts_timer() {
-                self.restart_retransmission_timer(now);
+                self.restart_retransmission_timer(stream, now);
             }
             if self.policy.probes {
                 self.schedule_probe(stream, now);
             }
         } else if delivered && self.holes_are_usual(stream) {
             // A hole may be open for longer than the timeout while all goes well behind it.
-            self.restart_retransmission_timer(now);
+            self.restart_retransmission_timer(stream, now);
             self.schedule_probe(stream, now);
         }
     }
 
     /// The one place where the retransmission timer is computed.
     #[inline]
-    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
-        let timeout = self.round_trips.timeout(self.window.cwnd);
+    pub(super) fn restart_retransmission_timer(&mut self, stream: &mut Stream, now: Instant) {
+        let timeout = stream.round_trips.start_timeout(self.window.cwnd);
         self.timers.set(SenderTimer::Retransmit, now + timeout);
     }
 
-    pub(super) fn start_retransmission_timer(&mut self, now: Instant) {
+    pub(super) fn start_retransmission_timer(&mut self, stream: &mut Stream, now: Instant) {
         if self.timers.get(SenderTimer::Retransmit).is_none() {
-            self.restart_retransmission_timer(now);
+            self.restart_retransmission_timer(stream, now);
         }
     }
 
@@ -118,9 +118,9 @@ impl Composed {
         }
         self.window.cwnd = f64::from(stream.pipe()) + 1.0;
         observer.on_event(now, &Event::Timeout { cwnd: self.window.cwnd });
-        self.round_trips.rto.back_off();
+        stream.round_trips.back_off();
         self.timers.stop(SenderTimer::Detect);
-        self.restart_retransmission_timer(now);
+        self.restart_retransmission_timer(stream, now);
     }
 
     /// What was sent before now is recovered from as after a timeout.

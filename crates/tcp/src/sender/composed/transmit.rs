@@ -171,7 +171,7 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let transmission = stream.push_new(len, now);
-        self.start_retransmission_timer(now);
+        self.start_retransmission_timer(stream, now);
         if self.policy.probes {
             self.schedule_probe(stream, now);
         }
@@ -193,7 +193,7 @@ impl Composed {
         if let Some(eifel) = &mut self.responses.eifel {
             eifel.on_retransmit(now);
         }
-        self.start_retransmission_timer(now);
+        self.start_retransmission_timer(stream, now);
         transmission
     }
 
@@ -222,7 +222,7 @@ impl Composed {
 
     /// RW is min(IW, cwnd) (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
-        if self.policy.restart_window && stream.restarts(|| self.rto(), now) {
+        if self.policy.restart_window && stream.restarts(|| stream.round_trips.rto(), now) {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));
         }
     }

@@ -141,7 +141,7 @@ impl Composed {
     /// many are pending. Returns when to check again.
     pub(super) fn confirm_due(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         confirm_after: Option<Duration>,
         now: Instant,
         observer: &mut impl Observer,
@@ -151,7 +151,7 @@ impl Composed {
         if suspicions.is_empty() {
             return None;
         }
-        let horizon = self.dsack_horizon();
+        let horizon = self.dsack_horizon(stream);
         let suspicions = self.suspicions.as_mut()?;
         let wait = suspicions.pending_wait();
         let missed = suspicions.take_missed_dsacks(now);
@@ -188,7 +188,7 @@ impl Composed {
     /// returns [`Instant::MAX`], because no suspicion is left to wait for.
     fn confirm_overflow(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         now: Instant,
         observer: &mut impl Observer,
     ) -> Option<Instant> {
@@ -219,7 +219,7 @@ impl Composed {
     /// suspicion.
     fn reduce_by_suspicion(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         load: Load,
         now: Instant,
         observer: &mut impl Observer,
@@ -265,7 +265,7 @@ impl Composed {
         self.limited_transmit.on_recovery();
         self.end_probe();
         if !stream.board.reneged() {
-            self.restart_retransmission_timer(now);
+            self.restart_retransmission_timer(stream, now);
         }
         self.schedule_probe(stream, now);
     }
@@ -303,7 +303,7 @@ impl Composed {
     /// How long after its transmission a segment is suspected, but at most a few round trips.
     fn suspicion_delay(&self, stream: &Stream, now: Instant) -> Duration {
         let overdue = self.detector.rule(&self.view(stream, now)).overdue;
-        let most = self.srtt().unwrap_or_default() * MAX_REDUCTION_ROUND_TRIPS;
+        let most = stream.round_trips.srtt().unwrap_or_default() * MAX_REDUCTION_ROUND_TRIPS;
         overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
     }
 
@@ -498,8 +498,8 @@ impl Composed {
 
     /// How long after a retransmission its DSACK may come.
     #[inline]
-    pub(super) fn dsack_horizon(&self) -> Duration {
-        let rto = self.round_trips.rto.base();
+    pub(super) fn dsack_horizon(&self, stream: &Stream) -> Duration {
+        let rto = stream.round_trips.base_rto();
         match &self.suspicions {
             None => rto * 2,
             Some(suspicions) => {

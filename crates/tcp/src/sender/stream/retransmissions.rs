@@ -230,10 +230,10 @@ impl Retransmissions {
 
     /// Forgets segments covered longer than `horizon` ago: their DSACK will not come any more.
     #[inline]
-    pub(crate) fn expire(&mut self, now: Instant, horizon: impl Fn() -> Duration) {
+    pub(crate) fn expire(&mut self, now: Instant, horizon: Duration) {
         while let Some(front) = self.records.front() {
             match front.covered {
-                Some(covered) if now.since(covered) > horizon() => self.records.pop_front(),
+                Some(covered) if now.since(covered) > horizon => self.records.pop_front(),
                 _ => break,
             };
         }
