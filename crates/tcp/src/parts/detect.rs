@@ -233,6 +233,18 @@ impl Detector {
             Self::Own(own) => own.as_mut(),
         }
     }
+
+    /// The share of the window that is usually late at a time, by the model of lateness if there is one.
+    pub(crate) fn late_share(&mut self) -> f64 {
+        self.two_stage().map_or(0.0, |model| model.late_share())
+    }
+
+    /// A suspicion was confirmed.
+    pub(crate) fn on_confirmed(&mut self) {
+        if let Some(model) = self.two_stage() {
+            model.on_confirmed();
+        }
+    }
 }
 
 /// Returns `detector` in a box, to be called through a table.

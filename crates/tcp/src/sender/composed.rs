@@ -1,8 +1,9 @@
-//! The machine composed of parts. It asks them what they make of what happens, and does what follows
-//! for all of them alike: fast retransmit and recovery, the reduction of the window and its return,
+//! The machine composed of parts. The parts decide. The machine does what follows from their verdicts in
+//! the same way for all of them: fast retransmit and recovery, the reduction of the window and its undo,
 //! tail loss probes.
 
 mod acknowledgement;
+mod context;
 mod counted_pipe;
 mod duplicates;
 mod fast_recovery;
@@ -18,6 +19,7 @@ mod two_stage;
 
 use unruffled_units::{Duration, Instant};
 
+use context::Step;
 pub use counted_pipe::Pipe;
 pub use duplicates::Duplicates;
 pub use fast_recovery::{FastRecovery, Halving};
@@ -33,17 +35,17 @@ use super::reductions::{Basis, Ledger, Saved, Suspicions};
 use super::round_trips::RoundTrips;
 use super::stream::{Renumbered, Stream};
 use crate::Config;
-use crate::observer::Cause;
+use crate::observer::{Cause, Observer};
 use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Reno, Snapshot, Window};
 use crate::parts::detect::fixed::Fixed;
-use crate::parts::detect::{Detector, LossDetector, View};
+use crate::parts::detect::{AckFacts, Detector, LossDetector, View};
 use crate::parts::limited_transmit::rfc3042::Rfc3042;
 use crate::parts::limited_transmit::{AnyLimitedTransmit, LimitedTransmit};
 use crate::parts::respond::Before;
 use timers::{SenderTimer, SenderTimers};
 
-/// A sender's parts and where they stand.
+/// A sender's parts and the state of the machine.
 #[derive(Debug)]
 pub(crate) struct Composed {
     policy: Policy,
@@ -53,14 +55,14 @@ pub(crate) struct Composed {
     limited_transmit: AnyLimitedTransmit,
     responses: Responses,
     recovery: Recovery,
-    /// The reductions of the window that may prove spurious.
+    /// Reductions of the window that may prove spurious.
     ledger: Ledger<Before>,
     /// What was resent on suspicion, for two-stage detectors.
     suspicions: Option<Box<Suspicions>>,
     probe: TailLossProbe,
     timers: SenderTimers,
     /// The time limit of the last rule applied, for observers.
-    patience: Option<Duration>,
+    loss_delay: Option<Duration>,
 }
 
 /// Memory of one suspicion, in octets.
@@ -91,13 +93,13 @@ impl Composed {
             ledger: Ledger::default(),
             probe: TailLossProbe::default(),
             timers: SenderTimers::new(),
-            patience: None,
+            loss_delay: None,
         }
     }
 
-    /// The peer turned out not to know SACK: recover as NewReno does. What works by SACK blocks alone
-    /// gives way to RFC 5681: loss detection in time or by distance (RFC 8985, section 4), the tail
-    /// loss probe (section 7), the proportional reduction, and all of RFC 4653, which begins with an
+    /// The peer does not support SACK, so the sender recovers as NewReno does. RFC 5681 replaces what
+    /// depends on SACK blocks: loss detection by time or by distance (RFC 8985, section 4), the tail loss
+    /// probe (section 7), the proportional reduction, and all of RFC 4653, which begins with an
     /// acknowledgement that has SACK blocks (section 3.1).
     pub(super) fn without_sack(&mut self, stream: &Stream, now: Instant) {
         if self.policy.acks != Acks::Sack {
@@ -137,6 +139,21 @@ impl Composed {
         round_trips.start_timeout(self.window.cwnd)
     }
 
+    /// Returns when the next timer is due.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Handles the timers that have expired.
+    pub(super) fn on_timers(
+        &mut self,
+        stream: &mut Stream,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        Step { sender: self, stream, now, observer }.on_timers();
+    }
+
     pub(super) fn dupthresh(&self) -> Option<u32> {
         self.detector.dupthresh()
     }
@@ -149,7 +166,7 @@ impl Composed {
         self.control.variables(show);
     }
 
-    /// Whether, nothing being on its way, no recovery, probe or retransmission awaits its outcome.
+    /// Returns whether, with nothing in flight, no recovery, probe or retransmission is undecided.
     pub(super) fn settled(&self, stream: &Stream) -> bool {
         self.recovery.phase == Phase::Open
             && self.probe.is_over()
@@ -158,10 +175,11 @@ impl Composed {
             && self.timers.next().is_none()
     }
 
-    /// The window was full, and `acked` segments were acknowledged.
+    /// Grows the window, which was full, by `acked` acknowledged segments. `before` is the phase before
+    /// the acknowledgement.
     fn grow(&mut self, stream: &Stream, acked: u32, before: Phase, now: Instant) {
-        // After a timeout an acknowledgement can cover what left the network long ago (RFC 3465,
-        // section 2.3), above all the one that ends its recovery.
+        // After a timeout an acknowledgement can cover segments that left the network long ago (RFC 3465,
+        // section 2.3), above all the one that ends the recovery.
         let timed_out = matches!(before, Phase::Loss { .. });
         let limit = if timed_out { 1 } else { self.policy.byte_counting };
         let counted = acked.min(limit);
@@ -176,20 +194,20 @@ impl Composed {
         self.window.cwnd = self.window.cwnd.min(most);
     }
 
-    /// New data was acknowledged, but something else than the window was the limit.
+    /// New data was acknowledged, and the window was not full.
     fn limited(&mut self, stream: &Stream, now: Instant) {
-        // Reno takes nothing of the flow, which takes longer to make than all that Reno does.
+        // Reno ignores the flow, which costs more to make than all that Reno does.
         if !matches!(self.control, AnyControl::Reno(_)) {
             let flow = self.flow(stream, now);
             self.control.on_limited(&flow);
         }
     }
 
-    /// Segments in flight, without what limited transmit sent beyond cwnd.
+    /// Segments in flight, without those that limited transmit sent beyond cwnd.
     fn flight(&self, stream: &Stream) -> f64 {
         let outstanding = f64::from(stream.board.outstanding());
         match self.recovery.phase {
-            // The window is small because it is filled anew, not because little is on its way.
+            // The window is small because it is being refilled, not because little is in flight.
             Phase::Loss { too_big: true, .. } => outstanding,
             _ => outstanding.min(self.window.cwnd),
         }
@@ -201,6 +219,13 @@ impl Composed {
         Flow { now, flight, srtt: stream.round_trips.srtt(), min_rtt: stream.min_rtt() }
     }
 
+    /// Passes what an acknowledgement delivered to the detector.
+    #[inline(never)]
+    fn inform_detector(&mut self, stream: &Stream, facts: &AckFacts, now: Instant) {
+        self.detector.on_ack(facts, &self.view(stream, now));
+    }
+
+    /// The sender's state as detectors see it.
     #[inline]
     fn view(&self, stream: &Stream, now: Instant) -> View {
         View {
@@ -226,7 +251,7 @@ impl Composed {
         }
     }
 
-    /// `ratio` segments fit into one of before: the window stays, in octets.
+    /// Segments become smaller by the factor `ratio`. The window keeps its size in octets.
     pub(super) fn on_smaller_segments(&mut self, ratio: f64) {
         self.window.scale(ratio);
         self.control.on_smaller_segments(ratio);
@@ -236,13 +261,13 @@ impl Composed {
         }
     }
 
-    /// What was too big for the path is sent again, in pieces: that says nothing of congestion, but
-    /// the window is filled again by slow start.
+    /// Segments that were too big for the path are sent again in pieces. That is no sign of congestion,
+    /// but slow start fills the window again.
     pub(super) fn on_split(&mut self, stream: &mut Stream, numbers: &Renumbered, now: Instant) {
         self.renumber(numbers);
         let saved = Saved { window: self.window, rest: self.before(stream, Snapshot::default()) };
         self.ledger.begin(Cause::Timeout, Basis::Mtu, saved, now);
-        // A reduction that is under way goes on: that cwnd has not come down yet must not end it.
+        // A reduction in progress continues, although cwnd has not come down yet.
         if !matches!(self.recovery.phase, Phase::Recovery { .. }) {
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd);
         }

@@ -145,10 +145,10 @@ impl Machine {
         }
     }
 
-    /// The peer has taken a window probe's octet, sent at `sent`: it is the last segment.
+    /// The peer has accepted a window probe's octet, sent at `sent`, which is the last segment.
     pub(super) fn on_probe_taken(&mut self, stream: &Stream, sent: Instant) {
         match self {
-            Self::Composed(machine) => machine.on_probe_taken(stream, sent),
+            Self::Composed(_) => {}
             Self::TcpPr(machine) => machine.on_probe_taken(stream, sent),
         }
     }

@@ -39,7 +39,7 @@ struct Adaptation {
 
 impl RoundTrips {
     pub(super) fn new(config: &Config, timer: AnyTimer) -> Self {
-        let doubtful_after = config.recovery.fast.doubts_rtt_after();
+        let doubtful_after = config.recovery.fast.rtt_valid_doublings();
         Self {
             rto: Rto::new(&config.rto, doubtful_after, timer),
             latest: None,

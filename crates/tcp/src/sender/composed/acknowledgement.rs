@@ -1,18 +1,19 @@
 //! What an acknowledgement does to a composed sender, step by step.
 //!
-//! One acknowledgement passes through [`Composed::on_ack`] in this order: the stream turns it into a
-//! delivery; from that come round-trip times, reordering lengths and spurious retransmissions; the
-//! detector learns from them; then recovery starts, goes on or ends, and the window grows.
+//! The stream turns the acknowledgement into a delivery. Round-trip times, reordering lengths and
+//! spurious retransmissions follow from the delivery, and the detector learns from them. Then recovery
+//! begins, continues or ends, and the window grows.
 
 use unruffled_units::Instant;
 
+use super::context::AckContext;
 use super::{Acks, Composed, Phase, two_stage};
 use crate::observer::{Event, Observer};
 use crate::parts::control::{CongestionControl, Window};
 use crate::parts::detect::{AckFacts, Detector, LossDetector};
 use crate::parts::limited_transmit::{LimitedTransmit, Progress, Wait};
 use crate::sender::Ack;
-use crate::sender::stream::{Delivery, Reading, Stream};
+use crate::sender::stream::{Reading, Stream};
 
 impl Composed {
     pub(in crate::sender) fn on_ack(
@@ -22,28 +23,32 @@ impl Composed {
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        // Header prediction (V. Jacobson): a third of the instructions of a run in order.
-        match self.is_predicted(stream, &ack) {
-            true => self.read_ack::<true>(stream, &ack, now, observer),
-            false => self.read_any_ack(stream, ack, now, observer),
+        // Header prediction (V. Jacobson) saves a third of the instructions of a run in order.
+        if self.is_predicted(stream, &ack) {
+            let read = self.deliver_in_order(stream, ack.una, now);
+            AckContext { sender: self, stream, ack: &ack, read, now, observer }.process_predicted();
+        } else {
+            self.process_any_ack(stream, ack, now, observer);
         }
     }
 
-    // By value: it would have to be in memory for all, if it could be referred to.
+    // `ack` is passed by value, so that the fast path keeps its copy in registers.
     #[inline(never)]
-    fn read_any_ack(
+    fn process_any_ack(
         &mut self,
         stream: &mut Stream,
         ack: Ack<'_>,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        self.read_ack::<false>(stream, &ack, now, observer);
+        let pipe_before = stream.board.outstanding() - stream.board.sacked();
+        let read = self.deliver(stream, &ack, now);
+        AckContext { sender: self, stream, ack: &ack, read, now, observer }.process(pipe_before);
     }
 
-    /// Whether the acknowledgement is what most are: it covers segments that were sent once, no hole is
-    /// open, and nothing is being recovered from. It disproves no suspicion, for those are of segments
-    /// that were sent again, and none was acknowledged of which it could tell by which transmission.
+    /// Returns whether nothing but growth and timers depends on the acknowledgement. It covers segments
+    /// that were sent once, no hole is open, and no recovery is in progress. It refutes no suspicion,
+    /// because suspected segments were sent more than once, and no acknowledged segment is ambiguous.
     #[inline]
     fn is_predicted(&self, stream: &Stream, ack: &Ack<'_>) -> bool {
         matches!(self.recovery.phase, Phase::Open)
@@ -51,229 +56,245 @@ impl Composed {
             && self.responses.are_idle()
             && ack.blocks.is_empty()
             && ack.dsack.is_none()
-            && self
-                .suspicions
-                .as_ref()
-                .is_none_or(|suspicions| !suspicions.arrivals.has_ambiguous())
+            && self.suspicions.as_ref().is_none_or(|s| !s.arrivals.has_ambiguous())
             && stream.is_in_order(ack.una)
     }
 
-    /// Reads an acknowledgement; of a `PREDICTED` one only what can change anything.
+    /// The stream turns a predicted acknowledgement into a delivery. A model of lateness receives each
+    /// segment in it.
     #[inline(always)]
-    fn read_ack<const PREDICTED: bool>(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let pipe_before = stream.board.outstanding() - stream.board.sacked();
-        let read = self.deliver::<PREDICTED>(stream, ack, now);
-        let Reading { delivery, advanced, flight_before, .. } = read;
-        self.learn::<PREDICTED>(stream, ack, &read, now, observer);
-
-        let phase_before = self.recovery.phase;
-        let reversed = !PREDICTED && self.go_on(stream, ack, &read, now, observer);
-        if PREDICTED || self.recovery.phase == Phase::Open {
-            let sack = !ack.blocks.is_empty();
-            let flight = stream.board.outstanding();
-            let progress = Progress { advanced, sack, flight_before, flight };
-            self.limited_transmit.on_progress(&progress, &mut self.window);
-        }
-        if self.policy.probes {
-            self.on_ack_of_probe(stream, *ack, now);
-        }
-        let newly_lost = self.detect_losses(stream, ack, &delivery, now, observer);
-        // Even of a predicted one the detector may have learnt that something was late.
-        if self.two_stage_active() {
-            self.grow_by_delivery(stream, delivery.segments, pipe_before, phase_before, now);
-        } else {
-            let may_grow = advanced && !reversed && self.grows_after(phase_before);
-            self.grow_and_wait(stream, ack, &read, may_grow.then_some(phase_before), now);
-        }
-        if matches!(self.recovery.phase, Phase::Recovery { .. }) {
-            let safe = advanced && !newly_lost;
-            self.proportional_rate_reduction(stream, delivery.segments, safe);
-        }
-        self.rearm_after_ack(stream, advanced, delivery.segments > 0, now);
-        self.tell_acknowledged(stream, now, observer);
-    }
-
-    /// The stream turns the acknowledgement into a delivery. Those that doubt hear of each segment in it.
-    #[inline(always)]
-    fn deliver<const PREDICTED: bool>(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-    ) -> Reading {
-        let Some(suspicions) = &mut self.suspicions else {
-            return match PREDICTED {
-                true => stream.acknowledge_in_order(ack.una, now, |_| {}),
-                false => stream.acknowledge(ack, now, |_| None),
-            };
-        };
-        if !PREDICTED {
-            return two_stage::acknowledge(suspicions, &mut self.detector, stream, ack, now);
+    fn deliver_in_order(&mut self, stream: &mut Stream, una: u64, now: Instant) -> Reading {
+        if self.suspicions.is_none() {
+            return stream.acknowledge_in_order(una, now, |_| {});
         }
         let mut model = self.detector.two_stage();
-        stream.acknowledge_in_order(ack.una, now, |sent| {
+        stream.acknowledge_in_order(una, now, |sent| {
             if let Some(model) = &mut model {
                 model.on_arrival(sent, now);
             }
         })
     }
 
-    /// Round-trip times, reordering lengths and spurious retransmissions come from the delivery; timer,
-    /// detector and congestion control learn from them.
+    /// The stream turns the acknowledgement into a delivery.
     #[inline(always)]
-    fn learn<const PREDICTED: bool>(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let arrived = self.count_dupacks(stream, ack, read);
-        self.count_run(read);
-        self.measure_rtt(stream, ack, read, now);
-        if !PREDICTED && let Some(sample) = stream.measure_reordering(ack, read, now, observer) {
-            self.detector.on_reordering(sample, &self.view(stream, now));
-        }
-        // A view takes longer to make than a fixed detector needs for all it does.
-        if !matches!(self.detector, Detector::Fixed(_)) {
-            let delivery = &read.delivery;
-            let facts = AckFacts {
-                delivered: delivery.segments,
-                sacked: delivery.sacked,
-                advanced: read.advanced,
-                dsack: ack.dsack.is_some(),
-                reordered: delivery.reordered,
-                latest_sent: delivery.latest_sent,
-                latest_sent_once: delivery.original_sent,
-            };
-            self.tell_detector(stream, &facts, now);
-        }
-        if !PREDICTED {
-            self.refute_arrived(stream, now, observer);
-        }
-        if arrived > 0 && self.control.counts_deliveries() {
-            let flow = self.flow(stream, now);
-            self.control.on_delivered(arrived, &flow);
-        }
-        if !PREDICTED {
-            self.on_dsack(stream, ack, read, now, observer);
-        }
-        stream.expire_retransmissions(now, |stream| self.dsack_horizon(stream));
-    }
-
-    /// The acknowledgement was read into the scoreboard.
-    #[inline(never)]
-    fn tell_detector(&mut self, stream: &Stream, facts: &AckFacts, now: Instant) {
-        self.detector.on_ack(facts, &self.view(stream, now));
-    }
-
-    /// Recovery goes on or ends by what was delivered. Says whether a reduction proved spurious by it.
-    #[inline(always)]
-    fn go_on(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        self.recovery.counted_pipe.on_ack(read.advanced);
-        let reversed = self.detect_spurious(stream, ack, read, now, observer);
-        if read.advanced {
-            self.on_progress(stream, now, observer);
-        }
-        self.end_reduction_round(stream, read.delivery.latest_sent, now, observer);
-        reversed
-    }
-
-    /// The window grows on new acknowledgements outside fast recovery, those that [`Growth`] names; and
-    /// as limited transmit has it while a hole waits.
-    ///
-    /// [`Growth`]: crate::Growth
-    #[inline(always)]
-    fn grow_and_wait(
-        &mut self,
-        stream: &Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        may_grow: Option<Phase>,
-        now: Instant,
-    ) {
-        let Reading { delivery, advanced, flight_before, .. } = read;
-        let full = *flight_before >= self.window.cwnd as u32;
-        let window_was_full = *self.recovery.window_was_full.get_or_insert(full);
-        let window_was_full = self.policy.growth.grows(window_was_full);
-        if let Some(before) = may_grow {
-            if window_was_full {
-                self.grow(stream, delivery.passed, before, now);
-            } else {
-                self.limited(stream, now);
+    fn deliver(&mut self, stream: &mut Stream, ack: &Ack<'_>, now: Instant) -> Reading {
+        match &mut self.suspicions {
+            None => stream.acknowledge(ack, now, |_| None),
+            Some(suspicions) => {
+                two_stage::acknowledge(suspicions, &mut self.detector, stream, ack, now)
             }
         }
-        if !self.limited_transmit.heeds_waits() {
-            return;
-        }
-        let wait = Wait {
-            now,
-            open: self.recovery.phase == Phase::Open,
-            advanced: *advanced,
-            duplicate: delivery.sacked > 0 || ack.duplicate,
-            sacked: delivery.sacked,
-            duplicates: self.duplicates(stream),
-            window_was_full,
-        };
-        let segments = self.limited_transmit.grow_while_waiting(&wait, &self.window);
-        if segments > 0 {
-            self.grow(stream, segments, Phase::Open, now);
-        }
-        if let Some(idle) = self.limited_transmit.idle(&wait, &self.window) {
-            self.detector.on_idle(idle, &self.view(stream, now));
-        }
     }
+}
 
-    /// Tells the observer where the sender stands.
+impl<O: Observer> AckContext<'_, '_, O> {
+    /// Processes an acknowledgement that is [predicted](Composed::is_predicted).
     #[inline(always)]
-    fn tell_acknowledged(&self, stream: &Stream, now: Instant, observer: &mut impl Observer) {
-        let Window { cwnd, ssthresh } = self.window;
-        let dupthresh = self.detector.dupthresh();
-        let (una, srtt, patience) = (stream.una(), stream.round_trips.srtt(), self.patience);
-        let event = Event::Acknowledged { una, cwnd, ssthresh, dupthresh, patience, srtt };
-        observer.on_event(now, &event);
+    fn process_predicted(mut self) {
+        let pipe_before = self.read.flight_before;
+        let arrived = self.count_dupacks();
+        self.sender.recovery.count_run(&self.read);
+        self.measure_rtt();
+        self.inform_detector();
+        self.inform_control(arrived);
+        self.expire_retransmissions();
+        self.report_progress();
+        self.settle_probe();
+        self.detect_and_grow(pipe_before, Phase::Open, false);
+        self.finish();
     }
 
-    /// Returns when the segment was sent whose round trip a delivery measures: a segment sent once
-    /// (Karn's rule; RFC 6298, section 3). Without SACK, segments behind a resent one may have arrived
-    /// long before the acknowledgement.
-    fn timed(&self, delivery: &Delivery) -> Option<Instant> {
-        let waited = self.policy.acks != Acks::Sack && delivery.any_retransmitted;
-        delivery.original_sent.filter(|_| !waited)
+    /// Processes any acknowledgement. `pipe_before`: segments in flight before it, those SACKed left out.
+    #[inline(always)]
+    fn process(mut self, pipe_before: u32) {
+        let arrived = self.count_dupacks();
+        self.sender.recovery.count_run(&self.read);
+        self.measure_rtt();
+        let sample = self.stream.measure_reordering(self.ack, &self.read, self.now, self.observer);
+        if let Some(sample) = sample {
+            let view = self.view();
+            self.sender.detector.on_reordering(sample, &view);
+        }
+        self.inform_detector();
+        self.step().refute_arrived();
+        self.inform_control(arrived);
+        self.on_dsack();
+        self.expire_retransmissions();
+        let phase_before = self.sender.recovery.phase;
+        let undone = self.advance_recovery();
+        if self.sender.recovery.phase == Phase::Open {
+            self.report_progress();
+        }
+        self.settle_probe();
+        self.detect_and_grow(pipe_before, phase_before, undone);
+        self.finish();
     }
 
     /// Takes a round-trip time by this end's own clock, which is finer than timestamps. A segment sent
     /// more than once is timed by its timestamp, if it has one (RFC 7323, section 4.1).
     #[inline(always)]
-    fn measure_rtt(&mut self, stream: &mut Stream, ack: &Ack<'_>, read: &Reading, now: Instant) {
-        let Reading { delivery, advanced, flight_before, .. } = read;
-        let una = stream.una();
-        let timed = self.timed(delivery);
+    fn measure_rtt(&mut self) {
+        let Reading { delivery, advanced, flight_before, .. } = &self.read;
+        let una = self.stream.una();
+        // A segment sent once is timed (Karn's rule; RFC 6298, section 3). Without SACK, segments behind
+        // a resent one may have arrived long before the acknowledgement.
+        let waited = self.sender.policy.acks != Acks::Sack && delivery.any_retransmitted;
+        let timed = delivery.original_sent.filter(|_| !waited);
         if let Some(sent) = timed {
-            let rtt = now.since(sent);
-            stream.round_trips.measure(rtt, una, *flight_before);
-            stream.min_rtt.sample(rtt, now);
-            self.probe.on_rtt_sample();
+            let rtt = self.now.since(sent);
+            self.stream.round_trips.measure(rtt, una, *flight_before);
+            self.stream.min_rtt.sample(rtt, self.now);
+            self.sender.probe.on_rtt_sample();
         }
         if *advanced {
-            stream.round_trips.on_progress(self.window.cwnd);
+            self.stream.round_trips.on_progress(self.sender.window.cwnd);
         }
-        if let Some(echo) = ack.echo.filter(|_| *advanced && timed.is_none()) {
-            stream.round_trips.sample(now.since(echo), una, *flight_before);
+        if let Some(echo) = self.ack.echo.filter(|_| *advanced && timed.is_none()) {
+            self.stream.round_trips.sample(self.now.since(echo), una, *flight_before);
         }
+    }
+
+    /// Passes what the acknowledgement delivered to the detector.
+    #[inline(always)]
+    fn inform_detector(&mut self) {
+        // A view costs more to make than all that a fixed detector does.
+        if matches!(self.sender.detector, Detector::Fixed(_)) {
+            return;
+        }
+        let delivery = &self.read.delivery;
+        let facts = AckFacts {
+            delivered: delivery.segments,
+            sacked: delivery.sacked,
+            advanced: self.read.advanced,
+            dsack: self.ack.dsack.is_some(),
+            reordered: delivery.reordered,
+            latest_sent: delivery.latest_sent,
+            latest_sent_once: delivery.original_sent,
+        };
+        self.sender.inform_detector(self.stream, &facts, self.now);
+    }
+
+    /// Passes the number of segments that `arrived` to a congestion control that counts them.
+    #[inline(always)]
+    fn inform_control(&mut self, arrived: u32) {
+        if arrived > 0 && self.sender.control.counts_deliveries() {
+            let flow = self.sender.flow(self.stream, self.now);
+            self.sender.control.on_delivered(arrived, &flow);
+        }
+    }
+
+    #[inline(always)]
+    fn expire_retransmissions(&mut self) {
+        let sender = &*self.sender;
+        self.stream.expire_retransmissions(self.now, |stream| sender.dsack_horizon(stream));
+    }
+
+    /// Recovery continues or ends. Returns whether a reduction proved spurious.
+    #[inline(always)]
+    fn advance_recovery(&mut self) -> bool {
+        self.sender.recovery.counted_pipe.on_ack(self.read.advanced);
+        let undone = self.detect_spurious();
+        if self.read.advanced {
+            self.step().on_progress();
+        }
+        let latest_sent = self.read.delivery.latest_sent;
+        self.step().end_reduction_round(latest_sent);
+        undone
+    }
+
+    /// Passes progress outside recovery to limited transmit.
+    #[inline(always)]
+    fn report_progress(&mut self) {
+        let progress = Progress {
+            advanced: self.read.advanced,
+            sack: !self.ack.blocks.is_empty(),
+            flight_before: self.read.flight_before,
+            flight: self.stream.board.outstanding(),
+        };
+        self.sender.limited_transmit.on_progress(&progress, &mut self.sender.window);
+    }
+
+    #[inline(always)]
+    fn settle_probe(&mut self) {
+        if self.sender.policy.probes {
+            self.sender.on_ack_of_probe(self.stream, *self.ack, self.now);
+        }
+    }
+
+    /// Looks for losses, then grows the window.
+    #[inline(always)]
+    fn detect_and_grow(&mut self, pipe_before: u32, phase_before: Phase, undone: bool) {
+        let newly_lost = self.detect_losses();
+        let delivered = self.read.delivery.segments;
+        let advanced = self.read.advanced;
+        // A detector can find out about lateness even by a predicted acknowledgement.
+        if self.sender.two_stage_active() {
+            let sender = &mut *self.sender;
+            sender.grow_by_delivery(self.stream, delivered, pipe_before, phase_before, self.now);
+        } else {
+            let may_grow = advanced && !undone && self.sender.grows_after(phase_before);
+            self.grow_and_wait(may_grow.then_some(phase_before));
+        }
+        if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
+            let safe = advanced && !newly_lost;
+            self.sender.proportional_rate_reduction(self.stream, delivered, safe);
+        }
+    }
+
+    /// Grows the window by a new acknowledgement outside fast recovery, if [`Growth`] permits, and as
+    /// limited transmit has it while a hole is open. `may_grow` is the phase before, if growth is due.
+    ///
+    /// [`Growth`]: crate::Growth
+    #[inline(always)]
+    fn grow_and_wait(&mut self, may_grow: Option<Phase>) {
+        let sender = &mut *self.sender;
+        let Reading { delivery, advanced, flight_before, .. } = &self.read;
+        let full = *flight_before >= sender.window.cwnd as u32;
+        let window_was_full = *sender.recovery.window_was_full.get_or_insert(full);
+        let window_was_full = sender.policy.growth.grows(window_was_full);
+        if let Some(before) = may_grow {
+            if window_was_full {
+                sender.grow(self.stream, delivery.passed, before, self.now);
+            } else {
+                sender.limited(self.stream, self.now);
+            }
+        }
+        if !sender.limited_transmit.heeds_waits() {
+            return;
+        }
+        let wait = Wait {
+            now: self.now,
+            open: sender.recovery.phase == Phase::Open,
+            advanced: *advanced,
+            duplicate: delivery.sacked > 0 || self.ack.duplicate,
+            sacked: delivery.sacked,
+            duplicates: sender.duplicates(self.stream),
+            window_was_full,
+        };
+        let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);
+        if segments > 0 {
+            sender.grow(self.stream, segments, Phase::Open, self.now);
+        }
+        if let Some(idle) = sender.limited_transmit.idle(&wait, &sender.window) {
+            let view = sender.view(self.stream, self.now);
+            sender.detector.on_idle(idle, &view);
+        }
+    }
+
+    /// Sets the timers and reports the sender's state to the observer.
+    #[inline(always)]
+    fn finish(self) {
+        let delivered = self.read.delivery.segments > 0;
+        self.sender.rearm_after_ack(self.stream, self.read.advanced, delivered, self.now);
+        let Window { cwnd, ssthresh } = self.sender.window;
+        let event = Event::Acknowledged {
+            una: self.stream.una(),
+            cwnd,
+            ssthresh,
+            dupthresh: self.sender.detector.dupthresh(),
+            patience: self.sender.loss_delay,
+            srtt: self.stream.round_trips.srtt(),
+        };
+        self.observer.on_event(self.now, &event);
     }
 }

@@ -1,48 +1,48 @@
-//! The pipe by counting acknowledgements, as Fall and Floyd had it ("Simulation-based comparisons of
-//! Tahoe, Reno and SACK TCP", 1996, section 5) and as ns-2's Sack1, which the papers used, has it
-//! still. RFC 6675 computes the pipe from the scoreboard instead.
+//! The pipe by counting acknowledgements, as in Fall and Floyd ("Simulation-based comparisons of Tahoe,
+//! Reno and SACK TCP", 1996, section 5) and in ns-2's Sack1, which the papers used. RFC 6675 computes
+//! the pipe from the scoreboard instead.
 
-/// How the sender estimates what is in the network during fast recovery. Use it for
+/// How the sender estimates the number of segments in the network during fast recovery. Use it for
 /// [`RecoveryConfig::pipe`](crate::RecoveryConfig::pipe), to compare with ns-2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pipe {
     /// From the scoreboard (RFC 6675, SetPipe).
     #[default]
     SetPipe,
-    /// By counting acknowledgements and transmissions. A partial acknowledgement takes two: one for
-    /// the segment that was lost and one for its retransmission, though where nothing was lost only
-    /// one has left. So it sends somewhat more than SetPipe when packets are reordered.
+    /// By counting acknowledgements and transmissions. A partial acknowledgement counts two: the lost
+    /// segment and its retransmission. Where nothing was lost only one has left the network, so this
+    /// sends somewhat more than SetPipe when packets are reordered.
     Counted,
 }
 
-/// The count, while there is one.
+/// The count, during a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountedPipe {
     count: Option<u32>,
 }
 
 impl CountedPipe {
-    /// Recovery begins with so many segments outstanding and SACKed.
+    /// A recovery begins with `outstanding` segments, of which `sacked` are SACKed.
     pub(crate) fn begin(&mut self, outstanding: u32, sacked: u32) {
         self.count = Some(outstanding.saturating_sub(sacked));
     }
 
-    /// Recovery has ended.
+    /// The recovery has ended.
     pub(crate) fn end(&mut self) {
         self.count = None;
     }
 
-    /// An acknowledgement came, whatever it said; a partial one if it advanced.
+    /// An acknowledgement came, a partial one if it `advanced`.
     pub(crate) fn on_ack(&mut self, advanced: bool) {
         self.add(if advanced { -2 } else { -1 });
     }
 
-    /// A segment was sent; the one that begins recovery takes the place of the one deemed lost.
+    /// A segment was sent. The first one of a recovery replaces the lost one and is not counted.
     pub(crate) fn on_sent(&mut self) {
         self.add(1);
     }
 
-    /// The pipe, if it is counted now.
+    /// The pipe, during a recovery.
     pub(crate) fn get(&self) -> Option<u32> {
         self.count
     }
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_segment_takes_two_out_of_the_pipe() {
-        // ns-2, tcp-sack1.cc: 12 outstanding when the third duplicate comes: pipe 12 − 3.
+    fn a_partial_acknowledgement_takes_two_segments_out_of_the_pipe() {
+        // ns-2, tcp-sack1.cc: with 12 outstanding at the third duplicate, the pipe is 12 − 3.
         let mut pipe = CountedPipe::default();
         pipe.on_ack(false);
         assert_eq!(pipe.get(), None, "nothing is counted outside recovery");

@@ -1,7 +1,8 @@
 //! Fast recovery without SACK: when the third duplicate may begin it, and what its end does to the
-//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both, and in how far the
-//! window falls.
+//! window. ns-2's Reno, which the papers used, differs from RFC 5681 in both, and in the window after a
+//! loss.
 
+use super::policy::Policy;
 use super::{Acks, Composed, Phase};
 use crate::Config;
 use crate::parts::control::{AnyControl, Window};
@@ -14,46 +15,45 @@ pub enum FastRecovery {
     /// window (RFC 5681, section 3.2, steps 2 and 6).
     #[default]
     Rfc5681,
-    /// As ns-2's Agent/TCP/Reno has it (tcp-reno.cc). The third duplicate begins it only once more
-    /// than was sent before the last one is acknowledged: `bugFix_`, the Careful variant of
-    /// RFC 2582, which RFC 6582 has for NewReno. And the acknowledgement that ends it grows the
-    /// window like any other. Fast retransmit halves cwnd down to one segment, while ssthresh is a
-    /// whole number and at least 2, and every timeout halves ssthresh, a repeated one as well
-    /// (TcpAgent::slowdown and TcpAgent::timeout, tcp.cc). The first two duplicates after a timeout
-    /// let a segment go each, which is a retransmission then (`singledup_`). Once the timeout is sixteenfold, the next
-    /// round-trip time sets the estimators anew, for every sender (TcpAgent::rtt_backoff).
+    /// As in ns-2's Agent/TCP/Reno (tcp-reno.cc). The third duplicate begins a recovery only once more
+    /// is acknowledged than was sent before the last one (`bugFix_`, the Careful variant of RFC 2582,
+    /// which RFC 6582 has for NewReno). The acknowledgement that ends a recovery grows the window like
+    /// any other. Fast retransmit halves cwnd down to one segment, while ssthresh is a whole number and
+    /// at least 2. Every timeout halves ssthresh, repeated ones too (TcpAgent::slowdown and
+    /// TcpAgent::timeout, tcp.cc). Each of the first two duplicates after a timeout permits one
+    /// segment, which is a retransmission then (`singledup_`). Once the timeout has grown sixteenfold,
+    /// the next round-trip time sets the estimators anew, for every sender (TcpAgent::rtt_backoff).
     Ns2,
 }
 
 impl FastRecovery {
-    /// How many doublings of the timeout make the round-trip times before them doubtful.
-    pub(crate) fn doubts_rtt_after(self) -> Option<u32> {
+    /// Number of doublings of the timeout after which earlier round-trip times no longer count.
+    pub(crate) fn rtt_valid_doublings(self) -> Option<u32> {
         (self == Self::Ns2).then_some(4)
     }
 
-    /// How many of the duplicates after a timeout let a segment go each.
-    pub(super) fn heeds_after_timeout(self) -> u32 {
+    /// Number of duplicates after a timeout that permit one segment each.
+    pub(super) fn duplicates_after_timeout(self) -> u32 {
         if self == Self::Ns2 { 2 } else { 0 }
     }
 
-    /// Whether the window grows by the acknowledgement that ends recovery. NewReno's does not under
-    /// ns-2 either: what it adds there is what partial acknowledgements deflated.
+    /// Returns whether the acknowledgement that ends recovery grows the window. ns-2's NewReno does not
+    /// either: what it adds there is what partial acknowledgements deflated.
     fn grows_at_end(self, acks: Acks) -> bool {
         self == Self::Ns2 && acks == Acks::Reno
     }
 }
 
-/// How far a loss lets the window of Reno's congestion control fall. Use it for
+/// The window of Reno's congestion control after a loss. Use it for
 /// [`RecoveryConfig::halving`](crate::RecoveryConfig::halving), to compare with ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halving {
-    /// To half of what is in flight, and at least two segments (RFC 5681, equation 4).
+    /// Half of what is in flight, at least two segments (RFC 5681, equation 4).
     Flight,
-    /// As ns-2 since January 2006 (`precisionReduce_` true): a fast retransmit halves cwnd down to one
-    /// segment.
+    /// Half of cwnd, at least one segment, as in ns-2 since January 2006 (`precisionReduce_` true).
     Window,
-    /// As ns-2 until then (`precisionReduce_` false): to a whole number of segments, half of the whole
-    /// ones in cwnd, and as much after a timeout (TcpAgent::slowdown).
+    /// Half of cwnd in whole segments, rounded down before and after, also after a timeout. As in ns-2
+    /// until then (`precisionReduce_` false; TcpAgent::slowdown).
     Whole,
 }
 
@@ -63,8 +63,15 @@ impl Halving {
         config.recovery.halving.unwrap_or(if reno { Self::Window } else { Self::Flight })
     }
 
-    /// The window after a fast retransmit in ns-2: halved, where RFC 5681, equation 4, has half of
-    /// what is in flight, and both at least 2.
+    /// Returns ssthresh after a timeout, for which only whole segments differ from RFC 5681.
+    pub(super) fn ssthresh_after_timeout(self, window: Window) -> f64 {
+        match self {
+            Self::Whole => self.halved(window).ssthresh,
+            Self::Flight | Self::Window => window.ssthresh,
+        }
+    }
+
+    /// Returns the window after a fast retransmit in ns-2.
     pub(super) fn halved(self, window: Window) -> Window {
         let cwnd = match self {
             Self::Whole => (window.cwnd.floor() / 2.0).floor(),
@@ -74,30 +81,27 @@ impl Halving {
     }
 }
 
+impl Policy {
+    /// Returns whether the third duplicate begins a recovery only once more is acknowledged than was
+    /// sent before the last one.
+    pub(super) fn is_careful(&self) -> bool {
+        match self.acks {
+            Acks::Reno => self.fast_recovery == FastRecovery::Ns2,
+            Acks::NewReno => true,
+            Acks::Sack => false,
+        }
+    }
+}
+
 impl Composed {
-    /// Whether the window falls as in ns-2.
+    /// Returns whether the window is reduced as in ns-2.
     pub(super) fn halves_as_ns2(&self) -> bool {
         matches!(self.control, AnyControl::Reno(_)) && self.policy.halving != Halving::Flight
     }
 
-    /// A fast retransmit lets the window fall as in ns-2.
-    pub(super) fn halve_as_ns2(&mut self) {
-        self.window = self.policy.halving.halved(self.window);
-    }
-
-    /// The third duplicate came. May it begin recovery, or can it come from spurious retransmissions
-    /// of the last one (RFC 6582, section 3.2, step 2)?
-    pub(super) fn may_begin_recovery(&self, una: u64) -> bool {
-        let careful = match self.policy.acks {
-            Acks::Reno => self.policy.fast_recovery == FastRecovery::Ns2,
-            Acks::NewReno => true,
-            Acks::Sack => false,
-        };
-        !careful || self.recovery.recover.is_none_or(|recover| una > recover)
-    }
-
-    /// Whether an acknowledgement that advances restarts the retransmission timer. Of NewReno's
-    /// partial ones only the first does: "Impatient" (RFC 6582, section 3.2, step 3, and section 4).
+    /// Returns whether an acknowledgement that advances restarts the retransmission timer. Of NewReno's
+    /// partial acknowledgements only the first does: "Impatient" (RFC 6582, section 3.2, step 3, and
+    /// section 4).
     pub(super) fn restarts_timer(&mut self) -> bool {
         let newreno = self.policy.acks == Acks::NewReno;
         match &mut self.recovery.phase {
@@ -106,8 +110,8 @@ impl Composed {
         }
     }
 
-    /// Whether a new acknowledgement may grow the window: outside fast recovery, which stood at
-    /// `before` when it came.
+    /// Returns whether a new acknowledgement may grow the window. `before` is the phase in which it
+    /// came; in fast recovery the window does not grow.
     pub(super) fn grows_after(&self, before: Phase) -> bool {
         let ends = self.recovery.phase == Phase::Open
             && self.policy.fast_recovery.grows_at_end(self.policy.acks);
@@ -120,12 +124,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn round_trips_are_doubted_after_four_doublings_in_ns2_alone() {
-        assert_eq!(FastRecovery::Ns2.doubts_rtt_after(), Some(4));
-        assert_eq!(FastRecovery::Rfc5681.doubts_rtt_after(), None);
+    fn round_trips_expire_after_four_doublings_in_ns2_alone() {
+        assert_eq!(FastRecovery::Ns2.rtt_valid_doublings(), Some(4));
+        assert_eq!(FastRecovery::Rfc5681.rtt_valid_doublings(), None);
     }
 
-    /// The window after a fast retransmit in ns-2, and ssthresh.
+    /// cwnd and ssthresh after a fast retransmit in ns-2.
     fn after(halving: Halving, cwnd: f64) -> (f64, f64) {
         let Window { cwnd, ssthresh } = halving.halved(Window { cwnd, ssthresh: 64.0 });
         (cwnd, ssthresh)

@@ -1,5 +1,4 @@
-//! What a composed sender does in the same way throughout, by its row and by the connection's
-//! settings.
+//! The rules of a composed sender that stay the same for a connection, from its row and its settings.
 
 use super::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 use crate::Config;
@@ -13,7 +12,7 @@ use crate::parts::respond::f_rto::FRto;
 use crate::parts::timer::{AnyTimer, Timer};
 use crate::sender::Lengths;
 
-/// What acknowledgements say, and how recovery goes on by them.
+/// The kind of acknowledgements, and how recovery proceeds with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acks {
     /// Cumulative only; the first new acknowledgement ends recovery (Reno, RFC 5681).
@@ -24,16 +23,16 @@ pub(crate) enum Acks {
     Sack,
 }
 
-/// How the window goes down over a recovery.
+/// How the window is reduced during a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
-    /// To ssthresh at once; the pipe paces what is sent (RFC 6675).
+    /// To ssthresh at once; the pipe limits what is sent (RFC 6675).
     AtOnce,
     /// In proportion to what is delivered (PRR, RFC 9937).
     Proportional,
 }
 
-/// What a composed sender is made of.
+/// The parts of a composed sender.
 #[derive(Clone)]
 pub(crate) struct Composition {
     pub(crate) acks: Acks,
@@ -79,7 +78,7 @@ impl Reduction {
 }
 
 impl Composition {
-    /// The parts in words, as they say themselves.
+    /// Returns a description of each part.
     pub(crate) fn about(&self) -> Vec<(&'static str, String)> {
         let config = Config::default();
         let limited_transmit = (self.limited_transmit)(&config);
@@ -105,7 +104,7 @@ impl Composition {
     }
 }
 
-/// The fixed rules.
+/// The rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub(super) acks: Acks,

@@ -1,15 +1,15 @@
 //! Proportional rate reduction (RFC 9937, section 6): PRR, PRR-CRB and PRR-SSRB.
 
-/// What one acknowledgement says, in segments.
+/// What one acknowledgement reports, in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Delivered {
     /// Newly delivered, cumulatively or selectively (DeliveredData).
-    pub(crate) delivered: u32,
-    /// In flight by the scoreboard, after it was read (inflight).
+    pub(crate) segments: u32,
+    /// In flight by the scoreboard after the acknowledgement (inflight).
     pub(crate) pipe: u32,
-    /// SND.UNA advances, and it indicates no further loss (SafeACK).
+    /// SND.UNA advances, and no further loss is indicated (SafeACK).
     pub(crate) safe: bool,
-    /// What the reduction kept back may leave at once when losses are found, as RFC 9937 has it.
+    /// What the reduction has held back may leave at once when losses are found, as in RFC 9937.
     pub(crate) catches_up: bool,
 }
 
@@ -19,44 +19,44 @@ pub(crate) struct Prr {
     delivered: u32,
     out: u32,
     recover_fs: u32,
-    /// What the last acknowledgement let go and was not sent yet.
+    /// Segments that the last acknowledgement permitted and that have not been sent.
     budget: u32,
 }
 
 impl Prr {
-    /// Recovery begins with so many segments outstanding and SACKed; an acknowledgement that has
-    /// just delivered `delivered` of them begins it. What was SACKed before can not be delivered
-    /// during the recovery any more, and is not counted in RecoverFS.
+    /// Begins a recovery with `outstanding` segments, of which `sacked` are SACKed and `delivered` were
+    /// delivered by this acknowledgement. Segments SACKed before it cannot be delivered during the
+    /// recovery, so RecoverFS does not count them.
     pub(crate) fn begin(&mut self, outstanding: u32, sacked: u32, delivered: u32) {
         let flight = outstanding.saturating_sub(sacked) + delivered;
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), budget: 0 };
     }
 
-    /// How many segments this acknowledgement lets go (SndCnt); none, if it changes nothing because
-    /// it delivers nothing.
-    pub(crate) fn on_ack(&mut self, told: Told, ssthresh: u32) -> Option<u32> {
-        let Told { delivered, pipe, safe, catches_up } = told;
+    /// Returns how many segments may leave after this acknowledgement (SndCnt); none if it delivers
+    /// nothing and thus changes nothing.
+    pub(crate) fn on_ack(&mut self, ack: Delivered, ssthresh: u32) -> Option<u32> {
+        let Delivered { segments: delivered, pipe, safe, catches_up } = ack;
         if delivered == 0 {
             return None;
         }
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             let due = u64::from(self.delivered) * u64::from(ssthresh);
-            // No more than has been delivered, though less was in flight when recovery began than
-            // ssthresh allows, most of it having been SACKed before.
+            // At most what has been delivered, also where less was in flight when recovery began than
+            // ssthresh permits because most of the window was SACKed.
             let due = due.div_ceil(u64::from(self.recover_fs.max(ssthresh))) as u32;
             due.saturating_sub(self.out)
         } else {
             // PRR-CRB, and with good progress PRR-SSRB.
-            let kept = if catches_up { self.delivered.saturating_sub(self.out) } else { 0 };
-            (ssthresh - pipe).min(kept.max(delivered) + u32::from(safe))
+            let held_back = if catches_up { self.delivered.saturating_sub(self.out) } else { 0 };
+            (ssthresh - pipe).min(held_back.max(delivered) + u32::from(safe))
         };
         // "Force a fast retransmit upon entering recovery."
         self.budget = if self.out == 0 { count.max(1) } else { count };
         Some(self.budget)
     }
 
-    /// A timer, not an acknowledgement, has found so many segments lost: as many may leave in their place.
+    /// A timer has found `lost` segments lost. As many may leave in their place.
     pub(crate) fn make_up_for(&mut self, lost: u32) {
         self.budget += lost;
     }
@@ -77,13 +77,13 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Plays acknowledgements of one segment each, and gives what each lets go.
+    /// Plays acknowledgements of one segment each; returns how many segments may leave after each.
     fn play(prr: &mut Prr, pipe: &mut u32, safe: bool, acks: usize) -> Vec<u32> {
         (0..acks)
             .map(|_| {
                 *pipe -= 1;
-                let told = Told { delivered: 1, pipe: *pipe, safe, catches_up: true };
-                let count = prr.on_ack(told, 10).expect("it delivers");
+                let ack = Delivered { segments: 1, pipe: *pipe, safe, catches_up: true };
+                let count = prr.on_ack(ack, 10).expect("it delivers");
                 (0..count).for_each(|_| prr.on_sent());
                 *pipe += count;
                 count
@@ -93,12 +93,13 @@ mod tests {
 
     #[test]
     fn one_loss_of_twenty_spreads_the_reduction_over_the_round() {
-        // Segment 0 of 20 is lost, ssthresh 10. Acknowledgements 1 and 2 each let a new segment go
-        // by limited transmit; 3 begins recovery: 22 outstanding, 3 SACKed, 1 of them just now.
+        // Segment 0 of 20 is lost, and ssthresh is 10. After acknowledgements 1 and 2 limited transmit
+        // sends a new segment each. Acknowledgement 3 begins recovery, with 22 segments outstanding and
+        // 3 SACKed, 1 of them just now.
         let mut prr = Prr::default();
         prr.begin(22, 3, 1);
         assert_eq!(prr.recover_fs, 20);
-        // The one that is lost is not in flight.
+        // The lost one is not in flight.
         let mut pipe = 19;
         let sent = play(&mut prr, &mut pipe, false, 19);
         assert_eq!(sent[..6], [1, 0, 1, 0, 1, 0], "every second one: {sent:?}");
@@ -107,57 +108,58 @@ mod tests {
 
     #[test]
     fn a_burst_of_losses_is_made_up_for_as_it_is_delivered() {
-        // 15 of 20 are lost; three were SACKed before, and one now.
+        // 15 of 20 are lost. Three were SACKed before, and one is now.
         let mut prr = Prr::default();
         prr.begin(20, 4, 1);
-        // As many as are delivered, while more losses may follow.
+        // While more losses may follow, as many leave as are delivered.
         let mut pipe = 2;
         assert_eq!(play(&mut prr, &mut pipe, false, 1), [1]);
-        // One more each, once SND.UNA advances and nothing more is lost.
+        // One more leaves each time once SND.UNA advances and no loss is indicated.
         assert_eq!(play(&mut prr, &mut pipe, true, 2), [2, 2]);
         assert_eq!(pipe, 4);
     }
 
     #[test]
-    fn what_was_kept_back_may_make_up_for_losses_or_be_given_up() {
-        let lets_go = |catches_up| {
+    fn segments_held_back_make_up_for_losses_or_are_given_up() {
+        let permitted = |catches_up| {
             let mut prr = Prr::default();
             prr.begin(20, 0, 0);
-            let told = Told { delivered: 8, pipe: 12, safe: false, catches_up };
-            assert_eq!(prr.on_ack(told, 10), Some(4));
+            let ack = Delivered { segments: 8, pipe: 12, safe: false, catches_up };
+            assert_eq!(prr.on_ack(ack, 10), Some(4));
             (0..4).for_each(|_| prr.on_sent());
             // Ten of the rest are found to be lost.
-            prr.on_ack(Told { delivered: 1, pipe: 5, safe: false, catches_up }, 10)
+            prr.on_ack(Delivered { segments: 1, pipe: 5, safe: false, catches_up }, 10)
         };
-        assert_eq!((lets_go(true), lets_go(false)), (Some(5), Some(1)));
+        assert_eq!(permitted(true), Some(5));
+        assert_eq!(permitted(false), Some(1));
     }
 
     #[test]
-    fn no_more_goes_than_is_delivered_though_most_was_sacked_before() {
-        // One of 20 was in flight when recovery began, and ssthresh is half of all. Of what was deemed
-        // lost much proves to be on its way.
+    fn at_most_as_many_leave_as_are_delivered_where_most_was_sacked_before() {
+        // One of 20 segments was in flight when recovery began, and ssthresh is 10. Much of what was
+        // deemed lost turns out to be in flight.
         let mut prr = Prr::default();
         prr.begin(20, 19, 0);
-        let told = Told { delivered: 5, pipe: 12, safe: false, catches_up: true };
-        assert_eq!(prr.on_ack(told, 10), Some(5));
+        let ack = Delivered { segments: 5, pipe: 12, safe: false, catches_up: true };
+        assert_eq!(prr.on_ack(ack, 10), Some(5));
     }
 
     #[test]
-    fn what_delivers_nothing_lets_nothing_go() {
+    fn an_acknowledgement_that_delivers_nothing_permits_nothing() {
         let mut prr = Prr::default();
         prr.begin(20, 3, 3);
-        let nothing = Told { delivered: 0, pipe: 2, safe: true, catches_up: true };
+        let nothing = Delivered { segments: 0, pipe: 2, safe: true, catches_up: true };
         assert_eq!(prr.on_ack(nothing, 10), None);
         assert_eq!(prr.delivered, 0);
     }
 
     #[test]
-    fn the_first_segment_goes_whatever_is_in_flight() {
+    fn the_first_segment_leaves_whatever_is_in_flight() {
         let mut prr = Prr::default();
         prr.begin(20, 0, 0);
-        let told = Told { delivered: 1, pipe: 10, safe: false, catches_up: true };
-        assert_eq!(prr.on_ack(told, 10), Some(1));
+        let ack = Delivered { segments: 1, pipe: 10, safe: false, catches_up: true };
+        assert_eq!(prr.on_ack(ack, 10), Some(1));
         prr.on_sent();
-        assert_eq!(prr.on_ack(told, 10), Some(0));
+        assert_eq!(prr.on_ack(ack, 10), Some(0));
     }
 }

@@ -1,34 +1,36 @@
-//! When recovery begins, what it does to the window, and how it ends (RFC 6675, section 5; RFC 6582
+//! When recovery begins, how it reduces the window, and how it ends (RFC 6675, section 5; RFC 6582
 //! without SACK).
 
 use unruffled_units::Instant;
 
+use super::context::{AckContext, Step};
 use super::counted_pipe::CountedPipe;
-use super::prr::{Prr, Told};
+use super::policy::Policy;
+use super::prr::{Delivered, Prr};
 use super::timers::SenderTimer;
-use super::{Acks, Composed, Halving, Pipe, Reduction};
+use super::{Acks, Composed, Pipe, Reduction};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Snapshot};
 use crate::parts::detect::{Detector, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
-use crate::sender::Ack;
 use crate::sender::reductions::{Basis, Saved};
 use crate::sender::stream::{Delivery, Reading, Renumbered, SegNo, Stream};
 
-/// Where the sender stands towards loss. `point` is SND.NXT when the phase began: its
-/// acknowledgement ends the phase.
+/// The sender's state with regard to loss. `point` is SND.NXT when the phase began. The
+/// acknowledgement of `point` ends the phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Nothing is deemed lost; there may be holes.
     #[default]
     Open,
-    /// Fast retransmit and fast recovery; `partial` once an acknowledgement below the point advanced.
+    /// Fast retransmit and fast recovery. `partial` is set once an acknowledgement below the point has
+    /// advanced.
     Recovery { point: u64, partial: bool },
-    /// After a retransmission timeout; or nothing was lost, but segments were too big for the path.
+    /// Recovery after a retransmission timeout, or after segments proved `too_big` for the path.
     Loss { point: u64, too_big: bool },
 }
 
-/// How far recovery is.
+/// The progress of recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
     pub(super) phase: Phase,
@@ -38,28 +40,28 @@ pub(super) struct Recovery {
     pub(super) run: u32,
     pub(super) counted_pipe: CountedPipe,
     pub(super) prr: Prr,
-    /// cwnd before it, rounded up, two segments at least.
+    /// cwnd before the reduction, rounded up, at least two segments.
     pub(super) reduced_from: u32,
     /// SND.NXT when the last loss was detected (RFC 6582, section 3.2, steps 2 and 4).
     pub(super) recover: Option<u64>,
-    /// Fast retransmit's first segment goes out whatever the pipe holds.
+    /// The first segment of a fast retransmit leaves whatever the pipe holds.
     pub(super) fast_retransmit_due: bool,
     /// HighRxt of RFC 6675: the highest segment resent by loss detection.
     pub(super) high_rxt: SegNo,
-    /// RescueRxt of RFC 6675: no rescue before more than this is acknowledged.
+    /// RescueRxt of RFC 6675: no rescue retransmission before more than this is acknowledged.
     pub(super) rescued_to: u64,
-    /// Whether the window was full before the first acknowledgement since the sender was last asked
-    /// what it sends: a driver may read many before it asks again.
+    /// Whether the window was full before the first acknowledgement since the last poll. A driver may
+    /// pass many acknowledgements before it polls.
     pub(super) window_was_full: Option<bool>,
 }
 
 impl Recovery {
-    /// Segments were split: they have other numbers.
+    /// Segments were split and have other numbers.
     pub(super) fn renumber(&mut self, numbers: &Renumbered) {
         self.high_rxt = numbers.first(self.high_rxt);
     }
 
-    /// What was sent before `nxt` is recovered from as after a timeout.
+    /// Begins to recover from the loss of everything sent before `nxt`.
     pub(super) fn enter_loss(&mut self, nxt: u64, too_big: bool) {
         self.stop();
         self.phase = Phase::Loss { point: nxt, too_big };
@@ -75,136 +77,138 @@ impl Recovery {
         self.fast_retransmit_due = false;
         self.counted_pipe.end();
     }
+
+    /// Segments in the pipe during recovery: without SACK, less what duplicates report as arrived.
+    pub(super) fn effective_pipe(&self, stream: &Stream) -> u32 {
+        let counted = self.counted_pipe.get();
+        counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.dupacks))
+    }
+
+    /// The window to which a proportional reduction leads: at most the window before, even where
+    /// Westwood computes a larger ssthresh.
+    fn target(&self, ssthresh: f64) -> f64 {
+        ssthresh.min(f64::from(self.reduced_from))
+    }
+
+    /// Returns whether the third duplicate may begin a recovery, or may result from spurious
+    /// retransmissions of the last one (RFC 6582, section 3.2, step 2).
+    fn may_begin(&self, policy: &Policy, una: u64) -> bool {
+        !policy.is_careful() || self.recover.is_none_or(|recover| una > recover)
+    }
 }
 
-impl Composed {
-    /// Without SACK, each duplicate says that one segment, unknown which, has arrived. Gives
-    /// how many segments the acknowledgement says have arrived, those of earlier duplicates left out.
+impl<O: Observer> AckContext<'_, '_, O> {
+    /// Counts duplicates without SACK, of which each reports that some segment has arrived. Returns how
+    /// many segments this acknowledgement reports as arrived, without those that earlier duplicates
+    /// reported.
     #[inline]
-    pub(super) fn count_dupacks(&mut self, stream: &Stream, ack: &Ack<'_>, read: &Reading) -> u32 {
-        if self.policy.acks == Acks::Sack {
-            return read.delivery.segments;
+    pub(super) fn count_dupacks(&mut self) -> u32 {
+        let Reading { delivery, advanced, .. } = &self.read;
+        if self.sender.policy.acks == Acks::Sack {
+            return delivery.segments;
         }
-        let passed = read.delivery.passed;
-        let dupacks = &mut self.recovery.dupacks;
+        let passed = delivery.passed;
+        let phase = self.sender.recovery.phase;
+        let dupacks = &mut self.sender.recovery.dupacks;
         let before = *dupacks;
-        if read.advanced {
-            // A partial acknowledgement: one segment was the hole, the others had made duplicates.
-            *dupacks = match self.recovery.phase {
+        if *advanced {
+            // Of a partial acknowledgement, one segment was the hole. The others had made duplicates.
+            *dupacks = match phase {
                 Phase::Recovery { .. } => before.saturating_sub(passed.max(1) - 1),
                 _ => 0,
             };
             return passed.saturating_sub(before).max(1);
         }
-        if ack.duplicate && before + 1 < stream.board.outstanding() {
+        if self.ack.duplicate && before + 1 < self.stream.board.outstanding() {
             *dupacks += 1;
         }
         *dupacks - before
     }
 
-    /// The cumulative point advanced: recovery may be over.
-    #[inline]
-    pub(super) fn on_progress(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let (point, fast) = match self.recovery.phase {
-            Phase::Open => return,
-            Phase::Recovery { point, .. } => (point, true),
-            Phase::Loss { point, .. } => (point, false),
-        };
-        if stream.una() >= point || (fast && self.policy.acks == Acks::Reno) {
-            self.end_recovery(stream, now, observer);
-        } else if fast && self.policy.acks == Acks::NewReno {
-            stream.board.mark_first_lost();
-            self.recovery.fast_retransmit_due = true;
-        }
-    }
-
-    pub(super) fn end_recovery(
-        &mut self,
-        stream: &Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let fast = matches!(self.recovery.phase, Phase::Recovery { .. });
-        if fast && self.policy.reduction == Reduction::Proportional {
-            self.window.cwnd = self.target();
-        }
-        self.on_reduction_end(now);
-        self.recovery.end();
-        self.responses.stop();
-        self.detector.on_recovery_end(&self.view(stream, now));
-        observer.on_event(now, &Event::Recovered);
-    }
-
-    /// An acknowledgement may have told of losses: says whether it told of more with SACK.
+    /// Looks for losses. Returns whether the acknowledgement reports more of them by SACK.
     #[inline(always)]
-    pub(super) fn detect_losses(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        delivery: &Delivery,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        if self.policy.acks == Acks::Sack {
-            return self.detect(stream, delivery, now, observer);
+    pub(super) fn detect_losses(&mut self) -> bool {
+        let delivery = self.read.delivery;
+        if self.sender.policy.acks == Acks::Sack {
+            return self.step().detect(&delivery);
         }
-        if self.recovery.phase == Phase::Open && ack.duplicate {
-            let rule = self.detector.rule(&self.view(stream, now));
+        if self.sender.recovery.phase == Phase::Open && self.ack.duplicate {
+            let rule = self.sender.detector.rule(&self.view());
             let dupthresh = rule.dupthresh.unwrap_or(u32::MAX);
-            let due = self.recovery.dupacks >= dupthresh && self.may_begin_recovery(stream.una());
-            if due && stream.board.mark_first_lost() {
-                self.begin_recovery(stream, delivery.segments, now, observer);
+            let recovery = &self.sender.recovery;
+            let due = recovery.dupacks >= dupthresh
+                && recovery.may_begin(&self.sender.policy, self.stream.una());
+            if due && self.stream.board.mark_first_lost() {
+                self.step().begin_recovery(delivery.segments);
             }
         }
         false
     }
+}
+
+impl<O: Observer> Step<'_, O> {
+    /// The cumulative point advanced, and recovery may be over.
+    #[inline]
+    pub(super) fn on_progress(&mut self) {
+        let (point, fast) = match self.sender.recovery.phase {
+            Phase::Open => return,
+            Phase::Recovery { point, .. } => (point, true),
+            Phase::Loss { point, .. } => (point, false),
+        };
+        let acks = self.sender.policy.acks;
+        if self.stream.una() >= point || (fast && acks == Acks::Reno) {
+            self.end_recovery();
+        } else if fast && acks == Acks::NewReno {
+            self.stream.board.mark_first_lost();
+            self.sender.recovery.fast_retransmit_due = true;
+        }
+    }
+
+    pub(super) fn end_recovery(&mut self) {
+        let fast = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
+        if fast && self.sender.policy.reduction == Reduction::Proportional {
+            let ssthresh = self.sender.window.ssthresh;
+            self.sender.window.cwnd = self.sender.recovery.target(ssthresh);
+        }
+        self.sender.on_reduction_end(self.now);
+        self.sender.recovery.end();
+        self.sender.responses.stop();
+        let view = self.view();
+        self.sender.detector.on_recovery_end(&view);
+        self.observer.on_event(self.now, &Event::Recovered);
+    }
 
     /// Applies the detector's rule to the scoreboard, after an acknowledgement that delivered
-    /// something or nothing; says whether more is deemed lost. Only one that selectively covers new
-    /// segments is a duplicate in the sense of RFC 6675, section 2.
+    /// `delivery` or by a timer. Returns whether more is deemed lost.
     #[inline(always)]
-    pub(super) fn detect(
-        &mut self,
-        stream: &mut Stream,
-        delivery: &Delivery,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        // A fixed threshold has no say but on duplicates, which saves the making of a view.
-        let open = matches!(self.recovery.phase, Phase::Open);
-        if open && delivery.sacked == 0 && matches!(self.detector, Detector::Fixed(_)) {
-            self.patience = None;
-            self.timers.stop(SenderTimer::Detect);
+    pub(super) fn detect(&mut self, delivery: &Delivery) -> bool {
+        // A fixed threshold depends on duplicates alone, which saves making a view.
+        let open = matches!(self.sender.recovery.phase, Phase::Open);
+        if open && delivery.sacked == 0 && matches!(self.sender.detector, Detector::Fixed(_)) {
+            self.sender.loss_delay = None;
+            self.sender.timers.stop(SenderTimer::Detect);
             return false;
         }
-        // By value: it would have to be in memory for all, if it could be referred to.
-        self.apply_rule(stream, *delivery, now, observer)
+        // `delivery` is passed by value, so that the fast path keeps its copy in registers.
+        self.apply_rule(*delivery)
     }
 
     #[inline(never)]
-    fn apply_rule(
-        &mut self,
-        stream: &mut Stream,
-        delivery: Delivery,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        let mut rule = self.detector.rule(&self.view(stream, now));
+    fn apply_rule(&mut self, delivery: Delivery) -> bool {
+        let now = self.now;
+        let mut rule = self.sender.detector.rule(&self.view());
         let hole = rule.first_hole_due.map(|due| due.since(now));
-        self.patience = rule.overdue.map(|overdue| overdue.wait).or(hole);
-        let open = self.recovery.phase == Phase::Open;
-        let counting = match self.recovery.phase {
+        self.sender.loss_delay = rule.overdue.map(|overdue| overdue.wait).or(hole);
+        let open = self.sender.recovery.phase == Phase::Open;
+        let counting = match self.sender.recovery.phase {
+            // Only an acknowledgement that selectively covers new segments is a duplicate in the sense
+            // of RFC 6675, section 2.
             Phase::Open => delivery.sacked > 0,
             Phase::Recovery { .. } => true,
             // RFC 6675, section 5.1: no counting until the timeout's point is acknowledged.
             Phase::Loss { .. } => false,
         };
-        let by_run = self.counts_runs() && rule.dupthresh.is_some();
+        let by_run = self.sender.policy.counts_runs() && rule.dupthresh.is_some();
         if !counting {
             rule.dupthresh = None;
             rule.distance = None;
@@ -212,72 +216,76 @@ impl Composed {
         if !open {
             rule.first_hole_due = None;
         }
-        let first_lost = self.judge_by_run(&mut rule, open);
-        let mut applied = stream.board.apply(&rule, now);
+        let first_lost = self.sender.policy.judge_by_run(self.sender.recovery.run, &mut rule, open);
+        let mut applied = self.stream.board.apply(&rule, now);
         if first_lost {
-            applied.newly_lost += u32::from(stream.board.mark_first_lost());
+            applied.newly_lost += u32::from(self.stream.board.mark_first_lost());
         }
-        let confirm_at = self.confirm_due(stream, rule.confirm_after, now, observer);
+        let confirm_at = self.confirm_due(rule.confirm_after);
         match applied.ask_again.into_iter().chain(confirm_at).min() {
-            Some(at) => self.timers.set(SenderTimer::Detect, at),
-            None => self.timers.stop(SenderTimer::Detect),
+            Some(at) => self.sender.timers.set(SenderTimer::Detect, at),
+            None => self.sender.timers.stop(SenderTimer::Detect),
         }
-        // What was deemed lost may be still to be resent when the last recovery ends, or when reordering
-        // is forgotten.
-        let left = stream.board.lost() > 0 && (first_lost || !by_run);
+        // Segments deemed lost earlier may not have been resent when the last recovery ended, or when
+        // the detector discarded its record of reordering.
+        let left = self.stream.board.lost() > 0 && (first_lost || !by_run);
         if (applied.newly_lost > 0 || left)
-            && self.recovery.phase == Phase::Open
+            && self.sender.recovery.phase == Phase::Open
             && rule.confirm_after.is_none()
         {
-            self.begin_recovery(stream, delivery.segments, now, observer);
+            self.begin_recovery(delivery.segments);
         }
         applied.newly_lost > 0
     }
 
-    /// An acknowledgement that `delivered` so many segments, or a timer, has told of the first loss.
-    fn begin_recovery(
-        &mut self,
-        stream: &mut Stream,
-        delivered: u32,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        observer.on_event(now, &Event::FastRetransmit);
-        self.detector.on_recovery(&self.view(stream, now));
-        self.reduce(stream, Cause::FastRetransmit, now);
-        self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
-        self.recovery.recover = Some(stream.nxt());
-        self.recovery.fast_retransmit_due = true;
-        if self.policy.pipe == Pipe::Counted && self.policy.acks == Acks::Sack {
-            let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
-            let left = self.left_at_recovery(sacked);
-            self.recovery.counted_pipe.begin(outstanding, left);
+    /// The first loss was detected, by an acknowledgement that `delivered` so many segments or by a
+    /// timer.
+    fn begin_recovery(&mut self, delivered: u32) {
+        self.observer.on_event(self.now, &Event::FastRetransmit);
+        let view = self.view();
+        let Step { sender, stream, now, .. } = self;
+        sender.detector.on_recovery(&view);
+        sender.reduce(stream, Cause::FastRetransmit, *now);
+        sender.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        sender.recovery.recover = Some(stream.nxt());
+        sender.recovery.fast_retransmit_due = true;
+        if sender.policy.pipe == Pipe::Counted && sender.policy.acks == Acks::Sack {
+            let left = sender.policy.left_at_recovery(sender.recovery.run, stream.board.sacked());
+            sender.recovery.counted_pipe.begin(stream.board.outstanding(), left);
         }
-        self.recovery.rescued_to = stream.board.first_end();
-        self.limited_transmit.on_recovery();
-        self.end_probe();
-        self.begin_reduction(stream, delivered);
-        self.restart_retransmission_timer(stream, now);
+        sender.recovery.rescued_to = stream.board.first_end();
+        sender.limited_transmit.on_recovery();
+        sender.end_probe();
+        sender.begin_reduction(stream, delivered);
+        sender.restart_retransmission_timer(stream, *now);
     }
+}
 
-    /// The window is reduced because of `cause`: the ledger keeps what stood before, and the congestion
+impl Composed {
+    /// Reduces the window because of `cause`: the ledger records what stood before, and the congestion
     /// control sets ssthresh.
     pub(super) fn reduce(&mut self, stream: &Stream, cause: Cause, now: Instant) {
         let control = self.control.snapshot();
-        self.book(stream, cause, control, now);
+        self.record_reduction(stream, cause, control, now);
         let timeout = cause == Cause::Timeout;
         let flow = self.flow(stream, now);
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
-        if timeout && self.halves_as_ns2() && self.policy.halving == Halving::Whole {
-            self.window.ssthresh = self.policy.halving.halved(self.window).ssthresh;
+        if timeout && self.halves_as_ns2() {
+            self.window.ssthresh = self.policy.halving.ssthresh_after_timeout(self.window);
         }
     }
 
-    /// The ledger keeps what stands before a reduction that is due at once. `control` are the variables
-    /// of the congestion control, if that makes the reduction.
-    pub(super) fn book(&mut self, stream: &Stream, cause: Cause, control: Snapshot, now: Instant) {
-        let early =
-            cause == Cause::FastRetransmit && self.suspicions.is_some() && !self.two_stage_active();
+    /// Records in the ledger what stands before a reduction that is due at once. `control` are the
+    /// variables of the congestion control, if it makes the reduction.
+    pub(super) fn record_reduction(
+        &mut self,
+        stream: &Stream,
+        cause: Cause,
+        control: Snapshot,
+        now: Instant,
+    ) {
+        let two_stage = self.suspicions.is_some();
+        let early = cause == Cause::FastRetransmit && two_stage && !self.two_stage_active();
         let basis = if early { Basis::Early } else { Basis::Verdict };
         let saved = Saved { window: self.window, rest: self.before(stream, control) };
         let reduction = self.ledger.begin(cause, basis, saved, now);
@@ -287,28 +295,24 @@ impl Composed {
         self.watch_for_spurious(stream, cause, reduction);
     }
 
-    /// The window goes down to ssthresh at once, or from now on in proportion to what is delivered; an
-    /// acknowledgement that has just delivered `delivered` segments says so.
+    /// Lets the window go down to ssthresh, at once or in proportion to what is delivered from now on.
+    /// The acknowledgement that begins this has just delivered `delivered` segments.
     pub(super) fn begin_reduction(&mut self, stream: &Stream, delivered: u32) {
         match self.policy.reduction {
-            // Westwood may find room for more than the window is.
-            Reduction::AtOnce if self.halves_as_ns2() => self.halve_as_ns2(),
+            Reduction::AtOnce if self.halves_as_ns2() => {
+                self.window = self.policy.halving.halved(self.window);
+            }
+            // Westwood may compute an ssthresh above the window.
             Reduction::AtOnce => self.window.cwnd = self.window.cwnd.min(self.window.ssthresh),
             Reduction::Proportional => {
                 self.recovery.reduced_from = self.window.cwnd.max(2.0).ceil() as u32;
-                let (outstanding, sacked) = (stream.board.outstanding(), stream.board.sacked());
-                self.recovery.prr.begin(outstanding, sacked, delivered);
+                let outstanding = stream.board.outstanding();
+                self.recovery.prr.begin(outstanding, stream.board.sacked(), delivered);
             }
         }
     }
 
-    /// What a proportional reduction leads to: no more than the window was, though Westwood may find
-    /// room for more.
-    fn target(&self) -> f64 {
-        self.window.ssthresh.min(f64::from(self.recovery.reduced_from))
-    }
-
-    /// RFC 9937: how much this acknowledgement lets go.
+    /// Sets cwnd to what PRR permits after this acknowledgement (RFC 9937).
     pub(super) fn proportional_rate_reduction(
         &mut self,
         stream: &Stream,
@@ -316,13 +320,14 @@ impl Composed {
         safe: bool,
     ) {
         if self.policy.reduction == Reduction::Proportional {
-            // Where losses are found late they are found many at a time, and the burst that makes up for
-            // them overflows the queue anew.
+            // Two-stage detection finds many losses at a time. A burst that makes up for them would
+            // overflow the queue again.
             let catches_up = !self.two_stage_active();
-            let told = Told { delivered, pipe: stream.pipe(), safe, catches_up };
-            let target = self.with_late(self.target()) as u32;
-            if let Some(budget) = self.recovery.prr.on_ack(told, target) {
-                self.window.cwnd = f64::from(told.pipe + budget);
+            let delivered =
+                Delivered { segments: delivered, pipe: stream.pipe(), safe, catches_up };
+            let target = self.with_late(self.recovery.target(self.window.ssthresh)) as u32;
+            if let Some(budget) = self.recovery.prr.on_ack(delivered, target) {
+                self.window.cwnd = f64::from(delivered.pipe + budget);
             }
         }
     }

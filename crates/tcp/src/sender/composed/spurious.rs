@@ -1,9 +1,7 @@
-//! What happens when a reduction of the window proves spurious: by DSACKs, by timestamps (Eifel) or
-//! after a timeout (F-RTO). The [parts](crate::parts::respond) are asked here, and what they answer is
-//! done.
+//! How a reduction of the window proves spurious, and what follows: by DSACKs, by timestamps (Eifel), or
+//! after a timeout (F-RTO). The [parts](crate::parts::respond) decide, and this module acts on it.
 
-use unruffled_units::Instant;
-
+use super::context::{AckContext, Step};
 use super::{Acks, Composed, Composition, Phase};
 use crate::Config;
 use crate::observer::{Cause, Event, Observer};
@@ -13,19 +11,19 @@ use crate::parts::respond::Before;
 use crate::parts::respond::dsack::Restoration;
 use crate::parts::respond::eifel::{Acceptable, Eifel};
 use crate::parts::respond::f_rto::{self, During, FRto, Finding};
-use crate::sender::Ack;
 use crate::sender::reductions::{Evidence, Inherit, ReductionId, Saved, Undo};
-use crate::sender::stream::{Reading, Stream};
+use crate::sender::stream::{Spurious, Stream};
 
-/// The parts that respond.
+/// The parts that respond to spurious reductions.
 #[derive(Debug)]
 pub(super) struct Responses {
     restoration: Restoration,
-    /// Those that a sender may do without, which are half as large as all the rest of it.
+    // Boxed, because many senders have neither, and both together are half as large as the rest.
     pub(super) eifel: Option<Box<Eifel>>,
     pub(super) f_rto: Option<Box<FRto>>,
-    /// The reductions that these watch.
+    /// The reduction that Eifel watches.
     eifel_watches: Option<ReductionId>,
+    /// The reduction that F-RTO watches.
     f_rto_watches: Option<ReductionId>,
 }
 
@@ -40,7 +38,8 @@ impl Responses {
         }
     }
 
-    /// What is resent from now on was too big for the path, whatever became of the rest.
+    /// Ends all detection: what is resent from now on was too big for the path, which makes it no
+    /// evidence.
     pub(super) fn give_up(&mut self) {
         self.stop();
         if let Some(eifel) = &mut self.eifel {
@@ -55,116 +54,194 @@ impl Responses {
         }
     }
 
-    /// An acknowledgement without a DSACK tells nothing, as long as nothing is recovered from.
+    /// Returns whether an acknowledgement without a DSACK is no evidence outside recovery.
     pub(super) fn are_idle(&self) -> bool {
         self.eifel.as_ref().is_none_or(|eifel| eifel.is_idle())
     }
 }
 
 impl Inherit for Before {
-    /// The rest is of each recovery alone.
+    /// Only the congestion control's variables pass on. The rest belongs to each recovery.
     fn inherit(&mut self, earlier: &Self) {
         self.control = earlier.control.clone();
     }
 }
 
-impl Composed {
-    /// Something came twice: spurious retransmissions, if it is believable, and perhaps a spurious
-    /// reduction of the window.
+impl<O: Observer> AckContext<'_, '_, O> {
+    /// Processes a DSACK: the spurious retransmissions that it reports, if it is plausible, and perhaps
+    /// a spurious reduction of the window.
     #[inline]
-    pub(super) fn on_dsack(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if ack.dsack.is_none() {
+    pub(super) fn on_dsack(&mut self) {
+        if self.ack.dsack.is_none() {
             return;
         }
         let mut last = None;
-        while let Some(spurious) = stream.next_spurious(last.as_ref(), ack, read, now, observer) {
+        while let Some(spurious) =
+            self.stream.next_spurious(last.as_ref(), self.ack, &self.read, self.now, self.observer)
+        {
             if let Some(sample) = spurious.reordering {
-                self.detector.on_reordering(sample, &self.view(stream, now));
+                let view = self.view();
+                self.sender.detector.on_reordering(sample, &view);
             }
             if let Some(rtt) = spurious.rtt {
-                let flight = stream.board.outstanding();
-                stream.round_trips.sample_retransmission(rtt, flight);
+                let flight = self.stream.board.outstanding();
+                self.stream.round_trips.sample_retransmission(rtt, flight);
             }
-            self.on_duplicate(stream, &spurious, now, observer);
-            let under = spurious.under;
-            if let Some(undo) = under.and_then(|id| self.ledger.add(id, Evidence::Duplicate, now)) {
-                observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
-                let length = spurious.reordering.map(|sample| sample.length);
-                self.tell_detector_of(stream, &undo, length, now);
-                self.undo(stream, undo, now, observer);
-            }
+            let mut step = self.step();
+            step.on_duplicate(&spurious);
+            step.on_evidence(&spurious);
             last = Some(spurious);
         }
         if last.is_none() {
-            self.on_repeated_duplicate(stream, ack, now, observer);
+            let ack = self.ack;
+            self.step().on_repeated_duplicate(ack);
         }
     }
 
-    /// The detector learns of a reduction that was spurious.
-    fn tell_detector_of(
-        &mut self,
-        stream: &Stream,
-        undo: &Undo<Before>,
-        length: Option<u32>,
-        now: Instant,
-    ) {
+    /// Looks in the acknowledgement for evidence that the last reduction was spurious. Returns whether
+    /// it was.
+    #[inline]
+    pub(super) fn detect_spurious(&mut self) -> bool {
+        let stream = &*self.stream;
+        let acceptable = Acceptable {
+            echo: self.ack.echo,
+            dsack: self.ack.dsack.is_some(),
+            all: stream.una() == stream.nxt(),
+            advanced: self.read.advanced,
+        };
+        let eifel = self.sender.responses.eifel.as_mut();
+        if eifel.is_some_and(|eifel| eifel.on_ack(&acceptable)) {
+            return self.respond(self.sender.responses.eifel_watches);
+        }
+        if !matches!(self.sender.recovery.phase, Phase::Loss { .. }) {
+            return false;
+        }
+        let sender = &mut *self.sender;
+        let Some(f_rto) = &mut sender.responses.f_rto else { return false };
+        let sack = sender.policy.acks == Acks::Sack;
+        let right = self.ack.blocks.iter().map(|&(_, right)| right).max();
+        let finding = f_rto.on_ack(&f_rto::AckView {
+            sack,
+            una: stream.una(),
+            nxt: stream.nxt(),
+            advanced: self.read.advanced,
+            duplicate: self.ack.duplicate || (sack && self.read.delivery.sacked > 0),
+            fresh: self.read.delivery.segments > 0,
+            highest: right.unwrap_or(0).max(stream.una()),
+            can_send_new: stream.next_new().is_some(),
+        });
+        match finding {
+            Finding::Wait => false,
+            Finding::Conventional { least, most } => {
+                // In ns-2, the room that duplicates make in the pipe stays as it is.
+                let leave = sender.policy.fast_recovery.duplicates_after_timeout() > 0;
+                let least = if leave { 0.0 } else { least };
+                let cwnd = sender.window.cwnd.clamp(least, most);
+                sender.window.cwnd = cwnd.min(sender.policy.max_cwnd);
+                false
+            }
+            Finding::Spurious => self.respond(self.sender.responses.f_rto_watches),
+        }
+    }
+
+    /// Responds to a spurious reduction by RFC 4015, steps 8, 9 and 11; there is no ECN here. RFC 4015
+    /// covers timeouts only. The response to a spurious fast retransmit is the same, except for the
+    /// timer. Returns whether a reduction was undone.
+    fn respond(&mut self, watched: Option<ReductionId>) -> bool {
+        let Some(watched) = watched else { return false };
+        let now = self.now;
+        let mut first = None;
+        while let Some(undo) = self.sender.ledger.add(watched, Evidence::Original, now) {
+            self.observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
+            self.sender.on_undo(&undo);
+            let length = self.stream.retransmissions.length_under(undo.id);
+            self.step().report_spurious(&undo, length);
+            first.get_or_insert(undo);
+        }
+        // DSACKs may have undone all of them before, the watched one too.
+        let Some(Undo { cause, saved, .. }) = first else { return false };
+        let sender = &mut *self.sender;
+        sender.control.on_undo(&sender.window, &saved.rest.control);
+        let (cause, before) = match sender.ledger.get(watched) {
+            Some((cause, saved)) => (cause, saved.rest.clone()),
+            None => (cause, saved.rest),
+        };
+        // The next loss may begin a recovery at once (RFC 5682, section 2.1, step 3b).
+        sender.recovery.recover = None;
+        // Step 8: no more segments that were deemed lost are resent.
+        if sender.recovery.phase != Phase::Open {
+            self.stream.board.forgive();
+            self.step().end_recovery();
+        }
+        // Less than a segment counts as none.
+        let acked = self.read.delivery.passed.min(self.sender.policy.initial_window);
+        let flight = f64::from(self.stream.board.outstanding() + acked);
+        self.sender.window = before.respond(flight, saved.window);
+        // Step 11 waits for a sample.
+        match cause {
+            Cause::Timeout => self.stream.round_trips.adapt_after(&before),
+            Cause::FastRetransmit | Cause::Probe => self.stream.round_trips.cancel_adaptation(),
+        }
+        true
+    }
+}
+
+impl<O: Observer> Step<'_, O> {
+    /// A DSACK reports a spurious retransmission, which is evidence against its reduction.
+    fn on_evidence(&mut self, spurious: &Spurious) {
+        let Some(under) = spurious.under else { return };
+        let undo = self.sender.ledger.add(under, Evidence::Duplicate, self.now);
+        let Some(undo) = undo else { return };
+        self.observer.on_event(self.now, &Event::SpuriousReduction { cause: undo.cause });
+        let length = spurious.reordering.map(|sample| sample.length);
+        self.report_spurious(&undo, length);
+        self.undo(undo);
+    }
+
+    /// Reports a spurious fast retransmit to the detector.
+    fn report_spurious(&mut self, undo: &Undo<Before>, length: Option<u32>) {
         if undo.cause == Cause::FastRetransmit {
             let window = undo.saved.window.cwnd;
             let found = SpuriousFastRetransmit { lasted: undo.lasted, window, length };
-            self.detector.on_spurious_fast_retransmit(found, &self.view(stream, now));
+            let view = self.view();
+            self.sender.detector.on_spurious_fast_retransmit(found, &view);
         }
     }
 
-    /// A reduction was spurious, by DSACKs or by arrivals: goes back to before it, unless a later one
-    /// stands.
-    pub(super) fn undo(
-        &mut self,
-        stream: &mut Stream,
-        undo: Undo<Before>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        self.on_undo(&undo);
+    /// Undoes a reduction that DSACKs or arrivals prove spurious, unless a later one stands.
+    pub(super) fn undo(&mut self, undo: Undo<Before>) {
+        self.sender.on_undo(&undo);
         if undo.last {
-            self.restore(stream, undo.saved, now, observer);
+            self.restore(undo.saved);
         }
     }
 
-    /// Goes back to what stood before a reduction.
-    fn restore(
-        &mut self,
-        stream: &mut Stream,
-        saved: Saved<Before>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let restored = self.responses.restoration.respond(self.window, saved.window);
+    /// Restores what stood before a reduction.
+    fn restore(&mut self, saved: Saved<Before>) {
+        let sender = &mut *self.sender;
+        let restored = sender.responses.restoration.respond(sender.window, saved.window);
         let Some(window) = restored else { return };
-        self.control.on_undo(&self.window, &saved.rest.control);
-        if let Phase::Loss { too_big: true, .. } = self.recovery.phase {
-            // What was too big for the path is lost all the same, and slow start fills the window.
-            self.window.ssthresh = self.window.ssthresh.max(window.ssthresh).max(window.cwnd);
+        sender.control.on_undo(&sender.window, &saved.rest.control);
+        if let Phase::Loss { too_big: true, .. } = sender.recovery.phase {
+            // Segments that were too big for the path are lost all the same, and slow start refills the
+            // window.
+            let ssthresh = sender.window.ssthresh.max(window.ssthresh).max(window.cwnd);
+            sender.window.ssthresh = ssthresh;
             return;
         }
-        self.window = window;
-        if self.recovery.phase != Phase::Open {
-            // Nothing was lost: what is still marked is late too.
-            let cwnd = self.window.cwnd;
-            stream.board.forgive();
-            self.end_recovery(stream, now, observer);
-            self.window.cwnd = cwnd;
+        sender.window = window;
+        if sender.recovery.phase != Phase::Open {
+            // Nothing was lost, so what is still marked as lost is late, too.
+            self.stream.board.forgive();
+            self.end_recovery();
+            self.sender.window.cwnd = window.cwnd;
         }
     }
+}
 
-    /// What stands now, besides the window, before a reduction for which `control` hands over its
-    /// variables.
+impl Composed {
+    /// Returns what stands before a reduction besides the window. `control` is the snapshot of the
+    /// congestion control's variables.
     pub(super) fn before(&self, stream: &Stream, control: Snapshot) -> Before {
         Before {
             control,
@@ -174,7 +251,7 @@ impl Composed {
         }
     }
 
-    /// The window is being reduced because of `cause`.
+    /// Starts Eifel and F-RTO for a reduction of the window because of `cause`.
     pub(super) fn watch_for_spurious(
         &mut self,
         stream: &Stream,
@@ -193,7 +270,7 @@ impl Composed {
             self.responses.eifel_watches = Some(reduction);
             let first = stream.board.entry(stream.board.first());
             if first.retransmitted {
-                // By a probe, or by a recovery that was spurious: what answers that may come only now.
+                // A probe or a spurious recovery resent it, and the answer to that may come only now.
                 eifel.on_retransmit(first.sent);
             }
         }
@@ -205,102 +282,5 @@ impl Composed {
                 self.responses.f_rto_watches = Some(reduction);
             }
         }
-    }
-
-    /// Reads one acknowledgement for signs that the last reduction was spurious; says whether it
-    /// was.
-    #[inline]
-    pub(super) fn detect_spurious(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        let acceptable = Acceptable {
-            echo: ack.echo,
-            dsack: ack.dsack.is_some(),
-            all: stream.una() == stream.nxt(),
-            advanced: read.advanced,
-        };
-        let eifel = self.responses.eifel.as_mut();
-        if eifel.is_some_and(|eifel| eifel.on_ack(&acceptable)) {
-            return self.respond(stream, self.responses.eifel_watches, read, now, observer);
-        }
-        if !matches!(self.recovery.phase, Phase::Loss { .. }) {
-            return false;
-        }
-        let Some(f_rto) = &mut self.responses.f_rto else { return false };
-        let sack = self.policy.acks == Acks::Sack;
-        let right = ack.blocks.iter().map(|&(_, right)| right).max();
-        let finding = f_rto.on_ack(&f_rto::AckView {
-            sack,
-            una: stream.una(),
-            nxt: stream.nxt(),
-            advanced: read.advanced,
-            duplicate: ack.duplicate || (sack && read.delivery.sacked > 0),
-            fresh: read.delivery.segments > 0,
-            highest: right.unwrap_or(0).max(stream.una()),
-            can_send_new: stream.next_new().is_some(),
-        });
-        match finding {
-            Finding::Wait => false,
-            Finding::Conventional { least, most } => {
-                // What duplicates take out of the pipe, as in ns-2, leaves room as it is.
-                let leave = self.policy.fast_recovery.heeds_after_timeout() > 0;
-                let least = if leave { 0.0 } else { least };
-                self.window.cwnd = self.window.cwnd.clamp(least, most).min(self.policy.max_cwnd);
-                false
-            }
-            Finding::Spurious => {
-                self.respond(stream, self.responses.f_rto_watches, read, now, observer)
-            }
-        }
-    }
-
-    /// RFC 4015, steps 8, 9 and 11; there is no ECN here. RFC 4015 speaks of timeouts only; a spurious
-    /// fast retransmit is answered in the same way, but for the timer.
-    fn respond(
-        &mut self,
-        stream: &mut Stream,
-        watched: Option<ReductionId>,
-        read: &Reading,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> bool {
-        let Some(watched) = watched else { return false };
-        let mut first = None;
-        while let Some(undo) = self.ledger.add(watched, Evidence::Original, now) {
-            observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
-            self.on_undo(&undo);
-            let length = stream.retransmissions.length_under(undo.id);
-            self.tell_detector_of(stream, &undo, length, now);
-            first.get_or_insert(undo);
-        }
-        // DSACKs may have shown it already, of the one that is watched too.
-        let Some(Undo { cause, saved, .. }) = first else { return false };
-        self.control.on_undo(&self.window, &saved.rest.control);
-        let (cause, before) = match self.ledger.get(watched) {
-            Some((cause, saved)) => (cause, saved.rest.clone()),
-            None => (cause, saved.rest),
-        };
-        // The next loss may be recovered from at once (RFC 5682, section 2.1, step 3b).
-        self.recovery.recover = None;
-        // Step 8: nothing more of what was deemed lost is resent.
-        if self.recovery.phase != Phase::Open {
-            stream.board.forgive();
-            self.end_recovery(stream, now, observer);
-        }
-        // Octets of less than a segment count as none.
-        let acked = read.delivery.passed.min(self.policy.initial_window);
-        let flight = f64::from(stream.board.outstanding() + acked);
-        self.window = before.respond(flight, saved.window);
-        // Step 11 waits for a sample.
-        match cause {
-            Cause::Timeout => stream.round_trips.adapt_after(&before),
-            Cause::FastRetransmit | Cause::Probe => stream.round_trips.cancel_adaptation(),
-        }
-        true
     }
 }

@@ -2,6 +2,7 @@
 
 use unruffled_units::{Duration, Instant};
 
+use super::context::Step;
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
@@ -9,16 +10,16 @@ use crate::parts::control::{CongestionControl, Flow};
 use crate::sender::Ack;
 use crate::sender::stream::{Stream, Transmission};
 
-/// TLP.max_ack_delay: what a lone segment's acknowledgement may be delayed by (Linux's minimum
-/// timeout, which bounds its delayed acknowledgements).
+/// TLP.max_ack_delay: the longest delay of a lone segment's acknowledgement (Linux's minimum timeout,
+/// which bounds its delayed acknowledgements).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe timeout without a round-trip time (section 7.2).
-const NO_RTT: Duration = Duration::from_secs(1);
+const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
 
 /// The state of section 5.3.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
-    /// TLP.end_seq: what an outstanding probe ends at.
+    /// TLP.end_seq: SND.NXT when the outstanding probe was sent.
     end: Option<u64>,
     /// TLP.is_retrans.
     retransmission: bool,
@@ -29,12 +30,12 @@ pub(super) struct TailLossProbe {
 }
 
 impl TailLossProbe {
-    /// A probe is to be sent.
+    /// Returns whether a probe is to be sent.
     pub(super) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// None is to be sent, and none awaits its outcome.
+    /// Returns whether no probe is to be sent or outstanding.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_none() && !self.due
     }
@@ -44,12 +45,31 @@ impl TailLossProbe {
     }
 }
 
+impl<O: Observer> Step<'_, O> {
+    /// Checks TLP_send_probe's conditions (section 7.3). The probe itself leaves with the next poll.
+    /// Where none may be sent, the timeout keeps its time, as in Linux, because new data would postpone
+    /// it again and again.
+    pub(super) fn on_probe_timer(&mut self) {
+        let open = self.sender.recovery.phase == Phase::Open;
+        if !self.stream.outstanding() || !(open || self.sender.two_stage_active()) {
+            return;
+        }
+        let probe = &mut self.sender.probe;
+        if probe.end.is_none() && probe.rtt_since {
+            probe.due = true;
+            self.observer.on_event(self.now, &Event::LossProbe);
+            self.sender.restart_retransmission_timer(self.stream, self.now);
+        }
+    }
+}
+
 impl Composed {
-    /// TLP_calc_PTO, where the conditions of section 7.2 hold; otherwise stops the timer.
+    /// Starts the probe timer by TLP_calc_PTO where the conditions of section 7.2 hold; otherwise stops
+    /// it.
     pub(super) fn schedule_probe(&mut self, stream: &Stream, now: Instant) {
         let mut flight = stream.board.outstanding();
         if self.holes_are_usual(stream) {
-            // Nothing is found out about them while nothing is delivered.
+            // While nothing is delivered, nothing decides on the holes.
             flight -= stream.board.sacked();
         } else if self.recovery.phase != Phase::Open || stream.board.sacked() > 0 {
             flight = 0;
@@ -58,7 +78,7 @@ impl Composed {
             self.timers.stop(SenderTimer::Probe);
             return;
         }
-        let mut pto = stream.round_trips.srtt().map_or(NO_RTT, |srtt| srtt * 2);
+        let mut pto = stream.round_trips.srtt().map_or(PTO_WITHOUT_RTT, |srtt| srtt * 2);
         if flight == 1 && stream.round_trips.srtt().is_some() {
             pto += MAX_ACK_DELAY;
         }
@@ -67,26 +87,7 @@ impl Composed {
         self.timers.set(SenderTimer::Probe, due.min(rto));
     }
 
-    /// TLP_send_probe's conditions (section 7.3); the probe itself goes out with the next poll. Where
-    /// none may, the timeout stays due when it was, as in Linux: new data would put it off for ever.
-    pub(super) fn on_probe_timer(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let may = self.recovery.phase == Phase::Open || self.two_stage_active();
-        if !stream.outstanding() || !may {
-            return;
-        }
-        if self.probe.end.is_none() && self.probe.rtt_since {
-            self.probe.due = true;
-            observer.on_event(now, &Event::LossProbe);
-            self.restart_retransmission_timer(stream, now);
-        }
-    }
-
-    /// The probe that is due: new data if there is any and the peer has room, else the last
+    /// Sends the probe that is due: new data if there is any and the peer has room, otherwise the last
     /// segment sent.
     pub(super) fn poll_probe(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         if !std::mem::take(&mut self.probe.due) {
@@ -110,7 +111,7 @@ impl Composed {
     /// TLP_process_ack (section 7.4.2).
     pub(super) fn on_ack_of_probe(&mut self, stream: &Stream, ack: Ack<'_>, now: Instant) {
         if self.two_stage_active() {
-            // A probe that resends is a suspicion, and is proved or disproved as one.
+            // A probe that resends is a suspicion, and is confirmed or refuted as one.
             self.probe.end = None;
             return;
         }
@@ -119,8 +120,8 @@ impl Composed {
         if !self.probe.retransmission || dsack_of_probe {
             self.probe.end = None;
         } else if ack.una > end {
-            // The probe repaired a loss: react as to any other. What was in flight with it has arrived, so
-            // it is the window that counts, as in Linux.
+            // The probe repaired a loss, which reduces the window as any other. What was in flight with it
+            // has arrived, so the window counts in place of the flight, as in Linux.
             self.probe.end = None;
             let flow = Flow { flight: self.window.cwnd, ..self.flow(stream, now) };
             self.window.ssthresh = self.control.on_loss(&self.window, false, &flow);
@@ -130,7 +131,7 @@ impl Composed {
         }
     }
 
-    /// Recovery begins: the probe's outcome does not matter any more (TLP_init).
+    /// Recovery begins, so the probe's outcome no longer matters (TLP_init).
     pub(super) fn end_probe(&mut self) {
         self.probe.end = None;
         self.probe.due = false;

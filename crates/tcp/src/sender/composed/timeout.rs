@@ -3,6 +3,7 @@
 
 use unruffled_units::Instant;
 
+use super::context::Step;
 use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
@@ -11,40 +12,74 @@ use crate::parts::detect::LossDetector;
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::sender::stream::{Delivery, Stream};
 
-impl Composed {
-    pub(in crate::sender) fn next_timer(&self) -> Option<Instant> {
-        self.timers.next()
-    }
-
-    pub(in crate::sender) fn on_timers(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if self.timers.expired(SenderTimer::Detect, now) {
-            self.detect_by_timer(stream, now, observer);
+impl<O: Observer> Step<'_, O> {
+    /// Handles the timers that have expired.
+    pub(in crate::sender) fn on_timers(&mut self) {
+        if self.sender.timers.expired(SenderTimer::Detect, self.now) {
+            self.detect_by_timer();
         }
-        if self.timers.expired(SenderTimer::Probe, now) {
-            self.on_probe_timer(stream, now, observer);
+        if self.sender.timers.expired(SenderTimer::Probe, self.now) {
+            self.on_probe_timer();
         }
-        if self.timers.expired(SenderTimer::Retransmit, now) {
-            self.on_retransmission_timeout(stream, now, observer);
+        if self.sender.timers.expired(SenderTimer::Retransmit, self.now) {
+            self.on_retransmission_timeout();
         }
     }
 
     /// RFC 8985, section 6.2, step 5: the reordering timer finds losses as an acknowledgement does.
-    fn detect_by_timer(&mut self, stream: &mut Stream, now: Instant, observer: &mut impl Observer) {
-        let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
-        let lost = stream.board.lost();
-        self.detect(stream, &Delivery::default(), now, observer);
-        // The pipe is smaller by what is lost, and the window as it was: no acknowledgement may come that
-        // lets it go. What may only be late waits for one, or for the tail loss probe.
-        if recovering && !self.two_stage_active() {
-            self.recovery.prr.make_up_for(stream.board.lost().saturating_sub(lost));
+    fn detect_by_timer(&mut self) {
+        let recovering = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
+        let before = self.stream.board.lost();
+        self.detect(&Delivery::default());
+        // The pipe is smaller by the lost segments, and the window is the same. Their replacements leave
+        // now, since no acknowledgement may come to permit them. Where segments may only be late, they
+        // wait for an acknowledgement or for the tail loss probe.
+        if recovering && !self.sender.two_stage_active() {
+            let lost = self.stream.board.lost().saturating_sub(before);
+            self.sender.recovery.prr.make_up_for(lost);
         }
     }
 
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7).
+    fn on_retransmission_timeout(&mut self) {
+        if !self.stream.outstanding() {
+            return;
+        }
+        let first = !matches!(self.sender.recovery.phase, Phase::Loss { too_big: false, .. });
+        let view = self.view();
+        let Step { sender, stream, now, .. } = self;
+        let now = *now;
+        sender.detector.on_timeout(first, &view);
+        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
+        if first || sender.halves_as_ns2() {
+            sender.reduce(stream, Cause::Timeout, now);
+        } else {
+            sender.record_reduction(stream, Cause::Timeout, Snapshot::default(), now);
+        }
+        sender.enter_loss(stream, false);
+        sender.recovery.recover = Some(stream.nxt());
+        if stream.board.reneged()
+            && let Some(numbers) = stream.forget_sacks()
+        {
+            sender.renumber(&numbers);
+        }
+        let rule = sender.detector.rule(&sender.view(stream, now));
+        if rule.overdue.is_some() {
+            // RFC 8985, section 6.3: the first segment and all that are overdue.
+            stream.board.mark_first_lost();
+            stream.board.mark_overdue(&rule, now);
+        } else {
+            stream.board.mark_all_lost();
+        }
+        sender.window.cwnd = f64::from(stream.pipe()) + 1.0;
+        self.observer.on_event(now, &Event::Timeout { cwnd: sender.window.cwnd });
+        stream.round_trips.back_off();
+        sender.timers.stop(SenderTimer::Detect);
+        sender.restart_retransmission_timer(stream, now);
+    }
+}
+
+impl Composed {
     /// RFC 6298, 5.2 and 5.3; RFC 8985, section 7.2.
     #[inline(always)]
     pub(super) fn rearm_after_ack(
@@ -64,13 +99,13 @@ impl Composed {
                 self.schedule_probe(stream, now);
             }
         } else if delivered && self.holes_are_usual(stream) {
-            // A hole may be open for longer than the timeout while all goes well behind it.
+            // A hole may stay open for longer than the timeout while segments behind it arrive.
             self.restart_retransmission_timer(stream, now);
             self.schedule_probe(stream, now);
         }
     }
 
-    /// The one place where the retransmission timer is computed.
+    /// Starts the retransmission timer anew, with the timeout of now.
     #[inline]
     pub(super) fn restart_retransmission_timer(&mut self, stream: &mut Stream, now: Instant) {
         let timeout = stream.round_trips.start_timeout(self.window.cwnd);
@@ -83,47 +118,7 @@ impl Composed {
         }
     }
 
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7).
-    fn on_retransmission_timeout(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if !stream.outstanding() {
-            return;
-        }
-        let first = !matches!(self.recovery.phase, Phase::Loss { too_big: false, .. });
-        self.detector.on_timeout(first, &self.view(stream, now));
-        // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
-        if first || self.halves_as_ns2() {
-            self.reduce(stream, Cause::Timeout, now);
-        } else {
-            self.book(stream, Cause::Timeout, Snapshot::default(), now);
-        }
-        self.enter_loss(stream, false);
-        self.recovery.recover = Some(stream.nxt());
-        if stream.board.reneged()
-            && let Some(numbers) = stream.forget_sacks()
-        {
-            self.renumber(&numbers);
-        }
-        let rule = self.detector.rule(&self.view(stream, now));
-        if rule.overdue.is_some() {
-            // RFC 8985, section 6.3: the first, and what is overdue besides.
-            stream.board.mark_first_lost();
-            stream.board.mark_overdue(&rule, now);
-        } else {
-            stream.board.mark_all_lost();
-        }
-        self.window.cwnd = f64::from(stream.pipe()) + 1.0;
-        observer.on_event(now, &Event::Timeout { cwnd: self.window.cwnd });
-        stream.round_trips.back_off();
-        self.timers.stop(SenderTimer::Detect);
-        self.restart_retransmission_timer(stream, now);
-    }
-
-    /// What was sent before now is recovered from as after a timeout.
+    /// Begins to recover from the loss of everything sent so far.
     pub(super) fn enter_loss(&mut self, stream: &Stream, too_big: bool) {
         self.recovery.enter_loss(stream.nxt(), too_big);
         self.limited_transmit.on_recovery();

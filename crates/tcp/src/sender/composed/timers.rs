@@ -1,29 +1,29 @@
-//! The timers of a composed sender: when each is due, or not at all.
+//! The timers of a composed sender.
 
 use unruffled_units::Instant;
 
-/// What a sender's timer is for.
+/// The purposes of a sender's timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SenderTimer {
     /// Retransmission timeout (RFC 6298).
     Retransmit,
-    /// Loss detection wants to look again (RFC 8985's reordering timer).
+    /// Loss detection is due again (RFC 8985's reordering timer).
     Detect,
     /// Tail loss probe (RFC 8985, section 7).
     Probe,
 }
 
-const COUNT: usize = 3;
+const TIMERS: usize = 3;
 
-/// A due time per timer.
+/// The due time of each timer.
 #[derive(Clone, Debug)]
 pub(super) struct SenderTimers {
-    due: [Instant; COUNT],
+    due: [Instant; TIMERS],
 }
 
 impl SenderTimers {
     pub(super) fn new() -> Self {
-        Self { due: [Instant::MAX; COUNT] }
+        Self { due: [Instant::MAX; TIMERS] }
     }
 
     pub(super) fn set(&mut self, timer: SenderTimer, due: Instant) {
@@ -34,17 +34,17 @@ impl SenderTimers {
         self.due[timer as usize] = Instant::MAX;
     }
 
-    /// When the timer is due, if it runs.
+    /// Returns when the timer is due, if it runs.
     pub(super) fn get(&self, timer: SenderTimer) -> Option<Instant> {
         Some(self.due[timer as usize]).filter(|&due| due != Instant::MAX)
     }
 
-    /// When the next timer is due, if any runs.
+    /// Returns when the next timer is due, if any runs.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due.iter().copied().min().filter(|&due| due != Instant::MAX)
     }
 
-    /// Stops `timer` and says yes, if it is due.
+    /// Returns whether `timer` is due, and stops it in that case.
     pub(super) fn expired(&mut self, timer: SenderTimer, now: Instant) -> bool {
         let due = self.due[timer as usize] <= now;
         if due {

@@ -17,13 +17,13 @@ impl Composed {
         stream: &mut Stream,
         now: Instant,
     ) -> Option<Transmission> {
-        if self.rests(stream) { None } else { self.next_transmission(stream, now) }
+        if self.has_nothing_to_send(stream) { None } else { self.next_transmission(stream, now) }
     }
 
-    /// Nothing is lost or due, and nothing is new or may leave: every poll of a receiver finds that, and
-    /// every second one of a sender.
+    /// Returns whether there is nothing to send. That is so at every poll of a receiver, and at every
+    /// second one of a sender.
     #[inline(always)]
-    fn rests(&self, stream: &Stream) -> bool {
+    fn has_nothing_to_send(&self, stream: &Stream) -> bool {
         self.recovery.window_was_full.is_none()
             && stream.board.lost() == 0
             && matches!(self.recovery.phase, Phase::Open)
@@ -31,7 +31,7 @@ impl Composed {
             && (!stream.has_new() || self.window_is_full(stream))
     }
 
-    /// Whether what is on its way is all that the window and limited transmit let go.
+    /// Returns whether as much is in flight as the window and limited transmit permit.
     #[inline(never)]
     fn window_is_full(&self, stream: &Stream) -> bool {
         stream.outstanding()
@@ -40,7 +40,7 @@ impl Composed {
             && !self.limited_transmit.may_exceed(stream.pipe())
     }
 
-    /// How many segments may be on their way while nothing is deemed lost.
+    /// Number of segments that may be in flight while nothing is deemed lost.
     #[inline]
     fn allowed(&self, stream: &Stream) -> u32 {
         let cwnd = self.limited_transmit.window(self.window.cwnd);
@@ -115,10 +115,10 @@ impl Composed {
                 Some(transmission)
             }
             Step::Idle | Step::Resend => {
-                // All that was sent before counts as lost already: that some of it arrived, as
-                // duplicates say without SACK, takes nothing out of the pipe.
-                let heeded = self.policy.fast_recovery.heeds_after_timeout();
-                let pipe = stream.pipe().saturating_sub(self.recovery.dupacks.min(heeded));
+                // Everything sent before counts as lost already. So without SACK, a duplicate, which
+                // reports an arrival, takes nothing out of the pipe.
+                let counted = self.policy.fast_recovery.duplicates_after_timeout();
+                let pipe = stream.pipe().saturating_sub(self.recovery.dupacks.min(counted));
                 if f64::from(pipe) >= self.window.cwnd.floor() {
                     return None;
                 }
@@ -140,16 +140,10 @@ impl Composed {
         self.recovery.fast_retransmit_due
             || match self.policy.reduction {
                 Reduction::AtOnce => {
-                    f64::from(self.effective_pipe(stream)) < self.window.cwnd.floor()
+                    f64::from(self.recovery.effective_pipe(stream)) < self.window.cwnd.floor()
                 }
                 Reduction::Proportional => self.recovery.prr.budget() > 0,
             }
-    }
-
-    /// The pipe, less what duplicates without SACK say has arrived.
-    fn effective_pipe(&self, stream: &Stream) -> u32 {
-        let counted = self.recovery.counted_pipe.get();
-        counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.recovery.dupacks))
     }
 
     #[inline(always)]
@@ -162,7 +156,7 @@ impl Composed {
         Some(self.send_new(stream, len, now))
     }
 
-    /// The next `len` octets leave, whatever the window.
+    /// Sends the next `len` octets, whatever the window.
     #[inline(always)]
     pub(in crate::sender) fn send_new(
         &mut self,
@@ -177,9 +171,6 @@ impl Composed {
         }
         transmission
     }
-
-    /// The peer has taken a window probe's octet: its acknowledgement is being read.
-    pub(in crate::sender) fn on_probe_taken(&mut self, _stream: &Stream, _sent: Instant) {}
 
     pub(super) fn retransmit(
         &mut self,
@@ -197,7 +188,7 @@ impl Composed {
         transmission
     }
 
-    /// NextSeg's rules 3 and 4: better a hole that may not be lost than no acknowledgements at all.
+    /// NextSeg's rules 3 and 4: resends a hole that may not be lost, to keep acknowledgements coming.
     fn last_resort(
         &mut self,
         stream: &mut Stream,
@@ -220,7 +211,7 @@ impl Composed {
         Some(self.retransmit(stream, number, Cause::FastRetransmit, now))
     }
 
-    /// RW is min(IW, cwnd) (RFC 5681, section 4.1).
+    /// Restarts from RW = min(IW, cwnd) after an idle period (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, stream: &Stream, now: Instant) {
         if self.policy.restart_window && stream.restarts(|| stream.round_trips.rto(), now) {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.policy.initial_window));

@@ -7,11 +7,12 @@
 
 use unruffled_units::{Duration, Instant};
 
+use super::context::Step;
 use super::timers::SenderTimer;
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow, Window};
-use crate::parts::detect::{Detector, DsackOutcome, LatenessModel, LossDetector};
+use crate::parts::detect::{Detector, DsackOutcome, LossDetector};
 use crate::parts::limited_transmit::LimitedTransmit;
 use crate::parts::respond::Before;
 use crate::sender::Ack;
@@ -71,6 +72,234 @@ pub(super) fn acknowledge(
     read
 }
 
+impl<O: Observer> Step<'_, O> {
+    /// Confirms the suspicions that are due: those pending for `confirm_after`, and all of them if too
+    /// many are pending. Returns when to check again.
+    pub(super) fn confirm_due(&mut self, confirm_after: Option<Duration>) -> Option<Instant> {
+        let Step { sender, stream, now, .. } = self;
+        let now = *now;
+        let suspicions = sender.suspicions.as_mut()?;
+        suspicions.set_confirm_after(confirm_after);
+        if suspicions.is_empty() {
+            return None;
+        }
+        let horizon = sender.dsack_horizon(stream);
+        let suspicions = sender.suspicions.as_mut()?;
+        let wait = suspicions.pending_wait();
+        let missed = suspicions.take_missed_dsacks(now);
+        suspicions.expire(horizon, now);
+        if let Some(model) = sender.detector.two_stage() {
+            (0..missed).for_each(|_| model.on_dsack(DsackOutcome::Missed));
+        }
+        while let Some((segment, sent, load)) = self.sender.suspicions.as_mut()?.first_pending() {
+            if sent + wait > now {
+                return self.confirm_overflow().or(Some(sent + wait));
+            }
+            let recovering = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
+            if self.sender.suspicions.as_ref()?.is_fresh(sent) && !recovering {
+                // The segment was delivered. A DSACK that was lost may have reported the original.
+                let model = self.sender.detector.two_stage();
+                if self.stream.board.is_delivered(segment)
+                    && model.is_some_and(|model| model.take_dsack_loss_credit())
+                {
+                    self.sender.suspicions.as_mut()?.dismiss_first();
+                    continue;
+                }
+                self.reduce_by_suspicion(load);
+            }
+            let first = self.sender.ledger.last_is_unconfirmed();
+            self.sender.confirm_first();
+            if first && matches!(self.sender.recovery.phase, Phase::Loss { .. }) {
+                // The timeout's reduction, which leaves cwnd at what is in flight, was justified.
+                let window = &mut self.sender.window;
+                window.cwnd = window.cwnd.min(window.ssthresh);
+            }
+        }
+        None
+    }
+
+    /// Confirms all pending suspicions if there are so many that a queue overflows. In that case it
+    /// returns [`Instant::MAX`], because no suspicion is left to wait for.
+    fn confirm_overflow(&mut self) -> Option<Instant> {
+        if self.sender.recovery.phase != Phase::Open {
+            return None;
+        }
+        let cwnd = self.sender.window.cwnd;
+        let view = self.view();
+        let suspicions = self.sender.suspicions.as_ref()?;
+        let model = self.sender.detector.two_stage()?;
+        let limit = cwnd * model.overflow_share();
+        let load = suspicions.overflow(limit, || model.suspected_share(&view) * cwnd)?;
+        self.reduce_by_suspicion(load);
+        while self.sender.suspicions.as_mut()?.first_pending().is_some() {
+            self.sender.confirm_first();
+        }
+        Some(Instant::MAX)
+    }
+
+    /// Reduces the window once for everything sent before, starting from the load at the time of the
+    /// suspicion.
+    fn reduce_by_suspicion(&mut self, load: Load) {
+        self.observer.on_event(self.now, &Event::FastRetransmit);
+        let view = self.view();
+        let Step { sender, stream, now, .. } = self;
+        let now = *now;
+        sender.detector.on_recovery(&view);
+        // What slow start has added since the suspicion rests on the loss. What congestion avoidance
+        // has added would have come after a reduction as well.
+        let slow_start = load.cwnd < sender.window.ssthresh;
+        // A window that is being refilled because segments were too big says nothing about the load.
+        let too_big = matches!(sender.recovery.phase, Phase::Loss { too_big: true, .. });
+        let cwnd = if too_big {
+            load.cwnd
+        } else if slow_start {
+            load.cwnd.min(sender.window.cwnd)
+        } else {
+            sender.window.cwnd
+        };
+        let flow = sender.flow(stream, now);
+        // Everything may have been acknowledged meanwhile.
+        let flight = flow.flight.max(f64::from(load.flight)).min(cwnd);
+        let flow = Flow { flight, ..flow };
+        let window = Window { cwnd, ..sender.window };
+        // The snapshot belongs to the window that an undo restores.
+        let snapshot = (cwnd == sender.window.cwnd).then(|| sender.control.snapshot());
+        let rest = sender.before(stream, snapshot.unwrap_or_default());
+        let saved = Saved { window: sender.window, rest };
+        sender.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
+        if let Some(suspicions) = &mut sender.suspicions {
+            suspicions.on_reduction(false, now);
+        }
+        sender.window.ssthresh = sender.control.on_loss(&window, false, &flow);
+        if too_big {
+            // The window is being refilled, up to the new ssthresh.
+            sender.on_reduction_end(now);
+            return;
+        }
+        sender.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
+        sender.recovery.recover = Some(stream.nxt());
+        // The lost segments may have been resent already. Then new data keeps acknowledgements coming.
+        sender.recovery.fast_retransmit_due = true;
+        sender.begin_reduction(stream, 0);
+        sender.limited_transmit.on_recovery();
+        sender.end_probe();
+        if !stream.board.reneged() {
+            sender.restart_retransmission_timer(stream, now);
+        }
+        sender.schedule_probe(stream, now);
+    }
+
+    /// Ends the round trip of a reduction: a segment sent after it has arrived, and the segments sent
+    /// before it have arrived or are suspected.
+    pub(super) fn end_reduction_round(&mut self, latest_sent: Option<Instant>) {
+        let recovering = matches!(self.sender.recovery.phase, Phase::Recovery { .. });
+        if !self.sender.two_stage_active() || !recovering {
+            return;
+        }
+        let Some(began) = self.sender.ledger.last_began() else { return };
+        let arrived = latest_sent.is_some_and(|sent| sent > began);
+        if arrived && self.now >= began + self.suspicion_delay() {
+            // Much may still be missing. What ssthresh permits beyond what PRR sent does not leave in
+            // one burst; slow start probes for it.
+            let share = self.sender.detector.late_share().min(1.0);
+            let reached = self.sender.window.cwnd / (1.0 + share);
+            self.end_recovery();
+            let window = &mut self.sender.window;
+            window.cwnd = window.cwnd.min(reached.max(1.0));
+        }
+    }
+
+    /// How long after its transmission a segment is suspected, but at most a few round trips.
+    fn suspicion_delay(&self) -> Duration {
+        let overdue = self.sender.detector.rule(&self.view()).overdue;
+        let srtt = self.stream.round_trips.srtt().unwrap_or_default();
+        let most = srtt * MAX_REDUCTION_ROUND_TRIPS;
+        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
+    }
+
+    /// Refutes the suspicions of segments that arrived by the suspected transmission, as this
+    /// acknowledgement shows.
+    #[inline]
+    pub(super) fn refute_arrived(&mut self) {
+        while let Some(number) = self
+            .sender
+            .suspicions
+            .as_mut()
+            .and_then(|suspicions| suspicions.arrivals.take_certain())
+        {
+            self.refute(number, false);
+        }
+        self.review_early_reductions();
+    }
+
+    /// Undoes reductions that were made before anything was late, if their one supporting
+    /// retransmission more likely replaced a late segment by what is known now.
+    fn review_early_reductions(&mut self) {
+        // Most connections have no such reduction, which this finds out quickly.
+        if !self.sender.two_stage_active() || !self.sender.ledger.has_weak(Instant::ZERO) {
+            return;
+        }
+        let view = self.view();
+        let model = self.sender.detector.two_stage();
+        let since = model.and_then(|model| model.likely_reordered_since(&view));
+        let ledger = &self.sender.ledger;
+        let Some(since) = since.filter(|&since| ledger.has_weak(since)) else { return };
+        let event = Event::SpuriousReduction { cause: Cause::FastRetransmit };
+        self.observer.on_event(self.now, &event);
+        while let Some(undo) = self.sender.ledger.take_back_weak(since, self.now) {
+            self.undo(undo);
+        }
+    }
+
+    /// A DSACK reports a retransmission.
+    pub(super) fn on_duplicate(&mut self, spurious: &Spurious) {
+        if self.sender.suspicions.is_none() {
+            return;
+        }
+        if let Some(model) = self.sender.detector.two_stage() {
+            if let Some(sent) = spurious.original {
+                model.on_arrival(sent, self.now);
+            }
+            if let Some(lateness) = spurious.lateness {
+                model.on_late(lateness);
+            }
+        }
+        if let Some(number) = spurious.suspicion {
+            self.refute(number, true);
+        }
+    }
+
+    /// A DSACK may report, once more, a segment that was resent more than once.
+    pub(super) fn on_repeated_duplicate(&mut self, ack: &Ack<'_>) {
+        if self.sender.suspicions.is_some()
+            && let Some(number) = self.stream.repeated_spurious(ack)
+        {
+            self.refute(number, true);
+        }
+    }
+
+    /// Segment `number` arrived by a suspected transmission.
+    fn refute(&mut self, number: SegNo, by_dsack: bool) {
+        let suspicions = self.sender.suspicions.as_mut();
+        let found = suspicions.and_then(|suspicions| suspicions.refute(number, by_dsack));
+        let Some(refutation) = found else { return };
+        if let Some(model) = self.sender.detector.two_stage() {
+            if let Some(outcome) = refutation.dsack {
+                model.on_dsack(outcome);
+            }
+            if refutation.confirmed.is_some() {
+                model.on_refuted();
+            }
+        }
+        let Some(supported) = refutation.confirmed.flatten() else { return };
+        if let Some(undo) = self.sender.ledger.add(supported, Evidence::Arrived, self.now) {
+            let event = Event::SpuriousReduction { cause: Cause::FastRetransmit };
+            self.observer.on_event(self.now, &event);
+            self.undo(undo);
+        }
+    }
+}
+
 impl Composed {
     /// Returns whether suspicions wait for confirmation at present.
     #[inline]
@@ -82,15 +311,6 @@ impl Composed {
     /// receiver has reneged it is one, since only a timeout resends what the receiver discarded.
     pub(super) fn holes_are_usual(&self, stream: &Stream) -> bool {
         self.two_stage_active() && !stream.board.reneged()
-    }
-
-    fn model(&mut self) -> Option<&mut dyn LatenessModel> {
-        self.detector.two_stage()
-    }
-
-    /// The share of the window that is usually late at a time.
-    fn late_share(&mut self) -> f64 {
-        self.model().map_or(0.0, |model| model.late_share())
     }
 
     /// Segment `number` is about to be resent because of `cause`. Records a suspicion of its last
@@ -118,7 +338,7 @@ impl Composed {
             let load = Load { cwnd: self.window.cwnd, flight: stream.board.outstanding() };
             suspicions.add(&mut self.ledger, number, sent, load, now);
             match confirm_after {
-                None => self.on_confirmed(),
+                None => self.detector.on_confirmed(),
                 Some(wait) => {
                     let due = (sent + wait).max(now);
                     let first = self.timers.get(SenderTimer::Detect).map_or(due, |at| at.min(due));
@@ -131,143 +351,11 @@ impl Composed {
         Resent { under, suspected }
     }
 
-    fn on_confirmed(&mut self) {
-        if let Some(model) = self.model() {
-            model.on_confirmed();
-        }
-    }
-
-    /// Confirms the suspicions that are due: those pending for `confirm_after`, and all of them if too
-    /// many are pending. Returns when to check again.
-    pub(super) fn confirm_due(
-        &mut self,
-        stream: &mut Stream,
-        confirm_after: Option<Duration>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<Instant> {
-        let suspicions = self.suspicions.as_mut()?;
-        suspicions.set_confirm_after(confirm_after);
-        if suspicions.is_empty() {
-            return None;
-        }
-        let horizon = self.dsack_horizon(stream);
-        let suspicions = self.suspicions.as_mut()?;
-        let wait = suspicions.pending_wait();
-        let missed = suspicions.take_missed_dsacks(now);
-        suspicions.expire(horizon, now);
-        if let Some(model) = self.model() {
-            (0..missed).for_each(|_| model.on_dsack(DsackOutcome::Missed));
-        }
-        while let Some((segment, sent, load)) = self.suspicions.as_mut()?.first_pending() {
-            if sent + wait > now {
-                return self.confirm_overflow(stream, now, observer).or(Some(sent + wait));
-            }
-            let recovering = matches!(self.recovery.phase, Phase::Recovery { .. });
-            if self.suspicions.as_ref()?.is_fresh(sent) && !recovering {
-                // The segment was delivered. A DSACK that was lost may have reported the original.
-                if stream.board.is_delivered(segment)
-                    && self.model().is_some_and(|model| model.take_dsack_loss_credit())
-                {
-                    self.suspicions.as_mut()?.dismiss_first();
-                    continue;
-                }
-                self.reduce_by_suspicion(stream, load, now, observer);
-            }
-            let first = self.ledger.last_is_unconfirmed();
-            self.confirm_first();
-            if first && matches!(self.recovery.phase, Phase::Loss { .. }) {
-                // The timeout's reduction, which leaves cwnd at what is in flight, was justified.
-                self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
-            }
-        }
-        None
-    }
-
-    /// Confirms all pending suspicions if there are so many that a queue overflows. In that case it
-    /// returns [`Instant::MAX`], because no suspicion is left to wait for.
-    fn confirm_overflow(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<Instant> {
-        if self.recovery.phase != Phase::Open {
-            return None;
-        }
-        let cwnd = self.window.cwnd;
-        let view = self.view(stream, now);
-        let suspicions = self.suspicions.as_ref()?;
-        let model = self.detector.two_stage()?;
-        let limit = cwnd * model.overflow_share();
-        let load = suspicions.overflow(limit, || model.suspected_share(&view) * cwnd)?;
-        self.reduce_by_suspicion(stream, load, now, observer);
-        while self.suspicions.as_mut()?.first_pending().is_some() {
-            self.confirm_first();
-        }
-        Some(Instant::MAX)
-    }
-
     fn confirm_first(&mut self) {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.confirm_first(&mut self.ledger);
-            self.on_confirmed();
+            self.detector.on_confirmed();
         }
-    }
-
-    /// Reduces the window once for everything sent before, starting from the load at the time of the
-    /// suspicion.
-    fn reduce_by_suspicion(
-        &mut self,
-        stream: &mut Stream,
-        load: Load,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        observer.on_event(now, &Event::FastRetransmit);
-        self.detector.on_recovery(&self.view(stream, now));
-        // What slow start has added since the suspicion rests on the loss. What congestion avoidance
-        // has added would have come after a reduction as well.
-        let slow_start = load.cwnd < self.window.ssthresh;
-        // A window that is being refilled because segments were too big says nothing about the load.
-        let too_big = matches!(self.recovery.phase, Phase::Loss { too_big: true, .. });
-        let cwnd = if too_big {
-            load.cwnd
-        } else if slow_start {
-            load.cwnd.min(self.window.cwnd)
-        } else {
-            self.window.cwnd
-        };
-        let flow = self.flow(stream, now);
-        // Everything may have been acknowledged meanwhile.
-        let flight = flow.flight.max(f64::from(load.flight)).min(cwnd);
-        let flow = Flow { flight, ..flow };
-        let window = Window { cwnd, ..self.window };
-        // The snapshot belongs to the window that an undo restores.
-        let snapshot = (cwnd == self.window.cwnd).then(|| self.control.snapshot());
-        let rest = self.before(stream, snapshot.unwrap_or_default());
-        let saved = Saved { window: self.window, rest };
-        self.ledger.begin(Cause::FastRetransmit, Basis::Confirmed, saved, now);
-        if let Some(suspicions) = &mut self.suspicions {
-            suspicions.on_reduction(false, now);
-        }
-        self.window.ssthresh = self.control.on_loss(&window, false, &flow);
-        if too_big {
-            // The window is being refilled, up to the new ssthresh.
-            self.on_reduction_end(now);
-            return;
-        }
-        self.recovery.phase = Phase::Recovery { point: stream.nxt(), partial: false };
-        self.recovery.recover = Some(stream.nxt());
-        // The lost segments may have been resent already. Then new data keeps acknowledgements coming.
-        self.recovery.fast_retransmit_due = true;
-        self.begin_reduction(stream, 0);
-        self.limited_transmit.on_recovery();
-        self.end_probe();
-        if !stream.board.reneged() {
-            self.restart_retransmission_timer(stream, now);
-        }
-        self.schedule_probe(stream, now);
     }
 
     /// The window has come down, or something else takes over from the reduction.
@@ -277,145 +365,10 @@ impl Composed {
         }
     }
 
-    /// Ends the round trip of a reduction: a segment sent after it has arrived, and the segments sent
-    /// before it have arrived or are suspected.
-    pub(super) fn end_reduction_round(
-        &mut self,
-        stream: &Stream,
-        latest_sent: Option<Instant>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if !self.two_stage_active() || !matches!(self.recovery.phase, Phase::Recovery { .. }) {
-            return;
-        }
-        let Some(began) = self.ledger.last_began() else { return };
-        let arrived = latest_sent.is_some_and(|sent| sent > began);
-        if arrived && now >= began + self.suspicion_delay(stream, now) {
-            // Much may still be missing. What ssthresh allows beyond what PRR sent does not leave in one
-            // burst; slow start probes for it.
-            let reached = self.window.cwnd / (1.0 + self.late_share().min(1.0));
-            self.end_recovery(stream, now, observer);
-            self.window.cwnd = self.window.cwnd.min(reached.max(1.0));
-        }
-    }
-
-    /// How long after its transmission a segment is suspected, but at most a few round trips.
-    fn suspicion_delay(&self, stream: &Stream, now: Instant) -> Duration {
-        let overdue = self.detector.rule(&self.view(stream, now)).overdue;
-        let most = stream.round_trips.srtt().unwrap_or_default() * MAX_REDUCTION_ROUND_TRIPS;
-        overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
-    }
-
-    /// Refutes the suspicions of segments that arrived by the suspected transmission, as this
-    /// acknowledgement shows.
-    #[inline]
-    pub(super) fn refute_arrived(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        while let Some(number) =
-            self.suspicions.as_mut().and_then(|suspicions| suspicions.arrivals.take_certain())
-        {
-            self.refute(stream, number, false, now, observer);
-        }
-        self.review_early_reductions(stream, now, observer);
-    }
-
-    /// Undoes reductions that were made before anything was late, if their one supporting
-    /// retransmission more likely replaced a late segment by what is known now.
-    fn review_early_reductions(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        // Most connections have no such reduction, which this finds out quickly.
-        if !self.two_stage_active() || !self.ledger.has_weak(Instant::ZERO) {
-            return;
-        }
-        let view = self.view(stream, now);
-        let since = self.model().and_then(|model| model.likely_reordered_since(&view));
-        let Some(since) = since.filter(|&since| self.ledger.has_weak(since)) else { return };
-        observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
-        while let Some(undo) = self.ledger.take_back_weak(since, now) {
-            self.undo(stream, undo, now, observer);
-        }
-    }
-
     /// A reduction was undone in the ledger.
     pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
         if let Some(suspicions) = self.suspicions.as_mut().filter(|_| undo.last) {
             suspicions.on_undo(undo.saved.window.cwnd, self.ledger.last_began());
-        }
-    }
-
-    /// A DSACK reports a retransmission.
-    pub(super) fn on_duplicate(
-        &mut self,
-        stream: &mut Stream,
-        spurious: &Spurious,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if self.suspicions.is_none() {
-            return;
-        }
-        if let Some(model) = self.model() {
-            if let Some(sent) = spurious.original {
-                model.on_arrival(sent, now);
-            }
-            if let Some(lateness) = spurious.lateness {
-                model.on_late(lateness);
-            }
-        }
-        if let Some(number) = spurious.suspicion {
-            self.refute(stream, number, true, now, observer);
-        }
-    }
-
-    /// A DSACK may report, once more, a segment that was resent more than once.
-    pub(super) fn on_repeated_duplicate(
-        &mut self,
-        stream: &mut Stream,
-        ack: &Ack<'_>,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        if self.suspicions.is_some()
-            && let Some(number) = stream.repeated_spurious(ack)
-        {
-            self.refute(stream, number, true, now, observer);
-        }
-    }
-
-    /// Segment `number` arrived by a suspected transmission.
-    fn refute(
-        &mut self,
-        stream: &mut Stream,
-        number: SegNo,
-        by_dsack: bool,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let suspicions = self.suspicions.as_mut();
-        let found = suspicions.and_then(|suspicions| suspicions.refute(number, by_dsack));
-        let Some(refutation) = found else { return };
-        if let Some(model) = self.model() {
-            if let Some(outcome) = refutation.dsack {
-                model.on_dsack(outcome);
-            }
-            if refutation.confirmed.is_some() {
-                model.on_refuted();
-            }
-        }
-        let supported = refutation.confirmed.flatten();
-        let undo = supported.and_then(|id| self.ledger.add(id, Evidence::Arrived, now));
-        if let Some(undo) = undo {
-            observer.on_event(now, &Event::SpuriousReduction { cause: Cause::FastRetransmit });
-            self.undo(stream, undo, now, observer);
         }
     }
 
@@ -479,7 +432,7 @@ impl Composed {
         if !self.two_stage_active() {
             return cwnd;
         }
-        let late = (self.late_share() * cwnd + 0.5) as u32;
+        let late = (self.detector.late_share() * cwnd + 0.5) as u32;
         cwnd + f64::from(late).min(cwnd)
     }
 
@@ -492,7 +445,7 @@ impl Composed {
         if !self.window.slow_start() || responded {
             return false;
         }
-        let usual = self.late_share() * self.window.cwnd;
+        let usual = self.detector.late_share() * self.window.cwnd;
         f64::from(stream.board.holes()) > 2.0 * usual + 3.0
     }
 

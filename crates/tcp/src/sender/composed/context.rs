@@ -1,0 +1,48 @@
+//! What the machine works with while it handles an event.
+
+use unruffled_units::Instant;
+
+use super::Composed;
+use crate::parts::detect::View;
+use crate::sender::Ack;
+use crate::sender::stream::{Reading, Stream};
+
+/// One event of a sender: its machine and stream, the time, and the observer.
+pub(super) struct Step<'a, O> {
+    pub(super) sender: &'a mut Composed,
+    pub(super) stream: &'a mut Stream,
+    pub(super) now: Instant,
+    pub(super) observer: &'a mut O,
+}
+
+impl<O> Step<'_, O> {
+    /// The sender's state as detectors see it.
+    pub(super) fn view(&self) -> View {
+        self.sender.view(self.stream, self.now)
+    }
+}
+
+/// One acknowledgement that the stream has read, and the sender that processes it.
+pub(super) struct AckContext<'a, 'b, O> {
+    pub(super) sender: &'a mut Composed,
+    pub(super) stream: &'a mut Stream,
+    pub(super) ack: &'a Ack<'b>,
+    /// What the scoreboard made of it.
+    pub(super) read: Reading,
+    pub(super) now: Instant,
+    pub(super) observer: &'a mut O,
+}
+
+impl<O> AckContext<'_, '_, O> {
+    /// The sender's state as detectors see it.
+    #[inline]
+    pub(super) fn view(&self) -> View {
+        self.sender.view(self.stream, self.now)
+    }
+
+    /// The same event, for what is not particular to acknowledgements.
+    #[inline]
+    pub(super) fn step(&mut self) -> Step<'_, O> {
+        Step { sender: self.sender, stream: self.stream, now: self.now, observer: self.observer }
+    }
+}
