@@ -66,8 +66,8 @@ fn connection(scenario: &Scenario, role: Role) -> Config {
         c.window.byte_counting = told.window.byte_counting;
         c.rto.min = told.rto.min;
         c.rto.max = told.rto.max;
-        c.recovery.duplicates = told.recovery.duplicates;
-        c.recovery.pipe = told.recovery.pipe;
+        c.ns2.duplicates = told.ns2.duplicates;
+        c.ns2.pipe = told.ns2.pipe;
         c.timestamps.offer = told.timestamps.offer || role == Role::Receiver;
         // A bulk transfer ends with the race, not before.
         c.nagle = false;

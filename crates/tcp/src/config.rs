@@ -1,8 +1,10 @@
 //! What a connection is told at its start.
 
+mod ns2;
+
 use unruffled_units::Duration;
 
-use crate::sender::{Duplicates, FastRecovery, Growth, Halving, Pipe};
+pub use ns2::{Duplicates, FastRecovery, Growth, Halving, Ns2Compat, Pipe};
 
 /// The version of IP that carries the segments. Use it for [`Config::wire`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +82,6 @@ pub struct WindowConfig {
     /// receiver that delays them halves the growth. Real packets: 8, what RFC 9406, section 4.3, has
     /// for senders that do not pace.
     pub byte_counting: u32,
-    /// Which acknowledgements let the window grow.
-    pub growth: Growth,
     /// Whether a window that was not used for longer than the retransmission timeout falls back to
     /// the initial one (RFC 5681, section 4.1). ns-2's falls to one segment, since its retransmission
     /// timer runs on with nothing outstanding (`slow_start_restart_`); no setting does that here.
@@ -105,27 +105,10 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// How often expiries in a row double it, at most; 63 count.
     pub max_doublings: u8,
-    /// Whether the minimum bounds the doubled timeout and not, as RFC 6298 has it, the one that is
-    /// doubled: a timeout of 300 ms with a minimum of 1 s is then 1, 1, 1.2 and 2.4 s long, in place of
-    /// 1, 2, 4 and 8 s. So it was in ns-2 until March 2002 (since then with `rfc2988_` false).
-    pub min_after_backoff: bool,
     /// Segments that one acknowledgement is expected to answer: so many round-trip times are measured
     /// less per round, and so much more does each weigh (RFC 7323, appendix G: 2, because
     /// acknowledgements are delayed).
     pub segments_per_ack: u32,
-}
-
-/// How fast recovery goes, where readings differ. Use it for [`Config::recovery`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecoveryConfig {
-    /// What counts as a duplicate acknowledgement with SACK.
-    pub duplicates: Duplicates,
-    /// How the pipe is estimated in fast recovery with SACK.
-    pub pipe: Pipe,
-    /// How Reno's fast recovery begins and ends.
-    pub fast: FastRecovery,
-    /// How far a loss lets the window of Reno's congestion control fall; none leaves it to `fast`.
-    pub halving: Option<Halving>,
 }
 
 /// The timestamps option (RFC 7323). Use it for [`Config::timestamps`].
@@ -176,8 +159,8 @@ pub struct Config {
     pub window: WindowConfig,
     /// The retransmission timeout's bounds.
     pub rto: RtoConfig,
-    /// How fast recovery goes.
-    pub recovery: RecoveryConfig,
+    /// Rules that can be as in ns-2.
+    pub ns2: Ns2Compat,
     /// Whether a small segment waits while anything is unacknowledged (Nagle; RFC 9293, section
     /// 3.7.4).
     pub nagle: bool,
@@ -221,7 +204,6 @@ impl Default for Config {
                 initial: 10,
                 max: None,
                 byte_counting: 1,
-                growth: Growth::WhenUsed,
                 restart: false,
                 heed_lost_syn: false,
             },
@@ -230,15 +212,9 @@ impl Default for Config {
                 max: Duration::from_secs(60),
                 initial: Duration::from_secs(1),
                 max_doublings: 16,
-                min_after_backoff: false,
                 segments_per_ack: 1,
             },
-            recovery: RecoveryConfig {
-                duplicates: Duplicates::Sacked,
-                pipe: Pipe::SetPipe,
-                fast: FastRecovery::Rfc5681,
-                halving: None,
-            },
+            ns2: Ns2Compat::default(),
             nagle: false,
             delayed_ack: None,
             receive_buffer: 4 << 20,

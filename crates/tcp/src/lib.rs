@@ -77,8 +77,8 @@ mod seq;
 pub mod variant;
 
 pub use config::{
-    Config, IpVersion, KeepAlive, PatienceConfig, RecoveryConfig, RtoConfig, SegmentConfig,
-    TimestampConfig, WindowConfig,
+    Config, Duplicates, FastRecovery, Growth, Halving, IpVersion, KeepAlive, Ns2Compat,
+    PatienceConfig, Pipe, RtoConfig, SegmentConfig, TimestampConfig, WindowConfig,
 };
 pub use connection::{Connection, Error, State, TimeWait, Verdict, reset_for, syn_ack};
 pub use isn::{initial_sequence_number, timestamp_offset};
@@ -86,6 +86,5 @@ pub use observer::{Cause, Event, Ignored, Observer, Unreachable};
 pub use parameter::{Parameter, ParameterError, Unit};
 pub use parts::{Variable, control, detect};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-pub use sender::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 pub use seq::SeqNr;
 pub use variant::{ROWS, Row, Variant, VariantError};

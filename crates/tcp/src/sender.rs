@@ -15,8 +15,6 @@ pub(crate) mod tcp_pr;
 use unruffled_units::{Duration, Instant};
 
 pub(crate) use composed::{Acks, Composition, Phase, Reduction};
-pub use composed::{Duplicates, FastRecovery, Halving, Pipe};
-pub use growth::Growth;
 pub(crate) use stream::{Lengths, Transmission};
 
 use crate::Config;

@@ -62,7 +62,7 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     let max_doublings = k.count("tcp.max_doublings", 0, 16)?;
     let max_doublings = max_doublings.map_or(defaults.rto.max_doublings, |n| n as u8);
     let min_after_backoff = k.switch("tcp.min_rto_after_backoff")?;
-    let min_after_backoff = min_after_backoff.unwrap_or(defaults.rto.min_after_backoff);
+    let min_after_backoff = min_after_backoff.unwrap_or(defaults.ns2.min_after_backoff);
     let delayed_ack = match k.switch("tcp.delayed_ack") {
         Ok(Some(true)) => Some(Duration::from_millis(100)),
         Ok(_) => None,
@@ -72,17 +72,17 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
     };
     let duplicates = [("rfc6675", Duplicates::Sacked), ("ns-2", Duplicates::Run)];
     let duplicates = k.choice("tcp.duplicates", &duplicates)?;
-    let duplicates = duplicates.unwrap_or(defaults.recovery.duplicates);
+    let duplicates = duplicates.unwrap_or(defaults.ns2.duplicates);
     let pipe = [("rfc6675", Pipe::SetPipe), ("counted", Pipe::Counted)];
-    let pipe = k.choice("tcp.pipe", &pipe)?.unwrap_or(defaults.recovery.pipe);
+    let pipe = k.choice("tcp.pipe", &pipe)?.unwrap_or(defaults.ns2.pipe);
     let fast_recovery = [("rfc5681", FastRecovery::Rfc5681), ("ns-2", FastRecovery::Ns2)];
     let fast_recovery = k.choice("tcp.fast_recovery", &fast_recovery)?;
-    let fast_recovery = fast_recovery.unwrap_or(defaults.recovery.fast);
+    let fast_recovery = fast_recovery.unwrap_or(defaults.ns2.fast_recovery);
     let halving =
         [("flight", Halving::Flight), ("window", Halving::Window), ("whole", Halving::Whole)];
     let halving = k.choice("tcp.halving", &halving)?;
     let growth = [("when-used", Growth::WhenUsed), ("always", Growth::Always)];
-    let growth = k.choice("tcp.growth", &growth)?.unwrap_or(defaults.window.growth);
+    let growth = k.choice("tcp.growth", &growth)?.unwrap_or(defaults.ns2.growth);
     let timestamps = k.switch("tcp.timestamps")?.unwrap_or(false);
     let paws = k.switch("tcp.paws")?.unwrap_or(false).then_some(Duration::ZERO);
 
@@ -91,20 +91,20 @@ pub(super) fn read(k: &mut Keys) -> Result<Ends, Error> {
         c.window.initial = initial_window;
         c.window.max = max_cwnd;
         c.window.byte_counting = byte_counting;
-        c.window.growth = growth;
+        c.ns2.growth = growth;
         c.rto.min = min_rto;
         c.rto.max = max_rto;
         c.rto.initial = initial_rto;
         c.rto.max_doublings = max_doublings;
-        c.rto.min_after_backoff = min_after_backoff;
+        c.ns2.min_after_backoff = min_after_backoff;
         c.delayed_ack = delayed_ack;
         c.receive_buffer = window * mss;
         c.timestamps.offer = timestamps;
         c.timestamps.paws = paws;
-        c.recovery.duplicates = duplicates;
-        c.recovery.pipe = pipe;
-        c.recovery.fast = fast_recovery;
-        c.recovery.halving = halving;
+        c.ns2.duplicates = duplicates;
+        c.ns2.pipe = pipe;
+        c.ns2.fast_recovery = fast_recovery;
+        c.ns2.halving = halving;
         c.isn = 1_000_000;
     });
     let receiver = Config { isn: 2_000_000, ..sender.clone() };

@@ -265,11 +265,11 @@ fn what_befalls_packets_is_read_and_put_in_words() {
 fn what_ns2_did_otherwise_is_asked_for_by_key() {
     use unruffled_tcp::Growth;
     let usual = rr_3(&[]).expect("a scenario").sender;
-    assert_eq!((usual.window.growth, usual.rto.min_after_backoff), (Growth::WhenUsed, false));
+    assert_eq!((usual.ns2.growth, usual.ns2.min_after_backoff), (Growth::WhenUsed, false));
     let overrides = ["tcp.growth=always", "tcp.min_rto_after_backoff=true"];
     let scenario = rr_3(&overrides).expect("good overrides");
     for end in [&scenario.sender, &scenario.receiver] {
-        assert_eq!((end.window.growth, end.rto.min_after_backoff), (Growth::Always, true));
+        assert_eq!((end.ns2.growth, end.ns2.min_after_backoff), (Growth::Always, true));
     }
     let overhead = ["distribution=uniform", "low=0 s", "high=500 us", "packets=both"];
     let overhead = overhead.map(|field| format!("link.bottleneck.overhead.{field}"));

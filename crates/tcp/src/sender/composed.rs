@@ -19,10 +19,7 @@ mod two_stage;
 
 use unruffled_units::{Duration, Instant};
 
-use context::Step;
-pub use counted_pipe::Pipe;
-pub use duplicates::Duplicates;
-pub use fast_recovery::{FastRecovery, Halving};
+pub(super) use context::Step;
 use policy::Policy;
 pub(crate) use policy::{Acks, Composition, Reduction};
 pub(crate) use recovery::Phase;
@@ -30,12 +27,11 @@ use recovery::Recovery;
 use spurious::Responses;
 use tail_loss_probe::TailLossProbe;
 
-use super::growth::Growth;
 use super::reductions::{Basis, Ledger, Saved, Suspicions};
 use super::round_trips::RoundTrips;
 use super::stream::{Renumbered, Stream};
 use crate::Config;
-use crate::observer::{Cause, Observer};
+use crate::observer::Cause;
 use crate::parts::Variable;
 use crate::parts::control::{AnyControl, CongestionControl, Flow, Reno, Snapshot, Window};
 use crate::parts::detect::fixed::Fixed;
@@ -142,16 +138,6 @@ impl Composed {
     /// Returns when the next timer is due.
     pub(super) fn next_timer(&self) -> Option<Instant> {
         self.timers.next()
-    }
-
-    /// Handles the timers that have expired.
-    pub(super) fn on_timers(
-        &mut self,
-        stream: &mut Stream,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        Step { sender: self, stream, now, observer }.on_timers();
     }
 
     pub(super) fn dupthresh(&self) -> Option<u32> {
@@ -276,6 +262,6 @@ impl Composed {
         self.enter_loss(stream, true);
         self.responses.give_up();
         self.timers.stop(SenderTimer::Detect);
-        self.restart_retransmission_timer(stream, now);
+        self.timers.restart_retransmission(stream, self.window.cwnd, now);
     }
 }

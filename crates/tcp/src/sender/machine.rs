@@ -2,7 +2,7 @@
 
 use unruffled_units::{Duration, Instant};
 
-use super::composed::Composed;
+use super::composed::{Composed, Step};
 use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Renumbered, Stream, Transmission};
 use super::tcp_pr::TcpPr;
@@ -169,7 +169,7 @@ impl Machine {
         observer: &mut impl Observer,
     ) {
         match self {
-            Self::Composed(machine) => machine.on_timers(stream, now, observer),
+            Self::Composed(sender) => Step { sender, stream, now, observer }.on_timers(),
             Self::TcpPr(machine) => machine.on_timers(stream, now, observer),
         }
     }

@@ -39,9 +39,8 @@ struct Adaptation {
 
 impl RoundTrips {
     pub(super) fn new(config: &Config, timer: AnyTimer) -> Self {
-        let doubtful_after = config.recovery.fast.rtt_valid_doublings();
         Self {
-            rto: Rto::new(&config.rto, doubtful_after, timer),
+            rto: Rto::new(config, timer),
             latest: None,
             adaptation: None,
             segments_per_ack: config.rto.segments_per_ack.max(1),

@@ -12,12 +12,12 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use settings::{BASIC, EXTREME, SACK, Settings, Version};
 
-use super::growth::Growth;
 use super::reductions::{Basis, Evidence, Ledger, Saved, Undo};
 use super::round_trips::{Estimates, RoundTrips};
 use super::stream::{Reading, Renumbered, Resent, SegNo, Stream, Transmission};
 use super::{Ack, Phase};
 use crate::Config;
+use crate::config::Growth;
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::Variable;
 use crate::parts::control::Window;
@@ -44,7 +44,7 @@ impl TcpPr {
             tables: Tables::new(config, settings),
             phase: Phase::Open,
             look: None,
-            growth: config.window.growth,
+            growth: config.ns2.growth,
             restart_window: config.window.restart.then_some(config.window.initial),
             ledger: Ledger::default(),
         }

@@ -75,7 +75,7 @@ impl Setup {
 
     /// Every new acknowledgement lets the window grow, as in ns-2.
     pub(crate) fn always_grows(mut self) -> Self {
-        self.config.window.growth = Growth::Always;
+        self.config.ns2.growth = Growth::Always;
         self
     }
 
@@ -93,14 +93,14 @@ impl Setup {
 
     /// Duplicates and the pipe are counted as in ns-2's Sack1.
     pub(crate) fn counts_of_ns2(mut self) -> Self {
-        self.config.recovery.duplicates = Duplicates::Run;
-        self.config.recovery.pipe = Pipe::Counted;
+        self.config.ns2.duplicates = Duplicates::Run;
+        self.config.ns2.pipe = Pipe::Counted;
         self
     }
 
     /// Reno's fast recovery is ns-2's.
     pub(crate) fn fast_recovery_of_ns2(mut self) -> Self {
-        self.config.recovery.fast = FastRecovery::Ns2;
+        self.config.ns2.fast_recovery = FastRecovery::Ns2;
         self
     }
 

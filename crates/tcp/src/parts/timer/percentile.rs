@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn enhanced_sampling_covers_the_percentile_of_all_samples() {
-        let bounds = crate::RtoConfig { min: ms(1), ..crate::Config::default().rto };
-        let mut r = Rto::new(&bounds, None, AnyTimer::Percentile(Percentile::new(0.998)));
+        let config = crate::Config::default().with(|c| c.rto.min = ms(1));
+        let mut r = Rto::new(&config, AnyTimer::Percentile(Percentile::new(0.998)));
         r.sample(ms(900), 1.0);
         for _ in 0..400 {
             r.sample(ms(100), 1.0);

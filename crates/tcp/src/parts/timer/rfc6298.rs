@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use unruffled_units::Duration;
 
 use super::{AnyTimer, Timer};
-use crate::RtoConfig;
 use crate::parts::{Kind, kind};
+use crate::{Config, RtoConfig};
 
 /// The standard's timer.
 pub(crate) const RFC_6298: Kind<AnyTimer> = kind!("rfc-6298", |_| AnyTimer::Rfc6298(Rfc6298));
@@ -49,23 +49,21 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// The timeout between these bounds, as `timer` has it. After so many doublings the next sample
-    /// sets the estimators anew, as the first one did, if `doubtful_after` says how many (RFC 6298,
-    /// section 5: an implementation may).
-    pub(crate) fn new(bounds: &RtoConfig, doubtful_after: Option<u32>, timer: AnyTimer) -> Self {
-        let &RtoConfig { min, max, initial, max_doublings, min_after_backoff, .. } = bounds;
+    /// Creates an estimator without samples, with the bounds of `config` and the hooks of `timer`.
+    pub(crate) fn new(config: &Config, timer: AnyTimer) -> Self {
+        let RtoConfig { min, max, initial, max_doublings, .. } = config.rto;
         let max = max.max(min);
         Self {
             min,
             max,
             // More would overflow, and no maximum leaves room for them.
             max_doublings: max_doublings.min(63),
-            min_after_backoff,
+            min_after_backoff: config.ns2.min_after_backoff,
             srtt: None,
             rttvar: Duration::ZERO,
             base: initial.clamp(min, max),
             backoff: 0,
-            doubtful_after,
+            doubtful_after: config.ns2.fast_recovery.rtt_valid_doublings(),
             doubtful: false,
             timer,
         }
@@ -202,8 +200,8 @@ mod tests {
     }
 
     fn rto(min: Duration) -> Rto {
-        let bounds = RtoConfig { min, ..crate::Config::default().rto };
-        Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298))
+        let config = Config::default().with(|c| c.rto.min = min);
+        Rto::new(&config, AnyTimer::Rfc6298(Rfc6298))
     }
 
     #[test]
@@ -279,13 +277,14 @@ mod tests {
     fn the_first_timeout_and_the_doublings_are_bounded_as_told() {
         // ns-2 before 2007: 6 s, 64 times at most.
         let (initial, max) = (Duration::from_secs(6), Duration::from_secs(100_000));
-        let bounds = RtoConfig { initial, max, max_doublings: 6, ..crate::Config::default().rto };
-        let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+        let bounds = RtoConfig { initial, max, max_doublings: 6, ..Config::default().rto };
+        let config = |rto| Config::default().with(|c| c.rto = rto);
+        let mut r = Rto::new(&config(bounds), AnyTimer::Rfc6298(Rfc6298));
         assert_eq!(r.current(), initial);
         (0..9).for_each(|_| r.back_off());
         assert_eq!(r.current(), initial * 64);
         let bounds = RtoConfig { max_doublings: u8::MAX, ..bounds };
-        let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+        let mut r = Rto::new(&config(bounds), AnyTimer::Rfc6298(Rfc6298));
         (0..64).for_each(|_| r.back_off());
         assert_eq!(r.current(), max);
     }
@@ -294,8 +293,11 @@ mod tests {
     fn the_minimum_may_bound_the_doubled_timeout() {
         let min = Duration::from_secs(1);
         let timeouts = |min_after_backoff| {
-            let bounds = RtoConfig { min, min_after_backoff, ..crate::Config::default().rto };
-            let mut r = Rto::new(&bounds, None, AnyTimer::Rfc6298(Rfc6298));
+            let config = Config::default().with(|c| {
+                c.rto.min = min;
+                c.ns2.min_after_backoff = min_after_backoff;
+            });
+            let mut r = Rto::new(&config, AnyTimer::Rfc6298(Rfc6298));
             r.sample(ms(100), 1.0);
             assert_eq!(r.base(), min, "without backoff it is the minimum either way");
             let next = |_| {

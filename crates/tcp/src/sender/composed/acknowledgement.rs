@@ -232,7 +232,10 @@ impl<O: Observer> AckContext<'_, '_, O> {
             let sender = &mut *self.sender;
             sender.grow_by_delivery(self.stream, delivered, pipe_before, phase_before, self.now);
         } else {
-            let may_grow = advanced && !undone && self.sender.grows_after(phase_before);
+            let may_grow = advanced && !undone && {
+                let policy = &self.sender.policy;
+                self.sender.recovery.grows_after(policy, phase_before)
+            };
             self.grow_and_wait(may_grow.then_some(phase_before));
         }
         if matches!(self.sender.recovery.phase, Phase::Recovery { .. }) {
@@ -268,7 +271,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
             advanced: *advanced,
             duplicate: delivery.sacked > 0 || self.ack.duplicate,
             sacked: delivery.sacked,
-            duplicates: sender.duplicates(self.stream),
+            duplicates: sender.recovery.duplicates(&sender.policy, self.stream),
             window_was_full,
         };
         let segments = sender.limited_transmit.grow_while_waiting(&wait, &sender.window);

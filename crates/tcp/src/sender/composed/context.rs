@@ -8,11 +8,11 @@ use crate::sender::Ack;
 use crate::sender::stream::{Reading, Stream};
 
 /// One event of a sender: its machine and stream, the time, and the observer.
-pub(super) struct Step<'a, O> {
-    pub(super) sender: &'a mut Composed,
-    pub(super) stream: &'a mut Stream,
-    pub(super) now: Instant,
-    pub(super) observer: &'a mut O,
+pub(in crate::sender) struct Step<'a, O> {
+    pub(in crate::sender) sender: &'a mut Composed,
+    pub(in crate::sender) stream: &'a mut Stream,
+    pub(in crate::sender) now: Instant,
+    pub(in crate::sender) observer: &'a mut O,
 }
 
 impl<O> Step<'_, O> {

@@ -2,19 +2,6 @@
 //! Reno and SACK TCP", 1996, section 5) and in ns-2's Sack1, which the papers used. RFC 6675 computes
 //! the pipe from the scoreboard instead.
 
-/// How the sender estimates the number of segments in the network during fast recovery. Use it for
-/// [`RecoveryConfig::pipe`](crate::RecoveryConfig::pipe), to compare with ns-2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pipe {
-    /// From the scoreboard (RFC 6675, SetPipe).
-    #[default]
-    SetPipe,
-    /// By counting acknowledgements and transmissions. A partial acknowledgement counts two: the lost
-    /// segment and its retransmission. Where nothing was lost only one has left the network, so this
-    /// sends somewhat more than SetPipe when packets are reordered.
-    Counted,
-}
-
 /// The count, during a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountedPipe {

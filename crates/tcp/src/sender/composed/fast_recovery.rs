@@ -3,28 +3,10 @@
 //! loss.
 
 use super::policy::Policy;
-use super::{Acks, Composed, Phase};
-use crate::Config;
+use super::recovery::Recovery;
+use super::{Acks, Phase};
+use crate::config::{FastRecovery, Halving, Ns2Compat};
 use crate::parts::control::{AnyControl, Window};
-
-/// How Reno's fast recovery begins and ends. Use it for
-/// [`RecoveryConfig::fast`](crate::RecoveryConfig::fast), to compare with ns-2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FastRecovery {
-    /// Every third duplicate begins it, and the acknowledgement that ends it only deflates the
-    /// window (RFC 5681, section 3.2, steps 2 and 6).
-    #[default]
-    Rfc5681,
-    /// As in ns-2's Agent/TCP/Reno (tcp-reno.cc). The third duplicate begins a recovery only once more
-    /// is acknowledged than was sent before the last one (`bugFix_`, the Careful variant of RFC 2582,
-    /// which RFC 6582 has for NewReno). The acknowledgement that ends a recovery grows the window like
-    /// any other. Fast retransmit halves cwnd down to one segment, while ssthresh is a whole number and
-    /// at least 2. Every timeout halves ssthresh, repeated ones too (TcpAgent::slowdown and
-    /// TcpAgent::timeout, tcp.cc). Each of the first two duplicates after a timeout permits one
-    /// segment, which is a retransmission then (`singledup_`). Once the timeout has grown sixteenfold,
-    /// the next round-trip time sets the estimators anew, for every sender (TcpAgent::rtt_backoff).
-    Ns2,
-}
 
 impl FastRecovery {
     /// Number of doublings of the timeout after which earlier round-trip times no longer count.
@@ -44,23 +26,10 @@ impl FastRecovery {
     }
 }
 
-/// The window of Reno's congestion control after a loss. Use it for
-/// [`RecoveryConfig::halving`](crate::RecoveryConfig::halving), to compare with ns-2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halving {
-    /// Half of what is in flight, at least two segments (RFC 5681, equation 4).
-    Flight,
-    /// Half of cwnd, at least one segment, as in ns-2 since January 2006 (`precisionReduce_` true).
-    Window,
-    /// Half of cwnd in whole segments, rounded down before and after, also after a timeout. As in ns-2
-    /// until then (`precisionReduce_` false; TcpAgent::slowdown).
-    Whole,
-}
-
 impl Halving {
-    pub(super) fn of(config: &Config, acks: Acks) -> Self {
-        let reno = config.recovery.fast == FastRecovery::Ns2 && acks == Acks::Reno;
-        config.recovery.halving.unwrap_or(if reno { Self::Window } else { Self::Flight })
+    pub(super) fn of(rules: &Ns2Compat, acks: Acks) -> Self {
+        let reno = rules.fast_recovery == FastRecovery::Ns2 && acks == Acks::Reno;
+        rules.halving.unwrap_or(if reno { Self::Window } else { Self::Flight })
     }
 
     /// Returns ssthresh after a timeout, for which only whole segments differ from RFC 5681.
@@ -91,20 +60,20 @@ impl Policy {
             Acks::Sack => false,
         }
     }
+
+    /// Returns whether the window is reduced as in ns-2.
+    pub(super) fn halves_as_ns2(&self, control: &AnyControl) -> bool {
+        matches!(control, AnyControl::Reno(_)) && self.halving != Halving::Flight
+    }
 }
 
-impl Composed {
-    /// Returns whether the window is reduced as in ns-2.
-    pub(super) fn halves_as_ns2(&self) -> bool {
-        matches!(self.control, AnyControl::Reno(_)) && self.policy.halving != Halving::Flight
-    }
-
+impl Recovery {
     /// Returns whether an acknowledgement that advances restarts the retransmission timer. Of NewReno's
     /// partial acknowledgements only the first does: "Impatient" (RFC 6582, section 3.2, step 3, and
     /// section 4).
-    pub(super) fn restarts_timer(&mut self) -> bool {
-        let newreno = self.policy.acks == Acks::NewReno;
-        match &mut self.recovery.phase {
+    pub(super) fn restarts_timer(&mut self, policy: &Policy) -> bool {
+        let newreno = policy.acks == Acks::NewReno;
+        match &mut self.phase {
             Phase::Recovery { partial, .. } if newreno => !std::mem::replace(partial, true),
             _ => true,
         }
@@ -112,9 +81,8 @@ impl Composed {
 
     /// Returns whether a new acknowledgement may grow the window. `before` is the phase in which it
     /// came; in fast recovery the window does not grow.
-    pub(super) fn grows_after(&self, before: Phase) -> bool {
-        let ends = self.recovery.phase == Phase::Open
-            && self.policy.fast_recovery.grows_at_end(self.policy.acks);
+    pub(super) fn grows_after(&self, policy: &Policy, before: Phase) -> bool {
+        let ends = self.phase == Phase::Open && policy.fast_recovery.grows_at_end(policy.acks);
         ends || !matches!(before, Phase::Recovery { .. })
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of a composed sender that stay the same for a connection, from its row and its settings.
 
-use super::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 use crate::Config;
+use crate::config::{Duplicates, FastRecovery, Growth, Halving, Pipe};
 use crate::parts::Maker;
 use crate::parts::control::{AnyControl, CongestionControl};
 use crate::parts::detect::{Detector, LossDetector};
@@ -127,12 +127,12 @@ impl Policy {
             acks: parts.acks,
             reduction: parts.reduction,
             probes: parts.probes,
-            duplicates: config.recovery.duplicates,
-            pipe: config.recovery.pipe,
-            fast_recovery: config.recovery.fast,
-            halving: Halving::of(config, parts.acks),
+            duplicates: config.ns2.duplicates,
+            pipe: config.ns2.pipe,
+            fast_recovery: config.ns2.fast_recovery,
+            halving: Halving::of(&config.ns2, parts.acks),
             byte_counting: config.window.byte_counting,
-            growth: config.window.growth,
+            growth: config.ns2.growth,
             max_cwnd: config.window.max.map_or(f64::INFINITY, f64::from),
             initial_window: config.window.initial,
             restart_window: config.window.restart,

@@ -8,7 +8,8 @@ use super::counted_pipe::CountedPipe;
 use super::policy::Policy;
 use super::prr::{Delivered, Prr};
 use super::timers::SenderTimer;
-use super::{Acks, Composed, Pipe, Reduction};
+use super::{Acks, Composed, Reduction};
+use crate::config::Pipe;
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Snapshot};
 use crate::parts::detect::{Detector, LossDetector};
@@ -79,9 +80,18 @@ impl Recovery {
     }
 
     /// Segments in the pipe during recovery: without SACK, less what duplicates report as arrived.
-    pub(super) fn effective_pipe(&self, stream: &Stream) -> u32 {
+    fn effective_pipe(&self, stream: &Stream) -> u32 {
         let counted = self.counted_pipe.get();
         counted.unwrap_or_else(|| stream.pipe().saturating_sub(self.dupacks))
+    }
+
+    /// Returns whether another segment may leave in fast recovery.
+    pub(super) fn may_send(&self, policy: &Policy, stream: &Stream, cwnd: f64) -> bool {
+        self.fast_retransmit_due
+            || match policy.reduction {
+                Reduction::AtOnce => f64::from(self.effective_pipe(stream)) < cwnd.floor(),
+                Reduction::Proportional => self.prr.budget() > 0,
+            }
     }
 
     /// The window to which a proportional reduction leads: at most the window before, even where
@@ -255,9 +265,9 @@ impl<O: Observer> Step<'_, O> {
         }
         sender.recovery.rescued_to = stream.board.first_end();
         sender.limited_transmit.on_recovery();
-        sender.end_probe();
+        sender.probe.end(&mut sender.timers);
         sender.begin_reduction(stream, delivered);
-        sender.restart_retransmission_timer(stream, *now);
+        sender.timers.restart_retransmission(stream, sender.window.cwnd, *now);
     }
 }
 
@@ -270,7 +280,7 @@ impl Composed {
         let timeout = cause == Cause::Timeout;
         let flow = self.flow(stream, now);
         self.window.ssthresh = self.control.on_loss(&self.window, timeout, &flow);
-        if timeout && self.halves_as_ns2() {
+        if timeout && self.policy.halves_as_ns2(&self.control) {
             self.window.ssthresh = self.policy.halving.ssthresh_after_timeout(self.window);
         }
     }
@@ -292,14 +302,15 @@ impl Composed {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_reduction(cause == Cause::Timeout, now);
         }
-        self.watch_for_spurious(stream, cause, reduction);
+        let sack = self.policy.acks == Acks::Sack;
+        self.responses.watch(stream, cause, reduction, self.recovery.phase, sack);
     }
 
     /// Lets the window go down to ssthresh, at once or in proportion to what is delivered from now on.
     /// The acknowledgement that begins this has just delivered `delivered` segments.
     pub(super) fn begin_reduction(&mut self, stream: &Stream, delivered: u32) {
         match self.policy.reduction {
-            Reduction::AtOnce if self.halves_as_ns2() => {
+            Reduction::AtOnce if self.policy.halves_as_ns2(&self.control) => {
                 self.window = self.policy.halving.halved(self.window);
             }
             // Westwood may compute an ssthresh above the window.

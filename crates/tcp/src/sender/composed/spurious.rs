@@ -47,6 +47,41 @@ impl Responses {
         }
     }
 
+    /// Starts Eifel and F-RTO for a reduction of the window because of `cause`,
+    /// in `phase`.
+    pub(super) fn watch(
+        &mut self,
+        stream: &Stream,
+        cause: Cause,
+        reduction: ReductionId,
+        phase: Phase,
+        sack: bool,
+    ) {
+        let during = match phase {
+            Phase::Open => During::Open,
+            Phase::Recovery { .. } => During::FastRecovery,
+            Phase::Loss { .. } => During::Timeout,
+        };
+        if during == During::Open
+            && let Some(eifel) = &mut self.eifel
+        {
+            eifel.begin();
+            self.eifel_watches = Some(reduction);
+            let first = stream.board.entry(stream.board.first());
+            if first.retransmitted {
+                // A probe or a spurious recovery resent it, and the answer to that may come only now.
+                eifel.on_retransmit(first.sent);
+            }
+        }
+        if cause == Cause::Timeout
+            && let Some(f_rto) = &mut self.f_rto
+        {
+            if f_rto.on_timeout(stream.una(), stream.nxt(), during, sack) {
+                self.f_rto_watches = Some(reduction);
+            }
+        }
+    }
+
     /// Recovery is over.
     pub(super) fn stop(&mut self) {
         if let Some(f_rto) = &mut self.f_rto {
@@ -153,7 +188,7 @@ impl<O: Observer> AckContext<'_, '_, O> {
         let mut first = None;
         while let Some(undo) = self.sender.ledger.add(watched, Evidence::Original, now) {
             self.observer.on_event(now, &Event::SpuriousReduction { cause: undo.cause });
-            self.sender.on_undo(&undo);
+            self.step().on_undo(&undo);
             let length = self.stream.retransmissions.length_under(undo.id);
             self.step().report_spurious(&undo, length);
             first.get_or_insert(undo);
@@ -210,7 +245,7 @@ impl<O: Observer> Step<'_, O> {
 
     /// Undoes a reduction that DSACKs or arrivals prove spurious, unless a later one stands.
     pub(super) fn undo(&mut self, undo: Undo<Before>) {
-        self.sender.on_undo(&undo);
+        self.on_undo(&undo);
         if undo.last {
             self.restore(undo.saved);
         }
@@ -248,39 +283,6 @@ impl Composed {
             pipe_prev: self.flight(stream).max(self.window.ssthresh),
             rtt: stream.round_trips.before_timeout(),
             point: stream.nxt(),
-        }
-    }
-
-    /// Starts Eifel and F-RTO for a reduction of the window because of `cause`.
-    pub(super) fn watch_for_spurious(
-        &mut self,
-        stream: &Stream,
-        cause: Cause,
-        reduction: ReductionId,
-    ) {
-        let during = match self.recovery.phase {
-            Phase::Open => During::Open,
-            Phase::Recovery { .. } => During::FastRecovery,
-            Phase::Loss { .. } => During::Timeout,
-        };
-        if during == During::Open
-            && let Some(eifel) = &mut self.responses.eifel
-        {
-            eifel.begin();
-            self.responses.eifel_watches = Some(reduction);
-            let first = stream.board.entry(stream.board.first());
-            if first.retransmitted {
-                // A probe or a spurious recovery resent it, and the answer to that may come only now.
-                eifel.on_retransmit(first.sent);
-            }
-        }
-        if cause == Cause::Timeout
-            && let Some(f_rto) = &mut self.responses.f_rto
-        {
-            let sack = self.policy.acks == Acks::Sack;
-            if f_rto.on_timeout(stream.una(), stream.nxt(), during, sack) {
-                self.responses.f_rto_watches = Some(reduction);
-            }
         }
     }
 }

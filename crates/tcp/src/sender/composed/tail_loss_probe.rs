@@ -3,7 +3,7 @@
 use unruffled_units::{Duration, Instant};
 
 use super::context::Step;
-use super::timers::SenderTimer;
+use super::timers::{SenderTimer, SenderTimers};
 use super::{Composed, Phase};
 use crate::observer::{Cause, Event, Observer};
 use crate::parts::control::{CongestionControl, Flow};
@@ -43,6 +43,13 @@ impl TailLossProbe {
     pub(super) fn on_rtt_sample(&mut self) {
         self.rtt_since = true;
     }
+
+    /// Recovery begins, so the probe's outcome no longer matters (TLP_init).
+    pub(super) fn end(&mut self, timers: &mut SenderTimers) {
+        self.end = None;
+        self.due = false;
+        timers.stop(SenderTimer::Probe);
+    }
 }
 
 impl<O: Observer> Step<'_, O> {
@@ -58,7 +65,8 @@ impl<O: Observer> Step<'_, O> {
         if probe.end.is_none() && probe.rtt_since {
             probe.due = true;
             self.observer.on_event(self.now, &Event::LossProbe);
-            self.sender.restart_retransmission_timer(self.stream, self.now);
+            let cwnd = self.sender.window.cwnd;
+            self.sender.timers.restart_retransmission(self.stream, cwnd, self.now);
         }
     }
 }
@@ -129,12 +137,5 @@ impl Composed {
         } else if ack.repeated && ack.blocks.is_empty() {
             self.probe.end = None;
         }
-    }
-
-    /// Recovery begins, so the probe's outcome no longer matters (TLP_init).
-    pub(super) fn end_probe(&mut self) {
-        self.probe.end = None;
-        self.probe.due = false;
-        self.timers.stop(SenderTimer::Probe);
     }
 }

@@ -51,7 +51,7 @@ impl<O: Observer> Step<'_, O> {
         let now = *now;
         sender.detector.on_timeout(first, &view);
         // RFC 5681, section 3.1: a second timeout for the same data leaves ssthresh alone.
-        if first || sender.halves_as_ns2() {
+        if first || sender.policy.halves_as_ns2(&sender.control) {
             sender.reduce(stream, Cause::Timeout, now);
         } else {
             sender.record_reduction(stream, Cause::Timeout, Snapshot::default(), now);
@@ -75,7 +75,7 @@ impl<O: Observer> Step<'_, O> {
         self.observer.on_event(now, &Event::Timeout { cwnd: sender.window.cwnd });
         stream.round_trips.back_off();
         sender.timers.stop(SenderTimer::Detect);
-        sender.restart_retransmission_timer(stream, now);
+        sender.timers.restart_retransmission(stream, sender.window.cwnd, now);
     }
 }
 
@@ -92,29 +92,16 @@ impl Composed {
         if !stream.outstanding() {
             self.timers = SenderTimers::new();
         } else if advanced {
-            if self.restarts_timer() {
-                self.restart_retransmission_timer(stream, now);
+            if self.recovery.restarts_timer(&self.policy) {
+                self.timers.restart_retransmission(stream, self.window.cwnd, now);
             }
             if self.policy.probes {
                 self.schedule_probe(stream, now);
             }
         } else if delivered && self.holes_are_usual(stream) {
             // A hole may stay open for longer than the timeout while segments behind it arrive.
-            self.restart_retransmission_timer(stream, now);
+            self.timers.restart_retransmission(stream, self.window.cwnd, now);
             self.schedule_probe(stream, now);
-        }
-    }
-
-    /// Starts the retransmission timer anew, with the timeout of now.
-    #[inline]
-    pub(super) fn restart_retransmission_timer(&mut self, stream: &mut Stream, now: Instant) {
-        let timeout = stream.round_trips.start_timeout(self.window.cwnd);
-        self.timers.set(SenderTimer::Retransmit, now + timeout);
-    }
-
-    pub(super) fn start_retransmission_timer(&mut self, stream: &mut Stream, now: Instant) {
-        if self.timers.get(SenderTimer::Retransmit).is_none() {
-            self.restart_retransmission_timer(stream, now);
         }
     }
 
@@ -122,6 +109,6 @@ impl Composed {
     pub(super) fn enter_loss(&mut self, stream: &Stream, too_big: bool) {
         self.recovery.enter_loss(stream.nxt(), too_big);
         self.limited_transmit.on_recovery();
-        self.end_probe();
+        self.probe.end(&mut self.timers);
     }
 }

@@ -2,6 +2,8 @@
 
 use unruffled_units::Instant;
 
+use crate::sender::stream::Stream;
+
 /// The purposes of a sender's timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SenderTimer {
@@ -28,6 +30,20 @@ impl SenderTimers {
 
     pub(super) fn set(&mut self, timer: SenderTimer, due: Instant) {
         self.due[timer as usize] = due;
+    }
+
+    /// Starts the retransmission timer anew, with the timeout of now.
+    #[inline]
+    pub(super) fn restart_retransmission(&mut self, stream: &mut Stream, cwnd: f64, now: Instant) {
+        let timeout = stream.round_trips.start_timeout(cwnd);
+        self.set(SenderTimer::Retransmit, now + timeout);
+    }
+
+    /// Starts the retransmission timer if it does not run.
+    pub(super) fn start_retransmission(&mut self, stream: &mut Stream, cwnd: f64, now: Instant) {
+        if self.get(SenderTimer::Retransmit).is_none() {
+            self.restart_retransmission(stream, cwnd, now);
+        }
     }
 
     pub(super) fn stop(&mut self, timer: SenderTimer) {

@@ -44,7 +44,8 @@ impl Composed {
     #[inline]
     fn allowed(&self, stream: &Stream) -> u32 {
         let cwnd = self.limited_transmit.window(self.window.cwnd);
-        cwnd as u32 + self.limited_transmit.allowance(self.duplicates(stream), cwnd)
+        let duplicates = self.recovery.duplicates(&self.policy, stream);
+        cwnd as u32 + self.limited_transmit.allowance(duplicates, cwnd)
     }
 
     #[inline(never)]
@@ -80,7 +81,7 @@ impl Composed {
         point: u64,
         now: Instant,
     ) -> Option<Transmission> {
-        if !self.may_send_in_recovery(stream) {
+        if !self.recovery.may_send(&self.policy, stream, self.window.cwnd) {
             return None;
         }
         let transmission = match stream.board.next_lost() {
@@ -136,16 +137,6 @@ impl Composed {
         }
     }
 
-    fn may_send_in_recovery(&self, stream: &Stream) -> bool {
-        self.recovery.fast_retransmit_due
-            || match self.policy.reduction {
-                Reduction::AtOnce => {
-                    f64::from(self.recovery.effective_pipe(stream)) < self.window.cwnd.floor()
-                }
-                Reduction::Proportional => self.recovery.prr.budget() > 0,
-            }
-    }
-
     #[inline(always)]
     pub(super) fn new_data(&mut self, stream: &mut Stream, now: Instant) -> Option<Transmission> {
         let len = stream.next_new()?;
@@ -165,7 +156,7 @@ impl Composed {
         now: Instant,
     ) -> Transmission {
         let transmission = stream.push_new(len, now);
-        self.start_retransmission_timer(stream, now);
+        self.timers.start_retransmission(stream, self.window.cwnd, now);
         if self.policy.probes {
             self.schedule_probe(stream, now);
         }
@@ -184,7 +175,7 @@ impl Composed {
         if let Some(eifel) = &mut self.responses.eifel {
             eifel.on_retransmit(now);
         }
-        self.start_retransmission_timer(stream, now);
+        self.timers.start_retransmission(stream, self.window.cwnd, now);
         transmission
     }
 

@@ -108,7 +108,7 @@ impl<O: Observer> Step<'_, O> {
                 self.reduce_by_suspicion(load);
             }
             let first = self.sender.ledger.last_is_unconfirmed();
-            self.sender.confirm_first();
+            self.confirm_first();
             if first && matches!(self.sender.recovery.phase, Phase::Loss { .. }) {
                 // The timeout's reduction, which leaves cwnd at what is in flight, was justified.
                 let window = &mut self.sender.window;
@@ -132,9 +132,17 @@ impl<O: Observer> Step<'_, O> {
         let load = suspicions.overflow(limit, || model.suspected_share(&view) * cwnd)?;
         self.reduce_by_suspicion(load);
         while self.sender.suspicions.as_mut()?.first_pending().is_some() {
-            self.sender.confirm_first();
+            self.confirm_first();
         }
         Some(Instant::MAX)
+    }
+
+    fn confirm_first(&mut self) {
+        let sender = &mut *self.sender;
+        if let Some(suspicions) = &mut sender.suspicions {
+            suspicions.confirm_first(&mut sender.ledger);
+            sender.detector.on_confirmed();
+        }
     }
 
     /// Reduces the window once for everything sent before, starting from the load at the time of the
@@ -182,9 +190,9 @@ impl<O: Observer> Step<'_, O> {
         sender.recovery.fast_retransmit_due = true;
         sender.begin_reduction(stream, 0);
         sender.limited_transmit.on_recovery();
-        sender.end_probe();
+        sender.probe.end(&mut sender.timers);
         if !stream.board.reneged() {
-            sender.restart_retransmission_timer(stream, now);
+            sender.timers.restart_retransmission(stream, sender.window.cwnd, now);
         }
         sender.schedule_probe(stream, now);
     }
@@ -215,6 +223,14 @@ impl<O: Observer> Step<'_, O> {
         let srtt = self.stream.round_trips.srtt().unwrap_or_default();
         let most = srtt * MAX_REDUCTION_ROUND_TRIPS;
         overdue.map_or(Duration::ZERO, |overdue| overdue.wait.min(most))
+    }
+
+    /// A reduction was undone in the ledger.
+    pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
+        let last = self.sender.ledger.last_began();
+        if let Some(suspicions) = self.sender.suspicions.as_mut().filter(|_| undo.last) {
+            suspicions.on_undo(undo.saved.window.cwnd, last);
+        }
     }
 
     /// Refutes the suspicions of segments that arrived by the suspected transmission, as this
@@ -351,24 +367,10 @@ impl Composed {
         Resent { under, suspected }
     }
 
-    fn confirm_first(&mut self) {
-        if let Some(suspicions) = &mut self.suspicions {
-            suspicions.confirm_first(&mut self.ledger);
-            self.detector.on_confirmed();
-        }
-    }
-
     /// The window has come down, or something else takes over from the reduction.
     pub(super) fn on_reduction_end(&mut self, now: Instant) {
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.on_reduction_end(now);
-        }
-    }
-
-    /// A reduction was undone in the ledger.
-    pub(super) fn on_undo(&mut self, undo: &Undo<Before>) {
-        if let Some(suspicions) = self.suspicions.as_mut().filter(|_| undo.last) {
-            suspicions.on_undo(undo.saved.window.cwnd, self.ledger.last_began());
         }
     }
 

@@ -10,8 +10,8 @@ use unruffled_units::{Duration, Instant};
 
 use super::settings::{Form, Settings, Whole};
 use crate::Config;
+use crate::config::Growth;
 use crate::parts::control::Window;
-use crate::sender::growth::Growth;
 use crate::sender::stream::{Renumbered, SegNo};
 use lists::Lists;
 
@@ -96,7 +96,7 @@ impl Tables {
             answered: None,
             covered: 0,
             byte_counting: config.window.byte_counting,
-            growth: config.window.growth,
+            growth: config.ns2.growth,
             starved: false,
             heard: Instant::ZERO,
             lists: Lists::default(),

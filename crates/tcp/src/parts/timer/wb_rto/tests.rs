@@ -160,7 +160,7 @@ fn the_first_timeout_is_drawn_if_so_told() {
     let first = |first, seed| {
         let config = Config::default().with(|c| c.seed = seed);
         let timer = build(Settings { first, ..PLAIN }, MEDIUM_SCALE, &config);
-        crate::parts::timer::Rto::new(&config.rto, None, timer).compute(1.0, None)
+        crate::parts::timer::Rto::new(&config, timer).compute(1.0, None)
     };
     // cwnd = max_cwnd and awnd 5: 2·5 s at most.
     let drawn: Vec<_> = (0..200).map(|seed| first(First::Drawn, seed)).collect();
