@@ -10,6 +10,7 @@ use unruffled_lab::advice::Written;
 use unruffled_lab::analysis::Transfer;
 use unruffled_lab::fit::Reading;
 use unruffled_lab::{Error, advice, analysis, fit, report};
+use unruffled_scenario as scenario;
 use unruffled_tcp::Variant;
 use unruffled_units::count;
 
@@ -64,7 +65,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
     // A capture may take long to read.
     Variant::parse(&arguments.sender)
-        .map_err(|reason| Error::Variant { place: "--sender".to_owned(), reason })?;
+        .map_err(|reason| scenario::Error::Variant { place: "--sender".to_owned(), reason })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;

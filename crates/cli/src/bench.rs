@@ -6,7 +6,8 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use unruffled_lab::{Scenario, compare, flags, run};
+use unruffled_lab::{Scenario, run};
+use unruffled_scenario::{flags, place_of_variants};
 
 use crate::Printed;
 
@@ -71,10 +72,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let prepared = flags::text(name, set).and_then(|text| {
         let scenario = Scenario::parse(name, &text, &overrides)?;
         let variants = match variant.clone() {
-            Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
+            Some(variant) => scenario.senders(&[variant], "--variant")?,
             None => {
-                let place = compare::place_of_variants(name, set);
-                compare::variants(&scenario, &scenario.variants, &place)?
+                let place = place_of_variants(name, set);
+                scenario.senders(&scenario.variants, &place)?
             }
         };
         Ok((scenario, variants))

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
-use unruffled_lab::{Error, Scenario, compare, flags, report as page, run};
+use unruffled_lab::{Error, Scenario, compare, report as page, run};
+use unruffled_scenario::{flags, place_of_variants};
 use unruffled_tcp::Variant;
 
 pub(crate) use arguments::Arguments;
@@ -36,10 +37,10 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         .map_err(|error| error.by_flag(&given))?;
     let variants = match arguments.variants.as_slice() {
         [] => {
-            let place = compare::place_of_variants(&arguments.scenario, &arguments.set);
-            compare::variants(&scenario, &scenario.variants, &place)?
+            let place = place_of_variants(&arguments.scenario, &arguments.set);
+            scenario.senders(&scenario.variants, &place)?
         }
-        names => compare::variants(&scenario, names, "--variants")?,
+        names => scenario.senders(names, "--variants")?,
     };
     let report = arguments.results.report(&scenario.name);
     let mut files: Vec<Written<'_>> = report.iter().map(Report::output).collect();

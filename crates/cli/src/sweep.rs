@@ -8,8 +8,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
 use unruffled_lab::Error;
-use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
+use unruffled_scenario::flags::{self, Flags};
 
 use crate::Printed;
 use crate::output::{self, Report, Showable as _};

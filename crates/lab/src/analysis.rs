@@ -369,9 +369,9 @@ pub(crate) mod tests {
     use unruffled_tcp::Variant;
 
     use super::*;
-    use crate::Scenario;
     use crate::capture::Capture;
     use crate::run::run;
+    use unruffled_scenario::Scenario;
 
     /// A capture at a sender that late packets slow, with so many dots of each kind to draw.
     pub(crate) fn captured(dots: usize) -> Analysis {

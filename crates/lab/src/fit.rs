@@ -22,7 +22,7 @@ use path::{Loss, Measured, measured, scenario};
 use crate::capture::Capture;
 pub use crate::error::FitError;
 use crate::run;
-use crate::scenario::Scenario;
+use unruffled_scenario::Scenario;
 
 /// The sender that is run to see how well a path fits: today's Linux.
 pub const OBSERVED: &str = "rack+cubic";

@@ -10,15 +10,15 @@ use unruffled_tcp::{ROWS, Variant};
 use unruffled_units::{Duration, count};
 
 use crate::error::Error;
-use crate::flags;
 use crate::rate::Scale;
 use crate::reference::{self, Reference};
 use crate::run::run;
-use crate::scenario::random::random_path;
-use crate::scenario::{BUILTIN, Scenario};
 use crate::statistics::quantile;
 use crate::table::{for_columns, lines};
 use crate::text;
+use unruffled_scenario::flags;
+use unruffled_scenario::random_path;
+use unruffled_scenario::{BUILTIN, Scenario};
 
 /// How long a built-in scenario runs at most.
 const LONGEST: Duration = Duration::from_secs(100);
@@ -84,7 +84,12 @@ pub fn senders() -> Vec<String> {
 }
 
 /// The scenario `name`, in which `usual` holds unless somebody has `set` it.
-fn with(name: &str, text: &str, usual: &[String], set: &[String]) -> Result<Scenario, Error> {
+fn with(
+    name: &str,
+    text: &str,
+    usual: &[String],
+    set: &[String],
+) -> Result<Scenario, unruffled_scenario::Error> {
     let scenario = flags::once(name, text, set)
         .and_then(|()| Scenario::parse(name, text, &[usual, set].concat()));
     scenario.map_err(|error| error.of_scenario(name))
@@ -106,7 +111,7 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
             with(name, text, &[SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
         };
         let duration = with(Duration::ZERO)?.duration;
-        with(own.warmup.min(duration / 10))
+        Ok(with(own.warmup.min(duration / 10))?)
     };
     BUILTIN.iter().map(load).collect()
 }
@@ -119,7 +124,7 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
 pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |n| {
         let usual = [SEEDS.to_owned()];
-        with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)
+        Ok(with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)?)
     };
     (1..=count).map(load).collect()
 }
@@ -138,7 +143,7 @@ pub fn gallery(
 ) -> Result<Gallery, Error> {
     let mut tasks = Vec::new();
     for (path, scenario) in scenarios.iter().enumerate() {
-        let variants = crate::compare::variants(scenario, senders, place)?;
+        let variants = scenario.senders(senders, place)?;
         for (sender, variant) in variants.into_iter().enumerate() {
             tasks.extend((1..=scenario.seeds).map(|seed| (path, sender, variant.clone(), seed)));
         }

@@ -17,8 +17,8 @@ use unruffled_path::ConfigError;
 use unruffled_sim::{App, Arrivals, Spread};
 use unruffled_units::{Duration, Instant};
 
-use crate::scenario::{Scenario, Traffic};
 use alone::Alone;
+use unruffled_scenario::{Scenario, Traffic};
 use ways::{directed, payload};
 
 /// What the compared traffic delivers over the undisturbed path.
@@ -179,4 +179,22 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
         }
     }
     if longest > 0.0 { most / longest } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_takes_no_time_undisturbed_has_no_goodput() {
+        let text = "duration = \"2 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"wan\"]\n\
+                    [link.wan]\ndelay = \"0 s\"\nalternate.extra = \"9 ms\"\n";
+        let endless = Scenario::parse("my.toml", text, &[]).expect("takes time");
+        let bps = Reference::of(&endless).expect("is not run").bps();
+        assert!(bps.is_nan(), "{bps}");
+        let short = ["flow.bytes=1 MB".to_owned()];
+        let short = Scenario::parse("my.toml", text, &short).expect("takes time");
+        let bps = Reference::of(&short).expect("is over").bps();
+        assert!(bps.is_nan(), "{bps}");
+    }
 }

@@ -10,7 +10,7 @@ use unruffled_units::{Duration, Instant};
 
 use crate::assembly::{self, Built};
 use crate::record::RunRow;
-use crate::scenario::Scenario;
+use unruffled_scenario::Scenario;
 
 /// For runs that nobody stops.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -133,4 +133,11 @@ pub(crate) fn row_of(scenario: &Scenario, variant: &str, seed: u64, record: &Run
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
     RunRow::of(&scenario.name, variant, seed, FlowRecord::sum(&flows))
+}
+
+/// How long a run takes, by a rough estimate: the bits that its narrowest link can carry.
+pub fn cost(scenario: &Scenario) -> f64 {
+    let rates = scenario.network.links.iter().filter_map(|link| link.link.rate);
+    let narrowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
+    scenario.duration.as_secs_f64() * if narrowest.is_finite() { narrowest } else { 1e7 }
 }

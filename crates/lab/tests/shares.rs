@@ -4,7 +4,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
-use unruffled_lab::compare::{compare, variants};
+use unruffled_lab::compare::compare;
 use unruffled_lab::gallery::{built_in, drawn};
 use unruffled_lab::record::Comparison;
 use unruffled_lab::reference::{Limit, Reference};
@@ -26,7 +26,7 @@ fn scenario(text: &str) -> Scenario {
 
 fn compared(scenario: &Scenario, names: &[&str]) -> Comparison {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    let variants = variants(scenario, &names, "here").expect("are senders");
+    let variants = scenario.senders(&names, "here").expect("are senders");
     compare(scenario, &variants, || {}).expect("a loaded scenario runs")
 }
 

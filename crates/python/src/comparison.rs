@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::run::run_until;
 use unruffled_lab::{self as lab, Error, files, report};
+use unruffled_scenario::{flags, place_of_variants};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
@@ -80,7 +81,7 @@ fn read(
         ("seeds", "seeds", seeds.is_some()),
         ("duration", "duration", duration.is_some()),
     ];
-    let flags = lab::flags::given(&overrides, flags).map_err(refused)?;
+    let flags = flags::given(&overrides, flags).map_err(refused)?;
     for (key, value) in [("seeds", seeds), ("duration", duration)] {
         if let Some(value) = value {
             let one = PyDict::new(py);
@@ -90,7 +91,7 @@ fn read(
     }
     let origin = Origin::of(scenario)?;
     let scenario = origin.load(&overrides).map_err(|error| refused(error.by_flag(&flags)))?;
-    let place = lab::compare::place_of_variants(&origin.file, &overrides);
+    let place = place_of_variants(&origin.file, &overrides);
     let variants = senders::chosen(&scenario, &place, variants, ticket)?;
     Ok(Job { origin, scenario, variants })
 }

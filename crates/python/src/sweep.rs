@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use unruffled_lab::Error;
-use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
 use unruffled_lab::record::RunRow;
 use unruffled_lab::store::Store;
+use unruffled_scenario::flags::{self, Flags};
 
 use crate::background::{self, Ticket};
 use crate::comparison::pool;

@@ -166,7 +166,7 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
     let changes = scene.changes.iter().map(|&change| change.to_owned()).chain(run);
     let scenario = Scenario::load(scene.scenario, &changes.collect::<Vec<_>>())?;
     let simulated = if variant == KERNEL { PREDICTION } else { variant };
-    let variants = compare::variants(&scenario, &[simulated.to_owned()], "VARIANTS")?;
+    let variants = scenario.senders(&[simulated.to_owned()], "VARIANTS")?;
     let simulated = compare::compare(&scenario, &variants, || ())?;
     let competitors = if variant == KERNEL {
         Competitor::kernels(&[unruffled_kernel::NAME.to_owned()])?

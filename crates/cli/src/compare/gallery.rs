@@ -1,7 +1,7 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
-use unruffled_lab::error::{Error, Place};
-use unruffled_lab::{flags, gallery};
+use unruffled_lab::{Error, gallery};
+use unruffled_scenario::{Place, flags};
 
 use super::arguments::Arguments;
 use crate::{Printed, output};
@@ -10,11 +10,12 @@ use crate::{Printed, output};
 pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
     if given.iter().any(|set| flags::key(set) == "variants") {
-        return Err(Error::Key {
+        return Err(unruffled_scenario::Error::Key {
             place: Place::CommandLine("--set"),
             key: "variants".to_owned(),
             message: "the same senders run over every path: expected them by --variants".to_owned(),
-        });
+        }
+        .into());
     }
     let paths = &arguments.paths;
     let scenarios = match paths.random {

@@ -3,11 +3,10 @@
 use pcap_file::PcapError;
 use unruffled_tcp::VariantError;
 
-use super::Error;
 use crate::rate::in_words;
 
 /// Why no path can be fitted to a transfer. Prints as a part of a line; the capture stands before it,
-/// in [`Error::Unfit`].
+/// in [`Error::Unfit`](super::Error::Unfit).
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// The capture has no such transfer.
@@ -77,7 +76,7 @@ pub enum FitError {
     Sender(#[from] VariantError),
     /// The fitted path is no scenario.
     #[error(transparent)]
-    Scenario(Box<Error>),
+    Scenario(Box<unruffled_scenario::Error>),
     /// The simulation's capture could not be written.
     #[error(transparent)]
     Capture(#[from] PcapError),
@@ -89,8 +88,8 @@ pub enum FitError {
     Analysis(#[from] unruffled_capture::Error),
 }
 
-impl From<Error> for FitError {
-    fn from(error: Error) -> Self {
+impl From<unruffled_scenario::Error> for FitError {
+    fn from(error: unruffled_scenario::Error) -> Self {
         Self::Scenario(Box::new(error))
     }
 }

@@ -256,7 +256,7 @@ fn lateness(path: &Measured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
+    use unruffled_scenario::Scenario;
     use unruffled_tcp::Variant;
 
     #[test]

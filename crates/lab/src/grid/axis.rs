@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use toml::{Table, Value};
+use unruffled_scenario::{Error, FileText, flags};
 use unruffled_units::hint;
 
 use super::plan::number;
-use crate::error::Error;
-use crate::experiment::place::FileText;
-use crate::flags;
 
 /// A key and what it is set to.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,8 +10,8 @@ use unruffled_tcp::Variant;
 use super::plan::{Plan, senders};
 use crate::error::Error;
 use crate::run::record_until;
-use crate::scenario::Scenario;
 use crate::store::MODEL;
+use unruffled_scenario::Scenario;
 
 /// Runs to make, with all that whoever makes them must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,13 +8,9 @@ use unruffled_units::hint;
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
-use crate::compare::place_of_variants;
-use crate::error::{Error, Place};
-use crate::experiment::place::FileText;
-use crate::files::is_path;
-use crate::flags;
-use crate::scenario::{self, BUILTIN, Scenario};
-use crate::text;
+use unruffled_scenario::{
+    BUILTIN, Error, FileText, Place, Scenario, flags, place_of_variants, text,
+};
 
 /// What is swept, as a file has it.
 #[derive(Clone, Debug)]
@@ -48,16 +44,16 @@ impl Grid {
         path: &Path,
         scenario: Option<(String, String)>,
         overrides: &[String],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, crate::Error> {
         let name = path.display().to_string();
-        let text = text::read(path).map_err(|reason| match scenario::unreadable(path, reason) {
+        let text = text::read(path).map_err(|reason| match Error::unreadable(path, reason) {
             Error::Missing { name, .. } if BUILTIN.iter().any(|(builtin, _)| *builtin == name) => {
                 let hint = format!("; {name} is a scenario: expected a grid file");
                 Error::Missing { name, hint }
             }
             other => other,
         })?;
-        Self::read(&name, path, &text, scenario, overrides)
+        Ok(Self::read(&name, path, &text, scenario, overrides)?)
     }
 
     /// The same, from `text`, which errors call `file`.
@@ -69,8 +65,8 @@ impl Grid {
         text: &str,
         scenario: Option<(String, String)>,
         overrides: &[String],
-    ) -> Result<Self, Error> {
-        Self::read(file, Path::new(file), text, scenario, overrides)
+    ) -> Result<Self, crate::Error> {
+        Ok(Self::read(file, Path::new(file), text, scenario, overrides)?)
     }
 
     fn read(
@@ -289,26 +285,9 @@ fn named(name: Option<&Value>, path: &Path, source: &FileText) -> Result<(String
     let wrong = |message: String| source.wrong_below(&["scenario"], message);
     match name {
         Some(Value::String(name)) if !name.trim().is_empty() => {
-            found(path, name).map_err(|refused| wrong(refused.to_string()))
+            let folder = path.parent().unwrap_or(Path::new(""));
+            Scenario::text_beside(folder, name).map_err(|refused| wrong(refused.to_string()))
         }
         _ => Err(wrong("expected a scenario's name, such as \"rr-3\", or its file".to_owned())),
-    }
-}
-
-/// The built-in scenario of that name, the one in that file, seen from the folder of the one at `path`, or
-/// the random path that is called so.
-fn found(path: &Path, name: &str) -> Result<(String, String), Error> {
-    if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
-        return Ok(((*name).to_owned(), (*text).to_owned()));
-    }
-    let beside = path.parent().unwrap_or(Path::new("")).join(name);
-    let place = beside.display().to_string();
-    match text::read(&beside) {
-        Ok(text) => Ok((place, text)),
-        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound && !is_path(name) => {
-            let drawn = scenario::random::named(name).map(|text| (name.to_owned(), text));
-            drawn.ok_or_else(|| scenario::none_such(name, reason))
-        }
-        Err(reason) => Err(scenario::unreadable(&beside, reason)),
     }
 }

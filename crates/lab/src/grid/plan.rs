@@ -8,11 +8,10 @@ use unruffled_tcp::Variant;
 use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
 
 use super::file::Grid;
-use crate::compare::variants;
 use crate::error::Error;
-use crate::reproduce::cost;
-use crate::scenario::Scenario;
+use crate::run::cost;
 use crate::store::{Key, decisive};
+use unruffled_scenario::Scenario;
 
 /// More would not fit into memory.
 const MOST_RUNS: u64 = 20_000_000;
@@ -98,7 +97,7 @@ impl Plan {
         let runs = (plan.points.len() as u64).saturating_mul(plan.seeds).saturating_mul(senders);
         if runs > MOST_RUNS {
             let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
-            return Err(plan.grid.wrong(&["grid"], message));
+            return Err(plan.grid.wrong(&["grid"], message).into());
         }
         let stopped = || stop.load(Ordering::Relaxed);
         let planned = |point| if stopped() { Ok(Vec::new()) } else { plan.planned(point) };
@@ -136,7 +135,7 @@ impl Plan {
     }
 
     /// The scenario at a point.
-    pub(super) fn scenario(&self, point: usize) -> Result<Scenario, Error> {
+    pub(super) fn scenario(&self, point: usize) -> Result<Scenario, unruffled_scenario::Error> {
         let (file, text) = &self.grid.scenario;
         let scenario = Scenario::parse(file, text, &self.overrides(point));
         scenario.map_err(|refused| self.grid.blame(refused))
@@ -236,8 +235,8 @@ pub(super) fn senders(
     place: &str,
     names: &[String],
     own: &[Variant],
-) -> Result<Vec<Variant>, Error> {
-    let mut all = variants(scenario, names, place)?;
+) -> Result<Vec<Variant>, unruffled_scenario::Error> {
+    let mut all = scenario.senders(names, place)?;
     for own in own {
         let mut own = own.clone();
         scenario.parametrise(&mut own)?;

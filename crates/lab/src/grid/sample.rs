@@ -3,12 +3,11 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use toml::{Table, Value};
+use unruffled_scenario::{Error, FileText};
 use unruffled_units::hint;
 
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
-use crate::error::Error;
-use crate::experiment::place::FileText;
 
 /// The keys of the table `[sample]`.
 const KEYS: [&str; 4] = ["method", "points", "seed", "keys"];

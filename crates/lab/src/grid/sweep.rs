@@ -13,8 +13,8 @@ use super::plan::Plan;
 use crate::error::Error;
 use crate::record::RunRow;
 use crate::run::row_of;
-use crate::scenario::Scenario;
 use crate::store::{Run, Store, decisive};
+use unruffled_scenario::Scenario;
 
 /// Is told how far the runs are.
 pub trait Watch: Sync {

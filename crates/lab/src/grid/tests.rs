@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 use crate::error::Error;
-use crate::scenario::Scenario;
 use crate::store::Store;
+use unruffled_scenario::{BUILTIN, Scenario};
 
 const GRID: &str = r#"
 scenario = "rr-3"
@@ -355,9 +355,8 @@ fn rows_are_those_of_comparisons_at_each_point() {
                 format!("delayed.fraction={fraction}"),
                 format!("bottleneck.queue={queue}"),
             ];
-            let scenario = crate::Scenario::load("rr-3", &set).unwrap();
-            let variants =
-                crate::compare::variants(&scenario, &scenario.variants, "variants").unwrap();
+            let scenario = unruffled_scenario::Scenario::load("rr-3", &set).unwrap();
+            let variants = scenario.senders(&scenario.variants, "variants").unwrap();
             let compared = crate::compare::compare(&scenario, &variants, || ()).unwrap();
             expected.extend(compared.variants.into_iter().flat_map(|runs| runs.rows));
         }
@@ -468,8 +467,8 @@ fn parameters(scenario: &Scenario) -> Vec<f64> {
 
 #[test]
 fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
-    let built_in = crate::scenario::BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
-    let drawn = (1..=40).map(|n| ("drawn", crate::scenario::random::random_path(3, n)));
+    let built_in = BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let drawn = (1..=40).map(|n| ("drawn", unruffled_scenario::random_path(3, n)));
     let mut keys = 0;
     for (file, text) in built_in.chain(drawn) {
         let scenario = Scenario::parse(file, &text, &[]).expect("is a scenario");

@@ -13,7 +13,7 @@ use unruffled_units::Duration;
 use super::ways::{Ways, directed, own, payload};
 use super::{Limit, without};
 use crate::run::record_until;
-use crate::scenario::{NetLink, Recording, Scenario, Traffic};
+use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
 
 /// Packets that the senders of a group may have on their way together; more only where the path holds
 /// more.

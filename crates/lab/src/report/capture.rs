@@ -9,9 +9,9 @@ use plotters::style::Color;
 use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
 use unruffled_units::count;
 
-use super::palette::{self, LATE};
+use super::page::{page, style};
+use super::palette::LATE;
 use super::plot::{self, Axes};
-use super::{STYLE, page};
 use crate::advice::{Step, for_largest};
 use crate::analysis::{Transfer, heads, place, row, udp_row};
 use crate::text::grouped;
@@ -57,7 +57,7 @@ pub fn capture(
     page(
         "capture.html",
         context! {
-            style => safe([&palette::stylesheet([]), STYLE, UPLOT_STYLE, OWN_STYLE].concat()),
+            style => style([], &[UPLOT_STYLE, OWN_STYLE]),
             title => name,
             source,
             finding,

@@ -49,7 +49,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         keys => keys.collect::<Vec<_>>(),
         grid => plan.grid().text().1,
     };
-    page("sweep.html", contents)
+    page::page("sweep.html", contents)
 }
 
 /// What a key is set to, in order, each with its points; many numbers are put together in spans of about
