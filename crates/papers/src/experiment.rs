@@ -18,7 +18,7 @@ use unruffled_units::hint;
 use crate::error::Error;
 pub use class::{Cause, Class};
 pub(crate) use file::Kind;
-use unruffled_scenario::{FileText, is_path, missing, text};
+use unruffled_scenario::{Document, is_path, missing, text};
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
@@ -52,7 +52,7 @@ pub struct Experiment {
     /// Whether this is the quick version.
     pub quick: bool,
     /// The whole file.
-    pub(crate) source: FileText,
+    pub(crate) source: Document,
     scenario: Scenarios,
 }
 
@@ -278,15 +278,15 @@ impl Experiment {
         } else {
             file.to_owned()
         };
-        let source = FileText { file: name, text: text.to_owned() };
-        let file: file::File = toml::from_str(text).map_err(|e| source.syntax(&e))?;
-        source.printable()?;
+        let source = Document::parse(&name, text)?;
+        let file: file::File = source.read()?;
+        source.check_printable()?;
         reader::read(source, file, quick)
     }
 
     /// The experiment whose quick version this may be.
     pub(crate) fn in_full(&self) -> Result<Self, unruffled_scenario::Error> {
-        Self::read(&self.source.file, &self.source.text, false)
+        Self::read(self.source.file(), self.source.text(), false)
     }
 
     /// An error about this experiment's file.
@@ -306,10 +306,10 @@ impl Experiment {
 
     /// What the command calls it: its id, or its file.
     pub(crate) fn name_or_file(&self) -> &str {
-        if BUILTIN.iter().any(|(id, text)| *id == self.id && *text == self.source.text) {
+        if BUILTIN.iter().any(|(id, text)| *id == self.id && *text == self.source.text()) {
             &self.id
         } else {
-            &self.source.file
+            self.source.file()
         }
     }
 

@@ -8,11 +8,10 @@ mod values;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
+use crate::document::{Document, Node, Nodes, dotted};
 use crate::error::{Error, Place};
-use crate::place::complaint;
 
 /// Tables of which there may be several, written `[[traffic]]` with a name each.
 const GROUPS: [&str; 1] = ["traffic"];
@@ -47,15 +46,10 @@ fn may_be_empty(prefix: &str, key: &str) -> bool {
 impl Keys {
     /// Reads the TOML `text` of `file`.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, Error> {
-        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-        let table = DeTable::parse(text).map_err(|e| {
-            let at = e.span().map_or(0, |s| s.start);
-            let message = complaint(text, &e);
-            Error::Syntax { place: Place::Line(file.to_owned(), line(at)), message }
-        })?;
+        let document = Document::parse(file, text)?;
         let mut keys =
             Self { file: file.to_owned(), entries: Vec::new(), asked: RefCell::default() };
-        keys.flatten("", table.get_ref(), &line)?;
+        keys.flatten("", document.nodes(), &|at| document.line(at))?;
         keys.entries.sort_by_key(|e| match e.place {
             Place::Line(_, line) => line,
             _ => 0,
@@ -66,14 +60,11 @@ impl Keys {
     fn flatten(
         &mut self,
         prefix: &str,
-        table: &DeTable<'_>,
+        table: &Nodes,
         line: &impl Fn(usize) -> usize,
     ) -> Result<(), Error> {
         for (name, value) in table {
-            let key = match prefix {
-                "" => name.get_ref().to_string(),
-                _ => format!("{prefix}.{}", name.get_ref()),
-            };
+            let key = dotted(prefix, name.get_ref());
             let place = Place::Line(self.file.clone(), line(name.span().start));
             // Names of links and groups are parts of keys.
             let named = NAMED.contains(&prefix).then(|| part_of_a_key(name.get_ref()));
@@ -81,22 +72,22 @@ impl Keys {
                 return Err(Error::Key { place, key, message });
             }
             match value.get_ref() {
-                DeValue::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
+                Node::Table(inner) if inner.is_empty() && GROUPS.contains(&prefix) => {
                     self.all_default(&key, place);
                 }
                 // Such as a link's, of which all may be left to its defaults; or one that is misspelt.
-                DeValue::Table(inner) if inner.is_empty() && !may_be_empty(prefix, &key) => {
+                Node::Table(inner) if inner.is_empty() && !may_be_empty(prefix, &key) => {
                     let value = Value::Table(toml::Table::new());
                     self.entries.push(Entry { key, value, place, read: false });
                 }
-                DeValue::Table(inner) => self.flatten(&key, inner, line)?,
-                DeValue::Array(items) if GROUPS.contains(&key.as_str()) => {
+                Node::Table(inner) => self.flatten(&key, inner, line)?,
+                Node::Array(items) if GROUPS.contains(&key.as_str()) => {
                     for item in items {
                         self.flatten_group(&key, item, line)?;
                     }
                 }
                 leaf => {
-                    let value = plain(leaf).ok_or_else(|| Error::Key {
+                    let value = leaf.plain().ok_or_else(|| Error::Key {
                         place: place.clone(),
                         key: key.clone(),
                         message: "expected a string, number, boolean or list of them".to_owned(),
@@ -112,14 +103,13 @@ impl Keys {
     fn flatten_group(
         &mut self,
         group: &str,
-        item: &Spanned<DeValue<'_>>,
+        item: &Spanned<Node>,
         line: &impl Fn(usize) -> usize,
     ) -> Result<(), Error> {
         let place = Place::Line(self.file.clone(), line(item.span().start));
-        let name = item.get_ref().as_table().and_then(|table| table.get("name"));
-        let name = name.and_then(|name| name.get_ref().as_str());
+        let name = item.get_ref().text("name");
         let good = |name: &&str| !name.is_empty() && !name.contains(['.', ' ', '"']);
-        let (Some(table), Some(name)) = (item.get_ref().as_table(), name.filter(good)) else {
+        let (Node::Table(table), Some(name)) = (item.get_ref(), name.filter(good)) else {
             let (key, message) = (
                 format!("{group}.name"),
                 "expected a name without spaces, dots and quotes, such as \"bulk\"",
@@ -259,20 +249,4 @@ fn part_of_a_key(name: &str) -> Result<(), String> {
         true => Err(format!("expected a name without dots, found {name:?}")),
         false => Ok(()),
     }
-}
-
-/// The value without its spans, unless it holds tables or dates.
-fn plain(value: &DeValue<'_>) -> Option<Value> {
-    Some(match value {
-        DeValue::String(s) => Value::String(s.to_string()),
-        // What is too long for a number is out of every range, which its reader says.
-        DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix())
-            .map_or_else(|_| Value::String(i.as_str().to_owned()), Value::Integer),
-        DeValue::Float(f) => Value::Float(f.as_str().parse().ok()?),
-        DeValue::Boolean(b) => Value::Boolean(*b),
-        DeValue::Array(a) => {
-            Value::Array(a.iter().map(|v| plain(v.get_ref())).collect::<Option<_>>()?)
-        }
-        DeValue::Datetime(_) | DeValue::Table(_) => return None,
-    })
 }

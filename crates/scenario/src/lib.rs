@@ -6,6 +6,7 @@
 mod again;
 mod builtin;
 mod description;
+mod document;
 mod episode;
 mod error;
 pub mod flags;
@@ -13,7 +14,6 @@ mod keys;
 mod links;
 mod missing;
 mod network;
-mod place;
 mod random;
 mod scenario;
 mod senders;
@@ -27,11 +27,11 @@ pub use unruffled_sim::{App, Arrivals};
 
 pub use builtin::BUILTIN;
 pub use description::description;
+pub use document::{Document, leaves};
 pub use episode::Episode;
 pub use error::{Error, Place};
 pub use missing::{is_path, missing};
 pub use network::{NetLink, Network};
-pub use place::FileText;
 pub use random::random_path;
 pub use scenario::{Assignment, Hop, Recording, Scenario};
 pub use senders::place_of_variants;

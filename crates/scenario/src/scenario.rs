@@ -140,7 +140,7 @@ impl Scenario {
     /// The whole keys that the `overrides` of the scenario in `text` replace, in their order.
     pub fn replaced(file: &str, text: &str, overrides: &[String]) -> Result<Vec<String>, Error> {
         let mut keys = Keys::parse(file, text)?;
-        overrides.iter().map(|assignment| keys.set(assignment)).collect()
+        apply(&mut keys, overrides)
     }
 
     /// Reads a scenario from `text`, which errors call `file`.
@@ -171,15 +171,13 @@ impl Scenario {
     /// The scenario, and the keys that it was read from.
     fn read(file: &str, text: &str, overrides: &[String]) -> Result<(Self, Keys), Error> {
         let mut keys = Keys::parse(file, text)?;
-        for assignment in overrides {
-            keys.set(assignment)?;
-        }
+        apply(&mut keys, overrides)?;
         let scenario = Self::of(&mut keys)?;
         Ok((scenario, keys))
     }
 
     /// The scenario that these keys make.
-    pub(crate) fn of(k: &mut Keys) -> Result<Self, Error> {
+    fn of(k: &mut Keys) -> Result<Self, Error> {
         let toml = k.to_toml();
         let name = k.name("name")?;
         let name = name.unwrap_or_else(|| {
@@ -317,6 +315,13 @@ impl Scenario {
         }
         self
     }
+}
+
+/// Applies the `overrides` in their order, and returns the whole key of each.
+fn apply(keys: &mut Keys, overrides: &[String]) -> Result<Vec<String>, Error> {
+    // An error of the scenario itself is reported when it is read with all overrides.
+    let read = |keys: &mut Keys| drop(Scenario::of(keys));
+    overrides.iter().map(|assignment| keys.set(assignment, read)).collect()
 }
 
 /// What is kept of a run: the keys below `record`.

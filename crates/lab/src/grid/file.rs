@@ -9,7 +9,7 @@ use super::MOST_POINTS;
 use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
 use unruffled_scenario::{
-    BUILTIN, Error, FileText, Place, Scenario, flags, place_of_variants, text,
+    BUILTIN, Document, Error, Place, Scenario, flags, place_of_variants, text,
 };
 
 /// What is swept, as a file has it.
@@ -24,7 +24,7 @@ pub struct Grid {
     /// All combinations of these.
     axes: Vec<Axis>,
     sample: Option<Sample>,
-    source: FileText,
+    source: Document,
 }
 
 /// The keys of the scenario that stand beside it.
@@ -76,16 +76,16 @@ impl Grid {
         scenario: Option<(String, String)>,
         overrides: &[String],
     ) -> Result<Self, Error> {
-        let source = FileText { file: file.to_owned(), text: text.to_owned() };
-        let table: Table = toml::from_str(text).map_err(|e| source.syntax(&e))?;
+        let source = Document::parse(file, text)?;
+        let table: Table = source.read()?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = hint(key, KEYS);
             let message = format!("unknown key: expected one of {}{meant}", KEYS.join(", "));
-            return Err(source.wrong_below(&[key], message));
+            return Err(source.wrong_at(&[key], message));
         }
         for key in ["set", "grid", "sample"] {
             if table.get(key).is_some_and(|value| !value.is_table()) {
-                return Err(source.wrong_below(&[key], format!("expected a table [{key}]")));
+                return Err(source.wrong_at(&[key], format!("expected a table [{key}]")));
             }
         }
         let scenario = match scenario {
@@ -93,11 +93,11 @@ impl Grid {
             None => named(table.get("scenario"), path, &source)?,
         };
         let mut set = Vec::new();
-        for (key, value) in axis::leaves(table.get("set"), |_| false) {
-            flags::dotted(&key).map_err(|message| source.wrong_below(&["set", &key], message))?;
+        for (key, value) in axis::keys_of(table.get("set"), |_| false) {
+            flags::dotted(&key).map_err(|message| source.wrong_at(&["set", &key], message))?;
             if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
-                return Err(source.wrong_below(&["set", &key], message));
+                return Err(source.wrong_at(&["set", &key], message));
             }
             set.push(format!("{key}={value}"));
         }
@@ -119,7 +119,7 @@ impl Grid {
 
     /// What errors call the file, and its text.
     pub(crate) fn text(&self) -> (&str, &str) {
-        (&self.source.file, &self.source.text)
+        (self.source.file(), self.source.text())
     }
 
     /// What is set from outside the file.
@@ -210,7 +210,7 @@ impl Grid {
             let written = flags::key(&self.set[by]);
             return Err(if by >= self.own {
                 let (place, key) = (Place::CommandLine("--set"), written.to_owned());
-                let message = format!("{message} in {}", self.source.file);
+                let message = format!("{message} in {}", self.source.file());
                 Error::Key { place, key, message }
             } else {
                 self.wrong_in(self.section(written), written, message)
@@ -270,7 +270,7 @@ impl Grid {
     }
 
     pub(super) fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {
-        self.source.wrong_below(path, message)
+        self.source.wrong_at(path, message)
     }
 
     /// The same at a key of a section, which may be dotted, or of none.
@@ -281,8 +281,8 @@ impl Grid {
 }
 
 /// Name and text of the scenario that the value `name` of the grid file at `path` names.
-fn named(name: Option<&Value>, path: &Path, source: &FileText) -> Result<(String, String), Error> {
-    let wrong = |message: String| source.wrong_below(&["scenario"], message);
+fn named(name: Option<&Value>, path: &Path, source: &Document) -> Result<(String, String), Error> {
+    let wrong = |message: String| source.wrong_at(&["scenario"], message);
     match name {
         Some(Value::String(name)) if !name.trim().is_empty() => {
             let folder = path.parent().unwrap_or(Path::new(""));

@@ -452,9 +452,10 @@ fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
 /// All keys of a scenario with their values that a sweep may have, as TOML.
 fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     let table: toml::Table = toml.parse().expect("is TOML");
-    let all = axis::leaves(Some(&toml::Value::Table(table)), |_| false);
+    let all = unruffled_scenario::leaves(&table, |_| false);
     let alone = |key: &str| ["name", "title", "source", "seeds", "variants"].contains(&key);
-    all.into_iter().filter(|(key, _)| !alone(key)).collect()
+    let keys = all.into_iter().filter(|(key, _)| !alone(key));
+    keys.map(|(key, value)| (key, value.clone())).collect()
 }
 
 /// The values of all parameters of the senders that a scenario sets any of.

@@ -12,8 +12,7 @@ use super::{
     Scenarios, Setting, Sweep, file,
 };
 use crate::expression;
-use unruffled_scenario::flags;
-use unruffled_scenario::{Error, FileText, Place};
+use unruffled_scenario::{Document, Error, Place, flags, leaves};
 
 /// Full sweeps have this many seeds unless the file says otherwise, quick ones one.
 const USUAL_SEEDS: u64 = 5;
@@ -22,12 +21,12 @@ const USUAL_SEEDS: u64 = 5;
 const MOST_POINTS: usize = 10_000;
 
 /// The experiment that `file` describes, whose text is `source`.
-pub(super) fn read(source: FileText, file: file::File, quick: bool) -> Result<Experiment, Error> {
+pub(super) fn read(source: Document, file: file::File, quick: bool) -> Result<Experiment, Error> {
     Reader { source, quick, engine: expression::engine() }.experiment(file)
 }
 
 struct Reader {
-    source: FileText,
+    source: Document,
     quick: bool,
     engine: Engine,
 }
@@ -43,7 +42,7 @@ impl Reader {
         let names = [("paper", &file.paper), ("figure", &file.figure), ("title", &file.title)];
         if let Some((key, _)) = names.iter().find(|(_, name)| name.trim().is_empty()) {
             let message = "expected what it is called, found no words";
-            return Err(self.source.wrong_below(&[key], message));
+            return Err(self.source.wrong_at(&[key], message));
         }
         let seeds = match &file.seeds {
             None if self.quick => 1,
@@ -66,7 +65,7 @@ impl Reader {
                 toml::Value::String(name) => Base::Named(name.clone(), scenario.span()),
                 toml::Value::Table(table) => {
                     if let Some((key, message)) = table.keys().find_map(|key| each_runs_own(key)) {
-                        return Err(self.source.wrong_below(&["scenario", key], message));
+                        return Err(self.source.wrong_at(&["scenario", key], message));
                     }
                     let mut table = table.clone();
                     // What a comparison needs besides: a run has its own name and sender.
@@ -162,10 +161,9 @@ impl Reader {
                 return Err(self.source.wrong(&values.span(), "expected either values or a grid"));
             }
             (None, None) => {
-                let (place, key) = self
-                    .source
-                    .find(&["x"])
-                    .unwrap_or_else(|| (Place::File(self.source.file.clone()), "x".to_owned()));
+                let (place, key) = self.source.find(&["x"]).unwrap_or_else(|| {
+                    (Place::File(self.source.file().to_owned()), "x".to_owned())
+                });
                 let message = "expected values = [1, 2, 5] or a grid".to_owned();
                 return Err(Error::Key { place, key, message });
             }
@@ -225,7 +223,7 @@ impl Reader {
     }
 
     fn missing(&self, key: &str, message: &str) -> Error {
-        let place = Place::File(self.source.file.clone());
+        let place = Place::File(self.source.file().to_owned());
         Error::Key { place, key: key.to_owned(), message: message.to_owned() }
     }
 
@@ -393,19 +391,20 @@ impl Reader {
 
     /// The settings with dotted keys, whether they are written as such or as tables.
     fn settings(&self, table: &file::Settings) -> Result<Vec<Setting>, Error> {
-        fn flatten(key: String, value: &toml::Value, span: &Range<usize>, into: &mut Vec<Setting>) {
-            match value {
-                toml::Value::Table(table) => {
-                    for (name, value) in table {
-                        flatten(format!("{key}.{name}"), value, span, into);
-                    }
-                }
-                leaf => into.push(Setting { key, value: leaf.clone(), span: span.clone() }),
-            }
-        }
         let mut settings = Vec::new();
         for (key, value) in table {
-            flatten(key.get_ref().clone(), value.get_ref(), &key.span(), &mut settings);
+            let (key, span) = (key.get_ref(), key.span());
+            let mut set = |key: String, value: &toml::Value| {
+                settings.push(Setting { key, value: value.clone(), span: span.clone() });
+            };
+            match value.get_ref() {
+                toml::Value::Table(inner) => {
+                    for (below, value) in leaves(inner, |_| false) {
+                        set(format!("{key}.{below}"), value);
+                    }
+                }
+                value => set(key.clone(), value),
+            }
         }
         for setting in &settings {
             if let Some((_, message)) = each_runs_own(&setting.key) {

@@ -49,13 +49,13 @@ impl Experiment {
                 }
                 Scenario::load(name, &overrides)
             }
-            Base::Inline(text) => Scenario::parse(&self.source.file, text, &overrides),
+            Base::Inline(text) => Scenario::parse(self.source.file(), text, &overrides),
             Base::None => Err(self.wrong(&line.span, "expected a [scenario]")),
         };
         let scenario = scenario.map_err(|error| self.blame(error, quick, line))?;
         // A run is known by its scenario's TOML, which has its keys in an order of its own: what is
         // run must be what is read from that.
-        let scenario = Scenario::parse(&self.source.file, &scenario.toml, &[])?;
+        let scenario = Scenario::parse(self.source.file(), &scenario.toml, &[])?;
         if let (None, Some(group)) = (&line.variant, scenario.of_variant()) {
             let message =
                 format!("expected a variant beside it, which sends traffic.{}", group.name);
@@ -113,7 +113,7 @@ impl Experiment {
             return Error::Key { place, key, message };
         }
         let place = match place {
-            Place::Line(..) | Place::CommandLine(_) => Place::File(self.source.file.clone()),
+            Place::Line(..) | Place::CommandLine(_) => Place::File(self.source.file().to_owned()),
             place => place,
         };
         Error::Key { place, key: format!("scenario.{key}"), message }

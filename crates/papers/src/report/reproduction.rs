@@ -161,7 +161,7 @@ fn panel(experiment: &Experiment, claim: &Claim) -> Option<usize> {
     if let (Some((index, _)), None) = (all.next(), all.next()) {
         return Some(index);
     }
-    let check = experiment.source.text.get(claim.span.clone())?;
+    let check = experiment.source.text().get(claim.span.clone())?;
     let names = |name: &str| {
         let after = |(at, _): (usize, &str)| check[at + name.len()..].trim_start().starts_with('(');
         let whole = |(at, _): &(usize, &str)| {
@@ -220,7 +220,7 @@ fn of_figure(outcome: &FigureOutcome<'_>) -> Value {
         claims => claims(None),
         notes => paragraphs(&experiment.remarks.notes),
         assumed => experiment.remarks.assumed.clone(),
-        toml => experiment.source.text.as_str(),
+        toml => experiment.source.text(),
         scenario => outcome.scenario_toml.as_deref(),
     }
 }

@@ -4,7 +4,6 @@ use toml::Value;
 
 use super::{Entry, Keys};
 use crate::error::{Error, Place};
-use crate::scenario::Scenario;
 
 /// The tables of a scenario: a key that begins with one of them leaves nothing out, though links and
 /// traffic may have such names as well.
@@ -32,9 +31,13 @@ fn value(key: &str, text: &str) -> Value {
 }
 
 impl Keys {
-    /// Applies one `KEY=VALUE`, and gives the whole key. A key may leave out its beginning where that
-    /// is unambiguous.
-    pub(crate) fn set(&mut self, assignment: &str) -> Result<String, Error> {
+    /// Applies one `KEY=VALUE`, and returns the whole key. A key may leave out its beginning where that
+    /// is unambiguous. `read` reads the scenario, which records every key that it may have.
+    pub(crate) fn set(
+        &mut self,
+        assignment: &str,
+        read: impl FnOnce(&mut Self),
+    ) -> Result<String, Error> {
         let (key, text) =
             assignment.split_once('=').ok_or_else(|| Error::Set(assignment.to_owned()))?;
         let (key, text) = (key.trim(), text.trim());
@@ -44,7 +47,7 @@ impl Keys {
         let place = Place::CommandLine("--set");
         let mut meant = self.meant(key);
         if meant.is_empty() && !self.is_whole(key) {
-            meant = self.possible(key);
+            meant = self.possible(key, read);
         }
         if meant.len() > 1 {
             let shown = meant[..meant.len().min(MOST_SHOWN)].join(", ");
@@ -69,12 +72,12 @@ impl Keys {
         begins_with_table(key) || self.entries.iter().any(|e| e.key == key)
     }
 
-    /// What `key` may be short for of all that the scenario may have and has not: what its reader asks
-    /// for and ends so, or what is below a table that ends so, such as an impairment of a link.
-    fn possible(&self, key: &str) -> Vec<String> {
+    /// The keys that `key` may be short for among those that the scenario may have and the file lacks: a
+    /// key that `read` requests and that ends so, or a key below a table that ends so, such as an
+    /// impairment of a link.
+    fn possible(&self, key: &str, read: impl FnOnce(&mut Self)) -> Vec<String> {
         let mut keys = self.clone();
-        // What is wrong with the scenario is told where it is read.
-        let _ = Scenario::of(&mut keys);
+        read(&mut keys);
         let asked = keys.asked.borrow();
         if asked.contains(key) {
             return Vec::new();
