@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unruffled_capture::{Analysis, Analyzer, Limits, read};
 use unruffled_lab::advice::Written;
 use unruffled_lab::analysis::Transfer;
+use unruffled_lab::cancel::never;
 use unruffled_lab::fit::Reading;
 use unruffled_lab::{Error, advice, analysis, fit, report};
 use unruffled_scenario as scenario;
@@ -83,7 +84,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     bar.tick();
     // An interrupt that ended the reading leaves time to say what was read; a later one does not.
     let go_on = if interrupt.came() { Interrupt::default() } else { interrupt };
-    analysis::price_while(&name, &mut transfers, &|| !go_on.came());
+    analysis::price(&name, &mut transfers, &go_on.token());
     bar.finish_and_clear();
     let fitted = match &arguments.scenario {
         Some(path) => scenario(arguments, &name, &transfers, path).map(Some),
@@ -121,7 +122,7 @@ fn scenario(
 ) -> Result<Written, Error> {
     let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
     let chosen = analysis::numbered(transfers, arguments.transfer).map_err(unfit)?;
-    let fit = fit::fit(name, chosen.direction, &arguments.sender).map_err(unfit)?;
+    let fit = fit::fit(name, chosen.direction, &arguments.sender, never()).map_err(unfit)?;
     let (likelier, other) = fit.readings();
     output::write_text(path, &likelier.toml).map_err(|e| Error::output(path, e))?;
     let distance = fit.distance.map_or(String::new(), |distance| {
@@ -136,7 +137,7 @@ fn scenario(
         (1e-9.., 0.0) => "late packets are not seen".to_owned(),
         (_, late) => format!("{:.2} % late", late * 100.0),
     };
-    let delivers = |reading| fit.delivers(reading, chosen.direction).map_err(unfit);
+    let delivers = |reading| fit.delivers(reading, chosen.direction, never()).map_err(unfit);
     crate::tell(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
          {:.2} % were captured{distance}{unfilled}",

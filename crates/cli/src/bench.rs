@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use unruffled_lab::cancel::never;
 use unruffled_lab::{Scenario, run};
 use unruffled_scenario::{flags, place_of_variants};
 
@@ -96,7 +97,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     };
     let variant = variants.first().expect("one at least, or an error");
     let start = Instant::now();
-    let row = match run::run(&scenario, variant, 1, None) {
+    let row = match run::run(&scenario, variant, 1, None, never()) {
         Ok(row) => row,
         Err(error) => return crate::refuse(error),
     };

@@ -6,6 +6,7 @@ mod gallery;
 use std::path::Path;
 use std::process::ExitCode;
 
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
 use unruffled_lab::{Error, Scenario, compare, report as page, run};
@@ -70,7 +71,7 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
     let runs = compare::runs(scenario, variants);
     let bar = output::bar(Some(runs), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}");
     bar.set_message(scenario.name.clone());
-    let comparison = compare::compare(scenario, variants, || bar.inc(1));
+    let comparison = compare::compare(scenario, variants, never(), || bar.inc(1));
     bar.finish_and_clear();
     comparison.map_err(Error::from)
 }
@@ -80,7 +81,8 @@ fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Er
     bar.set_message("recording packets");
     let written = output::write(path, |file| {
         let mut capture = Capture::new(file).map_err(reason)?.of(scenario.first_compared());
-        run::run(scenario, variant, 1, Some(&mut capture)).map_err(std::io::Error::other)?;
+        run::run(scenario, variant, 1, Some(&mut capture), never())
+            .map_err(std::io::Error::other)?;
         capture.finish().map_err(reason)
     });
     bar.finish_and_clear();

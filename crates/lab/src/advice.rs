@@ -599,7 +599,7 @@ mod tests {
     fn nothing_is_loaded_where_reordering_cost_next_to_nothing() {
         let analysis = captured(0);
         let mut all = transfers(&analysis);
-        crate::analysis::price("c", &mut all);
+        crate::analysis::price("c", &mut all, crate::cancel::never());
         let Some(Ok(cost)) = all[0].cost.take() else { panic!("it is priced") };
         for (share, wanted) in [
             (0.2, vec![Action::Attach, Action::Status, Action::Compare]),

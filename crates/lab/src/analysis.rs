@@ -10,7 +10,8 @@ use unruffled_capture::{
 use unruffled_units::count;
 
 use crate::advice::{self, Step};
-use crate::fit::{self, Beside, Blamed, Cost, FitError, GoOn, Losses};
+use crate::cancel::CancellationToken;
+use crate::fit::{self, Beside, Blamed, Cost, FitError, Losses};
 use crate::rate::Scale;
 use crate::table::{Cells, fits, lines, plain_within};
 use crate::text;
@@ -67,19 +68,15 @@ impl Transfer<'_> {
     }
 }
 
-/// Finds out by simulation what reordering cost the largest transfers that it slowed.
-pub fn price(name: &str, transfers: &mut [Transfer<'_>]) {
-    price_while(name, transfers, &|| true);
-}
-
-/// The same while `go_on` says so; what is left then is told to be interrupted.
-pub fn price_while(name: &str, transfers: &mut [Transfer<'_>], go_on: GoOn<'_>) {
+/// Simulates what reordering cost the largest transfers that it slowed. After a cancellation the cost of
+/// those that are left is [`FitError::Cancelled`].
+pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationToken) {
     let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
     let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(PRICED).collect();
     for at in priced {
         let beside = transfers[at].beside(transfers);
         let transfer = &mut transfers[at];
-        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause, &beside, go_on);
+        let cost = fit::cost(name, transfer.direction, transfer.verdict.cause, &beside, cancel);
         transfer.cost = Some(cost.map_err(Arc::new));
     }
 }
@@ -369,6 +366,7 @@ pub(crate) mod tests {
     use unruffled_tcp::Variant;
 
     use super::*;
+    use crate::cancel::never;
     use crate::capture::Capture;
     use crate::run::run;
     use unruffled_scenario::Scenario;
@@ -388,7 +386,7 @@ pub(crate) mod tests {
         let mut octets = Vec::new();
         let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
         let sender = Variant::parse(sender).unwrap();
-        run(&scenario, &sender, 1, Some(&mut capture)).unwrap();
+        run(&scenario, &sender, 1, Some(&mut capture), never()).unwrap();
         capture.finish().unwrap();
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).unwrap();
         let mut analyzer = Analyzer::new(Limits { dots, ..Limits::default() });
@@ -409,7 +407,7 @@ pub(crate) mod tests {
     /// What reordering cost the first transfer.
     fn first_cost(analysis: &Analysis) -> Cost {
         let mut found = transfers(analysis);
-        price("a", &mut found);
+        price("a", &mut found, never());
         found[0].cost.clone().expect("reordering slowed it").expect("a path that can be told")
     }
 
@@ -419,7 +417,7 @@ pub(crate) mod tests {
         for spacing_ms in [None, Some(1e6)] {
             analysis.connections[0].directions[0].spacing_ms = spacing_ms;
             let mut found = transfers(&analysis);
-            price("h", &mut found);
+            price("h", &mut found, never());
             let text = found[0].cost_in_words().expect("reordering slowed it");
             let wanted = "What it cost cannot be told: it never filled its path, whose rate";
             assert!(text.starts_with(wanted), "{text}");
@@ -450,7 +448,7 @@ pub(crate) mod tests {
     fn without_sack_what_reordering_cost_is_not_told() {
         let analysis = captured_on("half-late", "reno", 100);
         let mut found = transfers(&analysis);
-        price("h", &mut found);
+        price("h", &mut found, never());
         let text = found[0].cost_in_words().expect("reordering slowed it");
         assert!(text.contains("since the receiver sends no SACK"), "{text}");
     }
@@ -472,7 +470,7 @@ pub(crate) mod tests {
         let analysis = captured(100);
         let mut found = transfers(&analysis);
         assert_eq!(found[0].cost_in_words(), None);
-        price("c", &mut found);
+        price("c", &mut found, never());
         let cost = found[0].cost.as_ref().unwrap().as_ref().unwrap();
         // It gets a fifth of what it gets where all is in order.
         assert!(cost.without_bps > 2.0 * cost.now_bps, "{cost:?}");

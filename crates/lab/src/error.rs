@@ -5,6 +5,7 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
+use crate::cancel::RunError;
 pub use fit::FitError;
 pub use store::StoreError;
 
@@ -23,9 +24,9 @@ pub enum Error {
         /// What is wrong, and what was expected.
         reason: StoreError,
     },
-    /// A link makes no sense.
-    #[error("link: {0}")]
-    Link(#[from] unruffled_path::ConfigError),
+    /// A run has no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// Results of runs that were made elsewhere cannot be taken in.
     #[error("runs from elsewhere: {reason}")]
     Parcel {

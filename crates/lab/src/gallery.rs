@@ -1,14 +1,12 @@
 //! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
 //! the best sender delivers there; and what the undisturbed path delivers.
 
-use std::sync::atomic::AtomicBool;
-
 use rayon::prelude::*;
 use serde::Serialize;
-use unruffled_path::ConfigError;
 use unruffled_tcp::{ROWS, Variant};
 use unruffled_units::{Duration, count};
 
+use crate::cancel::{CancellationToken, RunError};
 use crate::error::Error;
 use crate::rate::Scale;
 use crate::reference::{self, Reference};
@@ -139,6 +137,7 @@ pub fn gallery(
     senders: &[String],
     place: &str,
     overrides: &[String],
+    cancel: &CancellationToken,
     done: impl Fn() + Sync,
 ) -> Result<Gallery, Error> {
     let mut tasks = Vec::new();
@@ -148,21 +147,17 @@ pub fn gallery(
             tasks.extend((1..=scenario.seeds).map(|seed| (path, sender, variant.clone(), seed)));
         }
     }
-    let of_senders = || -> Result<Vec<(usize, usize, f64)>, ConfigError> {
+    let of_senders = || -> Result<Vec<(usize, usize, f64)>, RunError> {
         let ran = tasks.into_par_iter().map(|(path, sender, variant, seed)| {
-            let row = run(&scenarios[path], &variant, seed, None)?;
+            let row = run(&scenarios[path], &variant, seed, None, cancel)?;
             done();
             Ok((path, sender, row.flow.goodput_bps))
         });
         ran.collect()
     };
-    let never = AtomicBool::new(false);
-    let undisturbed = || -> Result<Vec<f64>, ConfigError> {
-        let each = scenarios.par_iter().map(|scenario| {
-            let found = Reference::until(&never, scenario, &done)?;
-            Ok(found.map_or(f64::NAN, |reference| reference.bps()))
-        });
-        each.collect()
+    let undisturbed = || -> Result<Vec<f64>, RunError> {
+        let each = scenarios.par_iter();
+        each.map(|scenario| Ok(Reference::of(scenario, cancel, &done)?.bps())).collect()
     };
     let (undisturbed, results) = rayon::join(undisturbed, of_senders);
     let mut paths: Vec<Path> = scenarios
@@ -415,12 +410,20 @@ pub(crate) mod tests {
         let overrides = ["duration=2 s".to_owned(), "seeds=1".to_owned()];
         let scenarios = drawn(7, 2, &overrides).expect("paths");
         let senders = ["rack".to_owned(), "sack".to_owned()];
-        let gallery = gallery(&scenarios, &senders, "here", &[], || {}).expect("they run");
+        let gallery = gallery(&scenarios, &senders, "here", &[], crate::cancel::never(), || {})
+            .expect("they run");
         assert_eq!(gallery.paths.len(), 2);
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps > 0.0)));
         let most = |p: &Path| p.undisturbed_bps * 1.01;
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps < most(p))));
-        let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", &[], || {});
+        let unknown = super::gallery(
+            &scenarios,
+            &["no".to_owned()],
+            "here",
+            &[],
+            crate::cancel::never(),
+            || {},
+        );
         assert!(unknown.is_err());
     }
 }

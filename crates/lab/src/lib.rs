@@ -4,6 +4,7 @@
 pub mod advice;
 pub mod analysis;
 mod assembly;
+pub mod cancel;
 pub mod capture;
 pub mod compare;
 pub mod comparison_sweep;

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::{record, row};
 use unruffled_tcp::{ROWS, Variant};
 
@@ -243,7 +244,7 @@ fn load(name: &str, overrides: &[&str]) -> Scenario {
 
 /// The checksum of all that a run leaves behind.
 fn sum(scenario: &Scenario, variant: &Variant) -> String {
-    let record = record(scenario, variant, 1, None).expect("a loaded scenario runs");
+    let record = record(scenario, variant, 1, None, never()).expect("a loaded scenario runs");
     let row = row(scenario, variant, 1, &record);
     let json = serde_json::to_vec(&(row, record)).expect("memory takes it");
     blake3::hash(&json).to_hex()[..10].to_owned()

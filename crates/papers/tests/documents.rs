@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use unruffled_lab::cancel::never;
 use unruffled_lab::grid::{Grid, Plan as GridPlan};
 use unruffled_papers::experiment::Experiment;
 use unruffled_papers::reproduce::Plan;
@@ -42,7 +43,7 @@ fn plan(place: &str, text: &str) -> Option<&'static str> {
     if table.contains_key("grid") {
         let grid = Grid::parse(place, text, None, &[]).unwrap_or_else(|e| panic!("{place}: {e}"));
         let drawn = grid.hypercube().map(|h| vec![0.5; h.points * h.dimensions]);
-        let plan = GridPlan::new(grid, drawn.as_deref(), Vec::new());
+        let plan = GridPlan::new(grid, drawn.as_deref(), Vec::new(), never());
         assert!(plan.unwrap_or_else(|e| panic!("{place}: {e}")).runs() > 0, "{place}");
         return Some("grid");
     }

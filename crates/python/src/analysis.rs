@@ -56,8 +56,8 @@ pub(crate) fn analyze(
     let found = background::work(py, &ticket, progress, move || {
         let (found, damage) = take(&read, &told)?;
         let mut transfers = transfers(&found);
-        if !told.stop.load(Ordering::Relaxed) {
-            pool.install(|| price(&called, &mut transfers));
+        if !told.stop.is_cancelled() {
+            pool.install(|| price(&called, &mut transfers, &told.stop));
         }
         let table = table(&called, &transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
@@ -80,7 +80,7 @@ fn take(
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
         // Nobody wants the rest where Python has gone on without it.
-        if !ticket.stop.load(Ordering::Relaxed) {
+        if !ticket.stop.is_cancelled() {
             analyzer.frame(frame);
         }
         frames += 1;
@@ -195,8 +195,10 @@ impl Analysis {
         let all = self.all();
         let chosen = numbered(&all, number).map_err(unfit)?.direction.clone();
         let (name, sender, pool) = (self.name.clone(), sender.to_owned(), pool(None)?);
-        let fit = move || pool.install(|| fit::fit(&name, &chosen, &sender));
-        let fitted = background::work(py, &Arc::new(Ticket::default()), None, fit)?;
+        let ticket = Arc::new(Ticket::default());
+        let told = Arc::clone(&ticket);
+        let fit = move || pool.install(|| fit::fit(&name, &chosen, &sender, &told.stop));
+        let fitted = background::work(py, &ticket, None, fit)?;
         let (likelier, _) = fitted.map_err(unfit)?.readings();
         let toml = likelier.toml;
         let file = format!("{}, transfer {number}", self.name);

@@ -1,5 +1,6 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
+use unruffled_lab::cancel::never;
 use unruffled_lab::{Error, gallery};
 use unruffled_scenario::{Place, flags};
 
@@ -33,8 +34,9 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Erro
     let runs = gallery::runs(&scenarios, senders.len());
     let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
-    let found = pool
-        .install(|| gallery::gallery(&scenarios, &senders, "--variants", &given, || bar.inc(1)));
+    let found = pool.install(|| {
+        gallery::gallery(&scenarios, &senders, "--variants", &given, never(), || bar.inc(1))
+    });
     bar.finish_and_clear();
     let found = found?;
     let written = arguments.results.write(&found, report.as_ref());

@@ -1,13 +1,12 @@
 //! The runs that a grid asks for, in their order: point by point, sender by sender, seed by seed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rayon::prelude::*;
 use serde::Serialize;
 use unruffled_tcp::Variant;
 
 use super::file::Grid;
 use super::quantity::{number, plain};
+use crate::cancel::CancellationToken;
 use crate::error::Error;
 use crate::run::cost;
 use crate::store::{Key, decisive};
@@ -59,22 +58,13 @@ impl Plan {
     /// hypercube where [`Grid::hypercube`] asks for one; senders with parts from outside are `own`.
     ///
     /// # Errors
-    /// A point or a sender that makes no sense.
-    pub fn new(grid: Grid, hypercube: Option<&[f64]>, own: Vec<Variant>) -> Result<Self, Error> {
-        let planned = Self::new_until(&AtomicBool::new(false), grid, hypercube, own)?;
-        Ok(planned.expect("nobody stops it"))
-    }
-
-    /// The same; none if `stop` has been set meanwhile.
-    ///
-    /// # Errors
-    /// As of [`Self::new`].
-    pub fn new_until(
-        stop: &AtomicBool,
+    /// An invalid point or sender, or cancellation.
+    pub fn new(
         grid: Grid,
         hypercube: Option<&[f64]>,
         own: Vec<Variant>,
-    ) -> Result<Option<Self>, Error> {
+        cancel: &CancellationToken,
+    ) -> Result<Self, Error> {
         let points = grid.points(hypercube)?;
         let keys: Vec<String> = grid.keys().map(str::to_owned).collect();
         let mut plan = Self {
@@ -99,13 +89,14 @@ impl Plan {
             let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
             return Err(plan.grid.wrong(&["grid"], message).into());
         }
-        let stopped = || stop.load(Ordering::Relaxed);
-        let planned = |point| if stopped() { Ok(Vec::new()) } else { plan.planned(point) };
+        let planned = |point| {
+            cancel.check()?;
+            plan.planned(point)
+        };
         let planned: Result<Vec<Vec<Planned>>, Error> =
             (0..plan.points.len()).into_par_iter().map(planned).collect();
-        let runs = planned?.into_iter().flatten().collect();
-        plan.runs = runs;
-        Ok((!stopped()).then_some(plan))
+        plan.runs = planned?.into_iter().flatten().collect();
+        Ok(plan)
     }
 
     /// The runs of one point.

@@ -14,6 +14,7 @@ use crate::expression::{self, ExpressionError};
 use crate::reproduce::judge::{Claims, Found, Judged};
 use crate::reproduce::measure::Meter;
 use crate::reproduce::results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome};
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::{cost, record};
 use unruffled_lab::store::{self, Key, Run, Store};
 use unruffled_scenario::Scenario;
@@ -47,7 +48,7 @@ impl Cell {
     }
 
     fn run(&self, index: usize) -> Result<RunRecord, Error> {
-        let ran = record(&self.scenario, &self.variant, Self::seed(index), None);
+        let ran = record(&self.scenario, &self.variant, Self::seed(index), None, never());
         Ok(ran.map_err(unruffled_lab::Error::from)?)
     }
 }
