@@ -136,23 +136,22 @@ fn apart(one: f64, other: f64) -> f64 {
 pub fn fit(
     name: &str,
     direction: &Direction,
+    losses: &Losses,
     sender: &str,
     cancel: &CancellationToken,
 ) -> Result<Fit, FitError> {
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
-    let whose = losses(direction);
-    let blamed = whose.decision;
     let mut best: Option<(f64, Fit)> = None;
     let mut packets = 0;
     // Simulated senders count acknowledgements where a scenario does not say otherwise.
     for (loss, path) in [path.clone(), path.counting_acks()].iter().flat_map(|path| {
-        candidates(direction, path, blamed).into_iter().map(move |loss| (loss, path))
+        candidates(direction, path, losses.decision).into_iter().map(move |loss| (loss, path))
     }) {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
             cancel.check()?;
-            let (fit, simulated) = attempt(name, direction, &path, loss, &variant, cancel)?;
+            let (fit, simulated) = attempt(name, direction, losses, &path, loss, &variant, cancel)?;
             packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
             let others = apart(lost[0], lost[1]) > f64::ln(2.0);
@@ -172,8 +171,7 @@ pub fn fit(
             break;
         }
     }
-    let (_, fit) = best.ok_or(FitError::NoPath)?;
-    Ok(Fit { losses: whose, ..fit })
+    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
 }
 
 /// Whether so much is seen of a transfer that a path can be fitted to it.
@@ -207,6 +205,7 @@ fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Los
 fn attempt(
     name: &str,
     direction: &Direction,
+    losses: &Losses,
     path: &Measured,
     loss: Loss,
     variant: &Variant,
@@ -227,7 +226,7 @@ fn attempt(
         toml,
         in_order,
         lossless,
-        losses: losses(direction),
+        losses: losses.clone(),
         rate_bps: path.rate_bps,
         filled: path.filled,
         sender: variant.name().to_owned(),

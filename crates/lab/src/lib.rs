@@ -27,6 +27,7 @@ pub mod store;
 pub mod summary;
 pub mod table;
 pub mod text;
+pub mod transfer;
 
 pub use error::Error;
 pub use unruffled_scenario::Scenario;

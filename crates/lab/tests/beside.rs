@@ -2,10 +2,10 @@
 //! against what it gets in the simulator where all is in order.
 
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{Transfer, price, transfers};
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::fit::FitError;
+use unruffled_lab::transfer::{Transfer, price, transfers};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};

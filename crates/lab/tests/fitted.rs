@@ -7,9 +7,11 @@ mod paths;
 
 use one_link::scenario;
 use paths::{CASES, analysed};
+use unruffled_capture::Direction;
 use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::{Scenario, fit, run};
+use unruffled_lab::fit::{self, Fit};
+use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
@@ -34,6 +36,10 @@ fn goodputs(scenario: &Scenario) -> [f64; 5] {
     })
 }
 
+fn fitted_to(direction: &Direction, sender: &str) -> Fit {
+    fit::fit("case.pcapng", direction, &fit::losses(direction), sender, never()).unwrap()
+}
+
 #[test]
 fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itself() {
     let mut wrong = Vec::new();
@@ -44,7 +50,7 @@ fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itsel
         let path = scenario(case, false);
         run::run(&path, &variant, 1, Some(&mut capture), never()).unwrap();
         capture.finish().unwrap();
-        let fit = fit::fit("case.pcapng", &analysed(octets), case.sender, never()).unwrap();
+        let fit = fitted_to(&analysed(octets), case.sender);
         let fitted = Scenario::parse("fitted", &fit.toml, &[]).unwrap();
         let (truth, told) = (goodputs(&path), goodputs(&fitted));
         let best = |of: &[f64; 5]| (0..5).max_by(|&a, &b| of[a].total_cmp(&of[b])).unwrap();
@@ -68,7 +74,7 @@ fn over_a_fitted_path_a_sender_delivers_what_was_captured() {
         run::run(&scenario(case, false), &variant, 1, Some(&mut capture), never()).unwrap();
         capture.finish().unwrap();
         let found = analysed(octets);
-        let fit = fit::fit("case.pcapng", &found, case.sender, never()).unwrap();
+        let fit = fitted_to(&found, case.sender);
         let ratio = fit.simulated_bps / fit.observed_bps;
         println!(
             "{}: {:.2} Mb/s captured, {:.3} times that over the fitted path; late {:.2} %, {:.2} %; \

@@ -8,9 +8,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use unruffled_capture::{self as capture, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{
-    Transfer, json, numbered, price, render, table as table_of, transfers,
-};
+use unruffled_lab::analysis::{json, render, table as table_of};
+use unruffled_lab::transfer::{Transfer, numbered, price, transfers};
 use unruffled_lab::{Error, advice, fit, report};
 
 use crate::background::{self, Ticket};
@@ -193,11 +192,12 @@ impl Analysis {
         let number = transfer.map_or(Ok(1), |given| values::number("transfer", given, 1))?;
         let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
         let all = self.all();
-        let chosen = numbered(&all, number).map_err(unfit)?.direction.clone();
+        let chosen = numbered(&all, number).map_err(unfit)?;
+        let (chosen, losses) = (chosen.direction.clone(), chosen.losses.clone());
         let (name, sender, pool) = (self.name.clone(), sender.to_owned(), pool(None)?);
         let ticket = Arc::new(Ticket::default());
         let told = Arc::clone(&ticket);
-        let fit = move || pool.install(|| fit::fit(&name, &chosen, &sender, &told.stop));
+        let fit = move || pool.install(|| fit::fit(&name, &chosen, &losses, &sender, &told.stop));
         let fitted = background::work(py, &ticket, None, fit)?;
         let (likelier, _) = fitted.map_err(unfit)?.readings();
         let toml = likelier.toml;

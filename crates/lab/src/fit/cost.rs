@@ -82,6 +82,7 @@ pub fn cost(
     name: &str,
     direction: &Direction,
     cause: Cause,
+    losses: &Losses,
     beside: &Beside,
     cancel: &CancellationToken,
 ) -> Result<Cost, FitError> {
@@ -102,7 +103,7 @@ pub fn cost(
     {
         return Err(FitError::Crowded { share });
     }
-    let fit = nearest(name, direction, cancel)?;
+    let fit = nearest(name, direction, losses, cancel)?;
     let model_bps = fit.simulated_bps;
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
     if !factor.is_finite() || factor > TOO_FAR {
@@ -191,11 +192,16 @@ pub fn cost(
 }
 
 /// The path by the sender whose goodput over it is the nearest to the capture's.
-fn nearest(name: &str, direction: &Direction, cancel: &CancellationToken) -> Result<Fit, FitError> {
-    let fits = CAPTURED.iter().map(|sender| super::fit(name, direction, sender, cancel));
+fn nearest(
+    name: &str,
+    direction: &Direction,
+    losses: &Losses,
+    cancel: &CancellationToken,
+) -> Result<Fit, FitError> {
+    let fits = CAPTURED.iter().map(|sender| super::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
-        fits.push(super::fit(name, direction, UNTAUGHT, cancel)?);
+        fits.push(super::fit(name, direction, losses, UNTAUGHT, cancel)?);
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)
