@@ -201,7 +201,7 @@ reproduce: build
 
 # The list is written anew by: unruffled reproduce --quick --write-check FILE
 reproduce-quick: build
-	"$(TARGET)"/release/unruffled reproduce --quick --no-store --check crates/lab/experiments/quick.txt \
+	"$(TARGET)"/release/unruffled reproduce --quick --no-store --check crates/papers/experiments/quick.txt \
 	    --report "$(TARGET)"/reproduction-quick.html
 
 # HOSTILE=--short is a tenth of it; the profile dev is what tests are built with, of the whole workspace.

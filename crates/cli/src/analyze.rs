@@ -7,9 +7,11 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use unruffled_capture::{Analysis, Analyzer, Limits, read};
 use unruffled_lab::advice::Written;
-use unruffled_lab::analysis::Transfer;
+use unruffled_lab::cancel::never;
 use unruffled_lab::fit::Reading;
+use unruffled_lab::transfer::{self, Transfer};
 use unruffled_lab::{Error, advice, analysis, fit, report};
+use unruffled_scenario as scenario;
 use unruffled_tcp::Variant;
 use unruffled_units::count;
 
@@ -64,7 +66,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
     // A capture may take long to read.
     Variant::parse(&arguments.sender)
-        .map_err(|reason| Error::Variant { place: "--sender".to_owned(), reason })?;
+        .map_err(|reason| scenario::Error::Variant { place: "--sender".to_owned(), reason })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
@@ -76,13 +78,13 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     if let Some(damage) = &damage {
         crate::tell(&format!("unruffled: {name}: {damage}"));
     }
-    let mut transfers = analysis::transfers(&found);
+    let mut transfers = transfer::transfers(&found);
     let bar = output::bar(None, "{msg}");
     bar.set_message("simulating what reordering cost");
     bar.tick();
     // An interrupt that ended the reading leaves time to say what was read; a later one does not.
     let go_on = if interrupt.came() { Interrupt::default() } else { interrupt };
-    analysis::price_while(&name, &mut transfers, &|| !go_on.came());
+    transfer::price(&name, &mut transfers, &go_on.token());
     bar.finish_and_clear();
     let fitted = match &arguments.scenario {
         Some(path) => scenario(arguments, &name, &transfers, path).map(Some),
@@ -119,8 +121,9 @@ fn scenario(
     path: &Path,
 ) -> Result<Written, Error> {
     let unfit = |reason| Error::Unfit { name: name.to_owned(), reason };
-    let chosen = analysis::numbered(transfers, arguments.transfer).map_err(unfit)?;
-    let fit = fit::fit(name, chosen.direction, &arguments.sender).map_err(unfit)?;
+    let chosen = transfer::numbered(transfers, arguments.transfer).map_err(unfit)?;
+    let fit = fit::fit(name, chosen.direction, &chosen.losses, &arguments.sender, never())
+        .map_err(unfit)?;
     let (likelier, other) = fit.readings();
     output::write_text(path, &likelier.toml).map_err(|e| Error::output(path, e))?;
     let distance = fit.distance.map_or(String::new(), |distance| {
@@ -135,7 +138,7 @@ fn scenario(
         (1e-9.., 0.0) => "late packets are not seen".to_owned(),
         (_, late) => format!("{:.2} % late", late * 100.0),
     };
-    let delivers = |reading| fit.delivers(reading, chosen.direction).map_err(unfit);
+    let delivers = |reading| fit.delivers(reading, chosen.direction, never()).map_err(unfit);
     crate::tell(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
          {:.2} % were captured{distance}{unfilled}",

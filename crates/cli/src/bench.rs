@@ -6,7 +6,9 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use unruffled_lab::{Scenario, compare, flags, run};
+use unruffled_lab::cancel::never;
+use unruffled_lab::{Scenario, run};
+use unruffled_scenario::{flags, place_of_variants};
 
 use crate::Printed;
 
@@ -71,10 +73,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let prepared = flags::text(name, set).and_then(|text| {
         let scenario = Scenario::parse(name, &text, &overrides)?;
         let variants = match variant.clone() {
-            Some(variant) => compare::variants(&scenario, &[variant], "--variant")?,
+            Some(variant) => scenario.senders(&[variant], "--variant")?,
             None => {
-                let place = compare::place_of_variants(name, set);
-                compare::variants(&scenario, &scenario.variants, &place)?
+                let place = place_of_variants(name, set);
+                scenario.senders(&scenario.variants, &place)?
             }
         };
         Ok((scenario, variants))
@@ -95,7 +97,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     };
     let variant = variants.first().expect("one at least, or an error");
     let start = Instant::now();
-    let row = match run::run(&scenario, variant, 1, None) {
+    let row = match run::run(&scenario, variant, 1, None, never()) {
         Ok(row) => row,
         Err(error) => return crate::refuse(error),
     };

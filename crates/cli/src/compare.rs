@@ -6,9 +6,11 @@ mod gallery;
 use std::path::Path;
 use std::process::ExitCode;
 
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::{Capture, reason};
 use unruffled_lab::record::Comparison;
-use unruffled_lab::{Error, Scenario, compare, flags, report as page, run};
+use unruffled_lab::{Error, Scenario, compare, report as page, run};
+use unruffled_scenario::{flags, place_of_variants};
 use unruffled_tcp::Variant;
 
 pub(crate) use arguments::Arguments;
@@ -36,10 +38,10 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         .map_err(|error| error.by_flag(&given))?;
     let variants = match arguments.variants.as_slice() {
         [] => {
-            let place = compare::place_of_variants(&arguments.scenario, &arguments.set);
-            compare::variants(&scenario, &scenario.variants, &place)?
+            let place = place_of_variants(&arguments.scenario, &arguments.set);
+            scenario.senders(&scenario.variants, &place)?
         }
-        names => compare::variants(&scenario, names, "--variants")?,
+        names => scenario.senders(names, "--variants")?,
     };
     let report = arguments.results.report(&scenario.name);
     let mut files: Vec<Written<'_>> = report.iter().map(Report::output).collect();
@@ -69,7 +71,7 @@ fn with_progress(scenario: &Scenario, variants: &[Variant]) -> Result<Comparison
     let runs = compare::runs(scenario, variants);
     let bar = output::bar(Some(runs), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}");
     bar.set_message(scenario.name.clone());
-    let comparison = compare::compare(scenario, variants, || bar.inc(1));
+    let comparison = compare::compare(scenario, variants, never(), || bar.inc(1));
     bar.finish_and_clear();
     comparison.map_err(Error::from)
 }
@@ -79,7 +81,8 @@ fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Er
     bar.set_message("recording packets");
     let written = output::write(path, |file| {
         let mut capture = Capture::new(file).map_err(reason)?.of(scenario.first_compared());
-        run::run(scenario, variant, 1, Some(&mut capture)).map_err(std::io::Error::other)?;
+        run::run(scenario, variant, 1, Some(&mut capture), never())
+            .map_err(std::io::Error::other)?;
         capture.finish().map_err(reason)
     });
     bar.finish_and_clear();

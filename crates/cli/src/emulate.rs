@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use unruffled_lab::{Scenario, flags};
 use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
+use unruffled_scenario::{Error as ScenarioError, Scenario, flags};
 use unruffled_units::count;
 
 /// How often the commands are looked after.
@@ -74,7 +74,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 /// The scenario, of which only the path counts.
-fn load(name: &str, set: &[String]) -> Result<Scenario, unruffled_lab::Error> {
+fn load(name: &str, set: &[String]) -> Result<Scenario, ScenarioError> {
     let text = flags::text(name, set)?;
     let scenario = Scenario::parse_for_real_packets(name, &text, set)?;
     flags::of_the_path(name, &text, set)?;

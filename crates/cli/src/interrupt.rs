@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use unruffled_capture::{Error, Source};
+use unruffled_lab::cancel::CancellationToken;
 
 /// Ctrl-C interrupts all programs of a pipeline: the one that captures then writes what it holds
 /// back, for which an interrupted reader waits no longer than this.
@@ -37,6 +38,11 @@ impl Interrupt {
             low_level::pipe::register(signal, waker.try_clone()?)?;
         }
         Ok((Self(came), wake))
+    }
+
+    /// A token that is cancelled when one comes.
+    pub(crate) fn token(&self) -> CancellationToken {
+        Arc::clone(&self.0).into()
     }
 
     /// Whether one has come.

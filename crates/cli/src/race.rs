@@ -9,10 +9,11 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
-use unruffled_lab::{Error, Scenario, flags};
+use unruffled_lab::{Error, Scenario};
 use unruffled_race::{
     Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
 };
+use unruffled_scenario::flags;
 
 use crate::output::{self, Kind, Report, Rule, Showable, Written};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use unruffled_lab::scenario::BUILTIN;
+use unruffled_scenario::BUILTIN;
 use unruffled_units::{did_you_mean, similar};
 
 use crate::Cli;

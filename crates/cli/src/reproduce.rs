@@ -8,10 +8,10 @@ use std::sync::Mutex;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
-use unruffled_lab::error::Place;
-use unruffled_lab::experiment::Experiment;
-use unruffled_lab::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
-use unruffled_lab::{Error, report as page};
+use unruffled_papers::experiment::Experiment;
+use unruffled_papers::reproduce::{self, ClaimOutcome, FigureOutcome, Holds, Plan, Progress};
+use unruffled_papers::{Error, report as page};
+use unruffled_scenario::Place;
 use unruffled_units::count;
 
 use crate::Printed;
@@ -155,7 +155,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
     for (i, experiment) in experiments.iter().enumerate() {
         if experiments[..i].iter().any(|earlier| earlier.id == experiment.id) {
             let (place, name) = ("experiments".to_owned(), experiment.id.clone());
-            return Err(Error::Twice { place, name });
+            return Err(unruffled_scenario::Error::Twice { place, name }.into());
         }
     }
     if let Some(paper) = &arguments.paper {
@@ -179,17 +179,18 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
 
 /// The claims that should hold.
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
-    let text = unruffled_lab::text::read(path)
+    let text = unruffled_scenario::text::read(path)
         .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
     let lines = text.lines().map(str::trim).enumerate();
     let claims = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let claim = |(at, line): (usize, &str)| match line.split_once(": ") {
         Some(_) => Ok(line.to_owned()),
-        None => Err(Error::Key {
+        None => Err(unruffled_scenario::Error::Key {
             place: Place::Line(path.display().to_string(), at + 1),
             key: line.chars().take(40).collect(),
             message: "expected ID: CLAIM, as --write-check writes them".to_owned(),
-        }),
+        }
+        .into()),
     };
     claims.map(claim).collect()
 }
@@ -236,11 +237,11 @@ fn write(
     arguments: &Arguments,
     outcomes: &[FigureOutcome<'_>],
     report: Option<&Report>,
-) -> Result<(), Error> {
+) -> Result<(), unruffled_lab::Error> {
     let text = |path: &Path, text: &str| {
-        output::write_text(path, text).map_err(|e| Error::output(path, e))
+        output::write_text(path, text).map_err(|e| unruffled_lab::Error::output(path, e))
     };
-    let draw = |into: &Path| -> Result<(), Error> {
+    let draw = |into: &Path| -> Result<(), unruffled_lab::Error> {
         for outcome in outcomes {
             if let Some(svg) = page::figure_file(outcome) {
                 text(&into.join(picture(outcome.experiment)), &svg)?;
@@ -248,7 +249,7 @@ fn write(
         }
         Ok(())
     };
-    let told = |what: &str, path: &Path, written: Result<(), Error>| {
+    let told = |what: &str, path: &Path, written: Result<(), unruffled_lab::Error>| {
         written.map(|()| crate::tell(&format!("{what}: {}", path.display())))
     };
     let reported = report.map_or(Ok(()), |report| report.write(&page::reproduction(outcomes)));

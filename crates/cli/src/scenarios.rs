@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use unruffled_lab::{Error, Scenario, files, scenario};
+use unruffled_lab::{Error, Scenario, files};
+use unruffled_scenario as scenario;
 
 use crate::Printed;
 use crate::output::{self, Rule, Written, columns};

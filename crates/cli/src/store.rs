@@ -177,7 +177,8 @@ mod tests {
             scenario: "",
             variant: "sack",
             seed: 1,
-            record: &run::record(&scenario, &sack, 1, None).expect("runs"),
+            record: &run::record(&scenario, &sack, 1, None, unruffled_lab::cancel::never())
+                .expect("runs"),
             took: std::time::Duration::ZERO,
         };
         let store = Store::in_memory().expect("opens");

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use indicatif::ProgressBar;
 use unruffled_lab::Error;
-use unruffled_lab::flags::{self, Flags};
+use unruffled_lab::cancel::never;
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
+use unruffled_scenario::flags::{self, Flags};
 
 use crate::Printed;
 use crate::output::{self, Report, Showable as _};
@@ -115,11 +115,10 @@ fn execute(
     progress.set_message("preparing");
     let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
     let pool = crate::pool(arguments.jobs)?;
-    let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new()))?;
+    let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new(), never()))?;
     let store = crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?;
     let sweep = Sweep::new(plan, Some(store))?;
-    let never = AtomicBool::new(false);
-    let seconds = sweep.estimate(&never)?.unwrap_or_default();
+    let seconds = sweep.estimate(never())?;
     progress.finish_and_clear();
     let file = arguments.grid.display();
     for (key, own, new) in replaced {
@@ -131,7 +130,7 @@ fn execute(
     let left = sweep.missing().len() as u64;
     let bar = Bar(output::bar(Some(left), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}"));
     bar.0.set_message(sweep.plan().name().to_owned());
-    let ran = pool.install(|| sweep.run(&never, &bar));
+    let ran = pool.install(|| sweep.run(never(), &bar));
     bar.0.finish_and_clear();
     ran?;
     let reported = report.map_or(Ok(()), |report| report.write(&sweep.page()));

@@ -8,7 +8,7 @@ use unruffled_sim::{App, Route, Simulation, SourceConfig, Topology};
 use unruffled_tcp::{Config, Variant};
 use unruffled_units::Instant;
 
-use crate::scenario::{Scenario, Traffic};
+use unruffled_scenario::{Scenario, Traffic};
 
 /// A simulation that is ready to run, and what is to be measured of it.
 pub(crate) struct Built {

@@ -1,7 +1,6 @@
 //! Files that are written: beside their place, and moved there when they are whole, so that what stood
 //! there before is lost only to what replaces it.
 
-mod missing;
 mod ours;
 mod part;
 
@@ -9,7 +8,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read as _, Result, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) use missing::{is_path, missing};
 pub use ours::{APPLICATION, Kind, holds, replaceable};
 use part::Part;
 

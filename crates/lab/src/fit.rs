@@ -19,10 +19,11 @@ pub use cost::{Cost, cost};
 pub use losses::{Blamed, Losses, losses};
 use path::{Loss, Measured, measured, scenario};
 
+use crate::cancel::CancellationToken;
 use crate::capture::Capture;
 pub use crate::error::FitError;
 use crate::run;
-use crate::scenario::Scenario;
+use unruffled_scenario::Scenario;
 
 /// The sender that is run to see how well a path fits: today's Linux.
 pub const OBSERVED: &str = "rack+cubic";
@@ -103,12 +104,18 @@ impl Fit {
     /// What the sender delivers over one of the readings, for as long as the transfer took.
     ///
     /// # Errors
-    /// There is no such sender.
-    pub fn delivers(&self, reading: &Reading, direction: &Direction) -> Result<f64, FitError> {
+    /// An unknown sender, or [`FitError::Cancelled`].
+    pub fn delivers(
+        &self,
+        reading: &Reading,
+        direction: &Direction,
+        cancel: &CancellationToken,
+    ) -> Result<f64, FitError> {
         if reading.toml == self.toml {
             return Ok(self.simulated_bps);
         }
-        goodput_bps(&same_time(&reading.toml, direction)?, &Variant::parse(&self.sender)?)
+        let scenario = same_time(&reading.toml, direction)?;
+        goodput_bps(&scenario, &Variant::parse(&self.sender)?, cancel)
     }
 
     /// How far the goodputs are apart: the logarithm of their ratio.
@@ -125,36 +132,26 @@ fn apart(one: f64, other: f64) -> f64 {
 /// Fits a path to what `direction` shows, and runs `sender` over it.
 ///
 /// # Errors
-/// What the capture lacks, or that there is no such sender.
-pub fn fit(name: &str, direction: &Direction, sender: &str) -> Result<Fit, FitError> {
-    fit_while(name, direction, sender, &|| true)
-}
-
-/// Whether to go on with what takes long.
-pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
-
-fn fit_while(
+/// What the capture lacks, an unknown sender, or [`FitError::Cancelled`].
+pub fn fit(
     name: &str,
     direction: &Direction,
+    losses: &Losses,
     sender: &str,
-    go_on: GoOn<'_>,
+    cancel: &CancellationToken,
 ) -> Result<Fit, FitError> {
     let variant = Variant::parse(sender)?;
     let path = measured(direction)?;
-    let whose = losses(direction);
-    let blamed = whose.decision;
     let mut best: Option<(f64, Fit)> = None;
     let mut packets = 0;
     // Simulated senders count acknowledgements where a scenario does not say otherwise.
     for (loss, path) in [path.clone(), path.counting_acks()].iter().flat_map(|path| {
-        candidates(direction, path, blamed).into_iter().map(move |loss| (loss, path))
+        candidates(direction, path, losses.decision).into_iter().map(move |loss| (loss, path))
     }) {
         let mut path = path.clone();
         for round in 0..=ROUNDS {
-            if !go_on() {
-                return Err(FitError::Interrupted);
-            }
-            let (fit, simulated) = attempt(name, direction, &path, loss, &variant)?;
+            cancel.check()?;
+            let (fit, simulated) = attempt(name, direction, losses, &path, loss, &variant, cancel)?;
             packets += (1 + SEEDS) * simulated.traffic.segments;
             let lost = [direction, &simulated].map(|seen| seen.losses.lost.max(1) as f64);
             let others = apart(lost[0], lost[1]) > f64::ln(2.0);
@@ -174,8 +171,7 @@ fn fit_while(
             break;
         }
     }
-    let (_, fit) = best.ok_or(FitError::NoPath)?;
-    Ok(Fit { losses: whose, ..fit })
+    best.map(|(_, fit)| fit).ok_or(FitError::NoPath)
 }
 
 /// Whether so much is seen of a transfer that a path can be fitted to it.
@@ -209,24 +205,28 @@ fn candidates(direction: &Direction, path: &Measured, blamed: Blamed) -> Vec<Los
 fn attempt(
     name: &str,
     direction: &Direction,
+    losses: &Losses,
     path: &Measured,
     loss: Loss,
     variant: &Variant,
+    cancel: &CancellationToken,
 ) -> Result<(Fit, Direction), FitError> {
     let toml = scenario(name, direction, path, loss);
     let in_order = scenario(name, direction, &path.in_order(), loss);
     let lossless = (loss != Loss::None)
         .then(|| [path, &path.in_order()].map(|path| scenario(name, direction, path, Loss::None)));
     let parsed = same_time(&toml, direction)?;
-    let (simulated, delivers) =
-        rayon::join(|| simulate(&parsed, variant), || goodput_bps(&parsed, variant));
+    let (simulated, delivers) = rayon::join(
+        || simulate(&parsed, variant, cancel),
+        || goodput_bps(&parsed, variant, cancel),
+    );
     let simulated = simulated?;
     let distance = late_times(direction).zip(late_times(&simulated));
     let fit = Fit {
         toml,
         in_order,
         lossless,
-        losses: losses(direction),
+        losses: losses.clone(),
         rate_bps: path.rate_bps,
         filled: path.filled,
         sender: variant.name().to_owned(),
@@ -246,9 +246,13 @@ fn same_time(toml: &str, direction: &Direction) -> Result<Scenario, FitError> {
 }
 
 /// What the sender delivers over a path, the mean of some seeds.
-fn goodput_bps(scenario: &Scenario, variant: &Variant) -> Result<f64, FitError> {
+fn goodput_bps(
+    scenario: &Scenario,
+    variant: &Variant,
+    cancel: &CancellationToken,
+) -> Result<f64, FitError> {
     let goodput = |seed| {
-        let row = run::run(scenario, variant, seed, None)?;
+        let row = run::run(scenario, variant, seed, None, cancel)?;
         Ok::<f64, FitError>(row.flow.goodput_bps)
     };
     let all: Vec<f64> = (1..=SEEDS).into_par_iter().map(goodput).collect::<Result<_, _>>()?;
@@ -261,11 +265,15 @@ fn late_times(direction: &Direction) -> Option<&Lateness> {
 
 /// What the analysis says of a run over the fitted path, captured at the sender: read while it runs, since
 /// a fast path's capture takes hundreds of megabytes.
-fn simulate(scenario: &Scenario, variant: &Variant) -> Result<Direction, FitError> {
+fn simulate(
+    scenario: &Scenario,
+    variant: &Variant,
+    cancel: &CancellationToken,
+) -> Result<Direction, FitError> {
     let (reader, writer) = std::io::pipe().map_err(PcapError::IoError)?;
     let write = || {
         let mut capture = Capture::at(End::Sender, BufWriter::with_capacity(WRITTEN, writer))?;
-        run::run(scenario, variant, 1, Some(&mut capture))?;
+        run::run(scenario, variant, 1, Some(&mut capture), cancel)?;
         capture.finish().map_err(FitError::from)
     };
     let mut analyzer = Analyzer::new(Limits::default());

@@ -1,24 +1,22 @@
 //! Many paths, many senders, one table: what each sender delivers on each path, as a share of what
 //! the best sender delivers there; and what the undisturbed path delivers.
 
-use std::sync::atomic::AtomicBool;
-
 use rayon::prelude::*;
 use serde::Serialize;
-use unruffled_path::ConfigError;
 use unruffled_tcp::{ROWS, Variant};
 use unruffled_units::{Duration, count};
 
+use crate::cancel::{CancellationToken, RunError};
 use crate::error::Error;
-use crate::flags;
 use crate::rate::Scale;
 use crate::reference::{self, Reference};
 use crate::run::run;
-use crate::scenario::random::random_path;
-use crate::scenario::{BUILTIN, Scenario};
 use crate::statistics::quantile;
 use crate::table::{for_columns, lines};
 use crate::text;
+use unruffled_scenario::flags;
+use unruffled_scenario::random_path;
+use unruffled_scenario::{BUILTIN, Scenario};
 
 /// How long a built-in scenario runs at most.
 const LONGEST: Duration = Duration::from_secs(100);
@@ -84,7 +82,12 @@ pub fn senders() -> Vec<String> {
 }
 
 /// The scenario `name`, in which `usual` holds unless somebody has `set` it.
-fn with(name: &str, text: &str, usual: &[String], set: &[String]) -> Result<Scenario, Error> {
+fn with(
+    name: &str,
+    text: &str,
+    usual: &[String],
+    set: &[String],
+) -> Result<Scenario, unruffled_scenario::Error> {
     let scenario = flags::once(name, text, set)
         .and_then(|()| Scenario::parse(name, text, &[usual, set].concat()));
     scenario.map_err(|error| error.of_scenario(name))
@@ -106,7 +109,7 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
             with(name, text, &[SEEDS.to_owned(), duration, format!("warmup={warmup}")], set)
         };
         let duration = with(Duration::ZERO)?.duration;
-        with(own.warmup.min(duration / 10))
+        Ok(with(own.warmup.min(duration / 10))?)
     };
     BUILTIN.iter().map(load).collect()
 }
@@ -119,7 +122,7 @@ pub fn built_in(set: &[String]) -> Result<Vec<Scenario>, Error> {
 pub fn drawn(seed: u64, count: u32, set: &[String]) -> Result<Vec<Scenario>, Error> {
     let load = |n| {
         let usual = [SEEDS.to_owned()];
-        with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)
+        Ok(with(&format!("{seed}-{n}"), &random_path(seed, n), &usual, set)?)
     };
     (1..=count).map(load).collect()
 }
@@ -134,30 +137,27 @@ pub fn gallery(
     senders: &[String],
     place: &str,
     overrides: &[String],
+    cancel: &CancellationToken,
     done: impl Fn() + Sync,
 ) -> Result<Gallery, Error> {
     let mut tasks = Vec::new();
     for (path, scenario) in scenarios.iter().enumerate() {
-        let variants = crate::compare::variants(scenario, senders, place)?;
+        let variants = scenario.senders(senders, place)?;
         for (sender, variant) in variants.into_iter().enumerate() {
             tasks.extend((1..=scenario.seeds).map(|seed| (path, sender, variant.clone(), seed)));
         }
     }
-    let of_senders = || -> Result<Vec<(usize, usize, f64)>, ConfigError> {
+    let of_senders = || -> Result<Vec<(usize, usize, f64)>, RunError> {
         let ran = tasks.into_par_iter().map(|(path, sender, variant, seed)| {
-            let row = run(&scenarios[path], &variant, seed, None)?;
+            let row = run(&scenarios[path], &variant, seed, None, cancel)?;
             done();
             Ok((path, sender, row.flow.goodput_bps))
         });
         ran.collect()
     };
-    let never = AtomicBool::new(false);
-    let undisturbed = || -> Result<Vec<f64>, ConfigError> {
-        let each = scenarios.par_iter().map(|scenario| {
-            let found = Reference::until(&never, scenario, &done)?;
-            Ok(found.map_or(f64::NAN, |reference| reference.bps()))
-        });
-        each.collect()
+    let undisturbed = || -> Result<Vec<f64>, RunError> {
+        let each = scenarios.par_iter();
+        each.map(|scenario| Ok(Reference::of(scenario, cancel, &done)?.bps())).collect()
     };
     let (undisturbed, results) = rayon::join(undisturbed, of_senders);
     let mut paths: Vec<Path> = scenarios
@@ -410,12 +410,20 @@ pub(crate) mod tests {
         let overrides = ["duration=2 s".to_owned(), "seeds=1".to_owned()];
         let scenarios = drawn(7, 2, &overrides).expect("paths");
         let senders = ["rack".to_owned(), "sack".to_owned()];
-        let gallery = gallery(&scenarios, &senders, "here", &[], || {}).expect("they run");
+        let gallery = gallery(&scenarios, &senders, "here", &[], crate::cancel::never(), || {})
+            .expect("they run");
         assert_eq!(gallery.paths.len(), 2);
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps > 0.0)));
         let most = |p: &Path| p.undisturbed_bps * 1.01;
         assert!(gallery.paths.iter().all(|p| p.goodput_bps.iter().all(|&bps| bps < most(p))));
-        let unknown = super::gallery(&scenarios, &["no".to_owned()], "here", &[], || {});
+        let unknown = super::gallery(
+            &scenarios,
+            &["no".to_owned()],
+            "here",
+            &[],
+            crate::cancel::never(),
+            || {},
+        );
         assert!(unknown.is_err());
     }
 }

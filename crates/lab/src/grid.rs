@@ -11,6 +11,7 @@ mod batch;
 mod file;
 mod parcel;
 mod plan;
+mod quantity;
 mod sample;
 mod shown;
 mod sweep;

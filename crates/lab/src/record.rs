@@ -7,6 +7,7 @@ pub(crate) mod whole;
 use serde::{Deserialize, Serialize};
 use unruffled_measure::{FlowRecord, RunRecord, share};
 pub use unruffled_measure::{SendKind, Sent, Trace};
+use unruffled_scenario::Episode;
 
 use crate::reference::Reference;
 
@@ -41,17 +42,6 @@ impl RunRow {
             flow,
         }
     }
-}
-
-/// A time in which an impairment is at work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Episode {
-    /// What, in a few words.
-    pub what: String,
-    /// From when, in seconds since the start of the run.
-    pub from_s: f64,
-    /// Until when.
-    pub until_s: f64,
 }
 
 /// All runs of one variant.

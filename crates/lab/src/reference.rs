@@ -8,17 +8,16 @@
 mod alone;
 mod ways;
 
-use std::sync::atomic::AtomicBool;
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use unruffled_measure::FlowRecord;
-use unruffled_path::ConfigError;
 use unruffled_sim::{App, Arrivals, Spread};
 use unruffled_units::{Duration, Instant};
 
-use crate::scenario::{Scenario, Traffic};
 use alone::Alone;
+use unruffled_scenario::{Scenario, Traffic};
+
+use crate::cancel::{CancellationToken, RunError};
 use ways::{directed, payload};
 
 /// What the compared traffic delivers over the undisturbed path.
@@ -72,34 +71,27 @@ impl Reference {
         Self { by_seed: vec![bps], limit }
     }
 
-    /// What the compared traffic of `scenario` delivers over the undisturbed path.
+    /// Runs the compared traffic of `scenario` over the undisturbed path. `done` is called after each of the
+    /// [`runs`].
     ///
     /// # Errors
-    /// A link's configuration that makes no sense; loaded scenarios have none.
-    pub fn of(scenario: &Scenario) -> Result<Self, ConfigError> {
-        let never = AtomicBool::new(false);
-        Self::until(&never, scenario, &|| {}).map(|found| found.expect("nothing stops it"))
-    }
-
-    /// The same, unless `stop` is set before it is known: then none. `done` is called after each of
-    /// the [`runs`].
-    pub(crate) fn until(
-        stop: &AtomicBool,
+    /// [`RunError::Cancelled`], or a link's configuration that is invalid; loaded scenarios have none.
+    pub fn of(
         scenario: &Scenario,
+        cancel: &CancellationToken,
         done: &(impl Fn() + Sync),
-    ) -> Result<Option<Self>, ConfigError> {
+    ) -> Result<Self, RunError> {
         let groups: Vec<Alone<'_>> = groups(scenario).map(|g| Alone::new(scenario, g)).collect();
         let tasks: Vec<(&Alone<'_>, u64)> =
             seeds(scenario).flat_map(|seed| groups.iter().map(move |g| (g, seed))).collect();
-        let ran: Option<Vec<FlowRecord>> = tasks
+        let ran: Vec<FlowRecord> = tasks
             .into_par_iter()
             .map(|(group, seed)| {
-                let ran = group.run(stop, seed)?;
+                let ran = group.run(seed, cancel)?;
                 done();
                 Ok(ran)
             })
-            .collect::<Result<_, ConfigError>>()?;
-        let Some(ran) = ran else { return Ok(None) };
+            .collect::<Result<_, RunError>>()?;
         let by_seed = ran.chunks(groups.len().max(1)).map(|ran| together(scenario, &groups, ran));
         let mut by_seed: Vec<f64> = by_seed.collect();
         if by_seed.is_empty() {
@@ -108,7 +100,7 @@ impl Reference {
         // Of several groups, the first stands for all.
         let first = groups.first().zip(ran.first());
         let limit = first.map_or(Limit::Links, |(group, ran)| group.limit(ran));
-        Ok(Some(Self { by_seed, limit }))
+        Ok(Self { by_seed, limit })
     }
 
     /// The goodput in bits per second, the mean over the seeds.
@@ -124,7 +116,7 @@ impl Reference {
 }
 
 /// How many runs tell the reference of a scenario.
-pub(crate) fn runs(scenario: &Scenario) -> u64 {
+pub fn runs(scenario: &Scenario) -> u64 {
     seeds(scenario).count() as u64 * groups(scenario).count() as u64
 }
 
@@ -179,4 +171,23 @@ fn together(scenario: &Scenario, groups: &[Alone<'_>], ran: &[FlowRecord]) -> f6
         }
     }
     if longest > 0.0 { most / longest } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::never;
+
+    #[test]
+    fn a_path_that_takes_no_time_undisturbed_has_no_goodput() {
+        let text = "duration = \"2 s\"\nvariants = [\"sack\"]\n[path]\nhops = [\"wan\"]\n\
+                    [link.wan]\ndelay = \"0 s\"\nalternate.extra = \"9 ms\"\n";
+        let endless = Scenario::parse("my.toml", text, &[]).expect("takes time");
+        let bps = Reference::of(&endless, never(), &|| ()).expect("is not run").bps();
+        assert!(bps.is_nan(), "{bps}");
+        let short = ["flow.bytes=1 MB".to_owned()];
+        let short = Scenario::parse("my.toml", text, &short).expect("takes time");
+        let bps = Reference::of(&short, never(), &|| ()).expect("is over").bps();
+        assert!(bps.is_nan(), "{bps}");
+    }
 }

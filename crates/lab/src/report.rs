@@ -4,28 +4,25 @@
 //! Plotters draws the axes and the series; `palette` lets the drawings follow light and dark mode.
 //! Small multiples on a grid show 2 variants as well as 20, on a telephone as well as on a wall.
 
-mod axis;
 mod capture;
 mod comparison_sweep;
-mod figure;
 mod gallery;
 mod goodput;
-mod look;
-mod markdown;
-mod numbers;
-mod palette;
-mod plot;
+pub mod look;
+pub mod page;
+pub mod palette;
+pub mod plot;
 mod reordering;
-mod reproduction;
 mod sequence;
 mod series;
+pub mod slice;
 mod sweep;
-mod thin;
+pub mod thin;
 mod thresholds;
 
 use std::collections::BTreeMap;
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 
 use crate::groups::{TextTable, busy_links, flow_groups};
 use crate::record::{Comparison, Medium, VariantRuns};
@@ -34,25 +31,9 @@ use crate::summary::{
 };
 pub use capture::{DOTS, capture};
 pub use comparison_sweep::comparison_sweep;
-pub use figure::figure_file;
 pub use gallery::gallery;
-pub use markdown::markdown;
-pub use reproduction::reproduction;
 pub use sweep::sweep;
 pub use thresholds::thresholds;
-
-/// The templates; their names make the engine escape for HTML.
-const TEMPLATES: [(&str, &str); 8] = [
-    ("base.html", include_str!("report/base.html")),
-    ("parts.html", include_str!("report/parts.html")),
-    ("page.html", include_str!("report/page.html")),
-    ("reproduction.html", include_str!("report/reproduction.html")),
-    ("comparison-sweep.html", include_str!("report/comparison-sweep.html")),
-    ("sweep.html", include_str!("report/sweep.html")),
-    ("gallery.html", include_str!("report/gallery.html")),
-    ("capture.html", include_str!("report/capture.html")),
-];
-const STYLE: &str = include_str!("report/style.css");
 
 /// Widths of the goodput plot, in drawing units: for a page, and for a telephone.
 const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
@@ -60,17 +41,7 @@ const GOODPUT_WIDTHS: (u32, u32) = (1500, 760);
 /// The report. The same comparison gives the same bytes.
 pub fn html(comparison: &Comparison) -> String {
     let summaries = summaries(comparison);
-    page("page.html", contents(comparison, &summaries))
-}
-
-/// The template of that name, filled in.
-fn page(template: &str, contents: Value) -> String {
-    let mut pages = Environment::new();
-    TEMPLATES
-        .into_iter()
-        .try_for_each(|(name, source)| pages.add_template(name, source))
-        .and_then(|()| pages.get_template(template)?.render(contents))
-        .expect("the templates are part of the program, and its tests render them")
+    page::page("page.html", contents(comparison, &summaries))
 }
 
 /// What the template fills in.
@@ -120,7 +91,7 @@ fn contents(comparison: &Comparison, summaries: &[Summary<'_>]) -> Value {
 
 /// The style of a page on which these senders stand.
 fn style<'a>(senders: impl Iterator<Item = &'a str>) -> Value {
-    Value::from_safe_string(palette::stylesheet(inks(senders)) + STYLE)
+    page::style(inks(senders), &[])
 }
 
 /// The senders' inks.

@@ -1,7 +1,5 @@
 //! One run: a scenario, a variant, a seed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use unruffled_measure::{End, FlowId, FlowRecord, LinkMeters, Meter, Monitor, RunRecord};
 use unruffled_path::ConfigError;
 use unruffled_sim::Simulation;
@@ -9,85 +7,55 @@ use unruffled_tcp::Variant;
 use unruffled_units::{Duration, Instant};
 
 use crate::assembly::{self, Built};
+use crate::cancel::{CancellationToken, RunError};
 use crate::record::RunRow;
-use crate::scenario::Scenario;
+use unruffled_scenario::Scenario;
 
-/// For runs that nobody stops.
-static NEVER: AtomicBool = AtomicBool::new(false);
+/// The virtual time between two checks for cancellation.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How much virtual time passes between looks at whether to stop.
-const SLICE: Duration = Duration::from_millis(100);
-
-/// Runs `variant` over the scenario with `seed`; `monitor` is told of everything besides.
+/// Runs `variant` over the scenario with `seed`, and returns the row of results. `monitor` receives
+/// every event of the run.
 ///
 /// # Errors
-/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
-/// loaded scenarios have none of that.
+/// [`RunError::Cancelled`], or a link's configuration that is invalid; loaded scenarios have none.
 pub fn run(
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
     monitor: Option<&mut dyn Monitor>,
-) -> Result<RunRow, ConfigError> {
-    run_until(&NEVER, scenario, variant, seed, monitor).map(|ran| ran.expect("nobody stops it"))
-}
-
-/// The same as [`run`], unless `stop` is set before it ends: then none.
-///
-/// # Errors
-/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
-/// loaded scenarios have none of that.
-pub fn run_until(
-    stop: &AtomicBool,
-    scenario: &Scenario,
-    variant: &Variant,
-    seed: u64,
-    monitor: Option<&mut dyn Monitor>,
-) -> Result<Option<RunRow>, ConfigError> {
+    cancel: &CancellationToken,
+) -> Result<RunRow, RunError> {
     let built = assembly::assemble(scenario, variant, seed)?;
-    let record = finish(stop, scenario, built, LinkMeters::default(), monitor)?;
-    Ok(record.map(|record| row(scenario, variant, seed, &record)))
+    let record = finish(scenario, built, LinkMeters::default(), monitor, cancel)?;
+    Ok(row(scenario, variant, seed, &record))
 }
 
-/// The same as [`run`], with all that was counted of flows and links.
+/// Runs `variant` over the scenario with `seed`, and returns the counts and time series of each flow and
+/// link. `monitor` receives every event of the run.
 ///
 /// # Errors
-/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
-/// loaded scenarios have none of that.
+/// [`RunError::Cancelled`], or a link's configuration that is invalid; loaded scenarios have none.
 pub fn record(
     scenario: &Scenario,
     variant: &Variant,
     seed: u64,
     monitor: Option<&mut dyn Monitor>,
-) -> Result<RunRecord, ConfigError> {
-    record_until(&NEVER, scenario, variant, seed, monitor).map(|ran| ran.expect("nobody stops it"))
-}
-
-/// The same as [`record`], unless `stop` is set before it ends: then none.
-///
-/// # Errors
-/// More packets on their way than memory should hold, or a link's configuration that makes no sense;
-/// loaded scenarios have none of that.
-pub fn record_until(
-    stop: &AtomicBool,
-    scenario: &Scenario,
-    variant: &Variant,
-    seed: u64,
-    monitor: Option<&mut dyn Monitor>,
-) -> Result<Option<RunRecord>, ConfigError> {
+    cancel: &CancellationToken,
+) -> Result<RunRecord, RunError> {
     let built = assembly::assemble(scenario, variant, seed)?;
     let links = LinkMeters::new(&built.plan);
-    finish(stop, scenario, built, links, monitor)
+    finish(scenario, built, links, monitor, cancel)
 }
 
-/// Runs what was built to its end, or until it is stopped: then none.
+/// Runs what was built to its end.
 fn finish(
-    stop: &AtomicBool,
     scenario: &Scenario,
     built: Built,
     links: LinkMeters,
     mut monitor: Option<&mut dyn Monitor>,
-) -> Result<Option<RunRecord>, ConfigError> {
+    cancel: &CancellationToken,
+) -> Result<RunRecord, RunError> {
     let Built { mut simulation, plan } = built;
     let mut meters = (Meter::new(plan), links);
     let over = Instant::ZERO + scenario.duration;
@@ -95,7 +63,7 @@ fn finish(
     while until < over {
         // Nothing is looked at before something happens.
         let next = simulation.due().unwrap_or(until);
-        until = (until.max(next) + SLICE).min(over);
+        until = (until.max(next) + CHECK_INTERVAL).min(over);
         // With nothing left to happen, the rest of a long duration is over at once.
         if !simulation.measure(until, &mut meters, monitor.as_deref_mut()) {
             break;
@@ -103,11 +71,9 @@ fn finish(
         if simulation.has_too_many() {
             let wanted = "fewer (by a queue on each link, or by lower rates)";
             let found = format!("more than {}", Simulation::MOST_PACKETS);
-            return Err(ConfigError::new("packets on their way", wanted, found));
+            return Err(ConfigError::new("packets on their way", wanted, found).into());
         }
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
+        cancel.check()?;
     }
     let (meter, links) = meters;
     // A transfer that is complete is measured up to its last octet.
@@ -119,7 +85,7 @@ fn finish(
     }
     let (links, queues) = links.records(over);
     series.extend(queues);
-    Ok(Some(RunRecord { flows, links, series }))
+    Ok(RunRecord { flows, links, series })
 }
 
 /// The row of a run: the sum over the flows of the variant that is compared, or over all if it sends
@@ -133,4 +99,11 @@ pub(crate) fn row_of(scenario: &Scenario, variant: &str, seed: u64, record: &Run
     let compared = |flow: &&FlowRecord| scenario.compared().any(|group| group.name == flow.group);
     let flows: Vec<&FlowRecord> = record.flows.iter().filter(compared).collect();
     RunRow::of(&scenario.name, variant, seed, FlowRecord::sum(&flows))
+}
+
+/// How long a run takes, by a rough estimate: the bits that its narrowest link can carry.
+pub fn cost(scenario: &Scenario) -> f64 {
+    let rates = scenario.network.links.iter().filter_map(|link| link.link.rate);
+    let narrowest = rates.map(|rate| rate.bps()).fold(f64::INFINITY, f64::min);
+    scenario.duration.as_secs_f64() * if narrowest.is_finite() { narrowest } else { 1e7 }
 }

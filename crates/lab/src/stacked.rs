@@ -10,7 +10,7 @@ const LONG: usize = 24;
 
 /// The lines in place of those of `table`, if its cells have no room in its width: neither as they are, nor
 /// with long texts broken.
-pub(crate) fn instead_of(table: &Table) -> Option<String> {
+pub fn instead_of(table: &Table) -> Option<String> {
     let width = usize::from(table.width()?);
     let texts = |row: &Row| row.cell_iter().map(|cell| cell.content()).collect::<Vec<_>>();
     let heads = table.header().map(texts).unwrap_or_default();

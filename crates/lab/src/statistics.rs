@@ -27,7 +27,7 @@ impl Estimate {
 }
 
 /// The value below which a share `q` of the sorted `values` lies, between them by proportion.
-pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
+pub fn quantile(values: &[f64], q: f64) -> f64 {
     let at = q * values.len().saturating_sub(1) as f64;
     let (low, rest) = (at as usize, at.fract());
     let value = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);

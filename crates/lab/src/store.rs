@@ -18,9 +18,9 @@ use rusqlite::{
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
-use crate::Scenario;
 use crate::error::Error;
 pub use crate::error::StoreError;
+use unruffled_scenario::Scenario;
 
 /// The version of the model: a hash of the sources that decide what a run does.
 pub const MODEL: &str = env!("UNRUFFLED_MODEL");
@@ -59,7 +59,7 @@ impl Key {
     }
 
     /// The same, for a scenario whose decisive text is known.
-    pub(crate) fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
+    pub fn of_text(scenario: &str, variant: &Variant, seed: u64) -> Self {
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes());
@@ -78,7 +78,7 @@ impl Key {
 }
 
 /// The scenario without what does not change a run, as TOML with its keys in order.
-pub(crate) fn decisive(scenario: &Scenario) -> String {
+pub fn decisive(scenario: &Scenario) -> String {
     let Ok(mut table) = toml::from_str::<toml::Table>(&scenario.toml) else {
         return scenario.toml.clone();
     };

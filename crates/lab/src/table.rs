@@ -113,7 +113,7 @@ fn fitting(comparison: &Comparison, summaries: &[Summary<'_>], width: usize) -> 
 }
 
 /// Whether nothing has to be broken in `width` columns.
-pub(crate) fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
+pub fn fits(heads: &[&str], lines: &[Vec<String>], width: usize) -> bool {
     let widest = |(i, head): (usize, &&str)| {
         let cells = lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count());
         cells.chain([head.chars().count()]).max().unwrap_or(0)
@@ -151,7 +151,7 @@ fn groups(comparison: &Comparison, width: usize) -> String {
 }
 
 /// A table in the style of all of them.
-pub(crate) fn plain() -> Table {
+pub fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
     table
@@ -159,20 +159,20 @@ pub(crate) fn plain() -> Table {
 
 /// The same for a terminal of `width` columns: what is too long for them is broken, or stands below each
 /// other.
-pub(crate) fn plain_within(width: usize) -> Table {
+pub fn plain_within(width: usize) -> Table {
     let mut table = plain();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table
 }
 
 /// A table for a terminal of so many columns, or for another program.
-pub(crate) fn for_columns(width: Option<usize>) -> Table {
+pub fn for_columns(width: Option<usize>) -> Table {
     width.map_or_else(plain, plain_within)
 }
 
 /// The table's lines: names to the left, numbers to the right. Where they have no room, the cells of each
 /// row stand below each other.
-pub(crate) fn lines(mut table: Table) -> String {
+pub fn lines(mut table: Table) -> String {
     if let Some(stacked) = stacked::instead_of(&table) {
         return stacked;
     }
@@ -210,7 +210,7 @@ pub fn csv(comparison: &Comparison) -> String {
 }
 
 /// The runs of these variants as CSV.
-pub(crate) fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
+pub fn rows_csv<'a>(variants: impl IntoIterator<Item = &'a VariantRuns>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in variants.into_iter().flat_map(|v| &v.rows) {
         writer.serialize(row).expect("rows are flat, and memory takes every write");

@@ -1,34 +1,13 @@
-//! Text as people meet it: the files that they write, read whole, and lines for a terminal.
-
-use std::fs::File;
-use std::io::{Error, ErrorKind, Read as _, Result};
-use std::path::Path;
-
-/// Octets of such a file at most: more than anybody writes, and what memory can hold.
-const MOST: u64 = 16 << 20;
-
-/// The text of the file.
-///
-/// # Errors
-/// It cannot be read, is no text, or has no end in sight, as devices do not.
-pub fn read(path: &Path) -> Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST {
-        return Err(Error::new(ErrorKind::FileTooLarge, "more than 16 MiB"));
-    }
-    let wrong = |_| Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(bytes).map_err(wrong)
-}
+//! Text as people meet it: numbers and lines for a terminal, words for a shell.
 
 /// What has been written as CSV.
-pub(crate) fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
+pub fn of_csv(writer: csv::Writer<Vec<u8>>) -> String {
     let bytes = writer.into_inner().expect("memory takes every write");
     String::from_utf8(bytes).expect("the fields are UTF-8")
 }
 
 /// At most `width` characters of `text`.
-pub(crate) fn cut(text: &str, width: usize) -> String {
+pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
@@ -36,7 +15,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 }
 
 /// A number written in digits, with its thousands apart: `12,345.6`.
-pub(crate) fn grouped(number: &str) -> String {
+pub fn grouped(number: &str) -> String {
     let whole = number.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(number.len());
     let (whole, rest) = number.split_at(whole);
     let mut text = String::new();
@@ -51,7 +30,7 @@ pub(crate) fn grouped(number: &str) -> String {
 }
 
 /// `word` as a shell takes it.
-pub(crate) fn for_shell(word: &str) -> String {
+pub fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
     // What begins so would be a flag.
     let flag = if word.starts_with('-') { "./" } else { "" };
@@ -95,9 +74,37 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines + format!("{indent}{line}\n").as_str()
 }
 
+/// A number with four digits, or all of a whole one.
+pub fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "no value".to_owned() } else { value.to_string() };
+    }
+    if value == 0.0 || value.fract() == 0.0 && value.abs() < 1e9 {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..9).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let text = format!("{value:.*}", (3 - magnitude).max(0) as usize);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let texts = [0.0, 2.0, 97184.0, 0.712345, 12.3456, 81916.4, 3.3e-7, -0.05, 1.0 / 3.0];
+        let wanted = ["0", "2", "97184", "0.7123", "12.35", "81916", "3.300e-7", "-0.05", "0.3333"];
+        assert_eq!(texts.map(short), wanted);
+        assert_eq!(short(f64::NAN), "no value");
+    }
 
     #[test]
     fn long_lines_are_broken_between_words() {
@@ -147,17 +154,5 @@ mod tests {
         let text = format!("others' compare {} shows it", for_shell("it's my own path.toml"));
         let wanted = "others' compare\n'it'\\''s my own path.toml'\nshows it\n";
         assert_eq!(wrapped(&text, 20, ""), wanted);
-    }
-
-    #[test]
-    fn a_file_without_an_end_is_refused() {
-        let refused = read(Path::new("/dev/zero")).expect_err("has no end");
-        assert_eq!(refused.to_string(), "more than 16 MiB");
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.toml");
-        std::fs::write(&path, "é".repeat(8 << 20)).expect("is written");
-        assert_eq!(read(&path).expect("fits").len(), 16 << 20);
-        std::fs::write(&path, [0xff]).expect("is written");
-        assert_eq!(read(&path).expect_err("is no text").kind(), ErrorKind::InvalidData);
     }
 }

@@ -2,9 +2,10 @@
 //! against what it gets in the simulator where all is in order.
 
 use unruffled_capture::{Analysis, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{Transfer, price, transfers};
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::fit::FitError;
+use unruffled_lab::transfer::{Transfer, price, transfers};
 use unruffled_lab::{Scenario, run};
 use unruffled_measure::{End, FlowId, Monitor, Passage};
 use unruffled_tcp::{Segment, Variant};
@@ -43,7 +44,7 @@ fn shared(sender: &str, delayed: &str) -> (f64, Vec<Analysis>) {
     });
     let mut each = Each(captures.collect());
     let variant = Variant::parse(sender).expect("is a sender");
-    let ran = run::record(&scenario, &variant, 1, Some(&mut each)).expect("runs");
+    let ran = run::record(&scenario, &variant, 1, Some(&mut each), never()).expect("runs");
     each.0.into_iter().for_each(|capture| capture.finish().expect("memory takes it"));
     let found = octets.into_iter().map(|octets| {
         let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
@@ -72,7 +73,7 @@ fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
     let mut together = captures.remove(0);
     together.connections.extend(others.into_iter().flat_map(|analysis| analysis.connections));
     let mut found = transfers(&together);
-    price("c", &mut found);
+    price("c", &mut found, never());
     let cost = first(&found).cost.as_ref().unwrap().as_ref().unwrap();
     let truth = 1.0 - all_bps / most_bps;
     assert!((cost.share - truth).abs() < 0.1, "{truth}: {cost:?}");
@@ -84,7 +85,7 @@ fn those_who_share_a_path_gain_no_more_than_their_part_of_it() {
 fn what_it_costs_is_not_told_where_others_who_are_not_seen_fill_the_path() {
     let (_, captures) = shared("rack+cubic", FULL);
     let mut found = transfers(&captures[0]);
-    price("c", &mut found);
+    price("c", &mut found, never());
     let cost = first(&found).cost.as_ref().expect("reordering slowed it");
     assert!(matches!(cost.as_ref().unwrap_err().as_ref(), FitError::Crowded { .. }), "{cost:?}");
 }

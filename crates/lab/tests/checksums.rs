@@ -15,11 +15,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
-use unruffled_lab::experiment::{BUILTIN, Experiment};
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::{record, row};
 use unruffled_tcp::{ROWS, Variant};
 
@@ -98,10 +99,10 @@ fn every_sender_does_what_it_did() {
         for ((scenario, sender), sum) in &sums {
             writeln!(text, "{scenario} {sender} {sum}").expect("memory takes it");
         }
-        std::fs::write(&path, text).expect("can be written");
+        fs::write(&path, text).expect("can be written");
         return;
     }
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let text = fs::read_to_string(&path).unwrap_or_default();
     let expected: BTreeMap<(String, String), String> = text
         .lines()
         .filter_map(|line| {
@@ -197,16 +198,16 @@ fn with_parameters(variant: &Variant) -> Vec<(String, Variant)> {
 /// The first six seconds of the experiments that have a scenario of their own, with their senders.
 fn experiments() -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
-    for (id, text) in BUILTIN {
-        let file: toml::Table = toml::from_str(text).expect("ships with the program");
+    for (id, text) in experiment_files() {
+        let file: toml::Table = toml::from_str(&text).expect("is TOML");
         let Some(toml::Value::Table(own)) = file.get("scenario") else { continue };
         let own = toml::to_string(own).expect("was TOML before");
         let overrides = ["duration=6 s", "warmup=0 s", "variants=sack"].map(str::to_owned);
-        let scenario = Scenario::parse(id, &own, &overrides);
+        let scenario = Scenario::parse(&id, &own, &overrides);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-        let experiment = Experiment::load(id, true).unwrap_or_else(|error| panic!("{error}"));
+        let lines = file["line"].as_array().expect("has lines");
         let mut variants: Vec<&str> =
-            experiment.lines.iter().filter_map(|line| line.variant.as_deref()).collect();
+            lines.iter().filter_map(|line| line.get("variant")?.as_str()).collect();
         variants.sort_unstable();
         variants.dedup();
         for name in variants {
@@ -216,6 +217,19 @@ fn experiments() -> Vec<Job> {
         }
     }
     jobs
+}
+
+/// The experiments that ship with the program: id and TOML.
+fn experiment_files() -> Vec<(String, String)> {
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/experiments");
+    let folders = fs::read_dir(papers).expect("the papers").map(|entry| entry.expect("is there"));
+    let folders = folders.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).expect("experiments"));
+    let read = |path: PathBuf| {
+        let id = path.file_stem().expect("has a name").to_string_lossy().into_owned();
+        (id, fs::read_to_string(path).expect("is text"))
+    };
+    files.map(|entry| read(entry.expect("is there").path())).collect()
 }
 
 fn load(name: &str, overrides: &[&str]) -> Scenario {
@@ -230,7 +244,7 @@ fn load(name: &str, overrides: &[&str]) -> Scenario {
 
 /// The checksum of all that a run leaves behind.
 fn sum(scenario: &Scenario, variant: &Variant) -> String {
-    let record = record(scenario, variant, 1, None).expect("a loaded scenario runs");
+    let record = record(scenario, variant, 1, None, never()).expect("a loaded scenario runs");
     let row = row(scenario, variant, 1, &record);
     let json = serde_json::to_vec(&(row, record)).expect("memory takes it");
     blake3::hash(&json).to_hex()[..10].to_owned()
@@ -238,7 +252,7 @@ fn sum(scenario: &Scenario, variant: &Variant) -> String {
 
 #[test]
 fn every_scenario_that_ships_with_the_program_is_among_them() {
-    for (name, _) in unruffled_lab::scenario::BUILTIN {
+    for (name, _) in unruffled_scenario::BUILTIN {
         assert!(SCENARIOS.iter().any(|(known, _)| known == name), "{name} is missing");
     }
 }

@@ -7,8 +7,11 @@ mod paths;
 
 use one_link::scenario;
 use paths::{CASES, analysed};
+use unruffled_capture::Direction;
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
-use unruffled_lab::{Scenario, fit, run};
+use unruffled_lab::fit::{self, Fit};
+use unruffled_lab::{Scenario, run};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 
@@ -26,9 +29,15 @@ const SENDERS: [&str; 5] = ["sack", "linux-reordering+cubic", "rack+cubic", "rr-
 fn goodputs(scenario: &Scenario) -> [f64; 5] {
     SENDERS.map(|name| {
         let variant = Variant::parse(name).expect("is a sender");
-        let run = |seed| run::run(scenario, &variant, seed, None).expect("runs").flow.goodput_bps;
+        let run = |seed| {
+            run::run(scenario, &variant, seed, None, never()).expect("runs").flow.goodput_bps
+        };
         (1..=SEEDS).map(run).sum::<f64>() / SEEDS as f64
     })
+}
+
+fn fitted_to(direction: &Direction, sender: &str) -> Fit {
+    fit::fit("case.pcapng", direction, &fit::losses(direction), sender, never()).unwrap()
 }
 
 #[test]
@@ -39,9 +48,9 @@ fn the_sender_that_a_fitted_path_ranks_first_is_about_the_best_on_the_path_itsel
         let mut octets = Vec::new();
         let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
         let path = scenario(case, false);
-        run::run(&path, &variant, 1, Some(&mut capture)).unwrap();
+        run::run(&path, &variant, 1, Some(&mut capture), never()).unwrap();
         capture.finish().unwrap();
-        let fit = fit::fit("case.pcapng", &analysed(octets), case.sender).unwrap();
+        let fit = fitted_to(&analysed(octets), case.sender);
         let fitted = Scenario::parse("fitted", &fit.toml, &[]).unwrap();
         let (truth, told) = (goodputs(&path), goodputs(&fitted));
         let best = |of: &[f64; 5]| (0..5).max_by(|&a, &b| of[a].total_cmp(&of[b])).unwrap();
@@ -62,10 +71,10 @@ fn over_a_fitted_path_a_sender_delivers_what_was_captured() {
         let variant = Variant::parse(case.sender).unwrap();
         let mut octets = Vec::new();
         let mut capture = Capture::at(End::Sender, &mut octets).unwrap();
-        run::run(&scenario(case, false), &variant, 1, Some(&mut capture)).unwrap();
+        run::run(&scenario(case, false), &variant, 1, Some(&mut capture), never()).unwrap();
         capture.finish().unwrap();
         let found = analysed(octets);
-        let fit = fit::fit("case.pcapng", &found, case.sender).unwrap();
+        let fit = fitted_to(&found, case.sender);
         let ratio = fit.simulated_bps / fit.observed_bps;
         println!(
             "{}: {:.2} Mb/s captured, {:.3} times that over the fitted path; late {:.2} %, {:.2} %; \

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use expected::{Expected, told};
 use one_link::scenario;
 use paths::{CASES, analysed};
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::run;
 use unruffled_measure::{End, FlowId, Monitor, Passage};
@@ -101,7 +102,7 @@ fn an_analysis_says_what_happened_at_both_ends_of_twenty_paths() {
             Capture::at(End::Receiver, &mut far).unwrap(),
         );
         let mut truth = Truth::default();
-        run::run(&scenario, &variant, 1, Some(&mut (&mut truth, &mut captures))).unwrap();
+        run::run(&scenario, &variant, 1, Some(&mut (&mut truth, &mut captures)), never()).unwrap();
         captures.0.finish().unwrap();
         captures.1.finish().unwrap();
         let expected = truth.expected();

@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::record;
 use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
@@ -49,7 +50,7 @@ fn standing_queue(flows: u32, rate_kbps: u32, rtt_ms: u32, queue: u32, lost: &st
 /// What is recorded of this sender, without its name.
 fn recorded(scenario: &Scenario, name: &str) -> RunRecord {
     let variant = Variant::named(name).expect("is in the table");
-    let mut record = record(scenario, &variant, 1, None).expect("runs");
+    let mut record = record(scenario, &variant, 1, None, never()).expect("runs");
     for flow in record.flows.iter_mut().filter(|flow| flow.sender == name) {
         flow.sender.clear();
     }

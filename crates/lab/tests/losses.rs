@@ -4,6 +4,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unruffled_capture::{Analyzer, Direction, Limits, Source, read};
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::fit::{Blamed, losses};
 use unruffled_lab::{Scenario, run};
@@ -83,7 +84,7 @@ fn whose_doing_losses_were_is_decided_rightly_or_not_at_all() {
                 Capture::at(End::Sender, &mut near).unwrap(),
                 Capture::at(End::Receiver, &mut far).unwrap(),
             );
-            run::run(&scenario, &variant, 1, Some(&mut captures)).unwrap();
+            run::run(&scenario, &variant, 1, Some(&mut captures), never()).unwrap();
             captures.0.finish().unwrap();
             captures.1.finish().unwrap();
             for (end, octets) in [("sender", near), ("receiver", far)] {

@@ -2,6 +2,7 @@
 
 use unruffled_capture::{Analyzer, Limits, Source, read};
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::capture::Capture;
 use unruffled_lab::run::record;
 use unruffled_measure::{FlowRecord, RunRecord, jain};
@@ -12,7 +13,7 @@ fn run(text: &str, overrides: &[&str]) -> RunRecord {
     let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::parse("test", text, &overrides).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
-    record(&scenario, &sack, 1, None).expect("a loaded scenario runs")
+    record(&scenario, &sack, 1, None, never()).expect("a loaded scenario runs")
 }
 
 const DUMBBELL: &str = r#"
@@ -182,7 +183,7 @@ fn packets_are_spread_over_ways_and_arrive_out_of_order() {
 fn the_same_seed_gives_the_same_record_and_another_a_different_one() {
     let scenario = Scenario::parse("test", DUMBBELL, &[]).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
-    let with = |seed| record(&scenario, &sack, seed, None).expect("runs");
+    let with = |seed| record(&scenario, &sack, seed, None, never()).expect("runs");
     assert_eq!(with(1), with(1));
     assert_ne!(with(1), with(2), "starts are drawn");
 }
@@ -320,7 +321,7 @@ fn flows_together_deliver_no_more_than_the_link_carries() {
     let late = DUMBBELL.replace("count = 4\nuntil = \"1 s\"", "count = 2\ngap = \"50 s\"");
     let scenario = Scenario::parse("test", &late, &["warmup=0".to_owned()]).expect("is good");
     let sack = Variant::named("sack").expect("is in the table");
-    let together = unruffled_lab::run::run(&scenario, &sack, 1, None).expect("runs").flow;
+    let together = unruffled_lab::run::run(&scenario, &sack, 1, None, never()).expect("runs").flow;
     let payload = 8e6 * 1000.0 / 1040.0;
     assert!((0.9..1.0).contains(&(together.goodput_bps / payload)), "{together:?}");
     let bits = together.delivered_bytes as f64 * 8.0;
@@ -349,7 +350,8 @@ fn a_capture_has_every_connection_of_the_source_that_is_compared() {
     let capture = Capture::new(&mut octets).expect("memory takes it");
     let mut capture = capture.of(scenario.first_compared());
     let sack = Variant::named("sack").expect("is in the table");
-    let record = record(&scenario, &sack, 1, Some(&mut capture)).expect("a loaded scenario runs");
+    let record =
+        record(&scenario, &sack, 1, Some(&mut capture), never()).expect("a loaded scenario runs");
     capture.finish().expect("memory takes it");
     let source = Source::new(Box::new(std::io::Cursor::new(octets)), None).expect("a capture");
     let mut analyzer = Analyzer::new(Limits::default());
@@ -365,7 +367,7 @@ fn packets_that_nothing_limits_do_not_fill_memory() {
     let udp = "[[traffic]]\nname = \"a\"\napp = \"udp\"\nsize = \"1 kB\"\ninterval = \"1 us\"\n";
     let scenario = Scenario::parse("test", &line("", udp), &[]).expect("a good scenario");
     let sack = Variant::named("sack").expect("is in the table");
-    let refused = record(&scenario, &sack, 1, None).expect_err("is too much").to_string();
+    let refused = record(&scenario, &sack, 1, None, never()).expect_err("is too much").to_string();
     let wanted = "packets on their way must be fewer (by a queue on each link, or by lower rates)";
     let found = format!("more than {}", Simulation::MOST_PACKETS);
     assert!(refused.starts_with(wanted) && refused.contains(&found), "{refused}");

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use rayon::prelude::*;
 use serde::Deserialize;
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::run;
 use unruffled_tcp::Variant;
 
@@ -87,7 +88,8 @@ impl Point {
         let scenario = self.scenario();
         let variant = Variant::named(self.variant()).expect("is in the table");
         let rate = |seed| {
-            let row = run(&scenario, &variant, seed, None).expect("a loaded scenario runs");
+            let row =
+                run(&scenario, &variant, seed, None, never()).expect("a loaded scenario runs");
             row.flow.delivered_segments as f64 / row.flow.duration_s
         };
         // Without random numbers the seed changes nothing.
@@ -190,7 +192,7 @@ fn over_two_paths(share: u32, duplicates: &str) -> (f64, f64) {
     ];
     let scenario = Scenario::load(scenario, &overrides).expect("a scenario");
     let variant = Variant::named("sack").expect("is in the table");
-    let row = run(&scenario, &variant, 1, None).expect("a loaded scenario runs");
+    let row = run(&scenario, &variant, 1, None, never()).expect("a loaded scenario runs");
     let delivered = row.flow.delivered_segments as f64;
     (delivered / row.flow.duration_s, row.flow.sending.fast_retransmits as f64)
 }

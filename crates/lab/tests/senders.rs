@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::run::run;
 use unruffled_tcp::{ROWS, Variant};
 
@@ -13,7 +14,11 @@ fn goodputs(overrides: &[&str], names: &[&str]) -> Vec<f64> {
     let goodput = |name: &&str| {
         let variant = Variant::named(name).expect("is in the table");
         let seeds = 1..=3;
-        seeds.map(|seed| run(&scenario, &variant, seed, None).expect("runs").flow.goodput_bps).sum()
+        seeds
+            .map(|seed| {
+                run(&scenario, &variant, seed, None, never()).expect("runs").flow.goodput_bps
+            })
+            .sum()
     };
     names.par_iter().map(goodput).map(|sum: f64| sum / 3.0).collect()
 }

@@ -4,7 +4,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use unruffled_lab::Scenario;
-use unruffled_lab::compare::{compare, variants};
+use unruffled_lab::cancel::never;
+use unruffled_lab::compare::compare;
 use unruffled_lab::gallery::{built_in, drawn};
 use unruffled_lab::record::Comparison;
 use unruffled_lab::reference::{Limit, Reference};
@@ -26,8 +27,12 @@ fn scenario(text: &str) -> Scenario {
 
 fn compared(scenario: &Scenario, names: &[&str]) -> Comparison {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    let variants = variants(scenario, &names, "here").expect("are senders");
-    compare(scenario, &variants, || {}).expect("a loaded scenario runs")
+    let variants = scenario.senders(&names, "here").expect("are senders");
+    compare(scenario, &variants, never(), || {}).expect("a loaded scenario runs")
+}
+
+fn reference_of(scenario: &Scenario) -> Reference {
+    Reference::of(scenario, never(), &|| ()).expect("runs")
 }
 
 /// The highest share of any sender, with the sender.
@@ -86,7 +91,7 @@ fn no_share_exceeds_101_percent_on_any_built_in_path_or_200_random_ones() {
 #[test]
 fn in_order_a_path_delivers_what_its_link_carries() {
     let in_order = Scenario::load("in-order", &[]).expect("is built in");
-    let reference = Reference::of(&in_order).expect("runs");
+    let reference = reference_of(&in_order);
     assert_eq!(reference.limit, Limit::Links);
     let wanted = 49_874.0 * 1460.0 * 8.0 / 60.0;
     assert!((reference.bps() - wanted).abs() < 1e-6 * wanted, "{} {wanted}", reference.bps());
@@ -97,7 +102,7 @@ fn in_order_a_path_delivers_what_its_link_carries() {
     let disturbed =
         ["half-late", "few-late"].map(|name| Scenario::load(name, &[]).expect("exists"));
     for scenario in disturbed {
-        assert_eq!(Reference::of(&scenario).expect("runs").bps(), reference.bps());
+        assert_eq!(reference_of(&scenario).bps(), reference.bps());
     }
 }
 
@@ -105,7 +110,7 @@ fn in_order_a_path_delivers_what_its_link_carries() {
 /// 104 ms, and the two other links take a segment 0.8 ms each.
 #[test]
 fn a_window_below_what_the_path_holds_is_the_limit() {
-    let reference = Reference::of(&Scenario::load("rr-3", &[]).expect("exists")).expect("runs");
+    let reference = reference_of(&Scenario::load("rr-3", &[]).expect("exists"));
     assert_eq!(reference.limit, Limit::Window);
     let round_trip = 0.104 + 2.0 * 0.0008 + 8000.0 / 3.84615e6;
     let wanted = 50.0 * 960.0 * 8.0 / round_trip;
@@ -143,7 +148,7 @@ fn several_ways_carry_what_they_do_together() {
     ] {
         let text = two_ways(weights, spread);
         let scenario = scenario(&if drops { text } else { endless(&text) });
-        let reference = Reference::of(&scenario).expect("runs");
+        let reference = reference_of(&scenario);
         let payload = mbps * 1e6 * 1460.0 / 1500.0;
         let share = reference.bps() / payload;
         assert!((0.985..=1.001).contains(&share), "{weights} {spread} {drops}: {share}");
@@ -157,7 +162,7 @@ fn several_ways_carry_what_they_do_together() {
 /// A window that no queue on the way is too small for loses nothing: the spreading is the limit.
 #[test]
 fn where_nothing_can_be_dropped_the_spreading_is_the_limit() {
-    let reference = Reference::of(&Scenario::load("ad-10", &[]).expect("exists")).expect("runs");
+    let reference = reference_of(&Scenario::load("ad-10", &[]).expect("exists"));
     let share = reference.bps() / (2.0 * 0.96e6);
     assert!((0.985..=1.0).contains(&share), "{share}");
 }
@@ -229,7 +234,7 @@ fn a_short_transfer_is_measured_by_one_without_slow_start() {
     let text = "duration = \"60 s\"\nvariants = [\"sack\"]\n[flow]\nbytes = \"73 kB\"\n[path]\n\
                 hops = [\"l\"]\n[link.l]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n";
     let scenario = scenario(text);
-    let reference = Reference::of(&scenario).expect("runs");
+    let reference = reference_of(&scenario);
     assert_eq!(reference.limit, Limit::Length);
     // 50 segments of 0.12 ms, and 40 octets of the SYN.
     let wanted = 73_000.0 * 8.0 / (0.15 + 50.0 * 0.00012 + 40.0 * 8.0 / 100e6);

@@ -8,9 +8,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use unruffled_capture::{self as capture, Analyzer, Limits, Source, read};
-use unruffled_lab::analysis::{
-    Transfer, json, numbered, price, render, table as table_of, transfers,
-};
+use unruffled_lab::analysis::{json, render, table as table_of};
+use unruffled_lab::transfer::{Transfer, numbered, price, transfers};
 use unruffled_lab::{Error, advice, fit, report};
 
 use crate::background::{self, Ticket};
@@ -56,8 +55,8 @@ pub(crate) fn analyze(
     let found = background::work(py, &ticket, progress, move || {
         let (found, damage) = take(&read, &told)?;
         let mut transfers = transfers(&found);
-        if !told.stop.load(Ordering::Relaxed) {
-            pool.install(|| price(&called, &mut transfers));
+        if !told.stop.is_cancelled() {
+            pool.install(|| price(&called, &mut transfers, &told.stop));
         }
         let table = table(&called, &transfers);
         let costs = transfers.into_iter().map(|transfer| transfer.cost).collect();
@@ -80,7 +79,7 @@ fn take(
     let mut frames: u64 = 0;
     let damage = read(source, |frame| {
         // Nobody wants the rest where Python has gone on without it.
-        if !ticket.stop.load(Ordering::Relaxed) {
+        if !ticket.stop.is_cancelled() {
             analyzer.frame(frame);
         }
         frames += 1;
@@ -193,10 +192,13 @@ impl Analysis {
         let number = transfer.map_or(Ok(1), |given| values::number("transfer", given, 1))?;
         let unfit = |reason| refused(Error::Unfit { name: self.name.clone(), reason });
         let all = self.all();
-        let chosen = numbered(&all, number).map_err(unfit)?.direction.clone();
+        let chosen = numbered(&all, number).map_err(unfit)?;
+        let (chosen, losses) = (chosen.direction.clone(), chosen.losses.clone());
         let (name, sender, pool) = (self.name.clone(), sender.to_owned(), pool(None)?);
-        let fit = move || pool.install(|| fit::fit(&name, &chosen, &sender));
-        let fitted = background::work(py, &Arc::new(Ticket::default()), None, fit)?;
+        let ticket = Arc::new(Ticket::default());
+        let told = Arc::clone(&ticket);
+        let fit = move || pool.install(|| fit::fit(&name, &chosen, &losses, &sender, &told.stop));
+        let fitted = background::work(py, &ticket, None, fit)?;
         let (likelier, _) = fitted.map_err(unfit)?.readings();
         let toml = likelier.toml;
         let file = format!("{}, transfer {number}", self.name);

@@ -1,13 +1,14 @@
 //! Work that goes on while Python looks after its signals: on a thread of its own, without the GIL.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use unruffled_lab::cancel::CancellationToken;
 
 /// How long a key press or the progress bar may wait.
 const LOOK: Duration = Duration::from_millis(50);
@@ -19,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Ticket {
     /// Whoever works should stop.
-    pub(crate) stop: AtomicBool,
+    pub(crate) stop: CancellationToken,
     /// How many pieces are done.
     pub(crate) done: AtomicU64,
     /// An exception of Python's that came up in the work.
@@ -36,7 +37,7 @@ impl Ticket {
     pub(crate) fn raise(&self, error: PyErr) {
         let mut raised = self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         raised.get_or_insert(error);
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.cancel();
     }
 
     /// Whether Python's code has raised something.
@@ -93,7 +94,7 @@ pub(crate) fn work<T: Send + 'static>(
             }
         }
         if let Err(error) = tell(py) {
-            ticket.stop.store(true, Ordering::Relaxed);
+            ticket.stop.cancel();
             let _ = wait(py, take, GRACE);
             return Err(error);
         }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unruffled_lab::capture::{Capture, reason};
-use unruffled_lab::run::run_until;
+use unruffled_lab::run::run;
 use unruffled_lab::{self as lab, Error, files, report};
+use unruffled_scenario::{flags, place_of_variants};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
@@ -80,7 +81,7 @@ fn read(
         ("seeds", "seeds", seeds.is_some()),
         ("duration", "duration", duration.is_some()),
     ];
-    let flags = lab::flags::given(&overrides, flags).map_err(refused)?;
+    let flags = flags::given(&overrides, flags).map_err(refused)?;
     for (key, value) in [("seeds", seeds), ("duration", duration)] {
         if let Some(value) = value {
             let one = PyDict::new(py);
@@ -90,7 +91,7 @@ fn read(
     }
     let origin = Origin::of(scenario)?;
     let scenario = origin.load(&overrides).map_err(|error| refused(error.by_flag(&flags)))?;
-    let place = lab::compare::place_of_variants(&origin.file, &overrides);
+    let place = place_of_variants(&origin.file, &overrides);
     let variants = senders::chosen(&scenario, &place, variants, ticket)?;
     Ok(Job { origin, scenario, variants })
 }
@@ -141,14 +142,10 @@ pub(crate) fn compare(
     let (told, origin) = (Arc::clone(&ticket), job.origin);
     let found = background::work(py, &ticket, progress, move || {
         let done = || told.count();
-        let compared =
-            || lab::compare::compare_until(&told.stop, &job.scenario, &job.variants, done);
+        let compared = || lab::compare::compare(&job.scenario, &job.variants, &told.stop, done);
         pool.install(compared)
     })?;
-    match found.map_err(|error| refused(Error::from(error)))? {
-        Some(inner) => Comparison::new(inner, &origin),
-        None => Err(refused("stopped")),
-    }
+    Comparison::new(found.map_err(refused)?, &origin)
 }
 
 #[pymethods]
@@ -295,12 +292,10 @@ pub(crate) fn record(
         let Some(sender) = job.variants.first() else { return Ok(()) };
         let written = files::write(&path, |file| {
             let mut capture = Capture::new(file).map_err(reason)?.of(job.scenario.first_compared());
-            let ran = run_until(&told.stop, &job.scenario, sender, seed, Some(&mut capture));
-            match ran.map_err(std::io::Error::other)? {
-                Some(_) => capture.finish().map_err(reason),
-                // What was there stays.
-                None => Err(std::io::ErrorKind::Interrupted.into()),
-            }
+            // After a cancellation the file stays as it was.
+            run(&job.scenario, sender, seed, Some(&mut capture), &told.stop)
+                .map_err(std::io::Error::other)?;
+            capture.finish().map_err(reason)
         });
         written.map_err(|error| Error::output(&path, error))
     })?;

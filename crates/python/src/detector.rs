@@ -77,7 +77,7 @@ impl Detector {
         A: for<'a> pyo3::call::PyCallArgs<'a>,
     {
         let there = METHODS.iter().zip(self.has).any(|(name, has)| has && *name == method);
-        if there && !self.ticket.stop.load(Ordering::Relaxed) {
+        if there && !self.ticket.stop.is_cancelled() {
             Python::attach(|py| {
                 if let Err(error) = self.object.bind(py).call_method1(method, arguments()) {
                     self.ticket.raise(error);
@@ -94,7 +94,7 @@ impl LossDetector for Detector {
 
     fn rule(&self, view: &detect::View) -> detect::Rule {
         let classical = detect::Rule::dupthresh(3);
-        if self.ticket.stop.load(Ordering::Relaxed) {
+        if self.ticket.stop.is_cancelled() {
             return classical;
         }
         let rule = Python::attach(|py| -> PyResult<detect::Rule> {

@@ -65,7 +65,7 @@ pub(crate) fn restore(
             let swept = background::work(py, &ticket, None, move || {
                 Swept::unpack(&octets, senders, &told.stop)
             })?;
-            let swept = swept.map_err(refused)?.ok_or_else(|| refused("stopped"))?;
+            let swept = swept.map_err(refused)?;
             Py::new(py, Sweep::restored(swept, ticket, own))?.into_any()
         }
         _ => return Err(unreadable(kind)),

@@ -87,7 +87,7 @@ pub(crate) fn race(
         };
         let mut begun = 0;
         course.run::<BufWriter<File>>(None, |_| {
-            if told.stop.load(Ordering::Relaxed) {
+            if told.stop.is_cancelled() {
                 // Nobody waits any more: the namespaces go as the stack unwinds.
                 std::panic::resume_unwind(Box::new("stopped"));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use unruffled_lab as lab;
+use unruffled_scenario::{Error, Scenario as Loaded, flags};
 
 use crate::background::{self, Ticket};
 use crate::error::refused;
@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     pub(crate) file: String,
     /// The file, if it was read from one.
     pub(crate) path: Option<PathBuf>,
-    pub(crate) loaded: lab::Scenario,
+    pub(crate) loaded: Loaded,
 }
 
 /// Where a scenario comes from: what errors call it, and its text.
@@ -57,25 +57,22 @@ impl Origin {
         let path = std::path::absolute(&file).ok();
         let name = file.clone();
         // A pipe may have nothing to read.
-        let read = move || lab::Scenario::text(&name);
+        let read = move || Loaded::text(&name);
         let text = background::work(py, &Arc::new(Ticket::default()), None, read)?;
         Ok(Self { file, text: text.map_err(refused)?, path })
     }
 
     /// The scenario; a key is set once.
-    pub(crate) fn load(&self, overrides: &[String]) -> Result<lab::Scenario, lab::Error> {
-        lab::flags::once(&self.file, &self.text, overrides)?;
-        lab::Scenario::parse(&self.file, &self.text, overrides)
+    pub(crate) fn load(&self, overrides: &[String]) -> Result<Loaded, Error> {
+        flags::once(&self.file, &self.text, overrides)?;
+        Loaded::parse(&self.file, &self.text, overrides)
     }
 
     /// The same, of a scenario whose network real packets can cross.
     #[cfg(target_os = "linux")]
-    pub(crate) fn load_for_real_packets(
-        &self,
-        overrides: &[String],
-    ) -> Result<lab::Scenario, lab::Error> {
-        lab::flags::once(&self.file, &self.text, overrides)?;
-        lab::Scenario::parse_for_real_packets(&self.file, &self.text, overrides)
+    pub(crate) fn load_for_real_packets(&self, overrides: &[String]) -> Result<Loaded, Error> {
+        flags::once(&self.file, &self.text, overrides)?;
+        Loaded::parse_for_real_packets(&self.file, &self.text, overrides)
     }
 }
 
@@ -98,7 +95,7 @@ type Parts = (String, Option<PathBuf>, String);
 impl Scenario {
     /// The scenario that was pickled.
     pub(crate) fn restored((file, path, toml): Parts) -> PyResult<Self> {
-        let loaded = lab::Scenario::parse(&file, &toml, &[]).map_err(refused)?;
+        let loaded = Loaded::parse(&file, &toml, &[]).map_err(refused)?;
         Ok(Self { file, path, loaded })
     }
 }

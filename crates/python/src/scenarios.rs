@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use unruffled_lab::files::{holds, write_text};
-use unruffled_lab::{Error, Scenario, scenario};
+use unruffled_scenario::{self as scenario, Error, Scenario};
 
 use crate::error::refused;
 
@@ -28,6 +28,7 @@ pub(crate) fn save_scenario(name: &str, path: Option<PathBuf>, force: bool) -> P
             "{shown}: there already: expected another path, or force=True"
         )));
     }
-    write_text(&path, &text).map_err(|reason| refused(Error::output(&path, reason)))?;
+    write_text(&path, &text)
+        .map_err(|reason| refused(unruffled_lab::Error::output(&path, reason)))?;
     Ok(path)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use unruffled_lab::{Scenario, compare, senders};
+use unruffled_lab::{Scenario, senders};
 use unruffled_tcp::Variant;
 
 use crate::background::Ticket;
@@ -31,7 +31,7 @@ pub(crate) fn chosen(
     ticket: &Arc<Ticket>,
 ) -> PyResult<Vec<Variant>> {
     let Some(asked) = asked else {
-        return compare::variants(scenario, &scenario.variants, place).map_err(refused);
+        return scenario.senders(&scenario.variants, place).map_err(refused);
     };
     let (mut names, mut all) = (Vec::new(), Vec::new());
     for item in asked.try_iter()? {
@@ -48,7 +48,7 @@ pub(crate) fn chosen(
             }
         }
     }
-    let named = compare::variants(scenario, &names, "variants").map_err(refused)?;
+    let named = scenario.senders(&names, "variants").map_err(refused)?;
     let mut named = named.into_iter();
     Ok(all.into_iter().filter_map(|own| own.or_else(|| named.next())).collect())
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use unruffled_lab::Error;
-use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Batch, Grid, Made, Plan, Sweep as Inner, Value, Watch, announcement};
 use unruffled_lab::record::RunRow;
 use unruffled_lab::store::Store;
+use unruffled_scenario::flags::{self, Flags};
 
 use crate::background::{self, Ticket};
 use crate::comparison::pool;
@@ -147,21 +147,17 @@ pub(crate) fn plan(
     let GridFile { grid, flags, .. } = grid.get();
     let (grid, told, pool) = (grid.clone(), Arc::clone(&ticket), pool(jobs)?);
     let planned = background::work(py, &ticket, None, move || {
-        let plan = || Plan::new_until(&told.stop, grid, hypercube.as_deref(), own);
-        let Some(plan) = pool.install(plan)? else { return Ok(None) };
+        let plan = || Plan::new(grid, hypercube.as_deref(), own, &told.stop);
+        let plan = pool.install(plan)?;
         let (store, note) = match store {
             Some(path) => (Some(Store::open(&path)?), None),
             None if usual => Store::usual().map(|(store, note)| (Some(store), note))?,
             None => (None, None),
         };
-        Ok(Some((Inner::new(plan, store)?, note)))
+        Ok((Inner::new(plan, store)?, note))
     })?;
-    match planned.map_err(|error: Error| refused(error.by_flag(flags)))? {
-        Some((inner, note)) => {
-            Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new(), own: kept })
-        }
-        None => Err(refused("stopped")),
-    }
+    let (inner, note) = planned.map_err(|error: Error| refused(error.by_flag(flags)))?;
+    Ok(Sweep { inner: Arc::new(inner), ticket, note, rows: OnceLock::new(), own: kept })
 }
 
 /// Make a batch of runs on this thread, without the GIL: what workers do.
@@ -177,12 +173,11 @@ pub(crate) fn make<'py>(
     let batch = Batch::unpack(batch).map_err(refused)?;
     let made = py.detach(|| {
         let mut made = Vec::with_capacity(batch.runs());
-        let ended = batch.make(&own, &ticket.stop, |run| made.push(run))?;
-        Ok(ended.map(|()| Made::pack(made)))
+        batch.make(&own, &ticket.stop, |run| made.push(run))?;
+        Ok(Made::pack(made))
     });
-    let made: Option<Vec<u8>> = made.map_err(|error: Error| refused(error))?;
     ticket.check()?;
-    made.map(|octets| PyBytes::new(py, &octets)).ok_or_else(|| refused("stopped"))
+    made.map(|octets| PyBytes::new(py, &octets)).map_err(|error: Error| refused(error))
 }
 
 #[pymethods]
@@ -222,7 +217,7 @@ impl Sweep {
         let (inner, ticket) = (Arc::clone(&self.inner), Arc::clone(&self.ticket));
         let seconds =
             background::work(py, &self.ticket, None, move || inner.estimate(&ticket.stop))?;
-        Ok(seconds.map_err(refused)?.unwrap_or_default())
+        seconds.map_err(refused)
     }
 
     /// Give the line that is printed before the runs begin.
@@ -243,7 +238,7 @@ impl Sweep {
         let ran = background::work(py, &self.ticket, progress, move || {
             pool.install(|| inner.run(&ticket.stop, &*ticket))
         })?;
-        ran.map_err(refused)?.ok_or_else(|| refused("stopped"))
+        ran.map_err(refused)
     }
 
     /// Give the missing runs in batches of about so many seconds, and the runs of each.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use rayon::prelude::*;
+use unruffled_lab::cancel::never;
 use unruffled_lab::record::Comparison;
 use unruffled_lab::statistics::Estimate;
 use unruffled_lab::{Scenario, compare};
@@ -166,8 +167,8 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
     let changes = scene.changes.iter().map(|&change| change.to_owned()).chain(run);
     let scenario = Scenario::load(scene.scenario, &changes.collect::<Vec<_>>())?;
     let simulated = if variant == KERNEL { PREDICTION } else { variant };
-    let variants = compare::variants(&scenario, &[simulated.to_owned()], "VARIANTS")?;
-    let simulated = compare::compare(&scenario, &variants, || ())?;
+    let variants = scenario.senders(&[simulated.to_owned()], "VARIANTS")?;
+    let simulated = compare::compare(&scenario, &variants, never(), || ())?;
     let competitors = if variant == KERNEL {
         Competitor::kernels(&[unruffled_kernel::NAME.to_owned()])?
     } else {

@@ -43,7 +43,7 @@ impl Competitor {
         let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
         if let Some((_, name)) = names.iter().enumerate().find(twice) {
             let (place, name) = ("--kernel".to_owned(), name.clone());
-            return Err(unruffled_lab::Error::Twice { place, name }.into());
+            return Err(unruffled_scenario::Error::Twice { place, name }.into());
         }
         Ok(names.into_iter().map(Self::Kernel).collect())
     }

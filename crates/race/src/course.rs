@@ -6,6 +6,7 @@ use std::thread;
 
 use unruffled_kernel::Hold;
 use unruffled_lab::Scenario;
+use unruffled_lab::cancel::never;
 use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
@@ -74,7 +75,8 @@ impl Course<'_> {
         let needed = self.competitors.iter().any(Competitor::is_loaded);
         let mut hold = Hold::default();
         let simulated = Scenario { seeds: self.seeds, ..self.length.simulated(self.scenario) };
-        let reference = Reference::of(&simulated).map_err(unruffled_net::Error::from)?;
+        let reference =
+            Reference::of(&simulated, never(), &|| ()).map_err(unruffled_lab::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
         let (mut failures, mut lateness) = (Vec::new(), Lateness::new());
         let all: Vec<usize> = (0..runs.len()).collect();

@@ -1,6 +1,6 @@
 //! Who takes part in a race, by what was asked for.
 
-use unruffled_lab::{Scenario, compare, flags};
+use unruffled_scenario::{Scenario, flags, place_of_variants};
 
 use crate::error::Refusal;
 use crate::{Competitor, Error, field};
@@ -65,13 +65,13 @@ impl Entry<'_> {
             _ if self.reverse => Vec::new(),
             [] if self.together && scenario.is_single() => return Err(Refusal::NoVariants.into()),
             [] => {
-                let place = compare::place_of_variants(self.scenario, self.set);
-                let mut variants = compare::variants(scenario, &scenario.variants, &place)?;
+                let place = place_of_variants(self.scenario, self.set);
+                let mut variants = scenario.senders(&scenario.variants, &place)?;
                 variants.retain(|variant| !variant.is_for_simulation_only());
                 variants
             }
             names if none(names) => Vec::new(),
-            names => compare::variants(scenario, names, "--variants")?,
+            names => scenario.senders(names, "--variants")?,
         };
         if let Some(variant) = variants.iter().find(|v| v.is_for_simulation_only()) {
             return Err(Refusal::SimulationOnly(variant.name().to_owned()).into());

@@ -21,6 +21,9 @@ pub enum Error {
     },
     /// A wrong scenario or sender.
     #[error(transparent)]
+    Scenario(#[from] unruffled_scenario::Error),
+    /// A simulation that fails.
+    #[error(transparent)]
     Lab(#[from] unruffled_lab::Error),
     /// What was asked for cannot race.
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! The traffic of a scenario with real senders, who send at once.
 
 use unruffled_lab::Scenario;
-use unruffled_lab::scenario::{App, Arrivals, Traffic};
+use unruffled_scenario::{App, Arrivals, Traffic};
 use unruffled_units::Instant;
 
 use crate::error::Possible;

@@ -47,6 +47,7 @@ impl Length {
 
 #[cfg(test)]
 mod tests {
+    use unruffled_lab::cancel::never;
     use unruffled_lab::reference::Reference;
 
     use super::*;
@@ -67,7 +68,7 @@ mod tests {
         let scenario = path("rate = \"10 Mbit/s\"");
         for (octets, seconds) in [(1460, 0.15), (7300, 0.15), (14_600, 0.15), (100_000, 0.23)] {
             let simulated = Length::Bytes(octets).simulated(&scenario);
-            let bps = Reference::of(&simulated).expect("a path").bps();
+            let bps = Reference::of(&simulated, never(), &|| ()).expect("a path").bps();
             let took = octets as f64 * 8.0 / bps;
             assert!((seconds..seconds + 0.015).contains(&took), "{octets} B in {took} s");
         }

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
+use unruffled_lab::Scenario;
 use unruffled_lab::summary::summaries;
-use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Length, Recording};
 
 /// Mean goodputs in Mb/s, the kernel's first.
@@ -29,7 +29,7 @@ fn race_over(
     let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let scenario = Scenario::load(scenario, &strings(changes)).expect("is built in");
     let names: Vec<String> = variants.iter().map(|&name| name.to_owned()).collect();
-    let ours = compare::variants(&scenario, &names, "test").expect("variants");
+    let ours = scenario.senders(&names, "test").expect("variants");
     let mut all = Competitor::kernels(&strings(kernels)).expect("the kernel has it");
     all.extend(ours.into_iter().map(|v| Competitor::Ours(Box::new(v))));
     let mut course = Course {

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use expected::{Expected, late_times, told};
 use paths::{CASES, Case, analysed, over};
 use unruffled_capture::{Source, Transport, decode, read};
-use unruffled_lab::compare;
 use unruffled_net::Place;
 use unruffled_race::{Competitor, Course, Error, Length, Recording};
 use unruffled_units::{Duration, Instant};
@@ -170,8 +169,7 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
     let competitor = if kernel {
         Competitor::kernels(&["cubic".to_owned()]).expect("every kernel has it")
     } else {
-        let variants =
-            compare::variants(&scenario, &[case.sender.to_owned()], "test").expect("a sender");
+        let variants = scenario.senders(&[case.sender.to_owned()], "test").expect("a sender");
         variants.into_iter().map(|v| Competitor::Ours(Box::new(v))).collect()
     };
     let course = Course {

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use unruffled_lab::Scenario;
 use unruffled_lab::record::RunRow;
-use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
 
 /// A path that is fast enough for short tests, and what is changed of it.
@@ -17,7 +17,7 @@ fn scenario(changes: &[&str]) -> Scenario {
 
 fn ours(scenario: &Scenario, names: &[&str]) -> Vec<Competitor> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    let variants = compare::variants(scenario, &names, "test").expect("variants");
+    let variants = scenario.senders(&names, "test").expect("variants");
     variants.into_iter().map(|v| Competitor::Ours(Box::new(v))).collect()
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::Error;
-use unruffled_lab::flags::{self, Flags};
+use unruffled_scenario::flags::{self, Flags};
 
 use crate::output::Results;
 

@@ -1,7 +1,8 @@
 //! `unruffled compare --all` and `--random`: every sender over many paths.
 
-use unruffled_lab::error::{Error, Place};
-use unruffled_lab::{flags, gallery};
+use unruffled_lab::cancel::never;
+use unruffled_lab::{Error, gallery};
+use unruffled_scenario::{Place, flags};
 
 use super::arguments::Arguments;
 use crate::{Printed, output};
@@ -10,11 +11,12 @@ use crate::{Printed, output};
 pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
     if given.iter().any(|set| flags::key(set) == "variants") {
-        return Err(Error::Key {
+        return Err(unruffled_scenario::Error::Key {
             place: Place::CommandLine("--set"),
             key: "variants".to_owned(),
             message: "the same senders run over every path: expected them by --variants".to_owned(),
-        });
+        }
+        .into());
     }
     let paths = &arguments.paths;
     let scenarios = match paths.random {
@@ -32,8 +34,9 @@ pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Erro
     let runs = gallery::runs(&scenarios, senders.len());
     let bar = output::bar(Some(runs), "[{wide_bar}] {pos}/{len} runs, {eta}");
     let pool = arguments.pool()?;
-    let found = pool
-        .install(|| gallery::gallery(&scenarios, &senders, "--variants", &given, || bar.inc(1)));
+    let found = pool.install(|| {
+        gallery::gallery(&scenarios, &senders, "--variants", &given, never(), || bar.inc(1))
+    });
     bar.finish_and_clear();
     let found = found?;
     let written = arguments.results.write(&found, report.as_ref());

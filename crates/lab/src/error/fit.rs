@@ -3,11 +3,11 @@
 use pcap_file::PcapError;
 use unruffled_tcp::VariantError;
 
-use super::Error;
+use crate::cancel::RunError;
 use crate::rate::in_words;
 
 /// Why no path can be fitted to a transfer. Prints as a part of a line; the capture stands before it,
-/// in [`Error::Unfit`].
+/// in [`Error::Unfit`](super::Error::Unfit).
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// The capture has no such transfer.
@@ -66,9 +66,9 @@ pub enum FitError {
     /// The simulation of the fitted path sent nothing.
     #[error("nothing was sent over it")]
     NothingSent,
-    /// It was not to go on.
+    /// Cancellation was requested while the fitted path was simulated.
     #[error("its simulation was interrupted")]
-    Interrupted,
+    Cancelled,
     /// None of the paths that were tried fits.
     #[error("no path fits")]
     NoPath,
@@ -77,20 +77,29 @@ pub enum FitError {
     Sender(#[from] VariantError),
     /// The fitted path is no scenario.
     #[error(transparent)]
-    Scenario(Box<Error>),
+    Scenario(Box<unruffled_scenario::Error>),
     /// The simulation's capture could not be written.
     #[error(transparent)]
     Capture(#[from] PcapError),
-    /// A link of the fitted path makes no sense.
+    /// A link of the fitted path is invalid.
     #[error(transparent)]
-    Link(#[from] unruffled_path::ConfigError),
+    Link(unruffled_path::ConfigError),
     /// The simulation's capture could not be read.
     #[error(transparent)]
     Analysis(#[from] unruffled_capture::Error),
 }
 
-impl From<Error> for FitError {
-    fn from(error: Error) -> Self {
+impl From<RunError> for FitError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Cancelled => Self::Cancelled,
+            RunError::Config(error) => Self::Link(error),
+        }
+    }
+}
+
+impl From<unruffled_scenario::Error> for FitError {
+    fn from(error: unruffled_scenario::Error) -> Self {
         Self::Scenario(Box::new(error))
     }
 }

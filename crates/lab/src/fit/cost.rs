@@ -5,9 +5,8 @@ use unruffled_capture::{Cause, Direction, Sureness};
 use unruffled_tcp::Variant;
 
 use super::path::payload_share;
-use super::{
-    Beside, Blamed, Fit, FitError, GoOn, Losses, fit_while, goodput_bps, measured, same_time,
-};
+use super::{Beside, Blamed, Fit, FitError, Losses, goodput_bps, measured, same_time};
+use crate::cancel::CancellationToken;
 use crate::rate;
 
 /// Senders that may have been captured: as Linux is, and as it was before RACK.
@@ -78,13 +77,14 @@ pub struct Cost {
 /// What reordering cost `direction`, for those whom it slowed, with others `beside` it.
 ///
 /// # Errors
-/// Why no number can be told.
+/// Why the cost is not known.
 pub fn cost(
     name: &str,
     direction: &Direction,
     cause: Cause,
+    losses: &Losses,
     beside: &Beside,
-    go_on: GoOn<'_>,
+    cancel: &CancellationToken,
 ) -> Result<Cost, FitError> {
     if cause != Cause::Reordering {
         return Err(FitError::NotReordered);
@@ -103,7 +103,7 @@ pub fn cost(
     {
         return Err(FitError::Crowded { share });
     }
-    let fit = nearest(name, direction, go_on)?;
+    let fit = nearest(name, direction, losses, cancel)?;
     let model_bps = fit.simulated_bps;
     let factor = (model_bps / fit.observed_bps).max(fit.observed_bps / model_bps);
     if !factor.is_finite() || factor > TOO_FAR {
@@ -117,7 +117,7 @@ pub fn cost(
     let left_bps = beside.left_bps(now_bps, most_bps);
     let delivers = |toml: &str, sender: &str| {
         let variant = Variant::parse(sender)?;
-        let bps = goodput_bps(&same_time(toml, direction)?, &variant)? * ratio;
+        let bps = goodput_bps(&same_time(toml, direction)?, &variant, cancel)? * ratio;
         Ok::<f64, FitError>(bps.min(left_bps.unwrap_or(most_bps)))
     };
     let without_bps = delivers(&fit.in_order, &fit.sender)?;
@@ -192,11 +192,16 @@ pub fn cost(
 }
 
 /// The path by the sender whose goodput over it is the nearest to the capture's.
-fn nearest(name: &str, direction: &Direction, go_on: GoOn<'_>) -> Result<Fit, FitError> {
-    let fits = CAPTURED.iter().map(|sender| fit_while(name, direction, sender, go_on));
+fn nearest(
+    name: &str,
+    direction: &Direction,
+    losses: &Losses,
+    cancel: &CancellationToken,
+) -> Result<Fit, FitError> {
+    let fits = CAPTURED.iter().map(|sender| super::fit(name, direction, losses, sender, cancel));
     let mut fits: Vec<Fit> = fits.collect::<Result<_, _>>()?;
     if fits.iter().all(|fit| fit.misfit() > CLOSE.ln()) {
-        fits.push(fit_while(name, direction, UNTAUGHT, go_on)?);
+        fits.push(super::fit(name, direction, losses, UNTAUGHT, cancel)?);
     }
     let nearest = fits.into_iter().min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     nearest.ok_or(FitError::NoPath)

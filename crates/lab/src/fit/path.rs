@@ -256,14 +256,15 @@ fn lateness(path: &Measured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
+    use unruffled_scenario::Scenario;
     use unruffled_tcp::Variant;
 
     #[test]
     fn fast_paths_are_run_for_as_many_packets_as_others() {
         let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
         let sack = Variant::named("sack").expect("exists");
-        let direction = super::super::simulate(&captured, &sack).expect("runs");
+        let direction =
+            super::super::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
         let path = measured(&direction).expect("is long enough");
         for (rate_bps, wanted) in [(1e11, "0.1 s"), (1e10, "0.4 s"), (1e9, "4 s"), (1e6, "10 s")] {
             let path = Measured { rate_bps, ..path.clone() };
@@ -278,7 +279,8 @@ mod tests {
     {
         let captured = Scenario::load("rr-3", &["duration=5 s".to_owned()]).expect("exists");
         let sack = Variant::named("sack").expect("exists");
-        let mut direction = super::super::simulate(&captured, &sack).expect("runs");
+        let mut direction =
+            super::super::simulate(&captured, &sack, crate::cancel::never()).expect("runs");
         direction.spacing_ms = None;
         let path = measured(&direction).expect("is long enough");
         let rtt_ms = direction.rtt.min_ms.expect("is seen whole");

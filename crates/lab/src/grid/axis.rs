@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use toml::{Table, Value};
+use unruffled_scenario::{Document, Error, flags, leaves};
 use unruffled_units::hint;
 
-use super::plan::number;
-use crate::error::Error;
-use crate::experiment::place::FileText;
-use crate::flags;
+use super::quantity::number;
 
 /// A key and what it is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,26 +53,26 @@ const NOT_SWEPT: [&str; 3] = ["name", "seeds", "variants"];
 pub(super) fn read_all(
     section: &str,
     value: Option<&Value>,
-    source: &FileText,
+    source: &Document,
 ) -> Result<Vec<Axis>, Error> {
     // A table whose `from` is a list or a table holds keys, one of them named `from`.
     let is_range =
         |table: &Table| table.get("from").is_some_and(|v| !v.is_array() && !v.is_table());
-    let keys = leaves(value, is_range);
+    let keys = keys_of(value, is_range);
     let axes = keys.into_iter().map(|(key, value)| {
         let path: Vec<&str> = section.split('.').chain([key.as_str()]).collect();
-        let wrong = |message: String| source.wrong_below(&path, message);
+        let wrong = |message: String| source.wrong_at(&path, message);
         flags::dotted(&key).map_err(wrong)?;
         if NOT_SWEPT.contains(&key.as_str()) {
             return Err(wrong(format!("not for sweeps: expected {key} beside scenario")));
         }
-        let axis = Axis::read(key.clone(), &value).map_err(wrong)?;
+        let axis = Axis::read(key.clone(), value).map_err(wrong)?;
         if section != "grid" && axis.is_counted() {
             let message = "expected a range without count or step: points says how many are drawn";
             return Err(wrong(message.to_owned()));
         }
         // A sample may draw a value more often than others; a grid would count its runs twice.
-        match repeated(&value).filter(|_| section == "grid") {
+        match repeated(value).filter(|_| section == "grid") {
             Some(value) => Err(wrong(format!("{value} stands twice: expected each value once"))),
             None => Ok(axis),
         }
@@ -294,22 +292,7 @@ fn quantity(value: &Value) -> Option<(f64, String)> {
     }
 }
 
-/// The dotted keys below `value` with their values, in the order of the file; a table for which
-/// `is_leaf` holds is a value.
-pub(super) fn leaves(value: Option<&Value>, is_leaf: fn(&Table) -> bool) -> Vec<(String, Value)> {
-    let mut found = Vec::new();
-    if let Some(Value::Table(table)) = value {
-        walk("", table, is_leaf, &mut found);
-    }
-    found
-}
-
-fn walk(prefix: &str, table: &Table, is_leaf: fn(&Table) -> bool, into: &mut Vec<(String, Value)>) {
-    for (name, value) in table {
-        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-        match value {
-            Value::Table(inner) if !is_leaf(inner) => walk(&key, inner, is_leaf, into),
-            value => into.push((key, value.clone())),
-        }
-    }
+/// The dotted keys of a section with their values; none if the file lacks it.
+pub(super) fn keys_of(table: Option<&Value>, is_leaf: fn(&Table) -> bool) -> Vec<(String, &Value)> {
+    table.and_then(Value::as_table).map_or_else(Vec::new, |table| leaves(table, is_leaf))
 }

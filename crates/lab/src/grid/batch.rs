@@ -1,6 +1,5 @@
 //! Some runs of a plan, made anywhere: what is asked for, and what comes back.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -8,10 +7,11 @@ use unruffled_measure::RunRecord;
 use unruffled_tcp::Variant;
 
 use super::plan::{Plan, senders};
+use crate::cancel::CancellationToken;
 use crate::error::Error;
-use crate::run::record_until;
-use crate::scenario::Scenario;
+use crate::run::record;
 use crate::store::MODEL;
+use unruffled_scenario::Scenario;
 
 /// Runs to make, with all that whoever makes them must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,16 +73,17 @@ impl Batch {
     }
 
     /// Makes the runs, one after another; `done` is called after each. `own` are the senders with
-    /// parts from outside. None if it was stopped.
+    /// parts from outside.
     ///
     /// # Errors
-    /// A scenario that makes no sense; those of a plan do.
+    /// [`RunError::Cancelled`](crate::cancel::RunError::Cancelled), or an invalid scenario; those of a plan
+    /// are valid.
     pub fn make(
         &self,
         own: &[Variant],
-        stop: &AtomicBool,
+        cancel: &CancellationToken,
         mut done: impl FnMut(Made),
-    ) -> Result<Option<()>, Error> {
+    ) -> Result<(), Error> {
         let (file, text) = &self.scenario;
         for at in &self.stops {
             let scenario = Scenario::parse(file, text, &at.set)?;
@@ -90,13 +91,11 @@ impl Batch {
             for &(run, sender, seed) in &at.runs {
                 let began = Instant::now();
                 let Some(sender) = senders.get(sender) else { return Err(lacking()) };
-                let Some(record) = record_until(stop, &scenario, sender, seed, None)? else {
-                    return Ok(None);
-                };
+                let record = record(&scenario, sender, seed, None, cancel)?;
                 done(Made { run, record, took_s: began.elapsed().as_secs_f64() });
             }
         }
-        Ok(Some(()))
+        Ok(())
     }
 
     /// The batch as octets, for another process of the same version of the model.

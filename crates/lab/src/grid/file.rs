@@ -8,13 +8,9 @@ use unruffled_units::hint;
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
 use super::sample::{Hypercube, Sample};
-use crate::compare::place_of_variants;
-use crate::error::{Error, Place};
-use crate::experiment::place::FileText;
-use crate::files::is_path;
-use crate::flags;
-use crate::scenario::{self, BUILTIN, Scenario};
-use crate::text;
+use unruffled_scenario::{
+    BUILTIN, Document, Error, Place, Scenario, flags, place_of_variants, text,
+};
 
 /// What is swept, as a file has it.
 #[derive(Clone, Debug)]
@@ -28,7 +24,7 @@ pub struct Grid {
     /// All combinations of these.
     axes: Vec<Axis>,
     sample: Option<Sample>,
-    source: FileText,
+    source: Document,
 }
 
 /// The keys of the scenario that stand beside it.
@@ -48,16 +44,16 @@ impl Grid {
         path: &Path,
         scenario: Option<(String, String)>,
         overrides: &[String],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, crate::Error> {
         let name = path.display().to_string();
-        let text = text::read(path).map_err(|reason| match scenario::unreadable(path, reason) {
+        let text = text::read(path).map_err(|reason| match Error::unreadable(path, reason) {
             Error::Missing { name, .. } if BUILTIN.iter().any(|(builtin, _)| *builtin == name) => {
                 let hint = format!("; {name} is a scenario: expected a grid file");
                 Error::Missing { name, hint }
             }
             other => other,
         })?;
-        Self::read(&name, path, &text, scenario, overrides)
+        Ok(Self::read(&name, path, &text, scenario, overrides)?)
     }
 
     /// The same, from `text`, which errors call `file`.
@@ -69,8 +65,8 @@ impl Grid {
         text: &str,
         scenario: Option<(String, String)>,
         overrides: &[String],
-    ) -> Result<Self, Error> {
-        Self::read(file, Path::new(file), text, scenario, overrides)
+    ) -> Result<Self, crate::Error> {
+        Ok(Self::read(file, Path::new(file), text, scenario, overrides)?)
     }
 
     fn read(
@@ -80,16 +76,16 @@ impl Grid {
         scenario: Option<(String, String)>,
         overrides: &[String],
     ) -> Result<Self, Error> {
-        let source = FileText { file: file.to_owned(), text: text.to_owned() };
-        let table: Table = toml::from_str(text).map_err(|e| source.syntax(&e))?;
+        let source = Document::parse(file, text)?;
+        let table: Table = source.read()?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let meant = hint(key, KEYS);
             let message = format!("unknown key: expected one of {}{meant}", KEYS.join(", "));
-            return Err(source.wrong_below(&[key], message));
+            return Err(source.wrong_at(&[key], message));
         }
         for key in ["set", "grid", "sample"] {
             if table.get(key).is_some_and(|value| !value.is_table()) {
-                return Err(source.wrong_below(&[key], format!("expected a table [{key}]")));
+                return Err(source.wrong_at(&[key], format!("expected a table [{key}]")));
             }
         }
         let scenario = match scenario {
@@ -97,11 +93,11 @@ impl Grid {
             None => named(table.get("scenario"), path, &source)?,
         };
         let mut set = Vec::new();
-        for (key, value) in axis::leaves(table.get("set"), |_| false) {
-            flags::dotted(&key).map_err(|message| source.wrong_below(&["set", &key], message))?;
+        for (key, value) in axis::keys_of(table.get("set"), |_| false) {
+            flags::dotted(&key).map_err(|message| source.wrong_at(&["set", &key], message))?;
             if BESIDE.contains(&key.as_str()) && table.contains_key(&key) {
                 let message = format!("expected this or {key} beside scenario, not both");
-                return Err(source.wrong_below(&["set", &key], message));
+                return Err(source.wrong_at(&["set", &key], message));
             }
             set.push(format!("{key}={value}"));
         }
@@ -123,7 +119,7 @@ impl Grid {
 
     /// What errors call the file, and its text.
     pub(crate) fn text(&self) -> (&str, &str) {
-        (&self.source.file, &self.source.text)
+        (self.source.file(), self.source.text())
     }
 
     /// What is set from outside the file.
@@ -214,7 +210,7 @@ impl Grid {
             let written = flags::key(&self.set[by]);
             return Err(if by >= self.own {
                 let (place, key) = (Place::CommandLine("--set"), written.to_owned());
-                let message = format!("{message} in {}", self.source.file);
+                let message = format!("{message} in {}", self.source.file());
                 Error::Key { place, key, message }
             } else {
                 self.wrong_in(self.section(written), written, message)
@@ -274,7 +270,7 @@ impl Grid {
     }
 
     pub(super) fn wrong(&self, path: &[&str], message: impl Into<String>) -> Error {
-        self.source.wrong_below(path, message)
+        self.source.wrong_at(path, message)
     }
 
     /// The same at a key of a section, which may be dotted, or of none.
@@ -285,30 +281,13 @@ impl Grid {
 }
 
 /// Name and text of the scenario that the value `name` of the grid file at `path` names.
-fn named(name: Option<&Value>, path: &Path, source: &FileText) -> Result<(String, String), Error> {
-    let wrong = |message: String| source.wrong_below(&["scenario"], message);
+fn named(name: Option<&Value>, path: &Path, source: &Document) -> Result<(String, String), Error> {
+    let wrong = |message: String| source.wrong_at(&["scenario"], message);
     match name {
         Some(Value::String(name)) if !name.trim().is_empty() => {
-            found(path, name).map_err(|refused| wrong(refused.to_string()))
+            let folder = path.parent().unwrap_or(Path::new(""));
+            Scenario::text_beside(folder, name).map_err(|refused| wrong(refused.to_string()))
         }
         _ => Err(wrong("expected a scenario's name, such as \"rr-3\", or its file".to_owned())),
-    }
-}
-
-/// The built-in scenario of that name, the one in that file, seen from the folder of the one at `path`, or
-/// the random path that is called so.
-fn found(path: &Path, name: &str) -> Result<(String, String), Error> {
-    if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
-        return Ok(((*name).to_owned(), (*text).to_owned()));
-    }
-    let beside = path.parent().unwrap_or(Path::new("")).join(name);
-    let place = beside.display().to_string();
-    match text::read(&beside) {
-        Ok(text) => Ok((place, text)),
-        Err(reason) if reason.kind() == std::io::ErrorKind::NotFound && !is_path(name) => {
-            let drawn = scenario::random::named(name).map(|text| (name.to_owned(), text));
-            drawn.ok_or_else(|| scenario::none_such(name, reason))
-        }
-        Err(reason) => Err(scenario::unreadable(&beside, reason)),
     }
 }

@@ -1,13 +1,12 @@
 //! A sweep as octets, with the rows that are there: for another process, or for later.
 
-use std::sync::atomic::AtomicBool;
-
 use serde::{Deserialize, Serialize};
 use unruffled_tcp::Variant;
 
 use super::file::Grid;
 use super::plan::Plan;
 use super::sweep::Sweep;
+use crate::cancel::CancellationToken;
 use crate::error::Error;
 use crate::record::{RunRow, whole};
 
@@ -50,26 +49,24 @@ impl Sweep {
     }
 
     /// What [`pack`](Self::pack) has packed, without a store. `own` are its senders with parts from
-    /// outside. None if it was stopped.
+    /// outside.
     ///
     /// # Errors
-    /// Octets that are nothing of the kind.
+    /// Octets that are nothing of the kind, or cancellation.
     pub fn unpack(
         octets: &[u8],
         own: Vec<Variant>,
-        stop: &AtomicBool,
-    ) -> Result<Option<Self>, Error> {
+        cancel: &CancellationToken,
+    ) -> Result<Self, Error> {
         let parcel: Parcel = ciborium::from_reader(octets).map_err(|_| unreadable())?;
         let (file, text) = parcel.grid;
         let grid = Grid::parse(&file, &text, Some(parcel.scenario), &parcel.overrides)?;
-        let Some(plan) = Plan::new_until(stop, grid, parcel.hypercube.as_deref(), own)? else {
-            return Ok(None);
-        };
+        let plan = Plan::new(grid, parcel.hypercube.as_deref(), own, cancel)?;
         let mut rows = vec![None; plan.runs()];
         for (run, row) in parcel.runs.into_iter().zip(parcel.rows) {
             *rows.get_mut(run).ok_or_else(unreadable)? = Some(row);
         }
-        Ok(Some(Self::of(plan, rows)))
+        Ok(Self::of(plan, rows))
     }
 }
 

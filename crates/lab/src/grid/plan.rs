@@ -1,18 +1,16 @@
 //! The runs that a grid asks for, in their order: point by point, sender by sender, seed by seed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rayon::prelude::*;
 use serde::Serialize;
 use unruffled_tcp::Variant;
-use unruffled_units::{parse_bytes, parse_duration, parse_fraction, parse_rate};
 
 use super::file::Grid;
-use crate::compare::variants;
+use super::quantity::{number, plain};
+use crate::cancel::CancellationToken;
 use crate::error::Error;
-use crate::reproduce::cost;
-use crate::scenario::Scenario;
+use crate::run::cost;
 use crate::store::{Key, decisive};
+use unruffled_scenario::Scenario;
 
 /// More would not fit into memory.
 const MOST_RUNS: u64 = 20_000_000;
@@ -60,22 +58,13 @@ impl Plan {
     /// hypercube where [`Grid::hypercube`] asks for one; senders with parts from outside are `own`.
     ///
     /// # Errors
-    /// A point or a sender that makes no sense.
-    pub fn new(grid: Grid, hypercube: Option<&[f64]>, own: Vec<Variant>) -> Result<Self, Error> {
-        let planned = Self::new_until(&AtomicBool::new(false), grid, hypercube, own)?;
-        Ok(planned.expect("nobody stops it"))
-    }
-
-    /// The same; none if `stop` has been set meanwhile.
-    ///
-    /// # Errors
-    /// As of [`Self::new`].
-    pub fn new_until(
-        stop: &AtomicBool,
+    /// An invalid point or sender, or cancellation.
+    pub fn new(
         grid: Grid,
         hypercube: Option<&[f64]>,
         own: Vec<Variant>,
-    ) -> Result<Option<Self>, Error> {
+        cancel: &CancellationToken,
+    ) -> Result<Self, Error> {
         let points = grid.points(hypercube)?;
         let keys: Vec<String> = grid.keys().map(str::to_owned).collect();
         let mut plan = Self {
@@ -98,15 +87,16 @@ impl Plan {
         let runs = (plan.points.len() as u64).saturating_mul(plan.seeds).saturating_mul(senders);
         if runs > MOST_RUNS {
             let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
-            return Err(plan.grid.wrong(&["grid"], message));
+            return Err(plan.grid.wrong(&["grid"], message).into());
         }
-        let stopped = || stop.load(Ordering::Relaxed);
-        let planned = |point| if stopped() { Ok(Vec::new()) } else { plan.planned(point) };
+        let planned = |point| {
+            cancel.check()?;
+            plan.planned(point)
+        };
         let planned: Result<Vec<Vec<Planned>>, Error> =
             (0..plan.points.len()).into_par_iter().map(planned).collect();
-        let runs = planned?.into_iter().flatten().collect();
-        plan.runs = runs;
-        Ok((!stopped()).then_some(plan))
+        plan.runs = planned?.into_iter().flatten().collect();
+        Ok(plan)
     }
 
     /// The runs of one point.
@@ -136,7 +126,7 @@ impl Plan {
     }
 
     /// The scenario at a point.
-    pub(super) fn scenario(&self, point: usize) -> Result<Scenario, Error> {
+    pub(super) fn scenario(&self, point: usize) -> Result<Scenario, unruffled_scenario::Error> {
         let (file, text) = &self.grid.scenario;
         let scenario = Scenario::parse(file, text, &self.overrides(point));
         scenario.map_err(|refused| self.grid.blame(refused))
@@ -236,31 +226,12 @@ pub(super) fn senders(
     place: &str,
     names: &[String],
     own: &[Variant],
-) -> Result<Vec<Variant>, Error> {
-    let mut all = variants(scenario, names, place)?;
+) -> Result<Vec<Variant>, unruffled_scenario::Error> {
+    let mut all = scenario.senders(names, place)?;
     for own in own {
         let mut own = own.clone();
         scenario.parametrise(&mut own)?;
         all.push(own);
     }
     Ok(all)
-}
-
-/// A value of TOML as people write it.
-fn plain(value: &str) -> String {
-    match value.parse() {
-        Ok(toml::Value::String(text)) => text,
-        _ => value.to_owned(),
-    }
-}
-
-/// A quantity in the unit that rows have: seconds, bits per second, shares, octets.
-pub(super) fn number(text: &str) -> Option<f64> {
-    text.parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
-        .or_else(|| parse_duration(text).ok().map(|time| time.as_secs_f64()))
-        .or_else(|| parse_rate(text).ok().map(|rate| rate.bps()))
-        .or_else(|| parse_fraction(text).ok())
-        .or_else(|| parse_bytes(text).ok().map(|octets| octets as f64))
 }

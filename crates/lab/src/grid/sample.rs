@@ -3,12 +3,11 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use toml::{Table, Value};
+use unruffled_scenario::{Document, Error};
 use unruffled_units::hint;
 
 use super::MOST_POINTS;
 use super::axis::{self, Axis};
-use crate::error::Error;
-use crate::experiment::place::FileText;
 
 /// The keys of the table `[sample]`.
 const KEYS: [&str; 4] = ["method", "points", "seed", "keys"];
@@ -39,8 +38,8 @@ impl Sample {
     ///
     /// # Errors
     /// One that makes no sense: says where, and what was expected.
-    pub(super) fn read(sample: &Table, source: &FileText) -> Result<Self, Error> {
-        let wrong = |key: &str, message: String| source.wrong_below(&["sample", key], message);
+    pub(super) fn read(sample: &Table, source: &Document) -> Result<Self, Error> {
+        let wrong = |key: &str, message: String| source.wrong_at(&["sample", key], message);
         if let Some(key) = sample.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let message = format!("unknown key: expected one of {}", KEYS.join(", "));
             return Err(wrong(key, message + hint(key, KEYS).as_str()));
@@ -84,7 +83,7 @@ impl Sample {
     pub(super) fn draw(
         &self,
         hypercube: Option<&[f64]>,
-        source: &FileText,
+        source: &Document,
     ) -> Result<Vec<Vec<String>>, Error> {
         let Self { points, seed, ref axes, .. } = *self;
         let wanted = points * axes.len();
@@ -93,7 +92,7 @@ impl Sample {
                 shares.len() == wanted && shares.iter().all(|s| (0.0..=1.0).contains(s))
             };
             let message = format!("expected {wanted} numbers from 0 to 1 for the hypercube");
-            let wrong = || source.wrong_below(&["sample", "method"], message);
+            let wrong = || source.wrong_at(&["sample", "method"], message);
             hypercube.filter(fits).ok_or_else(wrong)?.to_vec()
         } else {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

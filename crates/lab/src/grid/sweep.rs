@@ -10,11 +10,12 @@ use unruffled_measure::RunRecord;
 
 use super::batch::{Batch, Made};
 use super::plan::Plan;
+use crate::cancel::CancellationToken;
 use crate::error::Error;
 use crate::record::RunRow;
 use crate::run::row_of;
-use crate::scenario::Scenario;
 use crate::store::{Run, Store, decisive};
+use unruffled_scenario::Scenario;
 
 /// Is told how far the runs are.
 pub trait Watch: Sync {
@@ -98,11 +99,11 @@ impl Sweep {
     }
 
     /// Makes some of the missing runs, and gives the seconds that all of them take on one core by
-    /// what these took. None if it was stopped.
+    /// what these took.
     ///
     /// # Errors
-    /// A store that fails.
-    pub fn estimate(&self, stop: &AtomicBool) -> Result<Option<f64>, Error> {
+    /// A store that fails, or cancellation.
+    pub fn estimate(&self, cancel: &CancellationToken) -> Result<f64, Error> {
         let missing = self.missing();
         let began = Instant::now();
         // From both ends of the costs, and from between.
@@ -117,19 +118,15 @@ impl Sweep {
             let middle = from + (to - from) / 2;
             spread.extend([(from, middle), (middle + 1, to)]);
             let mut made = None;
-            if Batch::of(&self.plan, &[missing[middle]])
-                .make(self.plan.own(), stop, |m| made = Some(m))?
-                .is_none()
-            {
-                return Ok(None);
-            }
+            let batch = Batch::of(&self.plan, &[missing[middle]]);
+            batch.make(self.plan.own(), cancel, |run| made = Some(run))?;
             let Some(made) = made else { continue };
             costs += self.plan.planned_run(made.run).cost;
             took += made.took_s;
             self.take(vec![made])?;
         }
         let left: f64 = self.missing().iter().map(|&run| self.plan.planned_run(run).cost).sum();
-        Ok(Some(if costs > 0.0 { left * took / costs } else { 0.0 }))
+        Ok(if costs > 0.0 { left * took / costs } else { 0.0 })
     }
 
     /// The missing runs in batches that take about `seconds` each, by what runs have taken so far.
@@ -193,16 +190,16 @@ impl Sweep {
     }
 
     /// Makes the missing runs on all threads of the current pool, the longest first. What is done is
-    /// in the store half a second later. None if it was stopped.
+    /// in the store half a second later.
     ///
     /// # Errors
-    /// A store that fails.
-    pub fn run(&self, stop: &AtomicBool, watch: &dyn Watch) -> Result<Option<()>, Error> {
+    /// A store that fails, or cancellation: what is done by then is in the store.
+    pub fn run(&self, cancel: &CancellationToken, watch: &dyn Watch) -> Result<(), Error> {
         let missing = self.missing();
         let chunk = missing.len() / (rayon::current_num_threads() * CHUNKS);
         let chunks: Vec<&[usize]> = missing.chunks(chunk.clamp(1, TOGETHER)).collect();
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let results = rayon::broadcast(|_| -> Result<Option<()>, Error> {
+        let results = rayon::broadcast(|_| -> Result<(), Error> {
             let mut waiting: Vec<Made> = Vec::new();
             let since = Cell::new(Instant::now());
             let keep = |waiting: &mut Vec<Made>| {
@@ -219,20 +216,18 @@ impl Sweep {
                 let chunk = chunks.get(next.fetch_add(1, Ordering::Relaxed));
                 let Some(chunk) = chunk else { break };
                 let mut kept = Ok(());
-                let all = Batch::of(&self.plan, chunk).make(self.plan.own(), stop, |made| {
+                let all = Batch::of(&self.plan, chunk).make(self.plan.own(), cancel, |made| {
                     waiting.push(made);
                     if kept.is_ok() && since.get().elapsed() >= SOON {
                         kept = keep(&mut waiting);
                     }
                 });
-                let all = all?;
                 kept?;
+                // What was made before a cancellation is kept.
                 keep(&mut waiting)?;
-                if all.is_none() {
-                    return Ok(None);
-                }
+                all?;
             }
-            Ok(Some(()))
+            Ok(())
         });
         results.into_iter().collect()
     }

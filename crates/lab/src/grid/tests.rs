@@ -1,9 +1,8 @@
-use std::sync::atomic::AtomicBool;
-
 use super::*;
+use crate::cancel::{CancellationToken, RunError, never};
 use crate::error::Error;
-use crate::scenario::Scenario;
 use crate::store::Store;
+use unruffled_scenario::{BUILTIN, Scenario};
 
 const GRID: &str = r#"
 scenario = "rr-3"
@@ -21,11 +20,7 @@ fn parse(text: &str) -> Result<Grid, Error> {
 }
 
 fn plan(text: &str) -> Plan {
-    Plan::new(parse(text).unwrap(), None, Vec::new()).unwrap()
-}
-
-fn never() -> AtomicBool {
-    AtomicBool::new(false)
+    Plan::new(parse(text).unwrap(), None, Vec::new(), never()).unwrap()
 }
 
 #[test]
@@ -81,10 +76,10 @@ fn a_hypercube_is_drawn_by_others_and_checked() {
     let grid = parse(text).unwrap();
     let wanted = Hypercube { points: 2, dimensions: 1, seed: 1 };
     assert_eq!(grid.hypercube(), Some(wanted));
-    let plan = Plan::new(grid.clone(), Some(&[0.25, 0.75]), Vec::new()).unwrap();
+    let plan = Plan::new(grid.clone(), Some(&[0.25, 0.75]), Vec::new(), never()).unwrap();
     assert_eq!(plan.values(0), [0.05, 0.15].map(Value::Number));
     for wrong in [None, Some(&[0.5][..]), Some(&[0.5, 1.5][..])] {
-        let refused = Plan::new(grid.clone(), wrong, Vec::new()).unwrap_err().to_string();
+        let refused = Plan::new(grid.clone(), wrong, Vec::new(), never()).unwrap_err().to_string();
         assert!(refused.starts_with("grid.toml:4: sample.method: expected 2 numbers"), "{refused}");
     }
 }
@@ -97,7 +92,7 @@ fn each_whole_number_of_a_range_is_as_likely() {
              [sample.keys]\ntcp.window = {{ {range}, whole = true }}",
             shares.len()
         );
-        let plan = Plan::new(parse(&text).unwrap(), Some(shares), Vec::new()).unwrap();
+        let plan = Plan::new(parse(&text).unwrap(), Some(shares), Vec::new(), never()).unwrap();
         plan.values(0)
     };
     let shares = [0.0, 0.24, 0.26, 0.49, 0.51, 0.74, 0.76, 1.0];
@@ -229,7 +224,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_was_expected() {
         ("scenario = 'rr-3'\n[grid]\ntcp.windw = [3]", "grid.toml:3: grid.tcp.windw: unknown key"),
         ("scenario = 3 = 4", "grid.toml:1: not TOML"),
     ] {
-        let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new()));
+        let plan = parse(text).and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
         let refused = plan.expect_err(text).to_string();
         assert!(refused.starts_with(wanted), "{text}: {refused}");
         assert!(!refused.contains('\n'), "{refused}");
@@ -261,19 +256,21 @@ fn a_scenario_is_found_beside_its_grid_whatever_the_folder_is_called() {
     let grid = folder.join("grid.toml");
     std::fs::write(&grid, "scenario = 'mine.toml'\n[grid]\ntcp.window = [30]").expect("is written");
     let grid = Grid::load(&grid, None, &[]).expect("finds it");
-    assert_eq!(Plan::new(grid, None, Vec::new()).expect("makes sense").points(), 1);
+    assert_eq!(Plan::new(grid, None, Vec::new(), never()).expect("makes sense").points(), 1);
 }
 
 #[test]
-fn planning_stops_when_it_is_told_to() {
-    let stopped = Plan::new_until(&AtomicBool::new(true), parse(GRID).unwrap(), None, Vec::new());
-    assert!(stopped.expect("makes sense").is_none());
+fn a_cancelled_plan_is_an_error() {
+    let token = CancellationToken::default();
+    token.cancel();
+    let refused = Plan::new(parse(GRID).unwrap(), None, Vec::new(), &token).unwrap_err();
+    assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
 }
 
 #[test]
 fn a_sweep_may_be_over_a_path_drawn_at_random() {
     let grid = parse("scenario = '7-12'\n[grid]\ntcp.window = [30, 60]").expect("is drawn");
-    let plan = Plan::new(grid, None, Vec::new()).expect("makes sense");
+    let plan = Plan::new(grid, None, Vec::new(), never()).expect("makes sense");
     assert_eq!(plan.points(), 2);
 }
 
@@ -285,7 +282,7 @@ fn senders_from_the_command_line_are_refused_as_such() {
     ] {
         let text = "scenario = 'rr-3'\nvariants = ['sack']";
         let grid = Grid::parse("grid.toml", text, None, &[set.to_owned()]);
-        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new()));
+        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
         let refused = planned.expect_err(set).to_string();
         assert!(refused.starts_with(wanted), "{refused}");
     }
@@ -296,7 +293,7 @@ fn what_is_swept_cannot_be_set_as_well() {
     let told = |text: &str, overrides: &[&str]| {
         let overrides: Vec<String> = overrides.iter().map(|&set| set.to_owned()).collect();
         let grid = Grid::parse("grid.toml", text, None, &overrides);
-        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new()));
+        let planned = grid.and_then(|grid| Plan::new(grid, None, Vec::new(), never()));
         planned.map(drop).map_err(|refused| refused.to_string())
     };
     let swept = "expected a key that is not swept, as grid.delayed.fraction is";
@@ -325,7 +322,7 @@ fn senders_stand_by_points_of_which_all_runs_are_there() {
     let sweep = Sweep::new(plan(GRID), None).unwrap();
     let wins_after = |runs: &[usize]| {
         let take = |made| sweep.take(vec![made]).unwrap();
-        Batch::of(sweep.plan(), runs).make(&[], &never(), take).unwrap().unwrap();
+        Batch::of(sweep.plan(), runs).make(&[], never(), take).unwrap();
         sweep.standings().iter().map(|standing| standing.wins).sum::<usize>()
     };
     // A point has two runs of each of two senders.
@@ -337,7 +334,7 @@ fn senders_stand_by_points_of_which_all_runs_are_there() {
 fn swept(store: Option<Store>) -> (Sweep, usize) {
     let sweep = Sweep::new(plan(GRID), store).unwrap();
     let missing = sweep.missing().len();
-    sweep.run(&never(), &()).unwrap().unwrap();
+    sweep.run(never(), &()).unwrap();
     assert!(sweep.missing().is_empty());
     (sweep, missing)
 }
@@ -355,10 +352,9 @@ fn rows_are_those_of_comparisons_at_each_point() {
                 format!("delayed.fraction={fraction}"),
                 format!("bottleneck.queue={queue}"),
             ];
-            let scenario = crate::Scenario::load("rr-3", &set).unwrap();
-            let variants =
-                crate::compare::variants(&scenario, &scenario.variants, "variants").unwrap();
-            let compared = crate::compare::compare(&scenario, &variants, || ()).unwrap();
+            let scenario = unruffled_scenario::Scenario::load("rr-3", &set).unwrap();
+            let variants = scenario.senders(&scenario.variants, "variants").unwrap();
+            let compared = crate::compare::compare(&scenario, &variants, never(), || ()).unwrap();
             expected.extend(compared.variants.into_iter().flat_map(|runs| runs.rows));
         }
     }
@@ -387,13 +383,13 @@ fn what_the_store_has_is_not_run_again() {
 fn batches_made_elsewhere_in_any_order_give_the_same() {
     let (local, _) = swept(None);
     let sweep = Sweep::new(plan(GRID), None).unwrap();
-    let estimate = sweep.estimate(&never()).unwrap().unwrap();
+    let estimate = sweep.estimate(never()).unwrap();
     assert!(estimate >= 0.0);
     let batches = sweep.batches(1e-9);
     for batch in batches.iter().rev() {
         let mut made = Vec::new();
         let batch = Batch::unpack(&batch.pack()).unwrap();
-        batch.make(&[], &never(), |m| made.push(m)).unwrap().unwrap();
+        batch.make(&[], never(), |m| made.push(m)).unwrap();
         // Twice, as when a worker dies after it has answered.
         for _ in 0..2 {
             sweep.take(Made::unpack(&Made::pack(made.clone())).unwrap()).unwrap();
@@ -410,10 +406,31 @@ fn results_of_nobody_knows_what_are_refused() {
 }
 
 #[test]
-fn a_sweep_that_is_stopped_says_so() {
+fn a_cancelled_sweep_is_an_error_and_keeps_what_is_missing() {
+    let token = CancellationToken::default();
+    token.cancel();
     let sweep = Sweep::new(plan(GRID), None).unwrap();
-    assert!(sweep.run(&AtomicBool::new(true), &()).unwrap().is_none());
+    for refused in [sweep.run(&token, &()), sweep.estimate(&token).map(drop)] {
+        let refused = refused.expect_err("is cancelled");
+        assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
+    }
     assert_eq!(sweep.missing().len(), 24);
+}
+
+#[test]
+fn a_sweep_that_is_cancelled_in_its_course_keeps_the_runs_that_are_done() {
+    struct CancelFirst(CancellationToken);
+    impl Watch for CancelFirst {
+        fn done(&self, _: usize) {
+            self.0.cancel();
+        }
+    }
+    let watch = CancelFirst(CancellationToken::default());
+    let sweep = Sweep::new(plan(GRID), Some(Store::in_memory().unwrap())).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let refused = pool.install(|| sweep.run(&watch.0, &watch)).expect_err("is cancelled");
+    assert!(matches!(refused, Error::Run(RunError::Cancelled)), "{refused}");
+    assert!((1..24).contains(&sweep.missing().len()), "{}", sweep.missing().len());
 }
 
 #[test]
@@ -453,9 +470,10 @@ fn the_median_of_an_even_number_of_points_lies_between_the_middle_two() {
 /// All keys of a scenario with their values that a sweep may have, as TOML.
 fn keys_of(toml: &str) -> Vec<(String, toml::Value)> {
     let table: toml::Table = toml.parse().expect("is TOML");
-    let all = axis::leaves(Some(&toml::Value::Table(table)), |_| false);
+    let all = unruffled_scenario::leaves(&table, |_| false);
     let alone = |key: &str| ["name", "title", "source", "seeds", "variants"].contains(&key);
-    all.into_iter().filter(|(key, _)| !alone(key)).collect()
+    let keys = all.into_iter().filter(|(key, _)| !alone(key));
+    keys.map(|(key, value)| (key, value.clone())).collect()
 }
 
 /// The values of all parameters of the senders that a scenario sets any of.
@@ -468,8 +486,8 @@ fn parameters(scenario: &Scenario) -> Vec<f64> {
 
 #[test]
 fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
-    let built_in = crate::scenario::BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
-    let drawn = (1..=40).map(|n| ("drawn", crate::scenario::random::random_path(3, n)));
+    let built_in = BUILTIN.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let drawn = (1..=40).map(|n| ("drawn", unruffled_scenario::random_path(3, n)));
     let mut keys = 0;
     for (file, text) in built_in.chain(drawn) {
         let scenario = Scenario::parse(file, &text, &[]).expect("is a scenario");
@@ -479,7 +497,7 @@ fn what_is_printed_for_a_key_of_any_scenario_can_be_set_and_swept() {
                 let grid = format!("[grid]\n\"{key}\" = {values}");
                 let origin = Some((file.to_owned(), text.clone()));
                 let grid = Grid::parse("grid.toml", &grid, origin, &[]).expect("is a grid");
-                let plan = Plan::new(grid, None, Vec::new());
+                let plan = Plan::new(grid, None, Vec::new(), never());
                 plan.unwrap_or_else(|e| panic!("{file}: {key} = {values}: {e}")).values(0).remove(0)
             };
             let first = swept(&own.to_string());

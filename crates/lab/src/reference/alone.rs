@@ -1,10 +1,8 @@
 //! A group of traffic that has the undisturbed network to itself.
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicBool;
-
-use unruffled_measure::{FlowRecord, RunRecord};
-use unruffled_path::{ConfigError, Direction, Impairment, LinkConfig};
+use unruffled_measure::FlowRecord;
+use unruffled_path::{Direction, Impairment, LinkConfig};
 use unruffled_sim::{App, Simulation};
 use unruffled_tcp::detect::{LossDetector, Rule, View};
 use unruffled_tcp::{Config, Variant};
@@ -12,8 +10,9 @@ use unruffled_units::Duration;
 
 use super::ways::{Ways, directed, own, payload};
 use super::{Limit, without};
-use crate::run::record_until;
-use crate::scenario::{NetLink, Recording, Scenario, Traffic};
+use crate::cancel::{CancellationToken, RunError};
+use crate::run::record;
+use unruffled_scenario::{NetLink, Recording, Scenario, Traffic};
 
 /// Packets that the senders of a group may have on their way together; more only where the path holds
 /// more.
@@ -71,12 +70,12 @@ impl<'a> Alone<'a> {
         self.spreads.iter().map(|(ways, _)| ways.crossed[link]).fold(1.0, f64::min)
     }
 
-    /// The most that the group does in a run with `seed`; none if it was stopped.
+    /// The record of the run with `seed` in which the group delivers most.
     pub(super) fn run(
         &self,
-        stop: &AtomicBool,
         seed: u64,
-    ) -> Result<Option<FlowRecord>, ConfigError> {
+        cancel: &CancellationToken,
+    ) -> Result<FlowRecord, RunError> {
         let mut most = FlowRecord::default();
         for (_, scenario) in self.spreads.iter().filter(|(_, calm)| !calm.stands_still()) {
             let mut measured = vec![scenario.warmup];
@@ -86,30 +85,27 @@ impl<'a> Alone<'a> {
                 .extend(Some(Duration::ZERO).filter(|none| !endless && *none < scenario.warmup));
             for warmup in measured {
                 let scenario = Scenario { warmup, ..scenario.clone() };
-                let Some(ran) = self.measure(&scenario, stop, seed)? else { return Ok(None) };
+                let ran = self.measure(&scenario, seed, cancel)?;
                 if ran.goodput_bps > most.goodput_bps {
                     most = ran;
                 }
             }
         }
-        Ok(Some(most))
+        Ok(most)
     }
 
     fn measure(
         &self,
         scenario: &Scenario,
-        stop: &AtomicBool,
         seed: u64,
-    ) -> Result<Option<FlowRecord>, ConfigError> {
+        cancel: &CancellationToken,
+    ) -> Result<FlowRecord, RunError> {
         let sender = Variant::parse("sack");
         let sender = sender.and_then(|sack| sack.with_detector("never", || Box::new(Never)));
         let sender = sender.expect("is composed of parts");
-        let record = record_until(stop, scenario, &sender, seed, None)?;
-        let flows = |record: RunRecord| {
-            let flows: Vec<&FlowRecord> = record.group(&self.group.name).collect();
-            FlowRecord::sum(&flows)
-        };
-        Ok(record.map(flows))
+        let record = record(scenario, &sender, seed, None, cancel)?;
+        let flows: Vec<&FlowRecord> = record.group(&self.group.name).collect();
+        Ok(FlowRecord::sum(&flows))
     }
 
     /// What limits the group, which did `ran`.

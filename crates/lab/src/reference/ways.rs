@@ -3,7 +3,7 @@
 use unruffled_measure::LinkId;
 use unruffled_path::{Direction, LinkConfig};
 
-use crate::scenario::{NetLink, Scenario, Traffic};
+use unruffled_scenario::{NetLink, Scenario, Traffic};
 
 /// The ways of a group, with a share of its packets for each.
 pub(super) struct Ways {

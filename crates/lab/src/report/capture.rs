@@ -9,12 +9,13 @@ use plotters::style::Color;
 use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
 use unruffled_units::count;
 
-use super::palette::{self, LATE};
+use super::page::{page, style};
+use super::palette::LATE;
 use super::plot::{self, Axes};
-use super::{STYLE, page};
 use crate::advice::{Step, for_largest};
-use crate::analysis::{Transfer, heads, place, row, udp_row};
+use crate::analysis::{heads, place, row, udp_row};
 use crate::text::grouped;
+use crate::transfer::Transfer;
 
 const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("uplot/LICENSE");
@@ -57,13 +58,13 @@ pub fn capture(
     page(
         "capture.html",
         context! {
-            style => safe([&palette::stylesheet([]), STYLE, UPLOT_STYLE, OWN_STYLE].concat()),
+            style => style([], &[UPLOT_STYLE, OWN_STYLE]),
             title => name,
             source,
             finding,
             damage,
             plan => for_largest(plan, LISTED)
-                .map(|step| [step.in_words(), step.command.clone()])
+                .map(|step| [step.in_words(), step.advice.command()])
                 .collect::<Vec<_>>(),
             heads => heads(),
             lines => rows.map(|(i, transfer)| row(i + 1, transfer.direction)).collect::<Vec<_>>(),
@@ -212,7 +213,8 @@ mod tests {
     use super::super::tests::assert_nests;
     use super::*;
     use crate::advice;
-    use crate::analysis::{self, tests::captured};
+    use crate::analysis::tests::captured;
+    use crate::transfer;
 
     /// The page without its scripts and styles, whose text is no HTML.
     fn markup(html: &str) -> String {
@@ -230,7 +232,7 @@ mod tests {
     #[test]
     fn a_page_has_the_verdict_on_top_and_each_transfer_drawn() {
         let analysis = captured(DOTS);
-        let transfers = analysis::transfers(&analysis);
+        let transfers = transfer::transfers(&analysis);
         let plan = advice::plan("<b>&.pcap", &transfers, None);
         let html = capture("<b>&.pcap", &analysis, &transfers, &plan, Some("cut off <here>"));
         let markup = markup(&html);
@@ -269,7 +271,7 @@ mod tests {
             let mut connection = connection.clone();
             connection.directions.iter_mut().for_each(change);
             let analysis = Analysis { connections: vec![connection], ..analysis.clone() };
-            let html = capture("c", &analysis, &analysis::transfers(&analysis), &[], None);
+            let html = capture("c", &analysis, &transfer::transfers(&analysis), &[], None);
             assert_nests(&markup(&html));
             html
         };
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn away_from_the_sender_the_drawn_round_trips_are_a_part_and_say_so() {
         let analysis = captured(10);
-        let mut direction = analysis::transfers(&analysis)[0].direction.clone();
+        let mut direction = transfer::transfers(&analysis)[0].direction.clone();
         let note = |direction: &Direction| round_trips(direction).unwrap();
         assert!(note(&direction).starts_with("minimum 1"), "{}", note(&direction));
         direction.place = Place::Receiver;
@@ -310,7 +312,7 @@ mod tests {
             });
         }
         let many = Analysis { connections: vec![one; 1000], ..analysis };
-        let html = capture("c", &many, &analysis::transfers(&many), &[], None);
+        let html = capture("c", &many, &transfer::transfers(&many), &[], None);
         assert!(html.len() < 2_500_000, "{} bytes", html.len());
     }
 }

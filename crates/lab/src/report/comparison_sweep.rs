@@ -35,7 +35,7 @@ pub fn comparison_sweep(sweep: &ComparisonSweep) -> String {
         toml => first.map_or("", |c| c.scenario_toml.as_str()),
         command => first.map_or("", |c| c.command.as_str()),
     };
-    page("comparison-sweep.html", contents)
+    page::page("comparison-sweep.html", contents)
 }
 
 /// A panel for each curve but the paper's, which is dashed in each.

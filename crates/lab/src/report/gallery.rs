@@ -51,7 +51,7 @@ pub fn gallery(gallery: &Gallery) -> String {
         rows => rows.collect::<Vec<_>>(),
         paths => paths.collect::<Vec<_>>(),
     };
-    page("gallery.html", contents)
+    page::page("gallery.html", contents)
 }
 
 #[cfg(test)]

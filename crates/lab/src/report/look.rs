@@ -9,11 +9,11 @@ use super::palette::Ink;
 
 /// How a sender looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
+pub struct Look {
     /// Its colour.
-    pub(super) ink: Ink,
+    pub ink: Ink,
     /// Its marker's place among all of them.
-    pub(super) marker: usize,
+    pub marker: usize,
 }
 
 /// The senders of the table and the kernel's most common ones, each with its colour on light paper and on
@@ -56,7 +56,7 @@ const SENDERS: [(&str, u32, u32); 34] = [
 ];
 
 /// Colours of all that is no sender of the table: another congestion control of a kernel, a formula.
-pub(super) const OTHERS: [(u32, u32); 10] = [
+pub const OTHERS: [(u32, u32); 10] = [
     (0xB45983, 0xBA7596),
     (0xAB7D2F, 0xC6A66B),
     (0x9F3CBE, 0xB15DCB),
@@ -82,7 +82,7 @@ const MIXED: u32 = 45;
 
 /// How the sender of that name looks. `rr-ta+cubic` has the colour of `rr-ta` with that of the part mixed
 /// in, in whatever order its parts stand.
-pub(super) fn of(sender: &str) -> Look {
+pub fn of(sender: &str) -> Look {
     let mut names = sender.split('+');
     let base = named(names.next().unwrap_or_default());
     let mut parts: Vec<&str> = names.collect();
@@ -98,7 +98,7 @@ pub(super) fn of(sender: &str) -> Look {
 }
 
 /// How what is no sender looks, the `nth` of its kind.
-pub(super) fn other(nth: usize) -> Look {
+pub fn other(nth: usize) -> Look {
     let (light, dark) = OTHERS[nth % OTHERS.len()];
     Look { ink: Ink::of_sender(light, dark), marker: nth }
 }

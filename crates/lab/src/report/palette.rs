@@ -11,27 +11,29 @@ use plotters::style::RGBColor;
 
 /// A colour, for both modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ink {
+pub struct Ink {
     /// What it is for; none if it is a sender's.
     role: Option<&'static str>,
-    pub(super) light: u32,
-    pub(super) dark: u32,
+    /// On light paper, as `0xRRGGBB`.
+    pub light: u32,
+    /// On dark paper.
+    pub dark: u32,
 }
 
 impl Ink {
     /// The ink of a sender.
-    pub(super) const fn of_sender(light: u32, dark: u32) -> Self {
+    pub const fn of_sender(light: u32, dark: u32) -> Self {
         Self { role: None, light, dark }
     }
 
     /// What plotters draws with.
-    pub(super) fn colour(self) -> RGBColor {
+    pub fn colour(self) -> RGBColor {
         let [_, r, g, b] = self.light.to_be_bytes();
         RGBColor(r, g, b)
     }
 
     /// The custom property, without its dashes. A sender's is named by the light colour.
-    pub(super) fn property(self) -> String {
+    pub fn property(self) -> String {
         self.role.map_or_else(|| format!("s{:06X}", self.light), str::to_owned)
     }
 }
@@ -40,30 +42,31 @@ const fn ink(role: &'static str, light: u32, dark: u32) -> Ink {
     Ink { role: Some(role), light, dark }
 }
 
-pub(super) const PAPER: Ink = ink("paper", 0xFFFFFF, 0x15181B);
+/// The paper itself.
+pub const PAPER: Ink = ink("paper", 0xFFFFFF, 0x15181B);
 /// Text, and marks that belong to no variant.
-pub(super) const TEXT: Ink = ink("text", 0x1B1F23, 0xE6E8EA);
+pub const TEXT: Ink = ink("text", 0x1B1F23, 0xE6E8EA);
 /// Axes, their labels, captions.
-pub(super) const MUTED: Ink = ink("muted", 0x5B636B, 0xA4ABB3);
+pub const MUTED: Ink = ink("muted", 0x5B636B, 0xA4ABB3);
 /// Grid lines and rules.
-pub(super) const GRID: Ink = ink("grid", 0xE3E6E9, 0x2D3237);
+pub const GRID: Ink = ink("grid", 0xE3E6E9, 0x2D3237);
 /// Times in which an impairment is at work.
-pub(super) const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
+pub const SHADE: Ink = ink("shade", 0xEEF1F4, 0x20262C);
 /// Spurious retransmissions.
-pub(super) const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
+pub const ALERT: Ink = ink("alert", 0xC8102E, 0xFF7A85);
 
 /// What stands out without being a sender's: the finding, new data in a capture.
-pub(super) const ACCENT: Ink = ink("accent", 0x1A6FAF, 0x5AA8E2);
+pub const ACCENT: Ink = ink("accent", 0x1A6FAF, 0x5AA8E2);
 /// Late packets.
-pub(super) const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
+pub const LATE: Ink = ink("late", 0xB57A00, 0xE6AC2E);
 /// Claims that hold, and large shares.
-pub(super) const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
+pub const GOOD: Ink = ink("good", 0x007F5B, 0x2FC79A);
 
 const ROLES: [Ink; 9] = [PAPER, TEXT, MUTED, GRID, SHADE, ALERT, ACCENT, LATE, GOOD];
 
 /// The custom properties of all roles and of these inks, and the rules that put them in the place of
 /// plotters' attributes.
-pub(super) fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
+pub fn stylesheet(inks: impl IntoIterator<Item = Ink>) -> String {
     let mut all = ROLES.to_vec();
     for ink in inks {
         if !all.contains(&ink) {

@@ -17,35 +17,33 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, TextStyle};
 
 use super::palette::{GRID, Ink, MUTED};
-use crate::claims::short;
-use crate::text::grouped;
+use crate::text::{grouped, short};
 
 /// What drawing returns; into a string it does not fail.
-pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
+pub type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
 
 /// The drawing, or a part of it.
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Two axes of real numbers and what is drawn between them.
-pub(super) type Chart<'a> =
-    ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Width and height of a panel among small multiples.
-pub(super) const PANEL: (u32, u32) = (800, 450);
+pub const PANEL: (u32, u32) = (800, 450);
 
 /// Mean width of a character of text.
-pub(super) const CHARACTER: u32 = 14;
+pub const CHARACTER: u32 = 14;
 
 /// The same of a name that something stands beside, which it must not run into.
-pub(super) const LETTER: i32 = CHARACTER as i32 + 1;
+pub const LETTER: i32 = CHARACTER as i32 + 1;
 
 /// The values that a drawing shows where the pointer rests on a mark.
 #[derive(Debug, Default)]
-pub(super) struct Tips(String);
+pub struct Tips(String);
 
 impl Tips {
     /// `text` between two corners, in drawing units.
-    pub(super) fn add(&mut self, corners: [(i32, i32); 2], text: &str) {
+    pub fn add(&mut self, corners: [(i32, i32); 2], text: &str) {
         let [(x, y), (right, below)] = corners;
         let (left, top) = (x.min(right), y.min(below));
         // What is too small to be met gets as much room as a pointer needs.
@@ -57,14 +55,14 @@ impl Tips {
     }
 
     /// `text` around a mark.
-    pub(super) fn mark(&mut self, (x, y): (i32, i32), text: &str) {
+    pub fn mark(&mut self, (x, y): (i32, i32), text: &str) {
         const REACH: i32 = 13;
         self.add([(x - REACH, y - REACH), (x + REACH, y + REACH)], text);
     }
 }
 
 /// Text for HTML and SVG.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -80,7 +78,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// An SVG element of this size for a page, with `label` for those who cannot see it.
-pub(super) fn svg(
+pub fn svg(
     size: (u32, u32),
     label: &str,
     draw: impl FnOnce(&Area<'_>, &mut Tips) -> Drawn,
@@ -117,22 +115,26 @@ pub(super) fn svg(
 }
 
 /// Text in drawing units.
-pub(super) fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+pub fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     // Plotters divides the size by 1.24 on the way to `font-size`, which is to be 25.
     let font = FontDesc::new(FontFamily::SansSerif, 31.0, FontStyle::Normal);
     font.color(&ink.colour()).pos(Pos::new(horizontal, vertical))
 }
 
 /// Ranges and labels of the two axes.
-pub(super) struct Axes<'a> {
-    pub(super) x: Range<f64>,
-    pub(super) y: Range<f64>,
-    pub(super) x_label: &'a str,
-    pub(super) y_label: &'a str,
+pub struct Axes<'a> {
+    /// The range of the level axis.
+    pub x: Range<f64>,
+    /// The range of the upright axis.
+    pub y: Range<f64>,
+    /// What the level axis shows, with its unit.
+    pub x_label: &'a str,
+    /// What the upright axis shows, with its unit.
+    pub y_label: &'a str,
 }
 
 /// Draws axes, grid and labels; the label of the upright axis lies above it.
-pub(super) fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
+pub fn chart<'a>(area: &Area<'a>, axes: &Axes<'_>) -> Drawn<Chart<'a>> {
     let (x, y) = (proper(&axes.x), proper(&axes.y));
     // What follows the point takes room where there is much of it.
     let fraction = Some(decimals(&y)).filter(|&n| n > DECIMALS).map_or(0, |n| n as usize);
@@ -170,13 +172,13 @@ fn proper(range: &Range<f64>) -> Range<f64> {
 }
 
 /// The smallest range that holds all values; empty if there are none.
-pub(super) fn span(values: impl IntoIterator<Item = f64>) -> Range<f64> {
+pub fn span(values: impl IntoIterator<Item = f64>) -> Range<f64> {
     let widen = |r: Range<f64>, v: f64| r.start.min(v)..r.end.max(v);
     values.into_iter().filter(|v| v.is_finite()).fold(f64::INFINITY..f64::NEG_INFINITY, widen)
 }
 
 /// The next number above with three digits, so that an axis ends on a round one.
-pub(super) fn round_up(value: f64) -> f64 {
+pub fn round_up(value: f64) -> f64 {
     let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
     if unit.is_normal() { (value / unit).ceil() * unit } else { value }
 }
@@ -191,7 +193,7 @@ fn decimals(range: &Range<f64>) -> i32 {
 }
 
 /// Writes the numbers at the axis.
-pub(super) fn ticks(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
+pub fn ticks(range: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
     let decimals = decimals(range);
     move |&value| tick(value, decimals)
 }
@@ -205,7 +207,7 @@ fn tick(value: f64, decimals: i32) -> String {
 }
 
 /// A unit for times of which the largest is so many seconds: what makes them of seconds, and its name.
-pub(super) fn time_unit(largest_s: f64) -> (f64, &'static str) {
+pub fn time_unit(largest_s: f64) -> (f64, &'static str) {
     match largest_s {
         largest if largest >= 1.0 || largest.is_nan() || largest <= 0.0 => (1.0, "s"),
         largest if largest >= 1e-3 => (1e3, "ms"),
@@ -214,12 +216,12 @@ pub(super) fn time_unit(largest_s: f64) -> (f64, &'static str) {
 }
 
 /// A number to three digits or so, with its thousands apart.
-pub(super) fn value(number: f64) -> String {
+pub fn value(number: f64) -> String {
     grouped(&short(number))
 }
 
 /// A range of numbers, or the one number that it is.
-pub(super) fn values(low: f64, high: f64) -> String {
+pub fn values(low: f64, high: f64) -> String {
     match (value(low), value(high)) {
         (low, high) if low == high => low,
         (low, high) => format!("{low} to {high}"),
@@ -230,7 +232,7 @@ pub(super) fn values(low: f64, high: f64) -> String {
 const SLICES: u32 = 60;
 
 /// The slices of an axis, each from when until when.
-pub(super) fn slices(axis: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
+pub fn slices(axis: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
     let (start, wide) = (axis.start, (axis.end - axis.start) / f64::from(SLICES));
     let usable = wide.is_finite() && wide > 0.0;
     let edge = move |i: u32| start + f64::from(i) * wide;

@@ -49,7 +49,7 @@ pub fn sweep(sweep: &Sweep) -> String {
         keys => keys.collect::<Vec<_>>(),
         grid => plan.grid().text().1,
     };
-    page("sweep.html", contents)
+    page::page("sweep.html", contents)
 }
 
 /// What a key is set to, in order, each with its points; many numbers are put together in spans of about
@@ -89,6 +89,7 @@ fn short(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cancel::never;
     use crate::grid::{Grid, Plan};
 
     #[test]
@@ -97,9 +98,9 @@ mod tests {
                     [grid]\nalternate.extra = ['20 ms', '40 ms']\nalternate.packets = ['data', 'both']\n";
         let set = ["duration=1 s".to_owned()];
         let grid = Grid::parse("grid.toml", text, None, &set).expect("is a grid");
-        let plan = Plan::new(grid, None, Vec::new()).expect("makes sense");
+        let plan = Plan::new(grid, None, Vec::new(), never()).expect("makes sense");
         let swept = Sweep::new(plan, None).expect("no store fails");
-        swept.run(&std::sync::atomic::AtomicBool::new(false), &()).expect("runs");
+        swept.run(never(), &()).expect("runs");
         let html = sweep(&swept);
         assert_eq!(html.matches("class=\"heat\"").count(), 2 * (2 + 2));
         for part in

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 /// the last, which draw the same line as all of them (M4: Jugel et al., VLDB 2014).
 ///
 /// Points must be in order of time; those that are no numbers go.
-pub(super) fn line(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
+pub fn line(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
     let points: Vec<_> = finite(points).collect();
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;
@@ -40,7 +40,7 @@ pub(super) fn line(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
 /// The first dot in each cell of a grid; later ones would lie on top of it.
 ///
 /// `place` maps a dot to drawing units, `cell` is the side of a cell in them.
-pub(super) fn dots<T>(
+pub fn dots<T>(
     dots: impl IntoIterator<Item = T>,
     cell: i32,
     place: impl Fn(&T) -> (i32, i32),
@@ -54,7 +54,7 @@ pub(super) fn dots<T>(
 }
 
 /// The points that are numbers.
-pub(super) fn finite(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+pub fn finite(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite())
 }
 

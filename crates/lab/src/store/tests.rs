@@ -1,6 +1,5 @@
 use super::*;
-use crate::reproduce::{Plan, json, tiny};
-use std::sync::{Barrier, Mutex};
+use std::sync::Barrier;
 use unruffled_measure::{FlowRecord, SenderMeans};
 
 fn record(goodput_bps: f64) -> RunRecord {
@@ -288,29 +287,4 @@ fn csv_has_a_line_for_each_flow() {
     let columns = |line: &str| line.split(',').count();
     assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
     assert!(lines[3].contains(",7.5,"), "{text}");
-}
-
-#[test]
-fn runs_that_are_there_are_not_made_again_and_give_the_same() {
-    let experiments = [tiny::experiment(false)];
-    let plan = Plan::new(&experiments).expect("makes sense");
-    let store = Mutex::new(Store::in_memory().expect("opens"));
-    // Two seeds: two points of two lines, and one of the line that does not depend on x.
-    assert_eq!(plan.runs(), 2 * (2 * 2 + 1));
-    plan.missing(&store).expect("reads").run(&store, &()).expect("runs");
-    let first = json(&plan.outcomes(&store).expect("all there"));
-    struct None;
-    impl crate::reproduce::Progress for None {
-        fn begin(&self, runs: usize, _: f64, there: usize) {
-            assert_eq!((runs, there), (0, 10));
-        }
-        fn done(&self, _: f64) {
-            panic!("no run is made");
-        }
-    }
-    plan.missing(&store).expect("reads").run(&store, &None).expect("has nothing to do");
-    assert_eq!(json(&plan.outcomes(&store).expect("all there")), first);
-    // What is gone meanwhile is made again, and is the same.
-    store.lock().expect("is free").prune(Prune::All).expect("prunes");
-    assert_eq!(json(&plan.outcomes(&store).expect("makes them")), first);
 }

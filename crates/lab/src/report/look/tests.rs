@@ -1,13 +1,14 @@
 use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
 
 use unruffled_tcp::variant::PARTS;
 use unruffled_tcp::{ROWS, Variant};
 
 use super::{OTHERS, SENDERS, of, other};
-use crate::experiment::Experiment;
 use crate::report::palette::tests::{contrast, linear};
 use crate::report::palette::{ALERT, Ink, MUTED, PAPER, TEXT};
-use crate::scenario::{BUILTIN, Scenario};
+use unruffled_scenario::{BUILTIN, Scenario};
 
 /// A colour in Oklab (Ottosson 2020), in which distances are those that are seen.
 fn oklab(colour: u32) -> [f64; 3] {
@@ -91,13 +92,23 @@ fn together() -> Vec<Vec<String>> {
         let senders = Scenario::load(name, &[]).expect("is built in").variants;
         all.push([senders, kernels.clone()].concat());
     }
-    for experiment in Experiment::all(false).expect("the program's own") {
-        let mut senders: Vec<_> =
-            experiment.lines.iter().filter_map(|l| l.variant.clone()).collect();
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers/experiments");
+    let folders = fs::read_dir(papers).expect("the papers").map(|entry| entry.expect("is there"));
+    let folders = folders.map(|entry| entry.path()).filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).expect("experiments"));
+    for file in files.map(|entry| entry.expect("is there").path()) {
+        let text = fs::read_to_string(&file).expect("is text");
+        let experiment: toml::Table = toml::from_str(&text).expect("is TOML");
+        let lines = experiment["line"].as_array().expect("has lines");
+        let mut senders: Vec<_> = lines
+            .iter()
+            .filter_map(|line| Some(line.get("variant")?.as_str()?.to_owned()))
+            .collect();
         senders.sort_unstable();
         senders.dedup();
         all.push(senders);
     }
+    assert!(all.len() > 60, "{}", all.len());
     all
 }
 

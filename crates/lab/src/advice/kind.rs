@@ -1,0 +1,224 @@
+//! The kinds of advice, each with its data; its text and its command follow from them.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::Role;
+use crate::text::for_shell;
+
+/// The file of a capture that is made anew.
+pub(super) const NEW_CAPTURE: &str = "slow.pcap";
+
+/// The kind of an [`Advice`], as JSON has it. A plan's steps are in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Action {
+    /// Enable SACK.
+    Sack,
+    /// Check whether the receiving program reads what has arrived.
+    Inspect,
+    /// Let receive buffers grow.
+    ReceiveBuffer,
+    /// Capture again, with the information that this capture lacks.
+    Capture,
+    /// Load the congestion control that distinguishes late packets from lost ones.
+    Attach,
+    /// Show what it does.
+    Status,
+    /// Disable timestamps where it cannot be loaded.
+    Timestamps,
+    /// Write a page for the people who run the sender.
+    Report,
+    /// Show what each sender delivers on the path.
+    Compare,
+}
+
+/// Advice on one or several transfers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Enable SACK: without it, the sender does not learn how late packets are.
+    EnableSack,
+    /// Check whether the receiving program reads more slowly than data arrive.
+    InspectReader {
+        /// The other end of the connection, as the receiver sees it.
+        peer: IpAddr,
+    },
+    /// Let receive buffers grow beyond their present maximum.
+    GrowReceiveBuffer {
+        /// The new maximum, in octets.
+        max: u64,
+    },
+    /// Capture again.
+    Capture {
+        /// What this capture lacks.
+        reason: CaptureReason,
+        /// The other end of the connection, as the capturing host sees it.
+        peer: IpAddr,
+    },
+    /// Capture into a file, because standard input can be read only once.
+    CaptureIntoFile,
+    /// Load the congestion control that distinguishes late packets from lost ones.
+    Attach,
+    /// Show what the congestion control holds back.
+    ShowStatus,
+    /// Disable timestamps, if the congestion control cannot be loaded at the sender.
+    DisableTimestamps {
+        /// The end that the step is for.
+        at: Role,
+    },
+    /// Write a page for the people who run the sender.
+    WriteReport {
+        /// The capture.
+        capture: String,
+    },
+    /// Compare the senders over the path that was written to a file.
+    CompareWritten {
+        /// The scenario's file.
+        path: String,
+    },
+    /// The same over the path by the other reading of its losses.
+    CompareOtherReading {
+        /// The scenario's file.
+        path: String,
+    },
+    /// Fit a path to a transfer, and compare the senders over it.
+    CompareFitted {
+        /// The capture.
+        capture: String,
+        /// The transfer, numbered from 1.
+        transfer: usize,
+        /// Whether a path can be fitted to other transfers too.
+        has_others: bool,
+    },
+}
+
+/// What a capture lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CaptureReason {
+    /// SACK, which has to be enabled before.
+    Sack,
+    /// A clock that is fine enough.
+    FineClock,
+    /// Whole headers.
+    WholeHeaders,
+    /// The view from the sender.
+    SenderView,
+}
+
+impl Advice {
+    /// The kind of the advice.
+    pub fn action(&self) -> Action {
+        match self {
+            Self::EnableSack => Action::Sack,
+            Self::InspectReader { .. } => Action::Inspect,
+            Self::GrowReceiveBuffer { .. } => Action::ReceiveBuffer,
+            Self::Capture { .. } | Self::CaptureIntoFile => Action::Capture,
+            Self::Attach => Action::Attach,
+            Self::ShowStatus => Action::Status,
+            Self::DisableTimestamps { .. } => Action::Timestamps,
+            Self::WriteReport { .. } => Action::Report,
+            Self::CompareWritten { .. }
+            | Self::CompareOtherReading { .. }
+            | Self::CompareFitted { .. } => Action::Compare,
+        }
+    }
+
+    /// The command, as a shell takes it.
+    pub fn command(&self) -> String {
+        match self {
+            Self::EnableSack => "sudo sysctl -w net.ipv4.tcp_sack=1".to_owned(),
+            Self::InspectReader { peer: IpAddr::V4(peer) } => format!("ss -tmn dst {peer}"),
+            Self::InspectReader { peer: IpAddr::V6(peer) } => format!("ss -tmn dst '[{peer}]'"),
+            Self::GrowReceiveBuffer { max } => {
+                format!("sudo sysctl -w net.ipv4.tcp_rmem='4096 131072 {max}'")
+            }
+            Self::Capture { peer, reason: _ } => {
+                format!("sudo tcpdump -U -i any -s 128 -w {NEW_CAPTURE} 'tcp and host {peer}'")
+            }
+            Self::CaptureIntoFile => format!("sudo tcpdump -U -i any -s 128 -w {NEW_CAPTURE} tcp"),
+            Self::Attach => "sudo unruffled attach --default".to_owned(),
+            Self::ShowStatus => "sudo unruffled status --watch".to_owned(),
+            Self::DisableTimestamps { .. } => "sudo sysctl -w net.ipv4.tcp_timestamps=0".to_owned(),
+            Self::WriteReport { capture } => {
+                format!("unruffled analyze {} --report slow.html", for_shell(capture))
+            }
+            Self::CompareWritten { path } | Self::CompareOtherReading { path } => {
+                format!("unruffled compare {}", for_shell(path))
+            }
+            Self::CompareFitted { capture, transfer, has_others: _ } => {
+                let capture = for_shell(capture);
+                let choice = match transfer {
+                    1 => String::new(),
+                    transfer => format!(" --transfer {transfer}"),
+                };
+                format!(
+                    "unruffled analyze {capture} --scenario path.toml{choice} && unruffled compare \
+                     path.toml"
+                )
+            }
+        }
+    }
+
+    /// The purpose of the command, in a sentence or two.
+    pub fn text(&self) -> String {
+        let text = match self {
+            Self::EnableSack => {
+                "`unruffled attach` needs SACK at the receiver, and without it how late packets are is \
+                 not seen: switch it on."
+            }
+            Self::InspectReader { .. } => {
+                "where Recv-Q is not 0, the program there reads more slowly than data come, and no \
+                 setting of TCP helps."
+            }
+            Self::GrowReceiveBuffer { .. } => {
+                "let receive buffers grow further, but for programs that set SO_RCVBUF themselves."
+            }
+            Self::Capture { reason, .. } => reason.text(),
+            Self::CaptureIntoFile => "Standard input is read only once: capture into a file.",
+            Self::Attach => {
+                "tell late packets from lost ones, in all connections that begin after it (Linux 6.0 or \
+                 later; the command says what is missing). It switches timestamps off itself. Then \
+                 begin the transfer again; `sudo unruffled detach` undoes it."
+            }
+            Self::ShowStatus => "see what it holds back while the transfer runs.",
+            Self::DisableTimestamps { at: Role::Sender } => {
+                "only if `attach` is refused: do without timestamps. Packets are late by much less than \
+                 a round trip, where that was faster in races. `=1` undoes it."
+            }
+            Self::DisableTimestamps { at: Role::Receiver } => {
+                "only if the sender cannot have `attach`: do without timestamps, which an end may \
+                 refuse. Packets are late by much less than a round trip, where that was faster in \
+                 races. `=1` undoes it."
+            }
+            Self::WriteReport { .. } => {
+                "If others run the sender: a page that shows them what slows it."
+            }
+            Self::CompareWritten { .. } => "See what each sender delivers on this path:",
+            Self::CompareOtherReading { .. } => "The same with the other reading of its losses:",
+            Self::CompareFitted { transfer, has_others, .. } => {
+                let more = if *has_others { " (--transfer N takes another one)" } else { "" };
+                return format!(
+                    "See what each sender delivers on the path of transfer {transfer}{more}:"
+                );
+            }
+        };
+        text.to_owned()
+    }
+}
+
+impl CaptureReason {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Sack => "then repeat the transfer, and capture it.",
+            Self::FineClock => {
+                "capture again with tcpdump, whose clock is finer, or with TCP timestamps at both ends."
+            }
+            Self::WholeHeaders => "capture 128 octets of each packet.",
+            Self::SenderView => "capture there, where it is seen what the sender waits for.",
+        }
+    }
+}

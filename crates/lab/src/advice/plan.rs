@@ -1,0 +1,221 @@
+//! The plan for a capture: which advice follows from which cause, and for which host.
+
+use std::net::IpAddr;
+
+use unruffled_capture::{Cause, Direction, Place, is_blurred, is_closed, is_enough, is_truncated};
+
+use super::kind::NEW_CAPTURE;
+use super::{Advice, CaptureReason, Role, Site, Step};
+use crate::fit;
+use crate::transfer::Transfer;
+
+/// The largest lateness with which a sender without timestamps did better in races: the 90th percentile,
+/// as a share of the round trip (docs/analyze.md, "Advice, raced").
+const MAX_LATENESS_SHARE: f64 = 0.4;
+
+/// The smallest share that reordering costs a transfer for which another sender pays.
+const MIN_COST_SHARE: f64 = 0.05;
+
+/// A receive buffer that is larger than any default of Linux, in octets.
+const MIN_RECEIVE_BUFFER: u64 = 32 << 20;
+
+/// The scenario that was written for a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The transfer, numbered from 1.
+    pub transfer: usize,
+    /// The file.
+    pub path: String,
+    /// The file with the other reading of the losses, if there is one.
+    pub other: Option<String>,
+}
+
+/// Returns the steps for the `transfers` of the capture `name`, in their order.
+pub fn plan(name: &str, transfers: &[Transfer<'_>], written: Option<&Written>) -> Vec<Step> {
+    let mut plan = Plan { steps: Vec::new() };
+    for (number, transfer) in (1..).zip(transfers).filter(|(_, transfer)| !costs_little(transfer)) {
+        plan.advise(number, transfer.direction, transfer.verdict.cause);
+    }
+    let slowed: Vec<(usize, &Transfer<'_>)> = (1..)
+        .zip(transfers)
+        .filter(|(_, t)| t.verdict.cause == Cause::Reordering && !lacks_sack(t.direction))
+        .collect();
+    let costly = slowed.iter().filter(|(_, transfer)| !costs_little(transfer));
+    plan.disable_timestamps(costly.map(|(number, transfer)| (*number, transfer.direction)));
+
+    let numbers = |keep: fn(&Transfer<'_>) -> bool| -> Vec<usize> {
+        let kept = slowed.iter().filter(|(_, transfer)| keep(transfer));
+        kept.map(|(number, _)| *number).collect()
+    };
+    let sent_elsewhere =
+        numbers(|transfer| matches!(transfer.direction.place, Place::Receiver | Place::Between));
+    let fitted = numbers(|transfer| fit::is_long_enough(transfer.direction));
+    let file = if name == "-" { NEW_CAPTURE } else { name };
+    let reads_file = !sent_elsewhere.is_empty() || !fitted.is_empty() && written.is_none();
+    if name == "-" && reads_file {
+        plan.anywhere(Advice::CaptureIntoFile, fitted.clone());
+    }
+    if !sent_elsewhere.is_empty() {
+        plan.anywhere(Advice::WriteReport { capture: file.to_owned() }, sent_elsewhere);
+    }
+    plan.compare(file, &fitted, written);
+    // Stable: the steps of one kind stay in the order of their transfers.
+    plan.steps.sort_by_key(|step| step.advice.action());
+    plan.steps
+}
+
+/// The steps so far. A host has each step once, for all of its transfers.
+struct Plan {
+    steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Adds the steps for one transfer.
+    fn advise(&mut self, number: usize, direction: &Direction, cause: Cause) {
+        match cause {
+            Cause::Reordering if lacks_sack(direction) => {
+                self.on(Advice::EnableSack, Role::Receiver, number, direction);
+                self.on(Advice::EnableSack, Role::Sender, number, direction);
+                self.capture(CaptureReason::Sack, captured_end(direction), number, direction);
+            }
+            Cause::Reordering => {
+                self.on(Advice::Attach, Role::Sender, number, direction);
+                self.on(Advice::ShowStatus, Role::Sender, number, direction);
+            }
+            Cause::ReceiverWindow => {
+                let advice = receiver_advice(direction);
+                self.on(advice, Role::Receiver, number, direction);
+            }
+            Cause::Unknown if !is_enough(direction) => {}
+            Cause::Unknown if is_blurred(direction) => {
+                self.capture(CaptureReason::FineClock, captured_end(direction), number, direction);
+            }
+            Cause::Unknown if is_truncated(direction) => {
+                let end = captured_end(direction);
+                self.capture(CaptureReason::WholeHeaders, end, number, direction);
+            }
+            Cause::Unknown if direction.place != Place::Sender => {
+                self.capture(CaptureReason::SenderView, Role::Sender, number, direction);
+            }
+            _ => {}
+        }
+    }
+
+    fn capture(&mut self, reason: CaptureReason, at: Role, number: usize, direction: &Direction) {
+        let peer = match at {
+            Role::Sender => direction.to.ip(),
+            Role::Receiver => direction.from.ip(),
+        };
+        self.on(Advice::Capture { reason, peer }, at, number, direction);
+    }
+
+    /// Adds the alternative to `attach` for each host. The setting applies to all connections of a host,
+    /// so each of its transfers must be faster with it.
+    fn disable_timestamps<'a>(&mut self, slowed: impl Iterator<Item = (usize, &'a Direction)>) {
+        let slowed: Vec<_> = slowed.collect();
+        for &(number, direction) in &slowed {
+            let at = captured_end(direction);
+            let host = address(at, direction);
+            let mut of_host = slowed.iter().filter(|(_, other)| address(at, other) == host);
+            if of_host.all(|(_, other)| gains_without_timestamps(other)) {
+                self.on(Advice::DisableTimestamps { at }, at, number, direction);
+            }
+        }
+    }
+
+    /// Adds the comparison of senders over the path that was written, or else over the path of the first
+    /// of the `fitted` transfers.
+    fn compare(&mut self, capture: &str, fitted: &[usize], written: Option<&Written>) {
+        if let Some(Written { transfer, path, other }) = written {
+            self.anywhere(Advice::CompareWritten { path: path.clone() }, vec![*transfer]);
+            if let Some(path) = other.clone() {
+                self.anywhere(Advice::CompareOtherReading { path }, vec![*transfer]);
+            }
+            return;
+        }
+        let Some(&transfer) = fitted.first() else { return };
+        let has_others = fitted.len() > 1;
+        let capture = capture.to_owned();
+        let advice = Advice::CompareFitted { capture, transfer, has_others };
+        self.anywhere(advice, vec![transfer]);
+    }
+
+    /// Adds a step on an end of `direction`, or the transfer to a step that is there already.
+    fn on(&mut self, advice: Advice, role: Role, number: usize, direction: &Direction) {
+        let host = address(role, direction);
+        let captured_here = captured_at(role, direction);
+        let command = advice.command();
+        for step in &mut self.steps {
+            let Some(site) = &mut step.site else { continue };
+            let same = site.host == host && site.role == role;
+            if same && step.advice.action() == advice.action() && step.advice.command() == command {
+                step.transfers.push(number);
+                site.captured_here = site.captured_here.or(captured_here);
+                return;
+            }
+        }
+        let site = Some(Site { host, role, captured_here });
+        self.steps.push(Step { advice, site, transfers: vec![number] });
+    }
+
+    /// Adds a step on any machine that has the capture.
+    fn anywhere(&mut self, advice: Advice, transfers: Vec<usize>) {
+        self.steps.push(Step { advice, site: None, transfers });
+    }
+}
+
+/// The advice for a receiver whose window limits the transfer. If the window closes, the application does
+/// not read; otherwise the buffer is too small.
+fn receiver_advice(direction: &Direction) -> Advice {
+    if is_closed(direction) {
+        return Advice::InspectReader { peer: direction.from.ip() };
+    }
+    let window = direction.windows.largest_window.unwrap_or(0);
+    let max = (window * 4).next_power_of_two().clamp(MIN_RECEIVE_BUFFER, 1 << 30);
+    Advice::GrowReceiveBuffer { max }
+}
+
+/// Returns whether reordering costs the transfer so little that no other sender pays.
+fn costs_little(transfer: &Transfer<'_>) -> bool {
+    let cost = transfer.cost.as_ref().and_then(|cost| cost.as_ref().ok());
+    cost.is_some_and(|cost| cost.share.max(cost.lossless_share) < MIN_COST_SHARE)
+}
+
+/// The address of the host that has this role.
+fn address(role: Role, direction: &Direction) -> IpAddr {
+    match role {
+        Role::Sender => direction.from.ip(),
+        Role::Receiver => direction.to.ip(),
+    }
+}
+
+/// Whether the capture was made at the host that has this role, if that is known.
+fn captured_at(role: Role, direction: &Direction) -> Option<bool> {
+    match direction.place {
+        Place::Sender => Some(role == Role::Sender),
+        Place::Receiver => Some(role == Role::Receiver),
+        Place::Between => Some(false),
+        Place::Unknown => None,
+    }
+}
+
+/// The end at which the capture was made; the sender if it was made at neither.
+fn captured_end(direction: &Direction) -> Role {
+    match direction.place {
+        Place::Receiver => Role::Receiver,
+        _ => Role::Sender,
+    }
+}
+
+/// Returns whether no late packet is visible because the receiver sends no SACK.
+fn lacks_sack(direction: &Direction) -> bool {
+    direction.reordering().reordered == 0 && direction.reordering_at_receiver.is_none()
+}
+
+/// Returns whether the sender uses timestamps and would be faster without them.
+fn gains_without_timestamps(direction: &Direction) -> bool {
+    let rtt = direction.rtt.min_ms.or(direction.rtt.beyond_ms);
+    let lateness = direction.reordering().late_time.as_ref();
+    let (Some(rtt), Some(lateness)) = (rtt, lateness) else { return false };
+    direction.traffic.timestamps && lateness.p90_ms < MAX_LATENESS_SHARE * rtt
+}

@@ -1,0 +1,254 @@
+use std::net::IpAddr;
+
+use unruffled_capture::{Analysis, Cause, Direction, Limit, Place, Sureness, Verdict};
+
+use super::*;
+use crate::analysis::tests::captured;
+use crate::fit::Cost;
+use crate::transfer::{price, transfers};
+
+const CAUSES: [Cause; 8] = [
+    Cause::Reordering,
+    Cause::Impatience,
+    Cause::Loss,
+    Cause::ReceiverWindow,
+    Cause::Application,
+    Cause::Path,
+    Cause::SenderWindow,
+    Cause::Unknown,
+];
+const PLACES: [Place; 4] = [Place::Sender, Place::Receiver, Place::Between, Place::Unknown];
+
+/// The plan for transfers that are each like the captured one but for `changes`.
+fn planned(name: &str, changes: &[&dyn Fn(&mut Direction)], cause: Cause) -> Vec<Step> {
+    let analysis = captured(0);
+    let connections = changes.iter().map(|change| {
+        let mut connection = analysis.connections[0].clone();
+        change(&mut connection.directions[0]);
+        connection.directions[1].traffic.segments = 0;
+        connection
+    });
+    let analysis = Analysis { connections: connections.collect(), ..analysis.clone() };
+    let mut found = transfers(&analysis);
+    for transfer in &mut found {
+        let text = String::new();
+        transfer.verdict = Verdict { cause, sureness: Sureness::Probable, text };
+    }
+    plan(name, &found, None)
+}
+
+fn at(place: Place) -> impl Fn(&mut Direction) {
+    move |direction| direction.place = place
+}
+
+/// Late by so much of the round trip, with timestamps.
+fn late_by(share: f64) -> impl Fn(&mut Direction) {
+    move |direction| {
+        let rtt = direction.rtt.min_ms.expect("is seen whole");
+        direction.traffic.timestamps = true;
+        for seen in
+            [Some(&mut direction.reordering_here), direction.reordering_at_receiver.as_mut()]
+        {
+            if let Some(time) = seen.and_then(|seen| seen.late_time.as_mut()) {
+                time.p90_ms = share * rtt;
+            }
+        }
+    }
+}
+
+fn host(step: &Step) -> Option<IpAddr> {
+    step.site.map(|site| site.host)
+}
+
+fn captured_here(step: &Step) -> Option<bool> {
+    step.site.and_then(|site| site.captured_here)
+}
+
+fn actions(plan: &[Step]) -> Vec<Action> {
+    plan.iter().map(|step| step.advice.action()).collect()
+}
+
+const SENDER: [u8; 4] = [192, 0, 2, 1];
+const RECEIVER: [u8; 4] = [198, 51, 100, 1];
+
+#[test]
+fn of_every_verdict_and_place_each_step_is_a_command_for_the_host_that_can_take_it() {
+    for (cause, place) in CAUSES.into_iter().flat_map(|cause| PLACES.map(|place| (cause, place))) {
+        let plan = planned("c.pcap", &[&at(place)], cause);
+        for step in &plan {
+            let what = format!("{cause:?} at {place:?}: {step:?}");
+            let starts =
+                ["sudo unruffled ", "unruffled ", "sudo sysctl -w ", "sudo tcpdump ", "ss "];
+            assert!(starts.iter().any(|start| step.advice.command().starts_with(start)), "{what}");
+            if matches!(step.advice.action(), Action::Attach | Action::Status) {
+                assert_eq!(host(step), Some(SENDER.into()), "{what}");
+                let here = [Some(true), Some(false), Some(false), None];
+                let nth = PLACES.iter().position(|&other| other == place).expect("is one");
+                assert_eq!(captured_here(step), here[nth], "{what}");
+            }
+        }
+        let wanted: &[Action] = match (cause, place) {
+            (Cause::Reordering, Place::Sender | Place::Unknown) => {
+                &[Action::Attach, Action::Status, Action::Compare]
+            }
+            (Cause::Reordering, _) => {
+                &[Action::Attach, Action::Status, Action::Report, Action::Compare]
+            }
+            (Cause::ReceiverWindow, _) => &[Action::ReceiveBuffer],
+            (Cause::Unknown, Place::Receiver | Place::Between | Place::Unknown) => {
+                &[Action::Capture]
+            }
+            _ => &[],
+        };
+        assert_eq!(actions(&plan), wanted, "{cause:?} at {place:?}");
+    }
+}
+
+#[test]
+fn a_plan_says_where_its_capture_was_made() {
+    let first = |place| planned("c", &[&at(place)], Cause::Reordering)[0].in_words();
+    let on = "On 192.0.2.1, the sender of transfer 1";
+    for (place, wanted) in [
+        (Place::Sender, ", where this was captured: "),
+        (Place::Receiver, "; this was captured elsewhere, where `attach` does not help: "),
+        (Place::Between, "; this was captured elsewhere, where `attach` does not help: "),
+        (Place::Unknown, "; whether this was captured there is not seen: "),
+    ] {
+        assert!(first(place).starts_with(&format!("{on}{wanted}")), "{}", first(place));
+    }
+}
+
+#[test]
+fn timestamps_are_a_way_out_only_where_no_transfer_of_the_host_is_slower_without() {
+    let soon = planned("c", &[&late_by(0.2)], Cause::Reordering);
+    let step =
+        soon.iter().find(|step| step.advice.action() == Action::Timestamps).expect("is told");
+    assert_eq!(step.advice.command(), "sudo sysctl -w net.ipv4.tcp_timestamps=0");
+    assert!(step.advice.text().starts_with("only if `attach` is refused"), "{step:?}");
+    let tells = |plan: &[Step]| actions(plan).contains(&Action::Timestamps);
+    let (soon, late) = (late_by(0.2), late_by(2.0));
+    assert!(!tells(&planned("c", &[&late], Cause::Reordering)));
+    assert!(!tells(&planned("c", &[&soon, &late], Cause::Reordering)));
+    let other = |direction: &mut Direction| {
+        late(direction);
+        direction.from = "[2001:db8::7]:1".parse().expect("an address");
+    };
+    let plan = planned("c", &[&soon, &other], Cause::Reordering);
+    let hosts = |action| {
+        let steps = plan.iter().filter(move |step| step.advice.action() == action);
+        steps.filter_map(host).collect::<Vec<_>>()
+    };
+    assert_eq!(hosts(Action::Timestamps), [IpAddr::from(SENDER)]);
+    assert_eq!(hosts(Action::Attach).len(), 2);
+    // No step undoes another.
+    assert!(plan.iter().all(|step| !step.advice.command().contains("tcp_timestamps=1")));
+}
+
+#[test]
+fn the_receiver_can_do_without_timestamps_where_the_sender_cannot_have_attach() {
+    let change = |direction: &mut Direction| {
+        late_by(0.2)(direction);
+        direction.place = Place::Receiver;
+        direction.reordering_here = direction.reordering_at_receiver.take().expect("SACK");
+    };
+    let plan = planned("c", &[&change], Cause::Reordering);
+    let step =
+        plan.iter().find(|step| step.advice.action() == Action::Timestamps).expect("is told");
+    assert_eq!((host(step), captured_here(step)), (Some(RECEIVER.into()), Some(true)));
+    assert!(step.advice.text().starts_with("only if the sender cannot have `attach`"), "{step:?}");
+}
+
+#[test]
+fn without_sack_nothing_is_attached_before_it_is_on_at_both_ends() {
+    let change = |direction: &mut Direction| {
+        direction.reordering_at_receiver = None;
+        direction.reordering_here.reordered = 0;
+    };
+    let plan = planned("c", &[&change], Cause::Reordering);
+    assert_eq!(actions(&plan), [Action::Sack, Action::Sack, Action::Capture]);
+    let hosts: Vec<_> = plan.iter().filter_map(host).collect();
+    assert_eq!(hosts, [RECEIVER.into(), SENDER.into(), IpAddr::from(SENDER)]);
+}
+
+#[test]
+fn a_closed_window_is_a_program_that_does_not_read() {
+    let change = |direction: &mut Direction| {
+        let transfer = direction.traffic.transfer_s;
+        direction.windows.closed_s = 0.9 * transfer;
+        direction.limits = Some(Limit { receiver: 0.9, ..Limit::default() });
+        direction.from = "[2001:db8::7]:1".parse().expect("an address");
+    };
+    let plan = planned("c", &[&change], Cause::ReceiverWindow);
+    assert_eq!(actions(&plan), [Action::Inspect]);
+    assert_eq!(plan[0].advice.command(), "ss -tmn dst '[2001:db8::7]'");
+    assert_eq!(host(&plan[0]), Some(RECEIVER.into()));
+}
+
+#[test]
+fn nothing_is_loaded_where_reordering_cost_next_to_nothing() {
+    let analysis = captured(0);
+    let mut all = transfers(&analysis);
+    price("c", &mut all, crate::cancel::never());
+    let Some(Ok(cost)) = all[0].cost.take() else { panic!("it is priced") };
+    for (share, wanted) in [
+        (0.2, vec![Action::Attach, Action::Status, Action::Compare]),
+        (0.04, vec![Action::Compare]),
+    ] {
+        let cost = Cost { share, lossless_share: share, ..cost.clone() };
+        all[0].cost = Some(Ok(cost));
+        assert_eq!(actions(&plan("c", &all, None)), wanted, "{share}");
+    }
+}
+
+#[test]
+fn transfers_of_one_host_share_its_steps() {
+    let plan = planned("c", &[&|_| (), &|_| ()], Cause::Reordering);
+    assert_eq!(actions(&plan), [Action::Attach, Action::Status, Action::Compare]);
+    assert_eq!(plan[0].transfers, [1, 2]);
+    assert!(plan[0].in_words().starts_with("On 192.0.2.1, the sender of transfers 1, 2, where"));
+    assert_eq!(lines(&plan, 2).len(), 2, "the path that is compared is the first one's");
+}
+
+#[test]
+fn standard_input_is_captured_into_a_file_before_it_is_named() {
+    let plan = planned("-", &[&|_| ()], Cause::Reordering);
+    let wanted = [Action::Capture, Action::Attach, Action::Status, Action::Compare];
+    assert_eq!(actions(&plan), wanted);
+    assert!(plan[0].advice.command().contains(" -w slow.pcap "));
+    let last = "unruffled analyze slow.pcap --scenario path.toml && unruffled compare path.toml";
+    assert_eq!(plan[3].advice.command(), last);
+}
+
+#[test]
+fn both_readings_of_a_path_that_was_written_are_named() {
+    let analysis = captured(0);
+    let found = transfers(&analysis);
+    let other = Some("my path-lossy.toml".to_owned());
+    let written = Written { transfer: 1, path: "my path.toml".to_owned(), other };
+    let plan = plan("c", &found, Some(&written));
+    let commands: Vec<_> =
+        plan[plan.len() - 2..].iter().map(|step| step.advice.command()).collect();
+    let wanted = ["unruffled compare 'my path.toml'", "unruffled compare 'my path-lossy.toml'"];
+    assert_eq!(commands, wanted);
+}
+
+#[test]
+fn commands_are_not_broken_and_text_keeps_to_the_width() {
+    let plan = planned("c", &[&|_| ()], Cause::Reordering);
+    let text = render(&plan, 12, 60);
+    assert!(text.starts_with("\nWhat to do, in this order:\n  1. On 192.0.2.1"), "{text}");
+    assert!(text.contains("\n       sudo unruffled attach --default\n  2. There, see"), "{text}");
+    let words = text.lines().filter(|line| !line.starts_with("       "));
+    assert!(words.clone().all(|line| line.chars().count() <= 60), "{text}");
+    assert_eq!(render(&[], 12, 60), "");
+}
+
+#[test]
+fn json_has_a_step_with_its_text_and_its_command() {
+    let plan = planned("c", &[&at(Place::Receiver)], Cause::Reordering);
+    let steps = serde_json::to_string(&plan).expect("is JSON");
+    let wanted = r#"[{"action":"attach","host":"192.0.2.1","role":"sender","captured_here":false,"transfers":[1],"text":"tell late packets from lost ones"#;
+    assert!(steps.starts_with(wanted), "{steps}");
+    let wanted = r#"{"action":"report","host":null,"role":null,"captured_here":null,"transfers":[1],"text":"If others run the sender: a page that shows them what slows it.","command":"unruffled analyze c --report slow.html"}"#;
+    assert!(steps.contains(wanted), "{steps}");
+}

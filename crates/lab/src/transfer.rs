@@ -1,0 +1,122 @@
+//! The transfers of a capture: what slowed each of them, and what reordering cost it.
+
+use std::sync::Arc;
+
+use unruffled_capture::{Analysis, Cause, Direction, Sureness, Verdict, is_enough, judge};
+
+use crate::cancel::CancellationToken;
+use crate::fit::{self, Beside, Blamed, Cost, FitError, Losses};
+use crate::rate::Scale;
+
+/// The most transfers whose cost is simulated: each takes some seconds.
+const MAX_PRICED: usize = 3;
+
+/// One direction of a connection that carried data, and what slowed it.
+#[derive(Debug)]
+pub struct Transfer<'a> {
+    /// The index of the connection in the analysis.
+    pub connection: usize,
+    /// The times of the connection's first and last packet, in seconds since the capture's first.
+    pub span_s: (f64, f64),
+    /// The direction.
+    pub direction: &'a Direction,
+    /// What slowed it.
+    pub verdict: Verdict,
+    /// Where its losses come from.
+    pub losses: Losses,
+    /// What reordering cost it, or why the cost is unknown; none before [`price`].
+    pub cost: Option<Result<Cost, Arc<FitError>>>,
+}
+
+impl Transfer<'_> {
+    /// The share of this transfer's time during which `other` was active too.
+    fn shared_with(&self, other: &Self) -> f64 {
+        let (from, to) = self.span_s;
+        let (other_from, other_to) = other.span_s;
+        if to > from {
+            ((to.min(other_to) - from.max(other_from)) / (to - from)).max(0.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// The transfers that took the same way at the same time.
+    fn beside(&self, transfers: &[Self]) -> Beside {
+        let mut beside = Beside::default();
+        for other in transfers {
+            if other.connection != self.connection && is_enough(other.direction) {
+                let share = self.shared_with(other);
+                beside.add(self.direction, other.direction, share, other.verdict.cause);
+            }
+        }
+        beside
+    }
+
+    /// What reordering cost it, as a sentence; none if reordering did not slow it.
+    pub(crate) fn cost_in_words(&self) -> Option<String> {
+        match self.cost.as_ref()? {
+            Ok(cost) => Some(cost.text.clone()),
+            Err(reason) => Some(format!("What it cost cannot be told: {reason}.")),
+        }
+    }
+}
+
+/// Returns the transfers of a capture, the largest first.
+pub fn transfers(analysis: &Analysis) -> Vec<Transfer<'_>> {
+    let mut found = Vec::new();
+    for (at, connection) in analysis.connections.iter().enumerate() {
+        let directions = connection.directions.iter();
+        found.extend(directions.filter(|d| d.traffic.segments > 0).map(|d| (at, d)));
+    }
+    found.sort_by_key(|(_, direction)| std::cmp::Reverse(direction.traffic.payload_bytes));
+    let transfer = |(at, direction): (usize, _)| {
+        let connection = &analysis.connections[at];
+        let span_s = (connection.start_s, connection.start_s + connection.duration_s);
+        let losses = fit::losses(direction);
+        let verdict = match judge(direction) {
+            verdict if verdict.cause != Cause::Loss => verdict,
+            _ if losses.decision == Blamed::Queue => overflowed(direction),
+            verdict => verdict,
+        };
+        Transfer { connection: at, span_s, direction, verdict, losses, cost: None }
+    };
+    found.into_iter().map(transfer).collect()
+}
+
+/// The verdict on a transfer whose losses were dropped by the path's queue: it filled the path.
+fn overflowed(direction: &Direction) -> Verdict {
+    let goodput_bps = direction.traffic.goodput_bps;
+    let rate = Scale::of([goodput_bps]).with_unit(goodput_bps).replace('\u{a0}', " ");
+    let text = format!(
+        "The path: its queue overflowed and dropped {:.2} % of the data; the transfer got {rate}.",
+        direction.losses.ratio * 100.0
+    );
+    Verdict { cause: Cause::Path, sureness: Sureness::Probable, text }
+}
+
+/// Simulates what reordering cost the largest transfers that it slowed. After a cancellation, the cost of
+/// the remaining ones is [`FitError::Cancelled`].
+pub fn price(name: &str, transfers: &mut [Transfer<'_>], cancel: &CancellationToken) {
+    let slowed = |at: &usize| transfers[*at].verdict.cause == Cause::Reordering;
+    let priced: Vec<usize> = (0..transfers.len()).filter(slowed).take(MAX_PRICED).collect();
+    for at in priced {
+        let beside = transfers[at].beside(transfers);
+        let transfer = &mut transfers[at];
+        let cause = transfer.verdict.cause;
+        let cost = fit::cost(name, transfer.direction, cause, &transfer.losses, &beside, cancel);
+        transfer.cost = Some(cost.map_err(Arc::new));
+    }
+}
+
+/// Returns the transfer of this number, counted from 1.
+///
+/// # Errors
+/// [`FitError::NoTransfer`] if there are fewer.
+pub fn numbered<'a, 'b>(
+    transfers: &'a [Transfer<'b>],
+    number: u32,
+) -> Result<&'a Transfer<'b>, FitError> {
+    let at = (number as usize).checked_sub(1);
+    let chosen = at.and_then(|at| transfers.get(at));
+    chosen.ok_or(FitError::NoTransfer { number, found: transfers.len() })
+}

@@ -1,0 +1,15 @@
+//! The functions that say what a paper claims of its results.
+//!
+//! A claim is an expression over samples, the measured numbers by point and seed. Its value is a
+//! verdict. docs/experiments.md lists the functions.
+
+mod functions;
+mod samples;
+pub(crate) mod tolerance;
+mod values;
+mod verdict;
+
+pub(crate) use functions::{engine, is_taken};
+pub(crate) use samples::Samples;
+pub(crate) use values::{kind, refused};
+pub(crate) use verdict::Verdict;

@@ -1,0 +1,16 @@
+//! The papers' evaluations: which runs they need, what those gave, and what became of the claims.
+
+mod curve;
+mod judge;
+mod measure;
+mod plan;
+mod results;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod tiny;
+
+pub(crate) use curve::TimeSeries;
+pub use plan::{Missing, Plan, Progress};
+pub use results::{ClaimOutcome, FigureOutcome, Holds, LineOutcome, json, list, table};
+pub(crate) use results::{Count, by_class, summary};

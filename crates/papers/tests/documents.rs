@@ -1,0 +1,65 @@
+//! The files that the documentation shows whole can be run as they stand there.
+
+use std::path::Path;
+
+use unruffled_lab::cancel::never;
+use unruffled_lab::grid::{Grid, Plan as GridPlan};
+use unruffled_papers::experiment::Experiment;
+use unruffled_papers::reproduce::Plan;
+use unruffled_scenario::Scenario;
+
+/// The blocks of TOML in the documents, each with the place where it begins.
+fn blocks() -> Vec<(String, String)> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut found = Vec::new();
+    let entries =
+        docs.read_dir().expect("the documents").map(|entry| entry.expect("a file").path());
+    for path in entries.filter(|path| path.extension().is_some_and(|e| e == "md")) {
+        let text = std::fs::read_to_string(&path).expect("is text");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut lines = text.lines().enumerate();
+        while let Some((at, _)) = lines.by_ref().find(|(_, line)| *line == "```toml") {
+            let block = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
+            let block: Vec<&str> = block.collect();
+            found.push((format!("docs/{name}:{}", at + 1), block.join("\n") + "\n"));
+        }
+    }
+    found
+}
+
+/// Plans what the block is, if it is a whole file; says which kind.
+fn plan(place: &str, text: &str) -> Option<&'static str> {
+    let table: toml::Table = toml::from_str(text).unwrap_or_else(|e| panic!("{place}: {e}"));
+    if table.contains_key("id") {
+        for quick in [false, true] {
+            let read = Experiment::parse(place, text, quick);
+            let experiment = read.unwrap_or_else(|e| panic!("{place}: {e}"));
+            let experiments = [experiment];
+            let plan = Plan::new(&experiments).unwrap_or_else(|e| panic!("{place}: {e}"));
+            assert!(plan.runs() > 0, "{place}");
+        }
+        return Some("experiment");
+    }
+    if table.contains_key("grid") {
+        let grid = Grid::parse(place, text, None, &[]).unwrap_or_else(|e| panic!("{place}: {e}"));
+        let drawn = grid.hypercube().map(|h| vec![0.5; h.points * h.dimensions]);
+        let plan = GridPlan::new(grid, drawn.as_deref(), Vec::new(), never());
+        assert!(plan.unwrap_or_else(|e| panic!("{place}: {e}")).runs() > 0, "{place}");
+        return Some("grid");
+    }
+    table.contains_key("duration").then(|| {
+        let scenario = Scenario::parse(place, text, &[]).unwrap_or_else(|e| panic!("{place}: {e}"));
+        scenario.senders(&scenario.variants, place).unwrap_or_else(|e| panic!("{place}: {e}"));
+        "scenario"
+    })
+}
+
+#[test]
+fn each_whole_file_in_the_documents_can_be_run() {
+    let blocks = blocks();
+    let kinds: Vec<_> = blocks.iter().filter_map(|(place, text)| plan(place, text)).collect();
+    for (kind, least) in [("experiment", 1), ("scenario", 2), ("grid", 1)] {
+        let found = kinds.iter().filter(|found| **found == kind).count();
+        assert!(found >= least, "{found} of kind {kind} in the documents");
+    }
+}

@@ -1,0 +1,102 @@
+//! Flags that stand for keys of a scenario, beside `--set`, which replaces any.
+
+use crate::error::{Error, Place};
+use crate::scenario::Scenario;
+
+/// Keys of a scenario and the flags that replace them.
+pub type Flags = Vec<(&'static str, &'static str)>;
+
+/// The key that `set` (`KEY=VALUE`) replaces.
+pub fn key(set: &str) -> &str {
+    set.split('=').next().unwrap_or_default().trim()
+}
+
+/// Whether a file's `key` can be one of a scenario's; if not, what was expected.
+pub fn dotted(key: &str) -> Result<(), String> {
+    let part = |part: &str| !part.trim().is_empty() && part.trim() == part;
+    if !key.contains('=') && key.split('.').all(part) {
+        return Ok(());
+    }
+    Err(format!("expected a dotted key, such as link.bottleneck.rate, found {key:?}"))
+}
+
+/// Those of a command's flags that are given.
+///
+/// # Errors
+/// A key that `set` replaces beside the flag that does, or replaces twice: one of the two would go
+/// unheeded.
+pub fn given<const N: usize>(
+    set: &[String],
+    flags: [(&'static str, &'static str, bool); N],
+) -> Result<Flags, Error> {
+    let flags: Flags =
+        flags.into_iter().filter_map(|(key, flag, given)| given.then_some((key, flag))).collect();
+    let means = |key: &str, of: &str| {
+        of.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    for (at, key) in set.iter().map(|set| key(set)).enumerate() {
+        if set[..at].iter().any(|before| self::key(before) == key) {
+            return Err(twice(key));
+        }
+        if let Some((_, flag)) = flags.iter().find(|(of, _)| means(key, of)) {
+            return Err(Error::Key {
+                place: Place::CommandLine("--set"),
+                key: key.to_owned(),
+                message: format!("expected this or {flag}, not both"),
+            });
+        }
+    }
+    Ok(flags)
+}
+
+/// The text of the scenario `name`, in which `set` replaces each key once.
+///
+/// # Errors
+/// No such scenario, and what [`once`] refuses.
+pub fn text(name: &str, set: &[String]) -> Result<String, Error> {
+    let text = Scenario::text(name)?;
+    once(name, &text, set)?;
+    Ok(text)
+}
+
+/// Refuses a key that `set` replaces twice in the scenario in `text`, which errors call `file`: under
+/// whatever names, for its beginning may be left out.
+///
+/// # Errors
+/// Such a key, and one that cannot be set.
+pub fn once(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
+    let whole = Scenario::replaced(file, text, set)?;
+    match (0..whole.len()).find(|&at| whole[..at].contains(&whole[at])) {
+        Some(at) => Err(twice(key(&set[at]))),
+        None => Ok(()),
+    }
+}
+
+/// What is said of a key that `--set` replaces twice.
+pub fn twice(key: &str) -> Error {
+    Error::Key {
+        place: Place::CommandLine("--set"),
+        key: key.to_owned(),
+        message: "stands twice: expected each key once".to_owned(),
+    }
+}
+
+/// The keys of a scenario that are about its path, or say what it is called.
+const OF_THE_PATH: [&str; 6] = ["name", "title", "source", "topology", "path", "link"];
+
+/// Whether `set` replaces what is of the path of the scenario in `text` alone, where nothing else counts.
+///
+/// # Errors
+/// Another key: it would go unheeded.
+pub fn of_the_path(file: &str, text: &str, set: &[String]) -> Result<(), Error> {
+    let keys = Scenario::replaced(file, text, set)?;
+    let table = |key: &str| key.split('.').next().is_some_and(|table| OF_THE_PATH.contains(&table));
+    match keys.into_iter().find(|key| !table(key)) {
+        Some(key) => Err(Error::Key {
+            place: Place::CommandLine("--set"),
+            key,
+            message: "not about the path: expected a key of [link.NAME] or [path]".to_owned(),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,38 @@
+//! Scenario files: what flows over which network, for how long, under which senders.
+//!
+//! [`Scenario`] is a file that has been read and checked. Reading one runs nothing; `unruffled-lab`
+//! runs it.
+
+mod again;
+mod builtin;
+mod description;
+mod document;
+mod episode;
+mod error;
+pub mod flags;
+mod keys;
+mod links;
+mod missing;
+mod network;
+mod random;
+mod scenario;
+mod senders;
+mod standstill;
+mod tcp;
+pub mod text;
+mod traffic;
+mod words;
+
+pub use unruffled_sim::{App, Arrivals};
+
+pub use builtin::BUILTIN;
+pub use description::description;
+pub use document::{Document, leaves};
+pub use episode::Episode;
+pub use error::{Error, Place};
+pub use missing::{is_path, missing};
+pub use network::{NetLink, Network};
+pub use random::random_path;
+pub use scenario::{Assignment, Hop, Recording, Scenario};
+pub use senders::place_of_variants;
+pub use traffic::{Links, Traffic, Way};

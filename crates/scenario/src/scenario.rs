@@ -1,0 +1,383 @@
+//! A scenario: what its file says, checked and with its defaults.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use unruffled_measure::Quantity;
+use unruffled_path::LinkConfig;
+use unruffled_sim::App;
+use unruffled_tcp::{Config, Variant};
+use unruffled_units::{Duration, hint};
+
+use crate::builtin::BUILTIN;
+use crate::error::{Error, Place};
+use crate::keys::Keys;
+use crate::missing::is_path;
+use crate::network::{self, Network};
+use crate::random;
+use crate::tcp::{self, Ends};
+use crate::text;
+use crate::traffic::{self, Traffic};
+
+/// Points of a time series: more than anybody looks at, and what memory can hold.
+const MOST_POINTS: u64 = 1_000_000;
+
+/// Points of all time series of a run.
+const MOST_IN_ALL: u64 = 50_000_000;
+
+/// A hop of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// Its name in the file.
+    pub name: String,
+    /// Both directions have the same rate, delay and queue; impairments say which they touch.
+    pub link: LinkConfig,
+}
+
+/// A parameter of a sender, `variant.NAME.PARAMETER` in the file. It holds for the sender of that
+/// name and for those made of it by adding parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// Where it stands.
+    pub place: Place,
+    /// The sender's name.
+    pub variant: String,
+    /// The parameter's name.
+    pub parameter: String,
+    /// The value, in the parameter's unit.
+    pub value: String,
+}
+
+/// What is kept of a run beside its numbers, `record` in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Time series of these quantities.
+    pub series: Vec<Quantity>,
+    /// The time between their points.
+    pub interval: Duration,
+    /// Each segment is timed from its first transmission to its first arrival.
+    pub deliveries: bool,
+}
+
+/// An experiment, checked and ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name.
+    pub name: String,
+    /// One line on what it is.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Simulated time, warm-up included.
+    pub duration: Duration,
+    /// Time at the beginning that is not measured.
+    pub warmup: Duration,
+    /// How many seeds to run; they are 1, 2, 3 …
+    pub seeds: u64,
+    /// Names of the senders to compare.
+    pub variants: Vec<String>,
+    /// Settings of the sending end.
+    pub sender: Config,
+    /// Settings of the receiving end.
+    pub receiver: Config,
+    /// Octets of header on the wire, for each segment.
+    pub header: u32,
+    /// Octets that each SACK block adds to it.
+    pub sack_block: u32,
+    /// The links from sender to receiver, where the network is nothing else; real packets can cross
+    /// these alone.
+    pub hops: Vec<Hop>,
+    /// Nodes and links.
+    pub network: Network,
+    /// Who sends what to whom.
+    pub traffic: Vec<Traffic>,
+    /// What is kept of a run beside its numbers.
+    pub recording: Recording,
+    /// Parameters of senders.
+    pub parameters: Vec<Assignment>,
+    /// The file's keys with every override, as TOML.
+    pub toml: String,
+}
+
+impl Scenario {
+    /// The text of a built-in scenario, of a file, or of path `SEED-NUMBER` of those that are drawn at
+    /// random.
+    ///
+    /// # Errors
+    /// No such scenario.
+    pub fn text(name: &str) -> Result<String, Error> {
+        Self::text_beside(Path::new(""), name).map(|(_, text)| text)
+    }
+
+    /// The same where a file is seen from `folder`; and what errors call it.
+    ///
+    /// # Errors
+    /// No such scenario.
+    pub fn text_beside(folder: &Path, name: &str) -> Result<(String, String), Error> {
+        if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name) {
+            return Ok(((*name).to_owned(), (*text).to_owned()));
+        }
+        let path = folder.join(name);
+        match text::read(&path) {
+            Ok(text) => Ok((path.display().to_string(), text)),
+            Err(reason) if reason.kind() == ErrorKind::NotFound && !is_path(name) => {
+                let drawn = random::named(name).map(|text| (name.to_owned(), text));
+                drawn.ok_or_else(|| Error::no_scenario(name, reason))
+            }
+            Err(reason) => Err(Error::unreadable(&path, reason)),
+        }
+    }
+
+    /// Loads a built-in scenario by name, or a file, and applies `overrides` (`KEY=VALUE`).
+    ///
+    /// # Errors
+    /// A file that cannot be read, and what [`Self::parse`] refuses.
+    pub fn load(name: &str, overrides: &[String]) -> Result<Self, Error> {
+        let text = Self::text(name)?;
+        Self::parse(name, &text, overrides)
+    }
+
+    /// The whole keys that the `overrides` of the scenario in `text` replace, in their order.
+    pub fn replaced(file: &str, text: &str, overrides: &[String]) -> Result<Vec<String>, Error> {
+        let mut keys = Keys::parse(file, text)?;
+        apply(&mut keys, overrides)
+    }
+
+    /// Reads a scenario from `text`, which errors call `file`.
+    ///
+    /// # Errors
+    /// What is no TOML, and a key that is unknown, missing or wrong: file, key, and what was expected.
+    pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Error> {
+        Self::read(file, text, overrides).map(|(scenario, _)| scenario)
+    }
+
+    /// The same as [`Self::parse`], of a scenario whose network real packets can cross: links in a row.
+    ///
+    /// # Errors
+    /// What [`Self::parse`] refuses, and a network that is more than that.
+    pub fn parse_for_real_packets(
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Self, Error> {
+        let (scenario, keys) = Self::read(file, text, overrides)?;
+        if scenario.hops.is_empty() {
+            let message = "expected chain: real packets cross links in a row (path.hops)";
+            return Err(keys.wrong("topology.kind", message));
+        }
+        Ok(scenario)
+    }
+
+    /// The scenario, and the keys that it was read from.
+    fn read(file: &str, text: &str, overrides: &[String]) -> Result<(Self, Keys), Error> {
+        let mut keys = Keys::parse(file, text)?;
+        apply(&mut keys, overrides)?;
+        let scenario = Self::of(&mut keys)?;
+        Ok((scenario, keys))
+    }
+
+    /// The scenario that these keys make.
+    fn of(k: &mut Keys) -> Result<Self, Error> {
+        let toml = k.to_toml();
+        let name = k.name("name")?;
+        let name = name.unwrap_or_else(|| {
+            let file = k.file();
+            Path::new(file).file_stem().map_or(file.into(), |s| s.to_string_lossy()).into_owned()
+        });
+        let title = k.name("title")?.unwrap_or_else(|| name.clone());
+        let source = k.string("source")?.unwrap_or_default();
+        let duration = k.duration("duration")?;
+        let duration = k.required("duration", duration, "\"1000 s\"")?;
+        if duration == Duration::ZERO {
+            return Err(k.wrong("duration", "expected more than 0 s"));
+        }
+        let warmup = k.duration("warmup")?.unwrap_or_default();
+        if warmup >= duration {
+            return Err(k.wrong("warmup", format!("expected less than the duration, {duration}")));
+        }
+        let seeds = k.count("seeds", 1, 10_000)?.unwrap_or(5);
+        let variants = k.list("variants")?;
+        let variants = k.required("variants", variants, "[\"sack\", \"rr-ta\"]")?;
+
+        let Ends { sender, receiver, header, sack_block } = tcp::read(k)?;
+        let bytes = k.bytes("flow.bytes")?;
+        let (network, hops) = network::read(k)?;
+        let traffic = traffic::read(k, &network, bytes, sender.mss)?;
+        let curves = |series: usize| {
+            let sources: u64 = traffic.iter().map(|group| u64::from(group.count)).sum();
+            series as u64 * (sources + network.links.len() as u64)
+        };
+        let recording = recording(k, duration, curves)?;
+        let parameters = parameters(k)?;
+        k.finish()?;
+
+        let scenario = Self {
+            name,
+            title,
+            source,
+            duration,
+            warmup,
+            seeds,
+            variants,
+            sender,
+            receiver,
+            header,
+            sack_block,
+            hops,
+            network,
+            traffic,
+            recording,
+            parameters,
+            toml,
+        };
+        scenario.moves(k)?;
+        Ok(scenario)
+    }
+
+    /// Sets the scenario's parameters of `variant`: those of its row, then those of its full name.
+    ///
+    /// # Errors
+    /// A parameter that the sender lacks, or a value out of its range.
+    pub fn parametrise(&self, variant: &mut Variant) -> Result<(), Error> {
+        for name in [variant.row().name.to_owned(), variant.name().to_owned()] {
+            for a in self.parameters.iter().filter(|a| a.variant == name) {
+                variant.set(&a.parameter, &a.value).map_err(|reason| Error::Key {
+                    place: a.place.clone(),
+                    key: format!("variant.{}.{}", a.variant, a.parameter),
+                    message: reason.to_string(),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A seed for each link in a run with `seed`: what is random on one link does not depend on what
+    /// happens on the others.
+    pub fn link_seeds(&self, seed: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (0..).map(move |link| first.wrapping_add(link))
+    }
+
+    /// The links from sender to receiver, each with its seed; none where the network is more than a
+    /// chain.
+    pub fn links(&self, seed: u64) -> impl Iterator<Item = (&LinkConfig, u64)> {
+        self.hops.iter().map(|hop| &hop.link).zip(self.link_seeds(seed))
+    }
+
+    /// The octets of the one transfer that the scenario is about; none if it goes on for ever, or
+    /// if there is other traffic.
+    pub fn bytes(&self) -> Option<u64> {
+        match self.traffic.as_slice() {
+            [Traffic { app: App::Bulk { bytes }, count: 1, .. }] => *bytes,
+            _ => None,
+        }
+    }
+
+    /// Whether it is about one transfer over the whole path, by the sender that is compared.
+    pub fn is_single(&self) -> bool {
+        self.sources() == 1 && self.traffic.iter().all(Traffic::is_of_variant)
+    }
+
+    /// The sender that a group of traffic has whatever is compared, with the scenario's parameters.
+    ///
+    /// # Panics
+    /// If it is in no table and no group of this scenario names it: their senders are checked when a
+    /// scenario is read.
+    pub fn fixed_sender(&self, name: &str) -> Variant {
+        let mut variant = Variant::parse(name).expect("senders are checked when read");
+        self.parametrise(&mut variant).expect("parameters are checked when read");
+        variant
+    }
+
+    /// How many sources of traffic there are.
+    pub fn sources(&self) -> u64 {
+        self.traffic.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// The groups whose sender is the variant that is compared; all, if each has its own or none.
+    pub fn compared(&self) -> impl Iterator<Item = &Traffic> {
+        let none = !self.traffic.iter().any(Traffic::is_of_variant);
+        self.traffic.iter().filter(move |group| none || group.is_of_variant())
+    }
+
+    /// The number of the first source whose sender is the variant that is compared.
+    pub fn first_compared(&self) -> u32 {
+        let before = self.traffic.iter().take_while(|group| !group.is_of_variant());
+        let before = before.map(|group| group.count).sum();
+        if u64::from(before) < self.sources() { before } else { 0 }
+    }
+
+    /// The same with one transfer of so many octets, or one that goes on for ever.
+    #[must_use]
+    pub fn with_bytes(mut self, octets: Option<u64>) -> Self {
+        if let [Traffic { app: App::Bulk { bytes }, .. }] = self.traffic.as_mut_slice() {
+            *bytes = octets;
+        }
+        self
+    }
+}
+
+/// Applies the `overrides` in their order, and returns the whole key of each.
+fn apply(keys: &mut Keys, overrides: &[String]) -> Result<Vec<String>, Error> {
+    // An error of the scenario itself is reported when it is read with all overrides.
+    let read = |keys: &mut Keys| drop(Scenario::of(keys));
+    overrides.iter().map(|assignment| keys.set(assignment, read)).collect()
+}
+
+/// What is kept of a run: the keys below `record`.
+fn recording(
+    k: &mut Keys,
+    duration: Duration,
+    curves: impl FnOnce(usize) -> u64,
+) -> Result<Recording, Error> {
+    let names = k.list("record.series")?.unwrap_or_default();
+    let series = names.iter().map(|name| {
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name).ok_or_else(|| {
+            let known = Quantity::ALL.map(Quantity::name);
+            let (among, meant) = (known.join(", "), hint(name, known));
+            k.wrong("record.series", format!("expected names among {among}, found {name:?}{meant}"))
+        })
+    });
+    let series = series.collect::<Result<Vec<_>, _>>()?;
+    let interval = k.duration("record.interval")?.unwrap_or(Duration::from_secs(1));
+    let points = duration.as_nanos().checked_div(interval.as_nanos());
+    if points.is_none_or(|points| points > MOST_POINTS && !series.is_empty()) {
+        let wanted = format!("expected at most {MOST_POINTS} points in the duration, {duration}");
+        return Err(k.wrong("record.interval", wanted));
+    }
+    let most = MOST_IN_ALL / curves(series.len()).max(1);
+    if !series.is_empty() && points.is_some_and(|points| points > most) {
+        let wanted = format!("expected at most {most} points for each of so many curves");
+        return Err(k.wrong("record.interval", wanted));
+    }
+    let deliveries = k.switch("record.deliveries")?.unwrap_or(false);
+    let deliveries = deliveries || series.contains(&Quantity::Delivery);
+    Ok(Recording { series, interval, deliveries })
+}
+
+/// The keys `variant.NAME.PARAMETER`, each checked even if that sender does not run.
+fn parameters(k: &mut Keys) -> Result<Vec<Assignment>, Error> {
+    let mut assignments = Vec::new();
+    for name in k.tables("variant") {
+        let mut variant = None;
+        for (key, parameter) in k.leaves(&format!("variant.{name}")) {
+            if variant.is_none() {
+                variant = Some(
+                    Variant::parse(&name).map_err(|reason| k.wrong(&key, reason.to_string()))?,
+                );
+            }
+            let value = k.string(&key)?.unwrap_or_default();
+            if let Some(variant) = &mut variant {
+                variant
+                    .set(&parameter, &value)
+                    .map_err(|reason| k.wrong(&key, reason.to_string()))?;
+            }
+            let place = k.place(&key);
+            assignments.push(Assignment { place, variant: name.clone(), parameter, value });
+        }
+    }
+    Ok(assignments)
+}
+
+#[cfg(test)]
+mod tests;
