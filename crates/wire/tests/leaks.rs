@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // A test that fails may as well panic in its helpers.
 
+#[path = "it/lab.rs"]
+#[allow(dead_code)] // This test uses a part of it.
 mod lab;
 
 use std::net::SocketAddr;

@@ -11,8 +11,8 @@ use std::task::Waker;
 
 use unruffled_tcp::{Connection, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant};
-use unruffled_wire::codec::{Checksums, Packet, decode};
-use unruffled_wire::stack::{Departure, Limits, ListenerId, Stack, StackConfig};
+use unruffled_stack::codec::{Checksums, Packet, decode};
+use unruffled_stack::{Departure, Limits, ListenerId, Stack, StackConfig};
 
 use crate::input::{Bits, Input};
 use application::Held;
@@ -184,7 +184,7 @@ impl World {
             return segment.len;
         }
         let connection = self.held.iter().find_map(|held| {
-            let ends = self.stack.ends(held.id)?;
+            let ends = self.stack.ends(held.id).ok()?;
             let connection = self.stack.connection(held.id)?;
             // In TIME-WAIT a new connection may have taken its place.
             let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
