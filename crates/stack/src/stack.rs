@@ -1,153 +1,99 @@
 //! Many connections at once, between packets on one side and applications on the other.
-//!
-//! Like the engine, a [`Stack`] does no I/O and has no clock. Packets go in with
-//! [`Stack::receive`] and come out of [`Stack::poll_transmit`]; [`Stack::poll_timeout`] says when to
-//! call [`Stack::handle_timeout`]. Applications use the `poll_*` methods of the futures kind: what
-//! cannot be done yet is pending, and the waker of whoever asked is among [`Stack::take_wakers`] once
-//! it can.
 
 mod application;
-mod arrival;
-mod budget;
-mod config;
-mod cookies;
-mod counters;
-mod departure;
-mod directory;
 mod failure;
-pub mod info;
-mod listener;
-mod lookahead;
-mod memory;
-mod options;
-mod orphan;
 mod passive;
-mod ports;
-mod requests;
-mod secret;
-mod slab;
-mod socket;
-mod time_wait;
-mod timers;
+mod receive;
+mod settings;
+mod transmit;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::task::Waker;
 
-use unruffled_tcp::{Connection, Event, Observer, Segment, State, initial_sequence_number};
+use unruffled_tcp::{Event, Observer, State, initial_sequence_number};
 use unruffled_units::Instant;
 
-pub use budget::Limits;
-pub use config::{StackConfig, StackError};
-pub use counters::Counters;
-pub use departure::{Departure, Offload};
-pub use info::Info;
-pub use options::{BufferSizes, Options};
-pub use secret::Secret;
-pub use socket::FourTuple;
-
-use budget::Budget;
-use cookies::Cookies;
-use directory::Directory;
-use listener::Listeners;
-use ports::Ports;
-use requests::Requests;
-use slab::{Key, Slab};
-use socket::{Owner, Socket};
-use time_wait::TimeWaits;
-use timers::Timers;
-
-/// Packets that one connection may send before the next has its turn.
-const QUANTUM: u32 = 32;
-
-/// Most turns that wait for connections that are no more, beside one for each that there is.
-const GONE: usize = 1024;
-
-/// Most SYN-ACKs, resets and the like that wait to leave: more than a driver's batch brings.
-const MAX_REPLIES: usize = 1024;
-
-/// Names a connection of a stack; never used for a second one. Use it to write, read and close.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnectionId(Key);
-
-/// Names a listener of a stack. Use it to accept what came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(Key);
+use crate::address::FourTuple;
+use crate::budget::Budget;
+use crate::config::StackConfig;
+use crate::connections::Connections;
+use crate::cookies::Cookies;
+use crate::counters::Counters;
+use crate::error::StackError;
+use crate::ids::ConnectionId;
+use crate::listener::Listeners;
+use crate::ports::Ports;
+use crate::requests::Requests;
+use crate::time_wait::TimeWaits;
+use crate::turns::{Replies, Turns};
+use crate::usage::Usage;
 
 /// Receives what happens in all connections. Use it to count or to log.
 pub type Watcher = Box<dyn FnMut(ConnectionId, Instant, &Event) + Send>;
 
-/// The stack. Use it behind `unruffled_wire::driver::Driver`, or drive it by hand: the module says in
-/// which order.
+/// Many TCP connections without I/O and without a clock.
+///
+/// Drive it as the [crate's documentation](crate) shows, or run it with a driver of `unruffled-wire`.
 pub struct Stack {
     config: StackConfig,
-    sockets: Slab<Box<Socket>>,
-    directory: Directory,
+    connections: Connections,
     listeners: Listeners,
-    timers: Timers,
+    opening: Opening,
+    /// Connections in TIME-WAIT that no application holds.
+    time_waits: TimeWaits,
+    budget: Budget,
     turns: Turns,
     replies: Replies,
     wakers: Vec<Waker>,
-    opening: Opening,
-    /// Connections in TIME-WAIT that nobody holds.
-    time_waits: TimeWaits,
-    budget: Budget,
-    /// Connections whose buffers are to be looked at, and when.
-    watched: VecDeque<(Instant, ConnectionId)>,
     counters: Counters,
     watcher: Option<Watcher>,
     condition: Condition,
 }
 
-/// What connections come into being with.
+/// What new connections are made with.
 struct Opening {
-    /// Half-open connections, and what stands for them when there are too many.
+    /// Half-open connections.
     requests: Requests,
     cookies: Cookies,
     ports: Ports,
     isn_key: [u8; 16],
 }
 
-/// Who may send next.
-#[derive(Debug)]
-struct Turns {
-    /// Connections that may have something to send, in turn.
-    eager: VecDeque<ConnectionId>,
-    /// A segment that did not go together with those before it: it leaves next.
-    held: Option<(ConnectionId, Segment)>,
-    /// What the one whose turn it is may still send.
-    quantum: u32,
+impl Opening {
+    /// Returns the initial sequence number of a connection between these ends.
+    fn isn(&self, ends: FourTuple, now: Instant) -> u32 {
+        initial_sequence_number(&self.isn_key, ends.local, ends.remote, now)
+    }
 }
 
-/// Answers that belong to no connection.
-#[derive(Debug, Default)]
-struct Replies {
-    queue: VecDeque<(FourTuple, Segment)>,
-    /// An answer, of whomever, must leave before anything more is read.
-    urgent: bool,
-}
-
-/// Whether new connections are made.
+/// Whether the stack makes new connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     Open,
-    /// No new connections any more.
-    Shut,
-    /// All that it held has been dropped.
+    /// No new connections are made.
+    ShutDown,
+    /// No new connections are made, and all earlier ones have been dropped after a panic.
     Failed,
+}
+
+impl Condition {
+    /// Returns the error of a connection or listener that does not exist.
+    fn missing(self) -> StackError {
+        if self == Self::Failed { StackError::Failed } else { StackError::Closed }
+    }
 }
 
 impl fmt::Debug for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stack")
-            .field("connections", &self.sockets.len())
+            .field("connections", &self.connections.len())
             .field("counters", &self.counters)
             .finish_non_exhaustive()
     }
 }
 
 impl Stack {
-    /// A stack without connections.
+    /// Returns a stack without connections.
     pub fn new(config: StackConfig) -> Self {
         Self {
             opening: Opening {
@@ -158,14 +104,11 @@ impl Stack {
             },
             time_waits: TimeWaits::default(),
             budget: Budget::new(config.limits),
-            watched: VecDeque::new(),
-            directory: Directory::new(config.key.key_for("directory")),
+            connections: Connections::new(config.key.key_for("directory")),
             config,
-            sockets: Slab::default(),
             listeners: Listeners::default(),
-            timers: Timers::default(),
-            turns: Turns { eager: VecDeque::new(), held: None, quantum: QUANTUM },
-            replies: Replies::default(),
+            turns: Turns::new(),
+            replies: Replies::new(),
             wakers: Vec::new(),
             counters: Counters::default(),
             watcher: None,
@@ -173,183 +116,127 @@ impl Stack {
         }
     }
 
-    /// Tells `watcher` of all that happens from now on.
+    /// Passes all further events to `watcher`, or to none.
     pub fn watch(&mut self, watcher: Option<Watcher>) {
         self.watcher = watcher;
     }
 
-    /// What went in and out.
+    /// Returns the counts of what the stack has received, sent and refused.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Connections in memory, in whatever state.
-    pub fn connections(&self) -> usize {
-        self.sockets.len()
-    }
-
-    /// Half-open connections.
-    pub fn requests(&self) -> usize {
-        self.opening.requests.len()
-    }
-
-    /// Connections in TIME-WAIT that nobody holds.
-    pub fn time_waits(&self) -> usize {
-        self.time_waits.len()
-    }
-
-    fn open(&mut self, tuple: FourTuple, isn: Option<u32>, now: Instant) -> ConnectionId {
-        let isn = isn.unwrap_or_else(|| self.isn(tuple, now));
-        let config = self.config.connection_to(tuple, isn);
-        let connection = Connection::connect(config, &self.config.variant);
-        let options = Options::of(&self.config);
-        let send_buffer = self.config.send_buffer;
-        self.insert(Socket::new(tuple, connection, send_buffer, options, Owner::Application))
-    }
-
-    fn isn(&self, tuple: FourTuple, now: Instant) -> u32 {
-        initial_sequence_number(&self.opening.isn_key, tuple.local, tuple.remote, now)
-    }
-
-    /// Something happened to a connection: it may have something to send, somebody may have waited
-    /// for it, and its timer may have changed.
-    fn after(&mut self, id: ConnectionId) {
-        let allowance = self.budget.allowance();
-        let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        socket.wake(allowance, &mut self.wakers);
-        self.settle(id);
-        self.changed(id);
-    }
-
-    /// When to call [`Stack::handle_timeout`], unless something happens before.
-    pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let watched = self.watched.front().map(|next| next.0);
-        let others = [self.opening.requests.next(), self.time_waits.next(), watched];
-        let next = others.into_iter().flatten().min();
-        while let Some((due, id)) = self.timers.peek() {
-            if self.sockets.get(id.0).is_some_and(|socket| socket.waits_for(due)) {
-                return Some(next.map_or(due, |next| next.min(due)));
-            }
-            self.timers.pop();
+    /// Returns what the stack holds at this moment.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            connections: self.connections.len(),
+            requests: self.opening.requests.len(),
+            time_waits: self.time_waits.len(),
+            octets: self.budget.used(),
         }
-        next
     }
 
-    /// Timers may be due.
+    /// Returns the time at which to call [`Stack::handle_timeout`], unless another call changes it.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        let next = [
+            self.connections.next_due(),
+            self.opening.requests.next_due(),
+            self.time_waits.next_due(),
+        ];
+        next.into_iter().flatten().min()
+    }
+
+    /// Runs the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some((due, id)) = self.timers.peek().filter(|&(due, _)| due <= now) {
-            self.timers.pop();
-            let Some(socket) = self.sockets.get(id.0) else { continue };
-            // One entry may stand for both of its timers.
-            if socket.orphan.is_some_and(|orphan| orphan.due == due) {
-                self.look_at_orphan(id, now);
+        while let Some((due, id)) = self.connections.pop_due(now) {
+            let Some(socket) = self.connections.get_mut(id) else { continue };
+            // One entry may stand for both timers of a connection.
+            if socket.schedule().is_orphan_due(due) {
+                match socket.check_orphan(self.budget.limits().orphan_timeout, now) {
+                    Some(due) => self.connections.plan(due, id),
+                    None => {
+                        self.counters.orphans_given_up += 1;
+                        socket.abort();
+                        self.after(id);
+                    }
+                }
             }
-            let socket = self.sockets.get_mut(id.0).filter(|socket| socket.armed == Some(due));
-            let Some(socket) = socket else { continue };
-            socket.armed = None;
-            if socket.connection.poll_timeout().is_some_and(|at| at <= now) {
-                let mut relay = Relay { watcher: &mut self.watcher, id };
-                socket.handle_timeout(now, &mut relay);
+            let Some(socket) = self.connections.get_mut(id) else { continue };
+            if !socket.schedule_mut().disarm(due) {
+                continue;
+            }
+            let mut relay = Relay { watcher: &mut self.watcher, id };
+            if socket.handle_timeout(now, &mut relay) {
                 self.after(id);
             } else {
-                self.arm(id);
+                self.connections.arm(id);
             }
         }
         self.answer_requests(now);
-        let (before, waits) = (self.time_waits.len(), &mut self.time_waits);
-        waits.expire(now);
-        self.budget.refund((before - waits.len()) * budget::TIME_WAIT);
-        self.free_idle(now);
+        self.time_waits.expire(now, &mut self.budget);
+        self.connections.inspect_due(now, &mut self.budget, &mut self.wakers);
     }
 
-    fn plan(&mut self, due: Instant, id: ConnectionId) {
-        self.timers.push(due, id);
-        // A connection has two that count at the most.
-        let sockets = &self.sockets;
-        self.timers.tidy(sockets.len(), |due, id| {
-            sockets.get(id.0).is_some_and(|socket| socket.waits_for(due))
-        });
-    }
-
-    /// Plans the connection's next timer, if it is earlier than the one planned.
-    fn arm(&mut self, id: ConnectionId) {
-        let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        if let Some(due) = socket.connection.poll_timeout()
-            && socket.armed.is_none_or(|armed| due < armed)
-        {
-            socket.armed = Some(due);
-            self.plan(due, id);
-        }
-    }
-
-    /// The connection has nothing to send for now.
-    fn rest(&mut self, id: ConnectionId, now: Instant) {
-        let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        socket.queued = false;
-        if !socket.closed() {
-            if socket.owner == Owner::Nobody && socket.connection.state() == State::TimeWait {
-                self.wait_out(id);
-                return;
-            }
-            self.follow_orphan(id, now);
-            self.arm(id);
-            self.economise(id, now);
-            return;
-        }
-        // Its addresses are free for another; what has not been read stays.
-        let tuple = socket.tuple;
-        socket.wake(self.budget.allowance(), &mut self.wakers);
-        if socket.owner == Owner::Nobody {
-            self.remove(id);
-        } else {
-            self.strike(tuple, id);
-            self.economise(id, now);
-        }
-    }
-
-    /// Nobody holds the connection, and it is in TIME-WAIT: little of it is kept.
-    fn wait_out(&mut self, id: ConnectionId) {
-        let Some(socket) = self.sockets.get(id.0) else { return };
-        let (tuple, kept) = (socket.tuple, socket.connection.time_wait());
-        let current = self.connection_between(tuple) == Some(id);
-        self.remove(id);
-        let limit = self.budget.limits.time_waits;
-        if self.time_waits.len() >= limit || !self.budget.has_room_for(budget::TIME_WAIT) {
-            self.counters.time_waits_refused += 1;
-        } else if let Some(kept) = kept.filter(|_| current) {
-            self.time_waits.add(tuple, kept);
-            self.budget.charge(budget::TIME_WAIT);
-        }
-    }
-
-    /// A connection in TIME-WAIT ends before its time.
-    fn forget_time_wait(&mut self, tuple: FourTuple) {
-        if self.time_waits.remove(tuple).is_some() {
-            self.budget.refund(budget::TIME_WAIT);
-        }
-    }
-
-    /// The application did something to a connection: it may have something to send.
-    fn changed(&mut self, id: ConnectionId) {
-        if let Some(socket) = self.sockets.get_mut(id.0)
-            && !socket.queued
-        {
-            socket.queued = true;
-            self.turns.eager.push_back(id);
-            // Those that are no more go with their turns, which do not come while nothing can leave.
-            if self.turns.eager.len() > 2 * self.sockets.len() + GONE {
-                self.turns.eager.retain(|id| self.sockets.get(id.0).is_some());
-            }
-        }
-    }
-
-    /// Moves to `wakers` those whose wish can be granted; wake them without holding the stack.
+    /// Moves the wakers of those who can proceed to `wakers`. Wake them without holding a lock on the
+    /// stack.
     pub fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.wakers);
     }
+
+    /// Follows up an event of a connection: it may have something to send, may wake those who wait, and
+    /// may take more memory or less.
+    fn after(&mut self, id: ConnectionId) {
+        let allowance = self.budget.allowance();
+        let Some(socket) = self.connections.get_mut(id) else { return };
+        socket.wake(allowance, &mut self.wakers);
+        self.connections.settle(id, &mut self.budget);
+        self.turns.push(id, &mut self.connections);
+    }
+
+    /// Ends the turn of a connection that has nothing to send at this moment.
+    fn end_turn(&mut self, id: ConnectionId, now: Instant) {
+        let Some(socket) = self.connections.get_mut(id) else { return };
+        socket.schedule_mut().dequeue();
+        if !socket.is_closed() {
+            if socket.is_released() && socket.state() == State::TimeWait {
+                self.enter_time_wait(id);
+                return;
+            }
+            if !self.connections.follow_orphan(id, now, &mut self.budget) {
+                self.counters.orphans_refused += 1;
+                self.abort(id);
+            }
+            self.connections.arm(id);
+            self.connections.end_turn(id, now, &mut self.budget);
+            return;
+        }
+        // Another connection may use the ends now. Data that has not been read stays.
+        socket.wake(self.budget.allowance(), &mut self.wakers);
+        if socket.is_released() {
+            self.connections.remove(id, &mut self.budget);
+        } else {
+            let ends = socket.ends();
+            self.connections.free_ends(ends, id);
+            self.connections.end_turn(id, now, &mut self.budget);
+        }
+    }
+
+    /// Replaces a released connection in TIME-WAIT by an entry of a few octets.
+    fn enter_time_wait(&mut self, id: ConnectionId) {
+        let Some(socket) = self.connections.get(id) else { return };
+        let ends = socket.ends();
+        let kept = socket.time_wait();
+        let is_current = self.connections.between(ends) == Some(id);
+        self.connections.remove(id, &mut self.budget);
+        if !self.time_waits.has_room(&self.budget) {
+            self.counters.time_waits_refused += 1;
+        } else if let Some(kept) = kept.filter(|_| is_current) {
+            self.time_waits.add(ends, kept, &mut self.budget);
+        }
+    }
 }
 
-/// Passes a connection's events on to the watcher.
+/// Passes the events of a connection to the watcher.
 struct Relay<'a> {
     watcher: &'a mut Option<Watcher>,
     id: ConnectionId,

@@ -22,7 +22,7 @@ fn segments_that_complete_no_handshake_leave_nothing_behind() {
         for _ in 0..segments {
             server.receives(".", 5_000_000, isn.add(1));
         }
-        assert_eq!((server.stack.connections(), server.stack.requests()), (0, 1));
+        assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (0, 1));
         MEMORY.current_usage()
     };
     let (octets, octets_later) = (after(10_000), after(90_000));

@@ -1,34 +1,38 @@
-//! What applications ask of a stack.
+//! What applications do with a stack.
 
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
 use unruffled_tcp::{Connection, State};
-use unruffled_units::{Duration, Instant};
+use unruffled_units::Instant;
 
-use super::listener::Listener;
-use super::options::Options;
-use super::socket::{self, Owner, Socket};
-use super::{Condition, ConnectionId, FourTuple, ListenerId, Stack, StackError, budget, config};
+use super::{Condition, Stack};
+use crate::address::{FourTuple, bare};
 use crate::codec;
+use crate::error::StackError;
+use crate::ids::{ConnectionId, ListenerId};
+use crate::listener::Listener;
+use crate::options::Options;
+use crate::socket::{Owner, Socket};
 
-/// Octets that are copied at once, while others wait for the stack.
-const LARGEST_COPY: usize = 256 << 10;
+/// Most octets that one call copies, since other callers wait for the stack meanwhile.
+const MAX_COPY: usize = 256 << 10;
 
+/// Listeners.
 impl Stack {
-    /// Waits for connections to `address`, whose IP may be unspecified and whose port may be 0 for
-    /// any; up to `backlog` may wait to be accepted.
+    /// Listens for connections to `address`. An unspecified IP stands for every address, port 0 for any
+    /// free port. Up to `backlog` established connections may wait to be accepted.
     ///
     /// # Errors
-    /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not ours.
+    /// [`StackError::InUse`], or [`StackError::NoAddress`] for an address that is not the stack's.
     pub fn listen(
         &mut self,
         address: SocketAddr,
         backlog: usize,
     ) -> Result<ListenerId, StackError> {
-        let mut address = config::bare(address);
+        let mut address = bare(address);
         if self.condition != Condition::Open {
-            return Err(self.gone());
+            return Err(self.condition.missing());
         }
         if !address.ip().is_unspecified() && !self.config.owns(address.ip()) {
             return Err(StackError::NoAddress);
@@ -44,59 +48,56 @@ impl Stack {
             return Err(StackError::InUse);
         }
         let listener = Listener::new(address, backlog, Options::of(&self.config));
-        Ok(ListenerId(self.listeners.insert(listener)))
+        Ok(self.listeners.insert(listener))
     }
 
-    /// Where the listener listens.
+    /// Returns the address of a listener, with the port that was chosen for it.
     pub fn listening_at(&self, id: ListenerId) -> Option<SocketAddr> {
-        self.listeners.get(id.0).map(|listener| listener.address)
+        self.listeners.get(id).map(Listener::address)
     }
 
-    /// Listens no more; connections that nobody accepted are reset.
+    /// Closes a listener. Its connections that were never accepted are reset.
     pub fn close_listener(&mut self, id: ListenerId) {
-        let Some(mut listener) = self.listeners.remove(id.0) else { return };
-        let before = self.opening.requests.len();
-        self.opening.requests.forget(id.0);
-        self.budget.refund((before - self.opening.requests.len()) * budget::REQUEST);
-        self.wakers.append(&mut listener.waiting);
-        for waiting in listener.queue {
+        let Some(mut listener) = self.listeners.remove(id) else { return };
+        self.opening.requests.remove_all_of(id, &mut self.budget);
+        listener.wake_all(&mut self.wakers);
+        for waiting in listener.into_queue() {
             self.abort(waiting);
             self.release(waiting);
         }
     }
 
-    /// The next connection that came in.
+    /// Returns the next connection that a peer has opened. If there is none, `waker` is woken once
+    /// another call may succeed.
     ///
     /// # Errors
-    /// [`StackError::Closed`] when there is no such listener any more.
+    /// [`StackError::Closed`] when the listener no longer exists.
     pub fn poll_accept(
         &mut self,
         id: ListenerId,
         waker: &Waker,
     ) -> Poll<Result<ConnectionId, StackError>> {
-        let gone = self.gone();
-        let Some(listener) = self.listeners.get_mut(id.0) else {
-            return Poll::Ready(Err(gone));
-        };
-        let Some(connection) = listener.queue.pop_front() else {
-            socket::remember(&mut listener.waiting, waker);
-            return Poll::Pending;
-        };
-        if let Some(socket) = self.sockets.get_mut(connection.0) {
-            socket.owner = Owner::Application;
+        let missing = self.condition.missing();
+        let listener = self.listeners.get_mut(id).ok_or(missing)?;
+        let Some(connection) = listener.accept(waker) else { return Poll::Pending };
+        if let Some(socket) = self.connections.get_mut(connection) {
+            socket.set_owner(Owner::Application);
         }
         Poll::Ready(Ok(connection))
     }
 
-    /// Whom `waker` would wake waits for a connection no more.
+    /// Removes `waker` from the accept queue.
     pub fn stop_accepting(&mut self, id: ListenerId, waker: &Waker) {
-        if let Some(listener) = self.listeners.get_mut(id.0) {
-            listener.waiting.retain(|known| !known.will_wake(waker));
+        if let Some(listener) = self.listeners.get_mut(id) {
+            listener.stop_waiting(waker);
         }
     }
+}
 
-    /// Connects to `remote`, from `local` if that is given, whose IP may be unspecified and whose port
-    /// may be 0 for any.
+/// Connections.
+impl Stack {
+    /// Opens a connection to `remote` from `local`. An unspecified local IP stands for the stack's first
+    /// address of the family, port 0 for any free port; `None` stands for both.
     ///
     /// # Errors
     /// [`StackError::NoHost`], [`StackError::InUse`], [`StackError::NoAddress`] or
@@ -107,9 +108,10 @@ impl Stack {
         local: Option<SocketAddr>,
         now: Instant,
     ) -> Result<ConnectionId, StackError> {
-        let (remote, local) = (config::bare(remote), local.map(config::bare));
+        let remote = bare(remote);
+        let local = local.map(bare);
         if self.condition != Condition::Open {
-            return Err(self.gone());
+            return Err(self.condition.missing());
         }
         if remote.port() == 0 || !codec::answerable(remote.ip()) {
             return Err(StackError::NoHost);
@@ -123,129 +125,105 @@ impl Stack {
         }
         let mut local = SocketAddr::new(ip, local.map_or(0, |local| local.port()));
         if local.port() == 0 {
-            local = self.free_end(local, remote, now).ok_or(StackError::NoAddress)?;
+            let mut ports = self.opening.ports.clone();
+            let is_free = |local| {
+                let ends = FourTuple { local, remote };
+                self.is_free(ends, now) && self.listeners.serving(local).is_none()
+            };
+            let free = ports.choose(local, remote, is_free);
+            self.opening.ports = ports;
+            local = free.ok_or(StackError::NoAddress)?;
         }
-        let tuple = FourTuple { local, remote };
-        if !self.is_free(tuple, now) {
+        let ends = FourTuple { local, remote };
+        if !self.is_free(ends, now) {
             return Err(StackError::InUse);
         }
-        if !self.budget.has_room_for_connection(self.sockets.len()) {
+        if !self.budget.has_room_for_connection(self.connections.len()) {
             self.counters.connections_refused += 1;
             return Err(StackError::NoRoom);
         }
-        // Beyond all that a connection in TIME-WAIT has sent (RFC 9293, section 3.6.1).
-        let isn = self.time_waits.get(tuple).map(|kept| kept.next_isn());
-        self.forget_time_wait(tuple);
-        let id = self.open(tuple, isn, now);
-        self.changed(id);
+        // A number beyond all that a connection in TIME-WAIT has sent (RFC 9293, section 3.6.1).
+        let after_time_wait = self.time_waits.get(ends).map(|kept| kept.next_isn());
+        let isn = after_time_wait.unwrap_or_else(|| self.opening.isn(ends, now));
+        self.time_waits.remove(ends, &mut self.budget);
+        let config = self.config.connection_to(ends, isn);
+        let connection = Connection::connect(config, &self.config.variant);
+        let options = Options::of(&self.config);
+        let owner = Owner::Application;
+        let socket = Socket::new(ends, connection, self.config.send_buffer, options, owner);
+        let id = self.connections.insert(socket, &mut self.budget);
+        self.turns.push(id, &mut self.connections);
         Ok(id)
     }
 
-    fn free_end(
-        &mut self,
-        local: SocketAddr,
-        remote: SocketAddr,
-        now: Instant,
-    ) -> Option<SocketAddr> {
-        let mut ports = self.opening.ports.clone();
-        let takes = |local| {
-            self.is_free(FourTuple { local, remote }, now) && self.listener_for(local).is_none()
-        };
-        let end = ports.choose(local, remote, takes);
-        self.opening.ports = ports;
-        end
-    }
-
-    /// Whether a connection may begin between these ends: they are two, and there is none, or one in
-    /// TIME-WAIT that the peer can tell from a new one by its timestamps.
+    /// Returns whether a connection may begin between these ends: they differ, and there is no
+    /// connection between them but one in TIME-WAIT that the peer can tell from a new one by its
+    /// timestamps.
     fn is_free(&self, ends: FourTuple, now: Instant) -> bool {
         ends.local != ends.remote
-            && self.connection_between(ends).is_none()
+            && self.connections.between(ends).is_none()
             && !self.opening.requests.contains(ends)
             && self.time_waits.get(ends).is_none_or(|kept| kept.reusable(now))
     }
 
-    /// Returns the two ends of a connection.
+    /// Returns once the handshake has ended. Until then, `waker` is woken once another call may succeed.
     ///
     /// # Errors
-    /// [`StackError::Closed`] when the connection no longer exists.
-    pub fn ends(&self, id: ConnectionId) -> Result<FourTuple, StackError> {
-        self.sockets.get(id.0).map(|socket| socket.tuple).ok_or_else(|| self.gone())
-    }
-
-    /// The engine's side of a connection, to look at.
-    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
-        self.sockets.get(id.0).map(|socket| &socket.connection)
-    }
-
-    /// The socket of a connection that nothing has gone wrong with.
-    fn sound(&mut self, id: ConnectionId) -> Result<&mut Socket, StackError> {
-        let gone = self.gone();
-        let socket = self.sockets.get_mut(id.0).ok_or(gone)?;
-        match socket.connection.error() {
-            Some(error) => Err(error.into()),
-            None => Ok(socket),
-        }
-    }
-
-    /// Whether the handshake is done.
-    ///
-    /// # Errors
-    /// Why the connection did not come about.
+    /// The reason why there is no connection.
     pub fn poll_connected(
         &mut self,
         id: ConnectionId,
         waker: &Waker,
     ) -> Poll<Result<(), StackError>> {
-        let socket = self.sound(id)?;
-        if socket.opening() {
-            socket.wait_for_handshake(waker);
+        let socket = self.connections.sound(id, self.condition.missing())?;
+        if socket.is_opening() {
+            socket.waiting_mut().add_opener(waker);
             return Poll::Pending;
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Takes what has arrived; 0 octets say that the peer has finished, whatever came after that.
+    /// Copies octets that have arrived in order to `out`, and returns their number; 0 at the end of the
+    /// peer's stream. If there are none yet, `waker` is woken once another call may succeed.
     ///
     /// # Errors
-    /// Why the connection ended before its time.
+    /// The reason why the connection ended early.
     pub fn poll_read(
         &mut self,
         id: ConnectionId,
         waker: &Waker,
         out: &mut [u8],
     ) -> Poll<Result<usize, StackError>> {
-        let gone = self.gone();
-        let Some(socket) = self.sockets.get_mut(id.0) else {
-            return Poll::Ready(Err(gone));
-        };
+        let missing = self.condition.missing();
+        let socket = self.connections.get_mut(id).ok_or(missing)?;
         if out.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let most = out.len().min(LARGEST_COPY);
+        let most = out.len().min(MAX_COPY);
         let read = socket.read(&mut out[..most]);
         if read > 0 {
             // The window may be open again.
-            self.changed(id);
+            self.turns.push(id, &mut self.connections);
             return Poll::Ready(Ok(read));
         }
-        if socket.connection.peer_finished() {
+        if socket.connection().peer_finished() {
             return Poll::Ready(Ok(0));
         }
-        if let Some(error) = socket.connection.error() {
+        if let Some(error) = socket.error() {
             return Poll::Ready(Err(error.into()));
         }
-        if socket.closed() {
+        if socket.is_closed() {
             return Poll::Ready(Ok(0));
         }
-        socket.wait_to_read(waker);
+        socket.waiting_mut().add_reader(waker);
         Poll::Pending
     }
 
-    /// Gives octets to send, as many as there is room for.
+    /// Copies octets of `data` to the send buffer, as many as there is room for, and returns their
+    /// number. If there is no room, `waker` is woken once another call may succeed.
     ///
     /// # Errors
-    /// Why the connection ended before its time, or [`StackError::Finished`].
+    /// The reason why the connection ended early, or [`StackError::Finished`].
     pub fn poll_write(
         &mut self,
         id: ConnectionId,
@@ -253,112 +231,100 @@ impl Stack {
         data: &[u8],
     ) -> Poll<Result<usize, StackError>> {
         let allowance = self.budget.allowance();
-        let socket = self.sound(id)?;
-        if socket.finished {
+        let socket = self.connections.sound(id, self.condition.missing())?;
+        if socket.is_finished() {
             return Poll::Ready(Err(StackError::Finished));
         }
-        if socket.opening() {
-            socket.wait_for_handshake(waker);
+        if socket.is_opening() {
+            socket.waiting_mut().add_opener(waker);
             return Poll::Pending;
         }
-        let written = socket.write(&data[..data.len().min(LARGEST_COPY)], allowance);
+        let written = socket.write(&data[..data.len().min(MAX_COPY)], allowance);
         if written == 0 && !data.is_empty() {
-            socket.wait_to_write(waker);
-            if socket.waits_for_memory() {
-                self.changed(id);
+            socket.waiting_mut().add_writer(waker);
+            if socket.waiting_mut().is_starved() {
+                self.turns.push(id, &mut self.connections);
             }
             return Poll::Pending;
         }
-        self.settle(id);
-        self.changed(id);
+        self.connections.settle(id, &mut self.budget);
+        self.turns.push(id, &mut self.connections);
         Poll::Ready(Ok(written))
     }
 
-    /// Whether the peer has acknowledged all that was written.
+    /// Returns once the peer has acknowledged everything that was written. Until then, `waker` is woken
+    /// once another call may succeed.
     ///
     /// # Errors
-    /// Why the connection ended before its time.
+    /// The reason why the connection ended early.
     pub fn poll_acknowledged(
         &mut self,
         id: ConnectionId,
         waker: &Waker,
     ) -> Poll<Result<(), StackError>> {
-        let socket = self.sound(id)?;
-        if socket.acknowledged() {
+        let socket = self.connections.sound(id, self.condition.missing())?;
+        if socket.is_acknowledged() {
             return Poll::Ready(Ok(()));
         }
-        socket.wait_for_acknowledgement(waker);
+        socket.waiting_mut().add_flusher(waker);
         Poll::Pending
     }
 
-    /// Writes no more: the peer reads the end behind the last octet.
+    /// Finishes this end's stream: the peer reads its end behind the last octet.
     pub fn finish(&mut self, id: ConnectionId) {
-        if let Some(socket) = self.sockets.get_mut(id.0)
-            && !std::mem::replace(&mut socket.finished, true)
-        {
-            socket.connection.finish();
-            self.changed(id);
+        if self.connections.get_mut(id).is_some_and(Socket::finish) {
+            self.turns.push(id, &mut self.connections);
         }
     }
 
-    /// Ends the connection at once; the peer is told by a reset.
+    /// Ends the connection at once, with a reset to the peer.
     pub fn abort(&mut self, id: ConnectionId) {
-        if let Some(socket) = self.sockets.get_mut(id.0) {
-            socket.finished = true;
-            socket.connection.abort();
-            self.changed(id);
+        if let Some(socket) = self.connections.get_mut(id) {
+            socket.abort();
+            self.turns.push(id, &mut self.connections);
         }
     }
 
-    /// The application is done with the connection, which ends in its own time: what was written
-    /// arrives, unless something has been left unread (RFC 2525, section 2.17), or
-    /// [`Options::linger`] says otherwise.
+    /// Releases the connection, whose id is not used any more. It ends in its own time, and what was
+    /// written still arrives. It is reset if data was left unread (RFC 2525, section 2.17), or as
+    /// [`Options::linger`] requires.
     pub fn release(&mut self, id: ConnectionId) {
-        let Some(socket) = self.sockets.get_mut(id.0) else { return };
-        socket.owner = Owner::Nobody;
-        // Nobody waits any more: a waker would keep the task that it wakes.
-        socket.wake_all(&mut self.wakers);
-        let unread = socket.forget_unread() && !socket.both_finished();
-        let opening = matches!(socket.connection.state(), State::Listen | State::SynSent);
-        let resets = socket.options.linger == Some(Duration::ZERO);
-        if unread || opening || resets {
-            self.abort(id);
+        let Some(socket) = self.connections.get_mut(id) else { return };
+        // A waker that stayed would keep its task alive.
+        socket.waiting_mut().wake_all(&mut self.wakers);
+        if socket.release() {
+            socket.abort();
         } else {
-            self.finish(id);
+            socket.finish();
         }
-        // If it is closed already, its turn to send is when it goes.
-        self.changed(id);
+        // A closed connection is removed when its turn ends.
+        self.turns.push(id, &mut self.connections);
     }
 
-    /// Whether nothing is left to be sent or acknowledged, and no application holds a connection.
+    /// Returns whether all connections have ended, but for those in TIME-WAIT, and no application holds
+    /// one.
     pub fn quiet(&self) -> bool {
-        self.sockets.iter().all(|socket| {
-            let state = socket.connection.state();
-            matches!(state, State::Closed | State::TimeWait) && socket.owner == Owner::Nobody
+        self.connections.iter().all(|socket| {
+            matches!(socket.state(), State::Closed | State::TimeWait) && socket.is_released()
         })
     }
 
-    /// Resets all connections and closes all listeners; who waits is woken, whether the resets can
-    /// leave or not.
+    /// Resets all connections, closes all listeners, and wakes all who wait, even if the resets cannot
+    /// leave. New connections are refused from then on.
     pub fn shut_down(&mut self) {
-        for key in self.listeners.keys() {
-            self.close_listener(ListenerId(key));
+        for id in self.listeners.ids() {
+            self.close_listener(id);
         }
-        let mut open: Vec<ConnectionId> = self.directory.iter().collect();
-        // Not in the order of a hash map, which is another one each time.
-        open.sort_unstable();
-        for id in open {
+        for id in self.connections.current() {
             self.abort(id);
         }
-        for socket in self.sockets.iter_mut() {
-            socket.wake_all(&mut self.wakers);
+        for socket in self.connections.iter_mut() {
+            socket.waiting_mut().wake_all(&mut self.wakers);
         }
-        self.budget.refund(self.time_waits.len() * budget::TIME_WAIT);
-        self.time_waits.clear();
-        self.budget.refund(self.opening.requests.len() * budget::REQUEST);
-        self.opening.requests.clear();
+        self.time_waits.clear(&mut self.budget);
+        self.opening.requests.clear(&mut self.budget);
         if self.condition == Condition::Open {
-            self.condition = Condition::Shut;
+            self.condition = Condition::ShutDown;
         }
     }
 }

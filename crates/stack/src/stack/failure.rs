@@ -1,32 +1,27 @@
-//! What remains of a stack that somebody has left amid its work.
+//! What remains of a stack after a panic in the middle of its work.
 
-use super::{Condition, Stack, StackError};
+use super::{Condition, Stack};
 
 impl Stack {
-    /// Somebody panicked while working on the stack, or the one who runs it did: what it holds may
-    /// contradict itself, so all of it is dropped. Everybody who waits is woken, and finds
-    /// [`StackError::Failed`].
+    /// Drops everything that the stack holds, since a panic during a call may have left contradictions.
+    /// All who wait are woken and receive [`StackError::Failed`](crate::StackError::Failed).
     pub fn fail(&mut self) {
         let mut wakers = std::mem::take(&mut self.wakers);
-        for socket in self.sockets.iter_mut() {
-            socket.wake_all(&mut wakers);
+        for socket in self.connections.iter_mut() {
+            socket.waiting_mut().wake_all(&mut wakers);
         }
         for listener in self.listeners.iter_mut() {
-            wakers.append(&mut listener.waiting);
+            listener.wake_all(&mut wakers);
         }
         let counters = self.counters;
         *self = Self::new(self.config.clone());
-        (self.wakers, self.counters) = (wakers, counters);
+        self.wakers = wakers;
+        self.counters = counters;
         self.condition = Condition::Failed;
     }
 
-    /// Whether it has failed.
+    /// Returns whether [`Stack::fail`] has been called.
     pub fn has_failed(&self) -> bool {
         self.condition == Condition::Failed
-    }
-
-    /// What is said of something that is not there.
-    pub(super) fn gone(&self) -> StackError {
-        if self.condition == Condition::Failed { StackError::Failed } else { StackError::Closed }
     }
 }

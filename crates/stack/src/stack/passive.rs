@@ -1,16 +1,19 @@
-//! Connections that come in: from a SYN, over a request or a cookie, to the listener's queue.
+//! Connections that peers open: from a SYN, over a request or a cookie, to the listener's queue.
 
 use unruffled_tcp::{Config, Connection, Segment, SeqNr, State, Verdict, syn_ack};
 use unruffled_units::Instant;
 
-use super::options::Options;
-use super::requests::Due;
-use super::socket::{Owner, Socket};
-use super::{FourTuple, ListenerId, MAX_REPLIES, Relay, Stack, budget, cookies};
+use super::{Relay, Stack};
+use crate::address::FourTuple;
 use crate::codec::Arrival;
+use crate::cookies;
+use crate::ids::ListenerId;
+use crate::options::Options;
+use crate::requests::Due;
+use crate::socket::{Owner, Socket};
 
 impl Stack {
-    /// A SYN for a listener arrived.
+    /// Handles a SYN for a listener.
     pub(super) fn on_syn(
         &mut self,
         ends: FourTuple,
@@ -21,19 +24,20 @@ impl Stack {
         if !self.can_take(listener) {
             return;
         }
-        if self.has_room_for_request() {
-            let isn = self.isn(ends, now);
+        if self.opening.requests.has_room(&self.budget) {
+            let isn = self.opening.isn(ends, now);
             self.add_request(ends, listener, syn, isn, now);
         } else {
             let isn = self.opening.cookies.make(ends, syn, now);
-            let mut answer = self.syn_ack(ends, listener, syn, isn, now);
+            let config = self.incoming(ends, listener, isn);
+            let mut answer = syn_ack(&config, &self.config.variant, syn, now);
             cookies::write_options(&mut answer, syn);
             self.counters.cookies_sent += 1;
-            self.reply(ends, answer);
+            self.replies.push(ends, answer, &mut self.counters);
         }
     }
 
-    /// Answers a SYN that is taken, and for which there is room, and keeps what is needed of it.
+    /// Stores the request of a SYN, for which there is room, and answers it.
     pub(super) fn add_request(
         &mut self,
         ends: FourTuple,
@@ -42,48 +46,33 @@ impl Stack {
         isn: u32,
         now: Instant,
     ) {
-        self.opening.requests.add(ends, listener.0, syn, isn, now);
-        self.budget.charge(budget::REQUEST);
+        self.opening.requests.add(ends, listener, syn, isn, now, &mut self.budget);
         self.answer_syn(ends, listener, syn, isn, now);
     }
 
-    pub(super) fn has_room_for_request(&self) -> bool {
-        let limit = self.budget.limits.requests;
-        self.opening.requests.len() < limit && self.budget.has_room_for(budget::REQUEST)
-    }
-
-    /// Whether the listener can have one connection more.
+    /// Returns whether the listener's backlog and the limits allow one more connection, and counts the
+    /// refusal if not.
     pub(super) fn can_take(&mut self, listener: ListenerId) -> bool {
-        if !self.listeners.get(listener.0).is_some_and(|listener| listener.has_room()) {
+        if !self.listeners.get(listener).is_some_and(|listener| listener.has_room()) {
             self.counters.overflowed += 1;
             return false;
         }
-        let room = self.budget.has_room_for_connection(self.sockets.len());
-        self.counters.connections_refused += u64::from(!room);
-        room
+        let has_room = self.budget.has_room_for_connection(self.connections.len());
+        self.counters.connections_refused += u64::from(!has_room);
+        has_room
     }
 
-    /// Settings of a connection that comes in. A size that the listener has for receive buffers is
-    /// the first window, but the scale is everybody's: it must not change between SYN-ACK and ACK.
+    /// Returns the settings of a connection that the peer opens.
+    ///
+    /// The listener's receive buffer size sets the first window. The window scale is the same for all
+    /// listeners: it must not change between SYN-ACK and ACK.
     fn incoming(&self, ends: FourTuple, listener: ListenerId, isn: u32) -> Config {
         let mut config = self.config.connection_to(ends, isn);
-        let options = self.listeners.get(listener.0).map(|listener| listener.options);
+        let options = self.listeners.get(listener).map(|listener| listener.options());
         if let Some(octets) = options.and_then(|options| options.receive_buffer) {
             config.initial_receive_buffer = Some(octets as u64);
         }
         config
-    }
-
-    fn syn_ack(
-        &self,
-        ends: FourTuple,
-        listener: ListenerId,
-        syn: &Segment,
-        isn: u32,
-        now: Instant,
-    ) -> Segment {
-        let config = self.incoming(ends, listener, isn);
-        syn_ack(&config, &self.config.variant, syn, now)
     }
 
     fn answer_syn(
@@ -94,38 +83,28 @@ impl Stack {
         isn: u32,
         now: Instant,
     ) {
-        let answer = self.syn_ack(ends, listener, syn, isn, now);
-        self.reply(ends, answer);
+        let config = self.incoming(ends, listener, isn);
+        let answer = syn_ack(&config, &self.config.variant, syn, now);
+        self.replies.push(ends, answer, &mut self.counters);
     }
 
-    pub(super) fn reply(&mut self, ends: FourTuple, answer: Segment) {
-        if self.replies.queue.len() < MAX_REPLIES {
-            self.replies.queue.push_back((ends, answer));
-        } else {
-            self.counters.replies_dropped += 1;
-        }
-    }
-
-    /// SYN-ACKs that nobody has acknowledged leave again, or are given up.
+    /// Sends unacknowledged SYN-ACKs again, or gives their requests up.
     pub(super) fn answer_requests(&mut self, now: Instant) {
-        while let Some(due) = self.opening.requests.poll_due(now) {
+        while let Some(due) = self.opening.requests.poll_due(now, &mut self.budget) {
             match due {
-                Due::Again(ends) => {
+                Due::Retransmit(ends) => {
                     if let Some(request) = self.opening.requests.get_mut(ends) {
-                        let (syn, isn) = (request.syn(), request.isn);
-                        let listener = ListenerId(request.listener);
+                        let (syn, isn) = (request.syn(), request.isn());
+                        let listener = request.listener();
                         self.answer_syn(ends, listener, &syn, isn, now);
                     }
                 }
-                Due::Over => {
-                    self.budget.refund(budget::REQUEST);
-                    self.counters.requests_given_up += 1;
-                }
+                Due::GivenUp => self.counters.requests_given_up += 1,
             }
         }
     }
 
-    /// A segment arrived for a half-open connection, if there is one: says whether there is.
+    /// Handles a segment for a half-open connection; returns false if there is none.
     pub(super) fn on_request(
         &mut self,
         ends: FourTuple,
@@ -133,45 +112,41 @@ impl Stack {
         now: Instant,
     ) -> bool {
         let Some(request) = self.opening.requests.get_mut(ends) else { return false };
-        let isn = request.isn;
-        let listener = ListenerId(request.listener);
+        let isn = request.isn();
+        let listener = request.listener();
         let repeated = request.is_repeated_by(&arrival.segment);
         let syn = request.syn();
         if repeated {
             self.answer_syn(ends, listener, &syn, isn, now);
             return true;
         }
-        let (answered, retries) = (request.answered(), u32::from(request.retries));
+        let answered = request.answered();
+        let retries = request.retries();
         let flags = arrival.segment.flags;
         if flags.ack
             && arrival.segment.ack != SeqNr(isn).add(1)
             && self.on_cookie(ends, listener, arrival, now)
         {
-            // The SYN had been answered by a cookie before there was room for it.
-            if self.connection_between(ends).is_some() {
-                self.end_request(ends);
+            // A cookie had answered an earlier copy of the SYN, before there was room for the request.
+            if self.connections.between(ends).is_some() {
+                self.opening.requests.remove(ends, &mut self.budget);
             }
             return true;
         }
         if flags.ack && !flags.rst && !self.can_take(listener) {
-            // It stays half-open, and the SYN-ACK that leaves again will ask once more.
+            // The request stays: the next SYN-ACK asks the peer for another acknowledgement.
             return true;
         }
         let config = self.incoming(ends, listener, isn);
         let connection =
             Connection::accept(config, &self.config.variant, &syn, answered, retries, now);
         if self.begin(ends, listener, connection, arrival, now) != State::SynReceived {
-            self.end_request(ends);
+            self.opening.requests.remove(ends, &mut self.budget);
         }
         true
     }
 
-    fn end_request(&mut self, ends: FourTuple) {
-        self.opening.requests.remove(ends);
-        self.budget.refund(budget::REQUEST);
-    }
-
-    /// What arrived for a listener may acknowledge a cookie: says whether it does.
+    /// Handles a segment for a listener if it acknowledges a cookie; returns whether it does.
     pub(super) fn on_cookie(
         &mut self,
         ends: FourTuple,
@@ -198,9 +173,10 @@ impl Stack {
         true
     }
 
-    /// Lets the connection that is to come into being handle its first segment, and queues it at the
-    /// listener if that ends the handshake; else nothing of it stays but its answer. Says in which
-    /// state that leaves it.
+    /// Lets a new connection handle its first segment, and returns the state after it.
+    ///
+    /// If that ends the handshake, the connection is queued at the listener. If not, only its answer
+    /// remains.
     fn begin(
         &mut self,
         ends: FourTuple,
@@ -209,55 +185,56 @@ impl Stack {
         arrival: &Arrival<'_>,
         now: Instant,
     ) -> State {
-        let (buffer, default) = (self.config.send_buffer, Options::of(&self.config));
-        let owner = Owner::Queue(listener.0);
-        let mut socket = Socket::new(ends, connection, buffer, default, owner);
-        if let Some(listener) = self.listeners.get(listener.0) {
-            socket.apply(listener.options, now);
+        let default = Options::of(&self.config);
+        let owner = Owner::Queue(listener);
+        let mut socket = Socket::new(ends, connection, self.config.send_buffer, default, owner);
+        if let Some(listener) = self.listeners.get(listener) {
+            socket.apply(listener.options(), now);
         }
-        let id = self.insert(socket);
+        let id = self.connections.insert(socket, &mut self.budget);
         self.on_segment_of(id, arrival, now);
-        let Some(socket) = self.sockets.get_mut(id.0) else { return State::Closed };
-        let state = socket.connection.state();
+        let Some(socket) = self.connections.get_mut(id) else { return State::Closed };
+        let state = socket.state();
         if state.is_synchronised() {
-            if let Some(listener) = self.listeners.get_mut(listener.0) {
-                listener.queue.push_back(id);
-                self.wakers.append(&mut listener.waiting);
+            if let Some(listener) = self.listeners.get_mut(listener) {
+                listener.push(id, &mut self.wakers);
             }
             return state;
         }
         let mut relay = Relay { watcher: &mut self.watcher, id };
-        let allowance = self.budget.allowance();
-        let answer = socket.transmit(allowance, now, &mut relay);
-        self.remove(id);
+        let answer = socket.transmit(self.budget.allowance(), now, &mut relay);
+        self.connections.remove(id, &mut self.budget);
         if let Some(answer) = answer {
-            self.reply(ends, answer);
+            self.replies.push(ends, answer, &mut self.counters);
         }
         state
     }
 
-    /// A segment arrived for a connection in TIME-WAIT, if there is one: says whether there is.
+    /// Handles a segment for a connection in TIME-WAIT; returns false if there is none.
     pub(super) fn on_time_wait(
         &mut self,
         ends: FourTuple,
         arrival: &Arrival<'_>,
         now: Instant,
     ) -> bool {
-        let listener = self.listener_for(ends.local);
-        let room = self.has_room_for_request();
+        let listener = self.listeners.serving(ends.local);
+        let has_room = self.opening.requests.has_room(&self.budget);
         let Some(kept) = self.time_waits.get_mut(ends) else { return false };
-        if let Some(listener) = listener.filter(|_| room && kept.gives_way_to(&arrival.segment)) {
+        if let Some(listener) = listener
+            && has_room
+            && kept.gives_way_to(&arrival.segment)
+        {
             let isn = kept.next_isn();
             if self.can_take(listener) {
-                self.forget_time_wait(ends);
+                self.time_waits.remove(ends, &mut self.budget);
                 self.add_request(ends, listener, &arrival.segment, isn, now);
             }
             return true;
         }
         match kept.handle_segment(&arrival.segment, now) {
             Verdict::Drop => {}
-            Verdict::Answer(answer) => self.reply(ends, answer),
-            Verdict::End => self.forget_time_wait(ends),
+            Verdict::Answer(answer) => self.replies.push(ends, answer, &mut self.counters),
+            Verdict::End => self.time_waits.remove(ends, &mut self.budget),
         }
         true
     }

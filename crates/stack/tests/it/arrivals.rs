@@ -45,7 +45,7 @@ impl Server {
         let third = Segment { seq: syn.seq.add(1), mss: None, sack_permitted: false, ..syn };
         let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..syn };
         encode(peer, local, &syn, (&[], &[]), &mut packet).expect("it fits");
-        stack.receive(&packet, Checksums::Verify, now);
+        let _ = stack.receive(&packet, Checksums::Verify, now);
         let mut out = Vec::new();
         stack.poll_transmit(now, &mut out).expect("a SYN-ACK");
         let Ok(Packet::Tcp(answer)) = decode(&out, Checksums::Verify) else { panic!("{out:?}") };
@@ -53,7 +53,7 @@ impl Server {
         packet.clear();
         let third = Segment { ack, ..third };
         encode(peer, local, &third, (&[], &[]), &mut packet).expect("it fits");
-        stack.receive(&packet, Checksums::Verify, now);
+        let _ = stack.receive(&packet, Checksums::Verify, now);
         let Poll::Ready(Ok(id)) = stack.poll_accept(listener, Waker::noop()) else {
             panic!("no connection")
         };
@@ -80,7 +80,7 @@ impl Server {
         let segment = Segment { ack: self.ack.at(u64::from(segment.ack.0)), len, ..segment };
         let mut packet = Vec::new();
         encode(self.peer, self.local, &segment, (payload, &[]), &mut packet).expect("it fits");
-        self.stack.receive(&packet, Checksums::Verify, self.now)
+        self.stack.receive(&packet, Checksums::Verify, self.now).is_immediate()
     }
 
     fn says(&mut self) -> Vec<(u32, Option<(u32, u32)>)> {

@@ -47,13 +47,17 @@ fn a_syn_ack_in_answer_to_a_syn_ack_opens_nothing() {
     let syn_ack = server.gets("S", 5000, SeqNr(0));
     let [(_, isn, _)] = syn_ack.as_slice() else { panic!("{syn_ack:?}") };
     assert_eq!(server.gets("S.", 5000, isn.add(1)), syn_ack, "as to a SYN that comes again");
-    assert_eq!((server.stack.connections(), server.stack.requests()), (1, 1));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (1, 1));
     server.from(2).shakes_hands();
     server.from(3);
     for letters in ["S.", ".", "F."] {
         let seq = if letters == "S." { 5000 } else { 5001 };
         server.gets(letters, seq, isn.add(1));
-        assert_eq!((server.stack.connections(), server.stack.requests()), (2, 1), "{letters}");
+        assert_eq!(
+            (server.stack.usage().connections, server.stack.usage().requests),
+            (2, 1),
+            "{letters}"
+        );
     }
     assert_eq!(server.stack.counters().connections_refused, 3);
 }
@@ -67,16 +71,16 @@ fn nobody_is_called_where_nobody_can_be() {
         let called = server.stack.connect(remote, None, server.now);
         assert_eq!(called, Err(StackError::NoHost), "{nobody}");
     }
-    assert_eq!(server.stack.connections(), 0);
+    assert_eq!(server.stack.usage().connections, 0);
 }
 
 #[test]
 fn buffers_are_there_while_they_are_used_and_given_back_afterwards() {
     let mut server = Server::new();
     let (id, next) = server.serves();
-    let empty = server.stack.octets();
+    let empty = server.stack.usage().octets;
     server.takes(&segment(".", 5001, next), &[7; 1000]);
-    assert_eq!(server.stack.octets() - empty, 4096);
+    assert_eq!(server.stack.usage().octets - empty, 4096);
     let mut out = [0; 2000];
     assert_eq!(server.stack.poll_read(id, Waker::noop(), &mut out), Poll::Ready(Ok(1000)));
     assert_eq!(server.writes(id, 500), 500);
@@ -84,14 +88,14 @@ fn buffers_are_there_while_they_are_used_and_given_back_afterwards() {
     // With what is written come the tables of its segments.
     let segments = 4096 / 536;
     let tables = segments * Connection::SEGMENT_OCTETS * 9 / 8;
-    assert_eq!(server.stack.octets() - empty, 8192 + tables);
+    assert_eq!(server.stack.usage().octets - empty, 8192 + tables);
     assert_eq!(server.gets(".", 6001, next.add(500)), []);
     server.silence(3);
-    assert_eq!((server.stack.octets(), server.stack.poll_timeout()), (empty, None));
+    assert_eq!((server.stack.usage().octets, server.stack.poll_timeout()), (empty, None));
     server.stack.abort(id);
     server.stack.release(id);
     server.says();
-    assert_eq!(server.stack.octets(), 0);
+    assert_eq!(server.stack.usage().octets, 0);
 }
 
 /// A peer that asks for the smallest segments and acknowledges all of them; then the connection rests.
@@ -101,7 +105,7 @@ fn the_tables_of_many_segments_are_charged_and_given_back() {
     let syn = Segment { mss: Some(48), window: 60_000, ..segment("S", 5000, SeqNr(0)) };
     server.takes(&syn, &[]);
     let mut next = server.sends()[0].seq.add(1);
-    let empty = server.stack.octets();
+    let empty = server.stack.usage().octets;
     server.takes(&Segment { window: 60_000, ..segment(".", 5001, next) }, &[]);
     let Poll::Ready(Ok(id)) = server.stack.poll_accept(server.listener, Waker::noop()) else {
         panic!("nobody came")
@@ -117,14 +121,14 @@ fn the_tables_of_many_segments_are_charged_and_given_back() {
             server.writes(id, 32 << 10);
         }
         sent = server.sends();
-        let (charged, taken) = (server.stack.octets(), tables(&server).unwrap_or(0));
+        let (charged, taken) = (server.stack.usage().octets, tables(&server).unwrap_or(0));
         assert!(charged - empty >= taken, "{charged} for {taken}");
         most = most.max(taken);
     }
     assert!(most > 20_000, "{most} octets of tables");
     server.silence(3);
     assert_eq!(tables(&server), Some(0));
-    assert!(server.stack.octets() <= empty + 4096, "{}", server.stack.octets());
+    assert!(server.stack.usage().octets <= empty + 4096, "{}", server.stack.usage().octets);
 }
 
 #[test]
@@ -161,7 +165,7 @@ fn those_who_take_nothing_leave_memory_for_one_who_does() {
         let (id, _) = server.from(port).serves();
         took.push(server.writes(id, 8 << 20));
         server.says();
-        assert!(server.stack.octets() <= BUDGET);
+        assert!(server.stack.usage().octets <= BUDGET);
     }
     assert!(took[0] == 32 << 10 && took[249] <= 8 << 10, "{} {}", took[0], took[249]);
     // One more, who takes what comes.
@@ -177,7 +181,7 @@ fn those_who_take_nothing_leave_memory_for_one_who_does() {
         rounds += 1;
     }
     assert!(written >= 1 << 20, "{written} octets in {rounds} rounds");
-    assert!(server.stack.octets() <= BUDGET);
+    assert!(server.stack.usage().octets <= BUDGET);
 }
 
 /// Its SYN-ACK comes when nothing is left to write into.
@@ -270,7 +274,7 @@ fn receivers_who_are_not_read_do_not_take_more_than_there_is() {
             server.takes(&segment(".", seq, next), &[7; 1400]);
             seq += 1400;
         }
-        assert!(server.stack.octets() <= BUDGET);
+        assert!(server.stack.usage().octets <= BUDGET);
         windows.extend(server.sends().last().map(|segment| (segment.ack, segment.window)));
     }
     assert!(server.stack.counters().segments_refused > 0);
@@ -288,7 +292,7 @@ fn what_begins_before_the_stream_takes_no_more_than_there_is() {
     let (_, next) = server.serves();
     for (seq, len) in [(5001 + 3000, 3000), (5001 - 30, 60_000), (5001 + 20_000, 40_000)] {
         server.takes(&segment(".", seq, next), &vec![7; len]);
-        assert!(server.stack.octets() <= BUDGET, "{} octets", server.stack.octets());
+        assert!(server.stack.usage().octets <= BUDGET, "{} octets", server.stack.usage().octets);
     }
 }
 
@@ -300,8 +304,8 @@ fn time_wait_keeps_few_octets_and_still_answers() {
     assert_eq!(server.says()[0].0, "F.");
     let last = server.gets("F.", 5001, next.add(1));
     assert_eq!(last, [(".".to_owned(), next.add(1), SeqNr(5002))]);
-    assert_eq!((server.stack.connections(), server.stack.time_waits()), (0, 1));
-    assert!(server.stack.octets() < 512, "{}", server.stack.octets());
+    assert_eq!((server.stack.usage().connections, server.stack.usage().time_waits), (0, 1));
+    assert!(server.stack.usage().octets < 512, "{}", server.stack.usage().octets);
     server.now += Duration::from_secs(100);
     assert_eq!(
         server.gets("F.", 5001, next.add(1)),
@@ -309,9 +313,9 @@ fn time_wait_keeps_few_octets_and_still_answers() {
         "it comes again, and so does the answer"
     );
     server.silence(239);
-    assert_eq!(server.stack.time_waits(), 1);
+    assert_eq!(server.stack.usage().time_waits, 1);
     server.silence(1);
-    assert_eq!((server.stack.time_waits(), server.stack.octets()), (0, 0));
+    assert_eq!((server.stack.usage().time_waits, server.stack.usage().octets), (0, 0));
     assert_eq!(server.stack.poll_timeout(), None);
 }
 
@@ -324,7 +328,7 @@ fn beyond_the_limit_connections_end_without_time_wait() {
         server.says();
         server.gets("F.", 5001, next.add(1));
     }
-    assert_eq!((server.stack.time_waits(), server.stack.connections()), (2, 0));
+    assert_eq!((server.stack.usage().time_waits, server.stack.usage().connections), (2, 0));
     assert_eq!(server.stack.counters().time_waits_refused, 1);
 }
 
@@ -385,7 +389,7 @@ fn an_orphan_ends_although_its_peer_acknowledges_a_little() {
     server.writes(id, 3000);
     server.stack.release(id);
     let (mut seconds, mut acknowledged) = (0, next);
-    while server.stack.connections() > 0 && seconds < 2000 {
+    while server.stack.usage().connections > 0 && seconds < 2000 {
         seconds += 10;
         let mut sent = server.sends();
         sent.extend(server.hears_nothing(10));
@@ -406,10 +410,10 @@ fn too_many_orphans_are_reset() {
         let said = server.says();
         assert_eq!(said.last().map(|said| said.0.as_str()), Some(letters));
     }
-    assert_eq!(server.stack.connections(), 1);
+    assert_eq!(server.stack.usage().connections, 1);
     assert_eq!(server.stack.counters().orphans_refused, 1);
     server.silence(200);
-    assert_eq!((server.stack.connections(), server.stack.octets()), (0, 0));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().octets), (0, 0));
 }
 
 /// The minute of FIN-WAIT-2 begins with the state, not when the application let go.
@@ -424,7 +428,7 @@ fn the_peer_has_a_minute_from_fin_wait_2_on() {
     server.silence(59);
     assert_eq!(server.stack.connection(id).map(|c| c.state()), Some(State::FinWait2));
     server.silence(1);
-    assert_eq!(server.stack.connections(), 0);
+    assert_eq!(server.stack.usage().connections, 0);
 }
 
 /// A server one of whose connections is in TIME-WAIT; gives the next number of ours.
@@ -441,7 +445,7 @@ fn waiting(stamps: bool) -> (Server, SeqNr) {
     server.says();
     server.takes(&stamp(segment("F.", 5001, next.add(1)), 100), &[]);
     server.says();
-    assert_eq!(server.stack.time_waits(), 1);
+    assert_eq!(server.stack.usage().time_waits, 1);
     (server, next.add(1))
 }
 
@@ -452,7 +456,7 @@ fn a_new_connection_takes_the_place_of_time_wait_with_numbers_beyond_it() {
     let syn_ack = server.gets("S", 9000, SeqNr(0));
     assert_eq!(syn_ack[0].0, "S.");
     assert!(syn_ack[0].1.distance(next) > 0, "{syn_ack:?} after {next:?}");
-    assert_eq!((server.stack.time_waits(), server.stack.requests()), (0, 1));
+    assert_eq!((server.stack.usage().time_waits, server.stack.usage().requests), (0, 1));
 }
 
 /// A SYN that is dropped begins no connection: what is left of the old one goes on.
@@ -482,7 +486,7 @@ fn where_nobody_listens_a_syn_does_not_end_time_wait() {
     let (mut server, next) = waiting(false);
     server.stack.close_listener(server.listener);
     assert_eq!(server.gets("S", 9000, SeqNr(0)), [(".".to_owned(), next, SeqNr(5002))]);
-    assert_eq!(server.stack.time_waits(), 1);
+    assert_eq!(server.stack.usage().time_waits, 1);
 }
 
 #[test]
@@ -511,6 +515,6 @@ fn connect_takes_a_port_in_time_wait_again_after_a_second() {
         assert!(connect(&mut server).is_ok());
         let syn = server.sends()[0];
         assert!(syn.flags.syn && syn.seq.distance(next) > 0);
-        assert_eq!(server.stack.time_waits(), 0);
+        assert_eq!(server.stack.usage().time_waits, 0);
     }
 }

@@ -243,7 +243,7 @@ fn no_size_goes_beyond_what_memory_leaves() {
     let taken = fill(&mut server.stack, id);
     // A 64th of what is free, the reserve not counted.
     assert!(taken > 32 << 10 && taken <= 7 << 20 >> 6, "{taken} octets");
-    assert!(server.stack.octets() < 1 << 20);
+    assert!(server.stack.usage().octets < 1 << 20);
 }
 
 /// What a peer may send that nobody reads.
@@ -325,7 +325,7 @@ fn a_connection_that_does_not_linger_is_reset_when_it_is_let_go() {
         server.stack.release(id);
         let sent = server.says();
         assert_eq!((sent.len(), sent[0].0.as_str(), sent[0].1), (1, said, next), "{linger:?}");
-        assert_eq!(server.stack.connections(), usize::from(linger.is_none()));
+        assert_eq!(server.stack.usage().connections, usize::from(linger.is_none()));
     }
 }
 
@@ -343,10 +343,10 @@ fn one_that_lingers_is_reset_unless_all_is_acknowledged_by_then() {
             server.receives(".", 5001, next.add(9));
         }
         server.silence(2);
-        assert_eq!(server.stack.connections(), 1);
+        assert_eq!(server.stack.usage().connections, 1);
         let sent = server.silence(1);
         assert_eq!(sent.iter().any(|said| said.0.contains('R')), !acknowledged, "{sent:?}");
-        assert_eq!(server.stack.connections(), usize::from(acknowledged));
+        assert_eq!(server.stack.usage().connections, usize::from(acknowledged));
     }
 }
 

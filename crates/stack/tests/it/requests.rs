@@ -31,7 +31,7 @@ fn a_flood_keeps_no_connection_and_the_backlog_is_for_those_who_are_through() {
         server.peer.set_port(port);
         assert_eq!(server.gets("S", 9, SeqNr(0)).len(), 1);
     }
-    assert_eq!((server.stack.connections(), server.stack.requests()), (0, 100));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (0, 100));
     assert_eq!(server.stack.counters().cookies_sent, 900);
     server.peer.set_port(1000);
     server.serves();
@@ -45,7 +45,7 @@ fn a_syn_ack_is_sent_six_times_in_all() {
     assert_eq!(again.len(), 5, "{again:?}");
     assert!(again.iter().all(|said| said.0 == "S." && *said == again[0]));
     server.silence(1);
-    assert_eq!((server.stack.requests(), server.stack.poll_timeout()), (0, None));
+    assert_eq!((server.stack.usage().requests, server.stack.poll_timeout()), (0, None));
     assert_eq!(server.stack.counters().requests_given_up, 1);
 }
 
@@ -55,7 +55,7 @@ fn a_syn_that_comes_again_is_answered_again_with_the_same_number() {
     let first = server.gets("S", 5000, SeqNr(0));
     server.now += Duration::from_millis(500);
     assert_eq!(server.gets("S", 5000, SeqNr(0)), first);
-    assert_eq!(server.stack.requests(), 1);
+    assert_eq!(server.stack.usage().requests, 1);
 }
 
 /// RFC 7323, section 4.3: what a client takes for the round trip is no longer than that to its last SYN.
@@ -103,9 +103,9 @@ fn what_does_not_end_the_handshake_leaves_the_request_as_it_is() {
     assert_eq!(server.gets(".", 5001, next.add(9)), [refused]);
     let challenge: Said = (".".to_owned(), next, SeqNr(5001));
     assert_eq!(server.gets("R", 5002, SeqNr(0)), [challenge], "not the exact number");
-    assert_eq!((server.stack.connections(), server.stack.requests()), (0, 1));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (0, 1));
     assert_eq!(server.gets(".", 5001, next), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (1, 0));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (1, 0));
 }
 
 #[test]
@@ -133,13 +133,13 @@ fn whoever_finds_the_backlog_full_comes_in_when_there_is_room() {
     server.shakes_hands();
     server.peer.set_port(1000);
     assert_eq!(server.gets(".", 5001, first.add(1)), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (1, 1));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (1, 1));
     assert_eq!(server.stack.counters().overflowed, 1);
     assert!(server.stack.poll_accept(server.listener, Waker::noop()).is_ready());
     let again = server.silence(1);
     assert_eq!(again[0].1, first, "the SYN-ACK asks again");
     assert_eq!(server.gets(".", 5001, first.add(1)), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (2, 0));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (2, 0));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_cookie_brings_back_all_that_was_offered() {
     server.takes(&syn(5000), &[]);
     let answer = server.sends()[0];
     assert_eq!((answer.window_scale, answer.sack_permitted), (Some(7), true));
-    assert_eq!((server.stack.requests(), server.stack.counters().cookies_sent), (3, 1));
+    assert_eq!((server.stack.usage().requests, server.stack.counters().cookies_sent), (3, 1));
     let stamp = answer.timestamps.map_or(0, |timestamps| timestamps.value);
     server.now += Duration::from_millis(30);
     let mut ack = stamped(segment(".", 5001, answer.seq.add(1)), 78, stamp);
@@ -182,9 +182,12 @@ fn a_cookie_is_good_though_the_syn_came_again() {
     server.now += Duration::from_millis(1000);
     let again = server.gets("S", 5000, SeqNr(0))[0].1;
     assert_ne!(again, cookie);
-    let requests = server.stack.requests();
+    let requests = server.stack.usage().requests;
     assert_eq!(server.gets(".", 5001, cookie.add(1)), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (1, requests - 1));
+    assert_eq!(
+        (server.stack.usage().connections, server.stack.usage().requests),
+        (1, requests - 1)
+    );
     assert_eq!(server.stack.counters().cookies_accepted, 1);
 }
 
@@ -210,7 +213,10 @@ fn an_acknowledgement_of_no_cookie_is_refused() {
     server.gets("S", 1, SeqNr(0));
     let late = answer.seq.add(1);
     assert_eq!(server.gets(".", 5001, late), [("R".to_owned(), late, SeqNr(0))], "too late");
-    assert_eq!((server.stack.counters().cookies_accepted, server.stack.connections()), (0, 0));
+    assert_eq!(
+        (server.stack.counters().cookies_accepted, server.stack.usage().connections),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -218,6 +224,6 @@ fn requests_go_with_their_listener() {
     let mut server = Server::new();
     let isn = server.gets("S", 5000, SeqNr(0))[0].1;
     server.stack.close_listener(server.listener);
-    assert_eq!((server.stack.requests(), server.stack.octets()), (0, 0));
+    assert_eq!((server.stack.usage().requests, server.stack.usage().octets), (0, 0));
     assert_eq!(server.gets(".", 5001, isn.add(1))[0].0, "R");
 }

@@ -17,7 +17,7 @@ fn an_attempt_that_is_reset_leaves_the_backlog() {
     let mut server = Server::new();
     assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
     assert_eq!(server.gets("R", 101, SeqNr(0)), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (0, 0));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (0, 0));
     server.serves();
 }
 
@@ -26,7 +26,7 @@ fn so_does_one_that_another_syn_ends() {
     let mut server = Server::new();
     assert_eq!(server.gets("S", 100, SeqNr(0)).len(), 1);
     assert_eq!(server.gets("S", 101, SeqNr(0)), []);
-    assert_eq!((server.stack.connections(), server.stack.requests()), (0, 0));
+    assert_eq!((server.stack.usage().connections, server.stack.usage().requests), (0, 0));
     server.serves();
 }
 
@@ -54,9 +54,9 @@ fn a_connection_released_in_fin_wait_2_waits_for_the_peer_a_minute_and_no_longer
     server.stack.release(id);
     server.says();
     server.silence(59);
-    assert_eq!(server.stack.connections(), 1);
+    assert_eq!(server.stack.usage().connections, 1);
     server.silence(1);
-    assert_eq!((server.stack.connections(), server.stack.poll_timeout()), (0, None));
+    assert_eq!((server.stack.usage().connections, server.stack.poll_timeout()), (0, None));
 }
 
 /// RFC 9293, section 3.6.1: "if new data is received after CLOSE is called, its TCP implementation
@@ -75,7 +75,7 @@ fn text_that_comes_with_the_fin_for_a_connection_that_was_released_resets_it() {
         }
         server.takes(&segment("F.", 5001, ack), b"too late");
         assert_eq!(server.says(), [("R".to_owned(), next.add(1), SeqNr(0))]);
-        assert_eq!(server.stack.connections(), 0);
+        assert_eq!(server.stack.usage().connections, 0);
     }
 }
 
@@ -107,7 +107,7 @@ fn what_is_left_unread_when_both_have_finished_does_not_keep_the_fin_from_the_pe
     // The FIN of the peer's comes again, and has been heard.
     assert_eq!(server.gets("F.", 5007, next), [(".".to_owned(), next.add(1), SeqNr(5008))]);
     assert_eq!(server.gets(".", 5008, next.add(1)), []);
-    assert_eq!(server.stack.connections(), 0);
+    assert_eq!(server.stack.usage().connections, 0);
 }
 
 /// A FIN counts though text that has been read before comes again with it.
@@ -122,7 +122,7 @@ fn old_text_that_comes_with_the_fin_resets_nothing() {
     assert_eq!(server.says(), [("F.".to_owned(), next, SeqNr(5008))]);
     server.takes(&segment("F.", 5001, next.add(1)), b"in time");
     assert_eq!(server.says(), [(".".to_owned(), next.add(1), SeqNr(5009))]);
-    assert_eq!(server.stack.time_waits(), 1);
+    assert_eq!(server.stack.usage().time_waits, 1);
 }
 
 /// Tasks are kept by their wakers: what has been let go must not keep them as long as an orphan lasts.
@@ -141,7 +141,7 @@ fn who_waited_for_a_connection_that_is_released_is_forgotten() {
     server.stack.release(id);
     let mut wakers = Vec::new();
     server.stack.take_wakers(&mut wakers);
-    assert_eq!((server.stack.connections(), wakers.len()), (1, 1));
+    assert_eq!((server.stack.usage().connections, wakers.len()), (1, 1));
     drop(wakers);
     assert_eq!(Arc::strong_count(&task), 1);
 }
@@ -194,7 +194,7 @@ fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
     let id = server.stack.connect(server.peer, None, server.now).expect("a port");
     let mut syn = Vec::new();
     server.stack.poll_transmit(server.now, &mut syn).expect("a SYN");
-    server.stack.receive(&unreachable(&syn), Checksums::Verify, server.now);
+    let _ = server.stack.receive(&unreachable(&syn), Checksums::Verify, server.now);
     let mut out = [0; 9];
     let read = server.stack.poll_read(id, Waker::noop(), &mut out);
     assert_eq!(read, Poll::Ready(Err(unruffled_tcp::Error::Refused.into())));
@@ -204,7 +204,7 @@ fn a_port_that_cannot_be_reached_refuses_who_connects_and_nobody_else() {
     assert_eq!(written, Poll::Ready(Ok(5)));
     let mut sent = Vec::new();
     server.stack.poll_transmit(server.now, &mut sent).expect("what was written");
-    server.stack.receive(&unreachable(&sent), Checksums::Verify, server.now);
+    let _ = server.stack.receive(&unreachable(&sent), Checksums::Verify, server.now);
     let told = server.stack.connection(id).and_then(Connection::unreachable);
     assert_eq!(told, Some(unruffled_tcp::Unreachable::Port));
     assert_eq!(server.gets(".", 5001, next.add(5)), []);
@@ -277,7 +277,7 @@ fn a_stack_does_not_talk_to_itself_at_one_port() {
     let mut server = Server::new();
     server.peer = server.local;
     assert_eq!(server.gets("S", 5000, SeqNr(0)), []);
-    assert_eq!(server.stack.requests(), 0);
+    assert_eq!(server.stack.usage().requests, 0);
     assert_eq!(server.stack.counters().malformed.get(Malformed::Address), 1);
     let (ours, now) = (server.local, server.now);
     assert_eq!(server.stack.connect(ours, Some(ours), now), Err(StackError::InUse));

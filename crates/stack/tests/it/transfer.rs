@@ -76,7 +76,7 @@ fn ten_megabytes_cross_a_link_that_loses_and_shuffles() {
         net.run_for(Duration::from_secs(300));
         assert_eq!(net.joined > 100, offload, "{} packets joined", net.joined);
         for stack in &net.stacks {
-            assert_eq!(stack.connections(), 0, "nothing is left behind");
+            assert_eq!(stack.usage().connections, 0, "nothing is left behind");
             assert_eq!(stack.counters().malformed.total(), 0);
         }
     }
@@ -142,7 +142,7 @@ fn a_port_where_nobody_listens_refuses() {
     assert_eq!(net.stacks[SERVER].counters().stray, 1);
     net.release(CLIENT, client);
     net.run_for(Duration::from_secs(1));
-    assert_eq!(net.stacks[CLIENT].connections(), 0);
+    assert_eq!(net.stacks[CLIENT].usage().connections, 0);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn an_orphan_whose_peer_never_closes_is_given_up() {
     net.run_for(Duration::from_secs(30));
     assert_eq!(net.stacks[CLIENT].connection(client).unwrap().state(), State::FinWait2);
     net.run_for(Duration::from_secs(60));
-    assert_eq!(net.stacks[CLIENT].connections(), 0);
+    assert_eq!(net.stacks[CLIENT].usage().connections, 0);
     assert!(net.stacks[SERVER].connection(accepted).unwrap().error().is_some());
 }
 
@@ -230,7 +230,7 @@ fn a_thousand_connections_one_after_another_leave_nothing_behind() {
     }
     net.run_for(Duration::from_secs(300));
     for stack in &mut net.stacks {
-        assert_eq!(stack.connections(), 0);
+        assert_eq!(stack.usage().connections, 0);
         assert_eq!(stack.poll_timeout(), None);
     }
 }

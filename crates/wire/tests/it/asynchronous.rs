@@ -87,7 +87,7 @@ fn a_thousand_connections_at_once_half_of_them_the_kernels() {
                 });
             }
             all.wait().await;
-            assert_eq!(lab.handle().with(|stack| stack.connections()), 2 * HALF);
+            assert_eq!(lab.handle().with(|stack| stack.usage().connections), 2 * HALF);
             all.wait().await;
             tasks.join_all().await;
             if let Some(captured) = capture.stop() {
@@ -168,7 +168,7 @@ fn an_attempt_to_connect_that_is_dropped_ends() {
             let nobody = SocketAddr::new("10.9.0.77".parse().unwrap(), 80);
             assert!(timeout(MOMENT, TcpStream::connect(&lab.handle(), nobody)).await.is_err());
             tokio::time::sleep(MOMENT).await;
-            assert_eq!(lab.handle().with(|stack| stack.connections()), 0);
+            assert_eq!(lab.handle().with(|stack| stack.usage().connections), 0);
         },
     );
 }

@@ -148,7 +148,7 @@ fn a_stream_that_lingers_waits_when_it_is_dropped_and_no_longer_than_it_must() {
         if cut {
             assert!(took >= linger && took < linger + 5 * MOMENT, "{took:?} of {linger:?}");
             thread::sleep(MOMENT / 3);
-            assert_eq!(two.client.handle().with(|stack| stack.connections()), 0);
+            assert_eq!(two.client.handle().with(|stack| stack.usage().connections), 0);
         } else {
             assert!(took < linger / 2, "{took:?}");
             let mut all = String::new();

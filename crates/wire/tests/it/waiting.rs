@@ -155,7 +155,7 @@ fn the_stack_is_free_while_packets_are_read_and_written() {
         let handle = handle.clone();
         thread::spawn(move || {
             while asked.recv().is_ok() {
-                handle.with(|stack| stack.connections());
+                handle.with(|stack| stack.usage().connections);
                 if answer.send(()).is_err() {
                     return;
                 }

@@ -1,10 +1,10 @@
-//! Things under small numbers that are used again, with a generation that tells old from new.
+//! Values under small numbers that are reused, with a generation that tells old numbers from new.
 
-/// A number and its generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) index: u32,
-    pub(super) generation: u32,
+/// An index and its generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    index: u32,
+    generation: u32,
 }
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ struct Slot<T> {
 
 /// Values by [`Key`].
 #[derive(Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
@@ -27,7 +27,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub(super) fn insert(&mut self, value: T) -> Key {
+    pub(crate) fn insert(&mut self, value: T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, value: None });
             self.slots.len() as u32 - 1
@@ -37,17 +37,17 @@ impl<T> Slab<T> {
         Key { index, generation: slot.generation }
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<&T> {
+    pub(crate) fn get(&self, key: Key) -> Option<&T> {
         let slot = self.slots.get(key.index as usize)?;
         slot.value.as_ref().filter(|_| slot.generation == key.generation)
     }
 
-    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let slot = self.slots.get_mut(key.index as usize)?;
         slot.value.as_mut().filter(|_| slot.generation == key.generation)
     }
 
-    pub(super) fn remove(&mut self, key: Key) -> Option<T> {
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         let slot = self.slots.get_mut(key.index as usize)?;
         if slot.generation != key.generation {
             return None;
@@ -58,15 +58,15 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.value.as_ref())
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_key_does_not_open_a_new_thing() {
+    fn an_old_key_does_not_return_a_new_value() {
         let mut slab = Slab::default();
         let a = slab.insert('a');
         assert_eq!(slab.remove(a), Some('a'));

@@ -1,10 +1,11 @@
-//! SYN cookies (RFC 4987, section 3.6): when the table of requests is full, what is needed of a SYN
-//! goes into the numbers of the SYN-ACK, and comes back with the acknowledgement.
+//! SYN cookies (RFC 4987, section 3.6): when the table of requests is full, the numbers of the SYN-ACK
+//! carry what is needed of the SYN, and the acknowledgement returns it.
 //!
-//! As in Linux (`net/ipv4/syncookies.c`), the initial sequence number is the peer's, plus a keyed
-//! hash of the two ends, plus in the upper octet a counter of minutes and in the lower three an index
-//! into a table of segment sizes, hidden by a keyed hash of ends and counter. Window scale and SACK
-//! stand in the low bits of the timestamp, where the peer sends timestamps; else there is neither.
+//! The layout is Linux's (`net/ipv4/syncookies.c`). The initial sequence number is the peer's, plus a
+//! keyed hash of the two ends, plus two fields: the upper octet counts minutes, and the lower three
+//! octets hold an index into a table of segment sizes, hidden by a keyed hash of ends and counter.
+//! Window scale and SACK are in the low bits of the timestamp. Without timestamps a connection has
+//! neither.
 
 use std::hash::Hasher;
 
@@ -12,28 +13,27 @@ use siphasher::sip::SipHasher24;
 use unruffled_tcp::{Segment, SeqNr, Timestamps};
 use unruffled_units::{Duration, Instant};
 
-use super::FourTuple;
-use super::secret::hash_address;
+use crate::address::{FourTuple, hash_address};
 
-/// The counter's tick.
+/// Period of the counter.
 const TICK: Duration = Duration::from_secs(64);
-/// A cookie is good in the tick that it was made in and in the next.
-const OLDEST: u32 = 1;
+/// Ticks after its own in which a cookie is still valid.
+const MAX_AGE: u32 = 1;
 /// Largest segments that a cookie can name, over IPv4 and IPv6 (Linux's).
 const SIZES_V4: [u16; 4] = [536, 1300, 1440, 1460];
 const SIZES_V6: [u16; 4] = [1220, 1420, 1440, 8940];
 
 const LOW_24: u32 = 0x00ff_ffff;
-/// The timestamp's bits: four of window scale (all set: none), one of SACK, one that is free.
-const STAMP_BITS: u32 = 0x3f;
+/// Bits of the timestamp: four of window scale (all set: none), one of SACK, and one unused.
+const TIMESTAMP_BITS: u32 = 0x3f;
 const NO_SCALE: u32 = 0xf;
 const SACK: u32 = 0x10;
 
-/// Makes cookies, and knows them again.
+/// Makes and checks cookies.
 #[derive(Clone)]
-pub(super) struct Cookies {
+pub(crate) struct Cookies {
     key: [u8; 16],
-    /// When the last one was made.
+    /// Time of the last cookie.
     made: Option<Instant>,
 }
 
@@ -44,12 +44,12 @@ impl std::fmt::Debug for Cookies {
 }
 
 impl Cookies {
-    pub(super) fn new(key: [u8; 16]) -> Self {
+    pub(crate) fn new(key: [u8; 16]) -> Self {
         Self { key, made: None }
     }
 
-    /// The initial sequence number that answers `syn`.
-    pub(super) fn make(&mut self, ends: FourTuple, syn: &Segment, now: Instant) -> u32 {
+    /// Returns the initial sequence number that answers `syn`.
+    pub(crate) fn make(&mut self, ends: FourTuple, syn: &Segment, now: Instant) -> u32 {
         self.made = Some(now);
         let sizes = sizes(ends);
         let mss = syn.mss.unwrap_or(sizes[0]);
@@ -61,21 +61,21 @@ impl Cookies {
             .wrapping_add(self.hash(ends, Some(counter)).wrapping_add(index) & LOW_24)
     }
 
-    /// The SYN that the answer with `isn` belonged to, if it was one of ours and not long ago, as
-    /// far as that can be told from what acknowledges it.
-    pub(super) fn check(&self, ends: FourTuple, ack: &Segment, now: Instant) -> Option<Segment> {
-        let lifetime = TICK * u64::from(OLDEST + 1);
+    /// Returns the SYN whose cookie `ack` acknowledges, with the fields that the cookie carries; `None`
+    /// if the number is no cookie of this stack or too old.
+    pub(crate) fn check(&self, ends: FourTuple, ack: &Segment, now: Instant) -> Option<Segment> {
+        let lifetime = TICK * u64::from(MAX_AGE + 1);
         self.made.filter(|&made| now.since(made) <= lifetime)?;
         let (isn, peer_isn) = (ack.ack.0.wrapping_sub(1), ack.seq.0.wrapping_sub(1));
         let cookie = isn.wrapping_sub(self.hash(ends, None)).wrapping_sub(peer_isn);
         let age = counter(now).wrapping_sub(cookie >> 24) & 0xff;
-        if age > OLDEST {
+        if age > MAX_AGE {
             return None;
         }
         let counter = counter(now).wrapping_sub(age);
         let index = cookie.wrapping_sub(self.hash(ends, Some(counter))) & LOW_24;
         let mss = *sizes(ends).get(index as usize)?;
-        let options = ack.timestamps.map(|timestamps| timestamps.echo & STAMP_BITS);
+        let options = ack.timestamps.map(|timestamps| timestamps.echo & TIMESTAMP_BITS);
         let scale = options.map(|bits| bits & NO_SCALE).filter(|&scale| scale != NO_SCALE);
         Some(Segment {
             seq: SeqNr(peer_isn),
@@ -89,7 +89,7 @@ impl Cookies {
         })
     }
 
-    /// SipHash-2-4 of the ends, and of the counter if that belongs to it.
+    /// Returns SipHash-2-4 of the ends, and of the counter if there is one.
     fn hash(&self, ends: FourTuple, counter: Option<u32>) -> u32 {
         let mut hash = SipHasher24::new_with_key(&self.key);
         hash_address(&mut hash, ends.local);
@@ -101,25 +101,25 @@ impl Cookies {
     }
 }
 
-/// Makes `answer` a SYN-ACK from which all comes back: its timestamp says what it offers, and without
-/// one it offers nothing. A timestamp is lowered rather than raised, since the clock must not be seen
-/// to go back later.
-pub(super) fn write_options(answer: &mut Segment, syn: &Segment) {
+/// Makes the SYN-ACK `answer` carry its options in the timestamp; without a timestamp it offers none.
+///
+/// The timestamp is lowered, never raised: otherwise later timestamps of the clock could be smaller.
+pub(crate) fn write_options(answer: &mut Segment, syn: &Segment) {
     let Some(Timestamps { value, echo }) = answer.timestamps else {
         answer.window_scale = None;
         answer.sack_permitted = false;
         return;
     };
     let scale = answer.window_scale.and(syn.window_scale).map_or(NO_SCALE, |scale| {
-        // RFC 7323, section 2.3: a shift greater than 14 is taken for 14.
+        // RFC 7323, section 2.3: a shift greater than 14 counts as 14.
         u32::from(scale.min(14))
     });
     let bits = scale | if answer.sack_permitted { SACK } else { 0 };
-    let mut stamped = (value & !STAMP_BITS) | bits;
-    if stamped > value {
-        stamped = stamped.wrapping_sub(STAMP_BITS + 1);
+    let mut marked = (value & !TIMESTAMP_BITS) | bits;
+    if marked > value {
+        marked = marked.wrapping_sub(TIMESTAMP_BITS + 1);
     }
-    answer.timestamps = Some(Timestamps { value: stamped, echo });
+    answer.timestamps = Some(Timestamps { value: marked, echo });
 }
 
 fn counter(now: Instant) -> u32 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_good_for_a_minute_and_for_these_ends_only() {
+    fn a_cookie_is_valid_for_a_minute_and_for_its_ends_only() {
         let mut cookies = Cookies::new([1; 16]);
         let syn = Segment { seq: SeqNr(9), mss: Some(1400), ..Segment::default() };
         let now = Instant::from_millis(1_000_000);
@@ -155,7 +155,10 @@ mod tests {
         assert!(cookies.check(ends(7), &ack, later(64)).is_some());
         assert!(cookies.check(ends(7), &ack, later(129)).is_none(), "too old");
         cookies.made = Some(later(129));
-        assert!(cookies.check(ends(7), &ack, later(129)).is_none(), "too old, under a flood");
+        assert!(
+            cookies.check(ends(7), &ack, later(129)).is_none(),
+            "too old, though cookies are still made"
+        );
         assert!(cookies.check(ends(8), &ack, now).is_none(), "another peer");
         let mut other = Cookies::new([2; 16]);
         other.made = Some(now);
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_hit_no_more_often_than_the_table_of_sizes_allows() {
+    fn guesses_succeed_no_more_often_than_the_number_of_valid_cookies_allows() {
         let mut cookies = Cookies::new([1; 16]);
         let now = Instant::from_millis(1_000_000);
         cookies.make(ends(7), &Segment::default(), now);
@@ -174,13 +177,13 @@ mod tests {
                 Segment { ack: SeqNr(guess.wrapping_mul(2_654_435_761)), ..Segment::default() };
             cookies.check(ends(7), &ack, now).is_some()
         });
-        // 2 ticks, 4 sizes, 2^32 numbers: 0.004 are expected of so many.
+        // 2 ticks and 4 sizes among 2^32 numbers: 0.004 hits are expected in 2^21 tries.
         assert!(hits.count() <= 2);
     }
 
     proptest! {
         #[test]
-        fn what_was_offered_comes_back(
+        fn the_acknowledgement_returns_what_was_offered(
             seq: u32, value: u32, scale in prop::option::of(0_u8..=14), sack: bool, mss: u16,
             at in 0_u64..1 << 50,
         ) {
@@ -201,11 +204,11 @@ mod tests {
             };
             write_options(&mut answer, &syn);
             let echo = answer.timestamps.map_or(0, |timestamps| timestamps.value);
-            prop_assert!(value.wrapping_sub(echo) <= STAMP_BITS, "{value} became {echo}");
+            prop_assert!(value.wrapping_sub(echo) <= TIMESTAMP_BITS, "{value} became {echo}");
             let mut ack = acknowledges(&syn, cookies.make(ends(7), &syn, now));
             ack.timestamps = Some(Timestamps { value: 5, echo });
             let back = cookies.check(ends(7), &ack, now);
-            let back = back.ok_or_else(|| TestCaseError::fail("not known again"))?;
+            let back = back.ok_or_else(|| TestCaseError::fail("not accepted"))?;
             prop_assert_eq!((back.seq, back.window_scale), (syn.seq, scale));
             prop_assert_eq!(back.sack_permitted, sack);
             let known = back.mss.unwrap_or(0);

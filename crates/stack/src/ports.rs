@@ -1,7 +1,8 @@
-//! From which port to connect (RFC 6056, section 3.3.3, algorithm 3): a keyed hash of the two
-//! addresses and the peer's port says where to begin, and a counter goes on from there. A stranger
-//! sees of it nothing that tells the next port to somebody else, and the same peer sees a port again
-//! only after all the others.
+//! The choice of local ports (RFC 6056, section 3.3.3, algorithm 3).
+//!
+//! A keyed hash of the two addresses and the peer's port gives the first port, and a counter continues
+//! from there. A stranger cannot derive from one peer's ports the next port for another peer, and a
+//! port comes again for the same peer only after all the others.
 
 use std::hash::Hasher;
 use std::net::SocketAddr;
@@ -9,11 +10,11 @@ use std::ops::RangeInclusive;
 
 use siphasher::sip::SipHasher24;
 
-use super::secret::hash_address;
+use crate::address::hash_address;
 
 /// Chooses ports.
 #[derive(Clone)]
-pub(super) struct Ports {
+pub(crate) struct Ports {
     key: [u8; 16],
     range: RangeInclusive<u16>,
     /// `next_ephemeral` of RFC 6056.
@@ -27,9 +28,9 @@ impl std::fmt::Debug for Ports {
 }
 
 impl Ports {
-    pub(super) fn new(key: [u8; 16], range: RangeInclusive<u16>) -> Self {
+    pub(crate) fn new(key: [u8; 16], range: RangeInclusive<u16>) -> Self {
         let mut ports = Self { key, range, next: 0 };
-        // Not the same in every run.
+        // The counter starts at a secret number, a different one in every run.
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
         ports.next = ports.hash(nowhere, nowhere);
         ports
@@ -42,12 +43,13 @@ impl Ports {
         hash.finish() as u32
     }
 
-    /// The first port for which `takes` says yes, between `local`, whose port is 0, and `remote`.
-    pub(super) fn choose(
+    /// Returns the first local address that `is_free` accepts, between `local`, whose port is 0, and
+    /// `remote`.
+    pub(crate) fn choose(
         &mut self,
         local: SocketAddr,
         remote: SocketAddr,
-        mut takes: impl FnMut(SocketAddr) -> bool,
+        mut is_free: impl FnMut(SocketAddr) -> bool,
     ) -> Option<SocketAddr> {
         let offset = self.hash(local, remote);
         let (first, last) = (u32::from(*self.range.start()), u32::from(*self.range.end()));
@@ -56,7 +58,7 @@ impl Ports {
             let port = first + offset.wrapping_add(self.next) % count;
             self.next = self.next.wrapping_add(1);
             let end = SocketAddr::new(local.ip(), port as u16);
-            if takes(end) {
+            if is_free(end) {
                 return Some(end);
             }
         }
@@ -66,11 +68,12 @@ impl Ports {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::HashSet;
 
+    use super::*;
+
     #[test]
-    fn every_port_comes_once_and_each_peer_begins_elsewhere() {
+    fn every_port_comes_once_and_each_peer_starts_at_another_port() {
         let mut ports = Ports::new([1; 16], 50_000..=50_999);
         let local = SocketAddr::from(([10, 0, 0, 2], 0));
         let remote = |port| SocketAddr::from(([10, 0, 0, 1], port));
@@ -81,9 +84,9 @@ mod tests {
             seen.insert(end);
         }
         assert_eq!(seen.len(), 1000);
-        let begins: HashSet<_> =
+        let first: HashSet<_> =
             (0..100).map(|port| ports.clone().choose(local, remote(port), |_| true)).collect();
-        assert!(begins.len() > 80, "{}", begins.len());
+        assert!(first.len() > 80, "{}", first.len());
         assert_eq!(ports.choose(local, remote(80), |_| false), None);
         assert!(!format!("{ports:?}").contains("key"));
     }

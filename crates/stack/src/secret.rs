@@ -1,14 +1,13 @@
-//! The stack's secret, and the keys that are made from it: one for each use, so that what one of them
-//! lets a stranger see says nothing about another.
+//! The stack's secret and the keys derived from it. Each use has a key of its own, so that what one
+//! of them reveals to a stranger gives nothing away about another.
 
 use std::fmt;
 use std::hash::Hasher;
-use std::net::SocketAddr;
 
 use siphasher::sip::SipHasher24;
 
-/// A random secret. It is never printed. Use it to make what strangers must not guess: numbers,
-/// cookies.
+/// A random secret, never printed. The stack derives from it the numbers that strangers must not
+/// guess: sequence numbers, ports, SYN cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 
@@ -25,12 +24,12 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The key for `use_`: SipHash is a pseudorandom function, so keys for two uses have nothing in
-    /// common.
-    pub(super) fn key_for(&self, use_: &str) -> [u8; 16] {
+    /// Returns the key for `purpose`. SipHash is a pseudorandom function, so the keys for two purposes
+    /// have nothing in common.
+    pub(crate) fn key_for(&self, purpose: &str) -> [u8; 16] {
         let half = |which: u8| {
             let mut hash = SipHasher24::new_with_key(&self.0);
-            hash.write(use_.as_bytes());
+            hash.write(purpose.as_bytes());
             hash.write_u8(which);
             hash.finish().to_be_bytes()
         };
@@ -41,21 +40,12 @@ impl Secret {
     }
 }
 
-/// Adds an address, without what a peer may not see of it.
-pub(super) fn hash_address(hash: &mut SipHasher24, address: SocketAddr) {
-    match address {
-        SocketAddr::V4(v4) => hash.write(&v4.ip().octets()),
-        SocketAddr::V6(v6) => hash.write(&v6.ip().octets()),
-    }
-    hash.write(&address.port().to_be_bytes());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn each_use_has_a_key_of_its_own_and_none_is_printed() {
+    fn each_purpose_has_its_own_key_and_none_is_printed() {
         let secret = Secret::from([7; 16]);
         assert_eq!(secret.key_for("ports"), secret.key_for("ports"));
         assert_ne!(secret.key_for("ports"), secret.key_for("cookies"));
