@@ -116,7 +116,7 @@ fn measure(what: &str, handle: &Handle) {
         for _ in 0..SAMPLES {
             tokio::time::sleep(REST).await;
             let begin = Instant::now();
-            handle.with(|stack| stack.connections());
+            handle.with(|stack| stack.usage().connections);
             waits.push(begin.elapsed());
         }
         waits

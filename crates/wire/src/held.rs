@@ -32,7 +32,7 @@ impl HeldConnection {
     }
 
     fn new(handle: &Handle, id: ConnectionId) -> io::Result<Self> {
-        let ends = handle.with(|stack| stack.ends(id).ok_or_else(|| stack.gone()))?;
+        let ends = handle.with(|stack| stack.ends(id))?;
         Ok(Self { handle: handle.clone(), id, ends, may_wait: false })
     }
 

@@ -99,13 +99,13 @@
 #![forbid(unsafe_code)]
 
 pub mod asynchronous;
-pub mod buffer;
-pub mod codec;
 mod common;
 pub mod device;
 pub mod driver;
 mod held;
 mod options;
-pub mod stack;
 pub mod stream;
 mod waiting;
+
+pub use unruffled_stack as stack;
+pub use unruffled_stack::{buffer, codec};

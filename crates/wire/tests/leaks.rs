@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // A test that fails may as well panic in its helpers.
 
+#[path = "it/lab.rs"]
+#[allow(dead_code)] // This test uses a part of it.
 mod lab;
 
 use std::net::SocketAddr;
@@ -55,7 +57,7 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
                     talk(one.unwrap(), other.unwrap(), round).await;
                 }
                 tokio::time::sleep(Duration::from_millis(500)).await;
-                assert_eq!(handle.with(|stack| stack.connections()), 0);
+                assert_eq!(handle.with(|stack| stack.usage().connections), 0);
                 (MEMORY.current_usage(), std::fs::read_dir("/proc/self/fd").unwrap().count())
             };
             let (octets, descriptors) = after(1000).await;

@@ -5,7 +5,7 @@ use std::os::raw::c_int;
 use std::task::{Poll, Waker};
 
 use unruffled_tcp::State;
-use unruffled_wire::stack::{ConnectionId, StackError};
+use unruffled_stack::{ConnectionId, StackError};
 
 use crate::clock::{host, until};
 use crate::descriptor::Kind;
@@ -63,7 +63,7 @@ pub(crate) fn accept(fd: c_int) -> Result<(c_int, SocketAddr, bool), Errno> {
     let accepted = host.install(Kind::Connection(id), v6)?;
     let descriptor = host.descriptor(accepted)?;
     (descriptor.connected, descriptor.wishes) = (true, wishes);
-    let ends = host.stack().ends(id).ok_or(libc::ECONNABORTED)?;
+    let ends = host.stack().ends(id).map_err(|_| libc::ECONNABORTED)?;
     Ok((accepted, ends.remote, v6))
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::net::SocketAddr;
 
-use unruffled_wire::stack::{ConnectionId, ListenerId};
+use unruffled_stack::{ConnectionId, ListenerId};
 
 use crate::wishes::Wishes;
 

@@ -10,8 +10,8 @@ use std::thread::ThreadId;
 
 use unruffled_tcp::Variant;
 use unruffled_units::Instant;
-use unruffled_wire::codec::Checksums;
-use unruffled_wire::stack::{ConnectionId, Options, Stack, StackConfig, StackError};
+use unruffled_stack::codec::Checksums;
+use unruffled_stack::{ConnectionId, Options, Stack, StackConfig, StackError};
 
 use crate::descriptor::{Descriptor, Kind};
 use crate::packet;
@@ -165,7 +165,8 @@ impl Host {
             eprintln!("unruffled: listen() fails with errno {error}");
         }
         let now = self.instant();
-        self.stack().receive(packet, Checksums::Verify, now);
+        // Everything leaves before the next packet.
+        let _ = self.stack().receive(packet, Checksums::Verify, now);
         self.transmit();
     }
 

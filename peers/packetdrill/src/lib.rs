@@ -1,4 +1,4 @@
-//! packetdrill's plug-in interface (`--so_filename`) over [`unruffled_wire::stack::Stack`], in
+//! packetdrill's plug-in interface (`--so_filename`) over [`unruffled_stack::Stack`], in
 //! virtual time: a script of minutes runs in milliseconds, and every run gives the same packets at
 //! the same microsecond.
 //!

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use unruffled_tcp::{Config, IpVersion, Variant};
 use unruffled_units::Duration;
-use unruffled_wire::stack::Options;
+use unruffled_stack::Options;
 
 /// Settings of the stack, which socket options change until it is made.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::os::raw::c_int;
 
 use unruffled_tcp::KeepAlive;
 use unruffled_units::Duration;
-use unruffled_wire::stack::Options;
+use unruffled_stack::Options;
 
 /// Options that have been set; the others are the stack's.
 #[derive(Clone, Copy, Debug, Default)]

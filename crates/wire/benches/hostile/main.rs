@@ -83,7 +83,7 @@ impl Suite {
         if peak > budget {
             wrong.push(format!("{} MB of memory", peak / 1_000_000));
         }
-        let account = rig.server.stack.octets();
+        let account = rig.server.stack.usage().octets;
         let notes = notes(&attack, &mut rig);
         let row = Row { name: name.to_owned(), peak, account, alone, meanwhile, notes, wrong };
         println!("{}", row.text());
@@ -101,7 +101,7 @@ impl Suite {
                 format!(
                     "{} SYNs, {} half-open, {} cookies sent, {} accepted",
                     flood.pace.done,
-                    rig.server.stack.requests(),
+                    rig.server.stack.usage().requests,
                     counters.cookies_sent,
                     counters.cookies_accepted
                 )
@@ -182,7 +182,7 @@ impl Suite {
             65_535,
             Duration::from_secs(2),
             |rig, id| rig.server.stack.release(id),
-            |_, rig| format!("{} in TIME-WAIT", rig.server.stack.time_waits()),
+            |_, rig| format!("{} in TIME-WAIT", rig.server.stack.usage().time_waits),
         );
     }
 

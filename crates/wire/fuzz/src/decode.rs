@@ -2,8 +2,8 @@
 
 use etherparse::checksum::Sum16BitWords;
 use unruffled_tcp::{Flags, Segment};
-use unruffled_wire::codec::{Checksums, Malformed, Packet, decode, encode, encode_for_offload};
-use unruffled_wire::codec::{header_len, pure_len};
+use unruffled_stack::codec::{Checksums, Malformed, Packet, decode, encode, encode_for_offload};
+use unruffled_stack::codec::{header_len, pure_len};
 
 /// Plays `bytes`; gives why they are no packet, if they are none. The first octet says which checksums
 /// the fuzzer need not find.

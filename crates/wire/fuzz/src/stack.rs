@@ -11,8 +11,8 @@ use std::task::Waker;
 
 use unruffled_tcp::{Connection, ROWS, Segment, State, Variant};
 use unruffled_units::{Duration, Instant};
-use unruffled_wire::codec::{Checksums, Packet, decode};
-use unruffled_wire::stack::{Departure, Limits, ListenerId, Stack, StackConfig};
+use unruffled_stack::codec::{Checksums, Packet, decode};
+use unruffled_stack::{Departure, Limits, ListenerId, Stack, StackConfig};
 
 use crate::input::{Bits, Input};
 use application::Held;
@@ -152,7 +152,7 @@ impl World {
                     _ => self.peers[peer].too_big(input),
                 };
                 self.tell("gets octets", packet.len());
-                self.stack.receive(&packet, Checksums::Trust, self.now);
+                let _ = self.stack.receive(&packet, Checksums::Trust, self.now);
             }
             _ => {
                 // What happens next happens before all that wants to leave has left.
@@ -170,8 +170,7 @@ impl World {
     fn arrives(&mut self, peer: usize, segment: &Segment) {
         self.tell("gets", (peer, segment));
         let packet = self.peers[peer].packet(segment, self.known(peer, segment));
-        let urgent = self.stack.receive(&packet, Checksums::Trust, self.now);
-        if urgent {
+        if self.stack.receive(&packet, Checksums::Trust, self.now).is_immediate() {
             self.pump();
         }
     }
@@ -184,7 +183,7 @@ impl World {
             return segment.len;
         }
         let connection = self.held.iter().find_map(|held| {
-            let ends = self.stack.ends(held.id)?;
+            let ends = self.stack.ends(held.id).ok()?;
             let connection = self.stack.connection(held.id)?;
             // In TIME-WAIT a new connection may have taken its place.
             let lives = !matches!(connection.state(), State::Closed | State::TimeWait);
@@ -251,7 +250,7 @@ impl World {
 
     /// How things stand.
     fn look(&mut self) {
-        assert!(self.stack.octets() <= self.budget, "more memory than there is");
+        assert!(self.stack.usage().octets <= self.budget, "more memory than there is");
         let mut wakers = Vec::new();
         self.stack.take_wakers(&mut wakers);
         wakers.into_iter().for_each(Waker::wake);
@@ -298,8 +297,8 @@ impl World {
             return;
         }
         assert_eq!(self.stack.poll_timeout(), None, "they do not end");
-        assert_eq!(self.stack.connections(), 0, "some are left");
-        assert_eq!(self.stack.octets(), 0, "some memory is not given back");
+        assert_eq!(self.stack.usage().connections, 0, "some are left");
+        assert_eq!(self.stack.usage().octets, 0, "some memory is not given back");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use unruffled_tcp::State;
-use unruffled_wire::codec::Malformed;
+use unruffled_stack::codec::Malformed;
 use unruffled_wire_fuzz::{capture, connection, decode, stack};
 
 const STATES: [State; 11] = [

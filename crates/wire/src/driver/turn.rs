@@ -147,7 +147,7 @@ impl<L: Link> Loop<L> {
             }
             stack.look_ahead(packets.iter().map(|(packet, _)| packet));
             for &(packet, at) in packets {
-                if stack.receive_decoded(packet, at) {
+                if stack.receive_decoded(packet, at).is_immediate() {
                     take(&mut stack, &mut self.outbox, offload, at, WRITE);
                 }
             }

@@ -6,8 +6,8 @@ use std::task::{Poll, Wake, Waker};
 
 use unruffled_tcp::{KeepAlive, SeqNr, State};
 use unruffled_units::Duration;
-use unruffled_wire::codec::Arrival;
-use unruffled_wire::stack::{ConnectionId, Options};
+use unruffled_stack::codec::Arrival;
+use unruffled_stack::{ConnectionId, Options};
 
 use super::peer::Peer;
 use super::{World, octet};
@@ -201,7 +201,7 @@ impl World {
             return;
         }
         let sender = self.held.iter().find_map(|held| {
-            let ends = self.stack.ends(held.id)?;
+            let ends = self.stack.ends(held.id).ok()?;
             let connection = self.stack.connection(held.id)?;
             // One in TIME-WAIT may have made room for another, and sends nothing.
             let lives = !matches!(connection.state(), State::Closed | State::TimeWait);

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use etherparse::PacketBuilder;
 use unruffled_tcp::{Flags, Segment, SeqNr, Timestamps};
 use unruffled_units::Instant;
-use unruffled_wire::codec::{Arrival, encode};
-use unruffled_wire::stack::FourTuple;
+use unruffled_stack::codec::{Arrival, encode};
+use unruffled_stack::FourTuple;
 
 use super::{PORT, octet, ours};
 use crate::input::Input;

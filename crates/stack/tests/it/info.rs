@@ -1,0 +1,158 @@
+//! What `info()` tells of a connection, beside what is known of the link and of what was done.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+use crate::net::{Net, Step, octets};
+use unruffled_stack::{ConnectionId, Info};
+use unruffled_tcp::{Event, State};
+use unruffled_units::Duration;
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+
+fn info(net: &Net, stack: usize, id: ConnectionId) -> Info {
+    net.stacks[stack].info(id).unwrap()
+}
+
+/// Sends `total` octets from the first stack to the second, and looks at the sender meanwhile.
+fn send(
+    net: &mut Net,
+    [client, server]: [ConnectionId; 2],
+    total: u64,
+    mut look: impl FnMut(&Info),
+) {
+    let (mut written, mut read) = (0, 0);
+    let mut out = vec![0; 64 << 10];
+    net.run_until(Duration::from_secs(600), |net| {
+        while written < total {
+            let data = octets(written, out.len().min((total - written) as usize));
+            match net.stacks[CLIENT].poll_write(client, Waker::noop(), &data) {
+                Poll::Ready(n) => written += n.unwrap() as u64,
+                Poll::Pending => break,
+            }
+        }
+        while let Poll::Ready(n) = net.stacks[SERVER].poll_read(server, Waker::noop(), &mut out) {
+            read += n.unwrap() as u64;
+        }
+        look(&info(net, CLIENT, client));
+        read == total
+    });
+    assert_eq!(read, total);
+    net.run_for(Duration::from_secs(1));
+}
+
+#[test]
+fn a_clean_path_shows_its_round_trip_and_its_rate() {
+    const TOTAL: u64 = 20 << 20;
+    let mut net = Net::new(false, Step::default(), 1);
+    let ends = net.pair();
+    let fresh = info(&net, CLIENT, ends[CLIENT]);
+    assert_eq!(fresh.state, State::Established);
+    // 5 ms each way, and what a SYN takes to leave.
+    let srtt = fresh.round_trips.srtt.unwrap();
+    assert!(srtt >= Duration::from_millis(10) && srtt < Duration::from_millis(11), "{srtt}");
+    assert_eq!(fresh.round_trips.rttvar, Some(srtt / 2), "RFC 6298, 2.2");
+    assert_eq!(
+        (fresh.congestion.cwnd, fresh.congestion.ssthresh, fresh.congestion.delivery_rate),
+        (10.0, None, None)
+    );
+    assert_eq!((fresh.mss, fresh.peer_mss), (1448, Some(1460)));
+    // 6 MiB in 16 bits: 2^7 is the least.
+    assert_eq!((fresh.windows.send_scale, fresh.windows.receive_scale), (7, 7));
+    assert_eq!((fresh.octets.sent, fresh.octets.acknowledged, fresh.congestion.flight), (0, 0, 0));
+
+    let (mut rates, mut greatest) = (Vec::new(), 0);
+    send(&mut net, ends, TOTAL, |info| {
+        assert_eq!(info.congestion.flight, info.octets.sent - info.octets.acknowledged);
+        greatest = greatest.max(info.congestion.flight);
+        if info.octets.acknowledged > TOTAL / 2 {
+            rates.extend(info.congestion.delivery_rate.map(|rate| rate.bps() / 1e6));
+        }
+    });
+    // 1448 octets of payload in packets of 1500, at 100 Mbit/s.
+    let full = 100.0 * 1448.0 / 1500.0;
+    let (least, most) = rates.iter().fold((f64::MAX, 0_f64), |(l, m), &r| (l.min(r), m.max(r)));
+    println!("delivery rate between {least} and {most} of {full} Mbit/s");
+    assert!(least > 0.95 * full && most < 1.05 * full, "{least} to {most} Mbit/s");
+    assert!(greatest > 1 << 18, "{greatest} octets in flight");
+
+    let (sender, receiver) = (info(&net, CLIENT, ends[CLIENT]), info(&net, SERVER, ends[SERVER]));
+    assert_eq!(
+        (sender.octets.sent, sender.octets.acknowledged, sender.octets.unsent),
+        (TOTAL, TOTAL, 0)
+    );
+    assert_eq!(
+        (receiver.octets.received, receiver.octets.unread, receiver.octets.sent),
+        (TOTAL, 0, 0)
+    );
+    assert_eq!(
+        (sender.repairs.retransmissions, sender.repairs.retransmitted, sender.repairs.timeouts),
+        (0, 0, 0)
+    );
+    assert_eq!((sender.repairs.reordered, sender.repairs.reordering_length), (0, 0));
+    assert!(receiver.windows.receive > 64 << 10, "it has grown with what was read");
+
+    // The FIN is no octet.
+    net.stacks[CLIENT].finish(ends[CLIENT]);
+    net.run_for(Duration::from_secs(1));
+    let (sender, receiver) = (info(&net, CLIENT, ends[CLIENT]), info(&net, SERVER, ends[SERVER]));
+    assert_eq!((sender.state, receiver.state), (State::FinWait2, State::CloseWait));
+    assert_eq!((sender.octets.sent, sender.octets.acknowledged), (TOTAL, TOTAL));
+    assert_eq!((receiver.octets.received, receiver.octets.unread), (TOTAL, 0));
+}
+
+#[test]
+fn loss_and_reordering_are_counted_as_those_hear_who_watch() {
+    const TOTAL: u64 = 4 << 20;
+    let mut net = Net::new(false, Step { loss: 0.01, late: 0.1 }, 7);
+    let ends = net.pair();
+    let heard = Arc::new(Mutex::new([0_u64; 6]));
+    let told = heard.clone();
+    net.stacks[CLIENT].watch(Some(Box::new(move |_, _, event| {
+        let mut heard = told.lock().unwrap();
+        match event {
+            Event::Sent { len, cause: Some(_), .. } => {
+                heard[0] += 1;
+                heard[1] += u64::from(*len);
+            }
+            Event::SpuriousRetransmission { .. } => heard[2] += 1,
+            Event::Reordered { .. } => heard[3] += 1,
+            Event::FastRetransmit => heard[4] += 1,
+            Event::Timeout { .. } => heard[5] += 1,
+            _ => {}
+        }
+    })));
+    let mut recovered = false;
+    send(&mut net, ends, TOTAL, |info| recovered |= info.congestion.recovering);
+    let it = info(&net, CLIENT, ends[CLIENT]);
+    let counted = [
+        it.repairs.retransmissions,
+        it.repairs.retransmitted,
+        it.repairs.spurious,
+        it.repairs.reordered,
+        it.repairs.fast_retransmits,
+        it.repairs.timeouts,
+    ];
+    println!("{it:?}");
+    assert_eq!(counted, *heard.lock().unwrap());
+    assert!(counted[..5].iter().all(|&count| count > 0), "{counted:?}");
+    assert!(
+        it.repairs.spurious < it.repairs.retransmissions
+            && it.repairs.retransmissions >= TOTAL / 1448 / 100 / 2
+    );
+    assert!(it.repairs.reordering_length > 0 && recovered && it.congestion.ssthresh.is_some());
+    assert_eq!((it.octets.sent, it.octets.acknowledged), (TOTAL, TOTAL));
+}
+
+#[test]
+fn a_connection_that_is_gone_has_none() {
+    let mut net = Net::new(false, Step::default(), 1);
+    let [client, server] = net.pair();
+    net.stacks[CLIENT].abort(client);
+    net.run_for(Duration::from_secs(1));
+    assert_eq!(info(&net, SERVER, server).state, State::Closed);
+    net.release(CLIENT, client);
+    net.run_for(Duration::from_secs(1));
+    assert!(net.stacks[CLIENT].info(client).is_err());
+}

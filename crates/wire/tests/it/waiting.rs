@@ -1,0 +1,176 @@
+//! Nobody has the stack for long: applications copy in pieces, come between the packets of one turn of
+//! the loop, and have the stack to themselves while packets are read and written. How long they wait
+//! is measured by `--bench waiting`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+use std::time;
+
+use rustix::event::{EventfdFlags, eventfd};
+use unruffled_tcp::Variant;
+use unruffled_wire::codec::Checksums;
+use unruffled_wire::device::Link;
+use unruffled_wire::driver::Driver;
+use unruffled_wire::stack::{Offload, Stack, StackConfig};
+
+/// Packets read in one turn of the loop.
+const TURN: usize = 256;
+
+fn bell() -> Arc<OwnedFd> {
+    Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap())
+}
+
+fn ring(bell: &OwnedFd) {
+    rustix::io::write(bell, &1_u64.to_ne_bytes()).unwrap();
+}
+
+fn driver(link: impl Link) -> Driver {
+    let variant = Variant::named("sack").unwrap();
+    let address = "10.0.0.2".parse().unwrap();
+    let config = StackConfig::new(vec![address], variant).unwrap();
+    Driver::spawn(link, Stack::new(config)).unwrap()
+}
+
+/// Gives exactly as many packets as one turn reads, whenever it is asked to, and counts them.
+struct Batches {
+    bell: Arc<OwnedFd>,
+    left: usize,
+    stop: Arc<AtomicBool>,
+    given: Arc<AtomicUsize>,
+}
+
+impl AsFd for Batches {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Link for Batches {
+    fn largest(&self) -> usize {
+        1500
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
+        if self.left == 0 {
+            if self.stop.load(Ordering::SeqCst) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.left = TURN;
+        }
+        self.left -= 1;
+        self.given.fetch_add(1, Ordering::SeqCst);
+        // What it holds is no packet, and counted as such.
+        buffer[..40].fill(0);
+        Ok((0..40, Checksums::Verify))
+    }
+
+    fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn applications_come_between_the_packets_of_one_turn() {
+    let (bell, stop, given) = (bell(), Arc::new(AtomicBool::new(false)), Arc::default());
+    let link = Batches { bell: bell.clone(), left: 0, stop: stop.clone(), given };
+    ring(&bell);
+    let driver = driver(link);
+    let handle = driver.handle();
+    // However the machine shares its processors out, a question is answered while the packets of one of so
+    // many turns are on their way, unless none can be.
+    let between = loop {
+        let taken = handle.with(|stack| stack.counters().received) as usize;
+        if !taken.is_multiple_of(TURN) {
+            break true;
+        } else if taken > 100_000 * TURN {
+            break false;
+        }
+    };
+    stop.store(true, Ordering::SeqCst);
+    driver.close(time::Duration::ZERO).unwrap();
+    assert!(between, "the stack was held for all packets of each turn");
+}
+
+/// Whenever it reads or writes, has somebody else ask the stack something, and waits for the answer.
+struct Asking {
+    bell: Arc<OwnedFd>,
+    ask: SyncSender<()>,
+    answers: Receiver<()>,
+    /// How often there was an answer, and whether there was none once.
+    answered: Arc<AtomicUsize>,
+    stuck: Arc<AtomicBool>,
+}
+
+impl AsFd for Asking {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Asking {
+    fn ask(&self) {
+        if self.stuck.load(Ordering::SeqCst) || self.ask.send(()).is_err() {
+            return;
+        }
+        // So long only if the stack is held by whoever waits here.
+        match self.answers.recv_timeout(time::Duration::from_secs(20)) {
+            Ok(()) => _ = self.answered.fetch_add(1, Ordering::SeqCst),
+            Err(_) => self.stuck.store(true, Ordering::SeqCst),
+        }
+    }
+}
+
+impl Link for Asking {
+    fn largest(&self) -> usize {
+        1500
+    }
+
+    fn receive(&mut self, _: &mut [u8]) -> io::Result<(Range<usize>, Checksums)> {
+        self.ask();
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn send(&mut self, _: &[u8], _: Option<Offload>) -> io::Result<()> {
+        self.ask();
+        Ok(())
+    }
+}
+
+#[test]
+fn the_stack_is_free_while_packets_are_read_and_written() {
+    let (ask, asked) = mpsc::sync_channel(1);
+    let (answer, answers) = mpsc::sync_channel(1);
+    let (answered, stuck): (Arc<AtomicUsize>, Arc<AtomicBool>) = (Arc::default(), Arc::default());
+    let link =
+        Asking { bell: bell(), ask, answers, answered: answered.clone(), stuck: stuck.clone() };
+    let driver = driver(link);
+    let handle = driver.handle();
+    let other = {
+        let handle = handle.clone();
+        thread::spawn(move || {
+            while asked.recv().is_ok() {
+                handle.with(|stack| stack.usage().connections);
+                if answer.send(()).is_err() {
+                    return;
+                }
+            }
+        })
+    };
+    let to: SocketAddr = ([10, 0, 0, 1], 80).into();
+    let now = handle.now();
+    // Its SYN is written.
+    handle.with(|stack| stack.connect(to, None, now)).unwrap();
+    while handle.with(|stack| stack.counters().sent) == 0 {
+        thread::yield_now();
+    }
+    driver.close(time::Duration::ZERO).unwrap();
+    drop(other);
+    assert!(!stuck.load(Ordering::SeqCst), "the stack was held");
+    assert!(answered.load(Ordering::SeqCst) >= 2);
+}
