@@ -5,7 +5,7 @@ use std::sync::Arc;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use unruffled_capture::{
-    Analysis, Cause, Connection, Direction, Place, Quic, Sureness, Verdict, is_enough, judge,
+    Analysis, Cause, Connection, Direction, Place, Sureness, UdpPair, Verdict, is_enough, judge,
 };
 use unruffled_units::count;
 
@@ -300,7 +300,7 @@ pub(crate) fn place(direction: &Direction) -> &'static str {
 }
 
 /// What is told of two who spoke UDP, in cells.
-pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
+pub(crate) fn udp_row(pair: &UdpPair) -> Vec<String> {
     let ms = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.1}"));
     let octets = pair.payload_bytes[0] + pair.payload_bytes[1];
     let bps = if pair.duration_s > 0.0 { octets as f64 * 8.0 / pair.duration_s } else { 0.0 };
