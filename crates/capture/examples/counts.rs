@@ -1,4 +1,4 @@
-//! Counts of each direction of a capture's connections, a line each: for comparison with tshark.
+//! Prints counts of each direction of a capture's connections, one line each, to compare with tshark.
 
 use std::path::Path;
 
@@ -10,24 +10,26 @@ fn main() -> Result<(), unruffled_capture::Error> {
         let start = std::time::Instant::now();
         let damage = read(Source::open(Path::new(&path))?, |frame| analyzer.frame(frame))?;
         let analysis = analyzer.finish();
-        let (frames, took) = (analysis.totals.frames, start.elapsed().as_secs_f64());
-        println!("{path}: {frames} frames, {:.0} per second", frames as f64 / took);
+        let frames = analysis.totals.frames;
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{path}: {frames} frames, {:.0} per second", frames as f64 / seconds);
         println!("{:?}", analysis.totals.skipped);
         if let Some(damage) = damage {
             println!("{damage}");
         }
         for direction in analysis.connections.iter().flat_map(|c| &c.directions) {
-            let (resent, here) = (&direction.retransmissions, &direction.reordering_here);
-            let told = direction.reordering_at_receiver.as_ref();
+            let resent = &direction.retransmissions;
+            let at_receiver = direction.reordering_at_receiver.as_ref();
             println!(
-                "{} -> {}: {:?}, {} segments, {} late here, {} late at the receiver, {} resent, {} \
-                 spurious, {} DSACKs, {} duplicates, {} duplicate ACKs, {} not captured, {} SYNs resent, {} keepalives, {} probes, {} by time",
+                "{} -> {}: {:?}, {} segments, {} late here, {} late at the receiver, {} \
+                 retransmitted, {} spurious, {} DSACKs, {} duplicates, {} duplicate ACKs, {} not \
+                 captured, {} SYNs retransmitted, {} keepalives, {} probes, {} by time",
                 direction.from,
                 direction.to,
                 direction.place,
                 direction.traffic.segments,
-                here.reordered,
-                told.map_or(0, |told| told.reordered),
+                direction.reordering_here.reordered,
+                at_receiver.map_or(0, |reordering| reordering.reordered),
                 resent.total,
                 resent.spurious,
                 resent.dsacks,

@@ -1,353 +1,409 @@
-//! What was found in a capture, as plain values with stable names.
+//! Results of an analysis, as plain values with stable names in the JSON.
 
-mod direction;
-mod gathered;
+mod builder;
 
 use std::net::SocketAddr;
 
 use serde::Serialize;
 
-pub(crate) use gathered::Gathered;
+pub(crate) use builder::AnalysisBuilder;
 
-use crate::blame::LossEvidence;
 use crate::drawing::Drawing;
-use crate::lateness::Lateness;
+use crate::histogram::DurationSummary;
 use crate::reordering::Reordering;
 use crate::series::Bin;
 
-/// A capture's analysis.
+/// Analysis of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// All of it together.
+    /// Totals over the whole capture.
     pub totals: Totals,
-    /// The connections with the most octets, the largest first.
+    /// TCP connections with the most octets, the largest first.
     pub connections: Vec<Connection>,
-    /// Those who spoke UDP, likewise.
-    pub udp: Vec<Quic>,
+    /// Pairs of ends with the most octets of UDP, the largest first.
+    pub udp: Vec<UdpPair>,
 }
 
-/// Counts over the whole capture.
+/// Totals over a whole capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Frames in the capture.
     pub frames: u64,
-    /// Octets of them, as they passed.
+    /// Octets of the frames on the network, whether captured or not.
     pub bytes: u64,
-    /// From the first to the last.
+    /// Time from the first frame to the last, in seconds.
     pub duration_s: f64,
-    /// When the first passed, in seconds since 1970.
+    /// Time of the first frame, in seconds since 1970.
     pub start_s: f64,
     /// Packets of TCP.
     pub tcp_packets: u64,
     /// Packets of UDP.
     pub udp_packets: u64,
-    /// Frames that say nothing here, by reason.
+    /// Frames that were skipped, by reason.
     pub skipped: Skipped,
     /// TCP connections.
     pub tcp_connections: u64,
-    /// Pairs of ends that spoke UDP.
+    /// Pairs of ends that exchanged UDP.
     pub udp_pairs: u64,
-    /// Connections that were given up to keep memory bounded; they may count twice.
+    /// Conversations that were dropped to bound memory. One that continued counts again.
     pub given_up: u64,
-    /// Data segments of all connections.
-    pub segments: u64,
-    /// Retransmissions of all connections.
-    pub retransmitted: u64,
-    /// Those that proved spurious.
-    pub spurious: u64,
-    /// Segments that were overtaken.
-    pub reordered: u64,
-    /// How late they were.
-    pub lateness: Option<Lateness>,
-    /// The step of the capture's clock, where it is a millisecond or more: what takes less time is not
-    /// told.
+    /// Data of all TCP connections; in the JSON these are fields of the totals.
+    #[serde(flatten)]
+    pub data: DataTotals,
+    /// Step of the capture's clock, in milliseconds, where it is about a millisecond or more. Shorter
+    /// times are not reported.
     pub clock_step_ms: Option<f64>,
 }
 
-/// Frames that were not read, by reason.
+/// Totals over the data of all TCP connections.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DataTotals {
+    /// Data segments.
+    pub segments: u64,
+    /// Retransmissions.
+    pub retransmitted: u64,
+    /// Retransmissions that proved spurious.
+    pub spurious: u64,
+    /// Segments that were overtaken.
+    pub reordered: u64,
+    /// Late times of the overtaken segments.
+    pub lateness: Option<DurationSummary>,
+}
+
+/// Numbers of frames that were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// A link that is not known.
+    /// The link type is not supported.
     pub unknown_link: u64,
-    /// No IP.
+    /// The frame carries another protocol than IP.
     pub not_ip: u64,
-    /// Too little was captured.
+    /// The capture does not hold all of the headers.
     pub short: u64,
-    /// Fragments.
+    /// The packet is a fragment.
     pub fragments: u64,
-    /// Neither TCP nor UDP.
+    /// The packet carries neither TCP nor UDP.
     pub other_protocols: u64,
-    /// Headers that contradict themselves.
+    /// The headers contradict each other.
     pub malformed: u64,
 }
 
 /// A TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Connection {
-    /// Who opened it, or spoke first.
+    /// The end that opened the connection, or sent the first captured packet.
     pub client: SocketAddr,
     /// The other end.
     pub server: SocketAddr,
-    /// When its first packet passed, since the capture's first.
+    /// Time of the first packet, in seconds since the beginning of the capture.
     pub start_s: f64,
-    /// From its first packet to its last.
+    /// Time from the first packet to the last, in seconds.
     pub duration_s: f64,
-    /// Its packets.
+    /// Packets in both directions.
     pub packets: u64,
-    /// Whether its SYN was captured.
+    /// Whether a SYN was captured.
     pub opened: bool,
-    /// How it ended: "open", "closed" or "reset".
+    /// State at the end of the capture: "open", "closed" or "reset".
     pub ended: &'static str,
-    /// The round trip of its handshake.
+    /// Round trip of the handshake, in milliseconds.
     pub handshake_rtt_ms: Option<f64>,
-    /// What the client sent, and what the server did.
+    /// The data of the client, and that of the server.
     pub directions: [Direction; 2],
 }
 
-/// The data of one end.
+/// The data that one end of a connection sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Direction {
-    /// Who sent it.
+    /// The sender.
     pub from: SocketAddr,
-    /// Whom it is for.
+    /// The receiver.
     pub to: SocketAddr,
-    /// Where the capture was made, seen from this data.
+    /// Place of the capture on the way of this data.
     pub place: Place,
-    /// How much it is; in the JSON these are fields of the direction.
+    /// Amount of data and goodput; in the JSON these are fields of the direction.
     #[serde(flatten)]
     pub traffic: Traffic,
-    /// What was sent again.
+    /// Retransmissions.
     pub retransmissions: Retransmissions,
-    /// What was lost.
+    /// Losses.
     pub losses: Losses,
-    /// What tells whose doing the losses were.
+    /// Evidence of what caused the losses.
     pub loss_evidence: LossEvidence,
-    /// Reordering of what passed the place of the capture.
+    /// Reordering before the capture point.
     pub reordering_here: Reordering,
-    /// Reordering at the receiver, as its acknowledgements tell; only with SACK.
+    /// Reordering at the receiver, from its acknowledgements. `None` without SACK.
     pub reordering_at_receiver: Option<Reordering>,
     /// Round trips.
     pub rtt: Rtt,
     /// Windows and recoveries.
     pub windows: Windows,
-    /// What limited the sender, by share of the transfer's time.
+    /// What limited the sender. `None` where the capture does not show it.
     pub limits: Option<Limit>,
-    /// The time that the path takes for one segment: the most frequent time between segments that
-    /// follow each other, or, if shorter, between those that were sent closer together than they
+    /// Time that the path takes for one segment, in milliseconds: the most frequent time between
+    /// consecutive segments, or, if shorter, between segments that were sent closer together than they
     /// arrived.
     pub spacing_ms: Option<f64>,
-    /// The share of the segments in order that waited in the path for longer than what the sender had
-    /// in flight accounts for: for packets of others.
+    /// Share of the segments in order that waited longer than the sender's data in flight explains,
+    /// and so queued behind other traffic. From 0 to 1.
     pub crowded: Option<f64>,
-    /// Octets in flight over time.
+    /// Values over time; in the JSON these are fields of the direction.
+    #[serde(flatten)]
+    pub charts: Charts,
+}
+
+/// Values over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Charts {
+    /// Octets in flight.
     pub flight: Vec<Bin>,
-    /// Acknowledged octets over time; a bin's sum is its count times its mean.
+    /// Acknowledged octets; the sum of a bin is its count times its mean.
     pub acked: Vec<Bin>,
-    /// Sequence over time, if the limits asked for it and the connection is among the largest; not
-    /// in the JSON.
+    /// Sequence numbers, if [`Limits::dots`](crate::Limits::dots) permits them and the connection is
+    /// among the largest. Not in the JSON.
     #[serde(skip)]
     pub drawing: Option<Drawing>,
 }
 
-/// How much data one end sent, and how fast.
+/// Amount of data that one end sent, and its goodput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Traffic {
-    /// Packets, acknowledgements among them.
+    /// Packets, acknowledgements included.
     pub packets: u64,
-    /// Segments with data or a FIN that passed for the first time, joined ones cut up.
+    /// Segments with data or a FIN that passed for the first time. A joined packet counts as the
+    /// segments from which it was joined.
     pub segments: u64,
-    /// Octets of payload that passed, retransmissions too.
+    /// Octets of payload that passed, retransmissions included.
     pub payload_bytes: u64,
-    /// Acknowledgements of it that came back.
+    /// Acknowledgements of this data.
     pub acks: u64,
-    /// Those of them whose options the capture cut off.
+    /// Acknowledgements whose options the capture cut off.
     pub cut_acks: u64,
-    /// Whether the receiver acknowledges most segments in pairs: it delays.
+    /// Whether the receiver delays acknowledgements, so that most cover more than one segment.
     pub delayed_acks: bool,
-    /// Whether it carries timestamps.
+    /// Whether the segments carry timestamps.
     pub timestamps: bool,
-    /// Octets of the stream.
+    /// Octets of the stream: those acknowledged, or those sent if no acknowledgement was captured.
     pub stream_bytes: u64,
     /// Octets in a full segment.
     pub segment_bytes: u32,
-    /// From the first data to the last acknowledgement of it.
+    /// Time from the first data to the last acknowledgement of it, in seconds.
     pub transfer_s: f64,
-    /// Acknowledged octets over that time, in bits per second.
+    /// `stream_bytes` over `transfer_s`, in bits per second.
     pub goodput_bps: f64,
 }
 
 impl Direction {
-    /// The reordering between sender and receiver, as far as the capture tells it.
+    /// Returns the reordering between sender and receiver, as far as the capture shows it.
     pub fn reordering(&self) -> &Reordering {
         match (&self.reordering_at_receiver, self.place) {
-            (Some(told), Place::Sender | Place::Between | Place::Unknown)
-                if told.reordered >= self.reordering_here.reordered =>
+            (Some(at_receiver), Place::Sender | Place::Between | Place::Unknown)
+                if at_receiver.reordered >= self.reordering_here.reordered =>
             {
-                told
+                at_receiver
             }
             _ => &self.reordering_here,
         }
     }
 }
 
-/// Where a capture was made.
+/// Place of a capture on the way of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// At the sender, or near it.
+    /// At the sender or near it: the round trip to it is less than a tenth of the whole.
     Sender,
-    /// At the receiver, or near it.
+    /// At the receiver or near it.
     Receiver,
-    /// Between them.
+    /// Between both.
     Between,
-    /// Too little is known.
+    /// Not known, because the round trip to an end was not measured.
     Unknown,
 }
 
-/// What was sent again, in segments.
+/// Retransmissions, in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Retransmissions {
     /// All that passed.
     pub total: u64,
-    /// Those that nothing proved spurious.
+    /// Retransmissions that nothing proved spurious.
     pub needed: u64,
-    /// Those whose original arrived, or had.
+    /// Spurious retransmissions: the original arrived.
     pub spurious: u64,
-    /// Of the spurious: told by a DSACK (RFC 2883).
-    pub spurious_by_dsack: u64,
-    /// Told by an echoed timestamp (RFC 3522).
-    pub spurious_by_timestamps: u64,
-    /// Sent when the acknowledgement had passed already.
-    pub spurious_by_acknowledgement: u64,
-    /// The original passed after all.
-    pub spurious_by_original: u64,
-    /// Acknowledged too soon for the retransmission.
-    pub spurious_by_time: u64,
-    /// Of the first segment outstanding, by the timer rather than at an acknowledgement.
+    /// Spurious retransmissions by reason; in the JSON these are fields of the retransmissions.
+    #[serde(flatten)]
+    pub reasons: SpuriousReasons,
+    /// Retransmissions of the first outstanding segment that were due to the timer.
     pub timeouts: u64,
-    /// SYNs sent again.
+    /// Retransmitted SYNs.
     pub syns: u64,
-    /// DSACKs that came.
+    /// DSACKs that came back.
     pub dsacks: u64,
-    /// DSACKs for which no retransmission was seen: copies that the network made.
+    /// DSACKs without a retransmission that explains them: the network copied a segment.
     pub dsacks_unexplained: u64,
-    /// Copies that passed here without having been sent again.
+    /// Copies that the network or the capture made.
     pub duplicates: u64,
-    /// Duplicate ACKs that came for this data.
+    /// Duplicate acknowledgements of this data.
     pub duplicate_acks: u64,
     /// Keep-alives.
     pub keepalives: u64,
-    /// Judged by time alone, for want of timestamps and identifications.
+    /// Segments that were classified by time alone, because they have neither timestamps nor IP
+    /// identifications.
     pub judged_by_time: u64,
 }
 
-/// What was lost, in segments.
+/// Numbers of spurious retransmissions, by what proved them spurious.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SpuriousReasons {
+    /// A DSACK (RFC 2883).
+    #[serde(rename = "spurious_by_dsack")]
+    pub dsack: u64,
+    /// An echoed timestamp (RFC 3522).
+    #[serde(rename = "spurious_by_timestamps")]
+    pub timestamps: u64,
+    /// An acknowledgement that had passed before.
+    #[serde(rename = "spurious_by_acknowledgement")]
+    pub acknowledgement: u64,
+    /// The original, which passed after all.
+    #[serde(rename = "spurious_by_original")]
+    pub original: u64,
+    /// An acknowledgement that came sooner than a round trip.
+    #[serde(rename = "spurious_by_time")]
+    pub time: u64,
+}
+
+/// Losses, in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// Retransmissions that were needed: as many were lost, retransmissions too.
+    /// Lost segments: as many as there were needed retransmissions. Lost retransmissions count.
     pub lost: u64,
-    /// Their octets: those sent again but for those that proved to be there already.
+    /// Octets of the lost segments.
     pub lost_bytes: u64,
-    /// The share that these are of all octets that were sent.
+    /// Share of the lost octets in all octets sent, from 0 to 1.
     pub ratio: f64,
-    /// Acknowledged, but never captured: the capture lacks them.
+    /// Segments that were acknowledged but are missing from the capture.
     pub not_captured: u64,
-    /// Whose numbers fit nowhere.
+    /// Packets whose numbers are not those of the connection.
     pub strange: u64,
 }
 
-/// Round trips from the place of the capture to the receiver and back.
+/// Evidence of what caused losses. An event is the losses of one round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LossEvidence {
+    /// Loss events on which no further report is expected.
+    pub events: u64,
+    /// Loss events without a late packet within a round trip.
+    pub away_from_late: u64,
+    /// Share of the transfer's time within a round trip of late packets, from 0 to 1.
+    pub near_late_share: f64,
+    /// Rank of the round trips next to a loss among all round trips, from 0 to 1, as the mean over the
+    /// events: 0.5 where losses do not depend on the queue, near 1 where the queue overflows.
+    pub queue_rank: Option<f64>,
+    /// Events over which `queue_rank` is the mean.
+    pub queue_events: u64,
+    /// Needed retransmissions whose original passed the capture point. At the receiver, it discarded
+    /// the original.
+    pub passed_here: u64,
+    /// Needed retransmissions whose original was lost before the capture point.
+    pub not_passed_here: u64,
+    /// Acknowledgements that repeat the one before, on a connection with timestamps: the receiver
+    /// discarded a segment.
+    pub refused: u64,
+}
+
+/// Round trips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rtt {
-    /// The minimum of the whole round trip, where both of its parts are known.
+    /// Minimum of the whole round trip, in milliseconds, if both parts of it are known.
     pub min_ms: Option<f64>,
-    /// The minimum to the receiver and back.
+    /// Minimum from the capture point to the receiver and back, in milliseconds.
     pub beyond_ms: Option<f64>,
-    /// The minimum to the sender and back.
+    /// Minimum from the capture point to the sender and back, in milliseconds.
     pub behind_ms: Option<f64>,
-    /// How many times the part of the minimum was measured that makes up most of it; 0 where it is not
-    /// known whole.
+    /// Number of measurements of the longer part of the minimum; 0 if the minimum is not known.
     pub times: u64,
-    /// The step of the capture's clock, where it is a millisecond or more: what is shorter is not
-    /// told.
+    /// Step of the capture's clock, in milliseconds, where it is about a millisecond or more. Shorter
+    /// times are not reported.
     pub clock_step_ms: Option<f64>,
-    /// How they are distributed.
-    pub samples: Option<Lateness>,
-    /// Over time, in milliseconds.
+    /// Distribution of the round trips from the capture point to the receiver and back.
+    pub samples: Option<DurationSummary>,
+    /// The same over time, in milliseconds.
     pub over_time: Vec<Bin>,
 }
 
 /// Windows and recoveries.
+///
+/// A recovery lasts from a retransmission until all data sent before it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Windows {
-    /// Recoveries: from a retransmission until all sent before it was acknowledged.
+    /// Recoveries.
     pub recoveries: u64,
-    /// Those whose retransmissions all proved spurious.
-    // Stable names, which readers of the JSON know.
+    /// Recoveries of which every retransmission proved spurious.
+    // The JSON key is stable, so it keeps its old name.
     #[serde(rename = "needless_recoveries")]
     pub spurious_recoveries: u64,
     /// Recoveries after which less was in flight.
     pub cuts: u64,
-    /// Those of them that were spurious.
+    /// Spurious recoveries after which less was in flight.
     #[serde(rename = "needless_cuts")]
     pub spurious_cuts: u64,
-    /// The time in recoveries.
+    /// Time in recoveries, in seconds.
     pub recovery_s: f64,
-    /// The time in spurious ones.
+    /// Time in spurious recoveries, in seconds.
     #[serde(rename = "needless_recovery_s")]
     pub spurious_recovery_s: f64,
-    /// The most that was in flight.
+    /// Largest number of octets in flight.
     pub largest_flight: u64,
-    /// The largest window that the receiver offered, if it can be read.
+    /// Largest window that the receiver offered, in octets, if its scale is known.
     pub largest_window: Option<u64>,
-    /// Acknowledgements that offered no window.
+    /// Acknowledgements with a zero window.
     pub zero_windows: u64,
-    /// How long the window was closed while there was something to send.
+    /// Time with a zero window while there was data to send, in seconds.
     pub closed_s: f64,
-    /// Probes of the closed window: nothing that they hold is lost or sent again.
+    /// Probes of a zero window. They count neither as lost nor as retransmitted.
     pub probes: u64,
 }
 
-/// What a sender was waiting for, by share of the time of the transfer.
+/// What a sender waited for, as shares of the transfer's time that add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Limit {
     /// The application: nothing was outstanding.
     pub application: f64,
-    /// The receiver's window was full or closed. Where the sender's waiting is not seen, as near the
-    /// receiver, this is the time in which it was closed, told if it is more than half, and the rest
-    /// counts as `sender_or_path`.
+    /// The receiver's window: it was full or zero.
+    ///
+    /// Near the receiver, the capture does not show when the sender waits. The shares are then reported
+    /// only if the window was zero for more than half of the time, and the rest of the time counts as
+    /// `sender_or_path`.
     pub receiver: f64,
-    /// In recovery.
+    /// Recovery.
     pub recovery: f64,
-    /// Waiting for a timeout.
+    /// A retransmission timeout.
     pub timeout: f64,
-    /// None of these: the sender's own window, or the path.
+    /// The sender's own window, or the path: none of the above.
     pub sender_or_path: f64,
 }
 
-/// Two ends that spoke UDP.
+/// Two ends that exchanged UDP.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Quic {
-    /// Who spoke first.
+pub struct UdpPair {
+    /// The end that sent the first captured datagram.
     pub client: SocketAddr,
-    /// The other.
+    /// The other end.
     pub server: SocketAddr,
-    /// When the first datagram passed, since the capture's first.
+    /// Time of the first datagram, in seconds since the beginning of the capture.
     pub start_s: f64,
-    /// To the last.
+    /// Time from the first datagram to the last, in seconds.
     pub duration_s: f64,
-    /// Whether it is QUIC, and which version: "1", "2" or the number in hexadecimal.
+    /// QUIC version: "1", "2" or the number in hexadecimal. `None` if it is not QUIC.
     pub quic_version: Option<String>,
-    /// The round trip of its handshake.
+    /// Round trip of QUIC's handshake, in milliseconds.
     pub handshake_rtt_ms: Option<f64>,
     /// Datagrams of the client and of the server.
     pub datagrams: [u64; 2],
-    /// Their payload.
+    /// Octets of payload of the client and of the server.
     pub payload_bytes: [u64; 2],
-    /// The largest.
+    /// Largest payload of the client and of the server, in octets.
     pub largest: [u32; 2],
-    /// The longest time without any.
+    /// Longest time without a datagram of the client and of the server, in seconds.
     pub longest_gap_s: [f64; 2],
-    /// Round trips by the spin bit of each end, where it spins.
-    pub spin_rtt: [Option<Lateness>; 2],
+    /// Round trips by the spin bit of the client and of the server, if they use it.
+    pub spin_rtt: [Option<DurationSummary>; 2],
 }

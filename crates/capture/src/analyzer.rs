@@ -1,38 +1,41 @@
-//! All that speak in a capture: at most so many at a time, the least recently heard going first.
+//! Conversations of a capture, in bounded memory: the least recently active ones are dropped first.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::analysis::{Analysis, Gathered};
-use crate::clock::Clock;
-use crate::connection::Talk;
-use crate::datagrams::Datagrams;
+use crate::analysis::{Analysis, AnalysisBuilder};
+use crate::clock::ClockEstimator;
+use crate::connection::TcpConnection;
+use crate::conversation::Conversation;
 use crate::decode::decode;
 use crate::packet::{Packet, Transport};
 use crate::reader::Frame;
-use crate::speakers::Speakers;
+use crate::udp::UdpConversation;
 
-/// What an analysis may hold.
+/// Limits on what an analysis keeps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections that are followed at a time.
+    /// Conversations followed at a time, at least one.
     pub connections: usize,
-    /// Segments that are remembered of one direction.
+    /// Segments kept of one direction of a connection.
     pub segments: usize,
-    /// Segments that are remembered of all.
+    /// Segments kept of all connections.
     pub all_segments: usize,
-    /// Connections that are told one by one: those with the most octets.
-    pub told: usize,
-    /// Dots of each kind that are kept for a drawing of one direction; 0 for no drawings. Where many
-    /// connections are followed, each gets fewer.
+    /// Conversations of each transport in the result: those with the most octets.
+    pub reported: usize,
+    /// Dots of each kind kept for a drawing of one direction; 0 for no drawings. Each connection gets
+    /// fewer if many are followed.
     pub dots: usize,
 }
 
-/// Dots of each kind that are kept of all connections together, about.
-const ALL_DOTS: usize = 400_000;
+/// Dots of each kind kept of all connections together, approximately.
+const TOTAL_DOTS: usize = 400_000;
 
-/// The minimum that a connection gets.
-const FEW_DOTS: usize = 32;
+/// Smallest number of dots of each kind that a connection gets.
+const MIN_CONNECTION_DOTS: usize = 32;
+
+/// Greatest number of packets kept until the resolution of the clock is known.
+const MAX_WAITING_PACKETS: usize = 4096;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -40,35 +43,65 @@ impl Default for Limits {
             connections: 20_000,
             segments: 131_072,
             all_segments: 2_000_000,
-            told: 1000,
+            reported: 1000,
             dots: 0,
         }
     }
 }
 
-/// Follows the connections of a capture.
+/// Analyzer of a capture's packets.
+///
+/// # Examples
+///
+/// An analyzer accepts packets from any source, not only from a capture file:
+///
+/// ```
+/// use unruffled_capture::{Analyzer, Limits, Packet, Segment, Transport};
+/// use unruffled_units::Instant;
+///
+/// let mut analyzer = Analyzer::new(Limits::default());
+/// // Segment 2 of three is late.
+/// for (ms, number) in [(0, 0), (1, 2), (2, 1)] {
+///     let segment = Segment { seq: number * 1000, len: 1000, ..Segment::default() };
+///     analyzer.packet(&Packet {
+///         at: Instant::from_millis(ms),
+///         from: ([192, 0, 2, 1], 4000).into(),
+///         to: ([198, 51, 100, 1], 80).into(),
+///         id: None,
+///         ttl: 64,
+///         length: 1040,
+///         transport: Transport::Tcp(segment),
+///     });
+/// }
+/// let analysis = analyzer.finish();
+/// let direction = &analysis.connections[0].directions[0];
+/// assert_eq!(direction.traffic.segments, 3);
+/// assert_eq!(direction.reordering_here.reordered, 1);
+/// assert_eq!(direction.retransmissions.total, 0);
+/// ```
 #[derive(Debug)]
 pub struct Analyzer {
     limits: Limits,
     places: HashMap<Key, usize>,
     slots: Vec<Slot>,
+    /// Places of unused slots.
     free: Vec<usize>,
-    /// The most and the least recently heard.
+    /// The most recently active conversation.
     newest: Option<usize>,
+    /// The least recently active conversation.
     oldest: Option<usize>,
-    remembered: usize,
-    clock: Clock,
-    /// The first packets, until it is known how coarse the clock is.
+    /// Segments kept of all connections.
+    segments_held: usize,
+    clock: ClockEstimator,
+    /// The first packets, until the resolution of the clock is known.
     waiting: Vec<Packet>,
-    gathered: Gathered,
+    builder: AnalysisBuilder,
 }
 
-/// So many packets wait until the clock is known.
-const WAITING: usize = 4096;
-
+/// Both ends of a conversation, in an order that does not depend on the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    tcp: bool,
+    is_tcp: bool,
     low: (u128, u16),
     high: (u128, u16),
 }
@@ -79,22 +112,24 @@ impl Key {
             IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), end.port()),
             IpAddr::V6(v6) => (v6.to_bits(), end.port()),
         };
-        let (from, to) = (end(packet.from), end(packet.to));
-        let tcp = matches!(packet.transport, Transport::Tcp(_));
-        Self { tcp, low: from.min(to), high: from.max(to) }
+        let from = end(packet.from);
+        let to = end(packet.to);
+        let is_tcp = matches!(packet.transport, Transport::Tcp(_));
+        Self { is_tcp, low: from.min(to), high: from.max(to) }
     }
 }
 
+/// A conversation, in a list by the time of its last packet.
 #[derive(Debug)]
 struct Slot {
     key: Key,
-    speakers: Option<Speakers>,
+    conversation: Option<Conversation>,
     newer: Option<usize>,
     older: Option<usize>,
 }
 
 impl Analyzer {
-    /// Nothing has been heard yet.
+    /// Creates an analyzer without packets.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -103,50 +138,50 @@ impl Analyzer {
             free: Vec::new(),
             newest: None,
             oldest: None,
-            remembered: 0,
-            clock: Clock::default(),
+            segments_held: 0,
+            clock: ClockEstimator::default(),
             waiting: Vec::new(),
-            gathered: Gathered::new(limits.told),
+            builder: AnalysisBuilder::new(limits.reported),
         }
     }
 
-    /// Takes in one frame.
+    /// Records a frame. Frames without TCP or UDP are counted and skipped.
     pub fn frame(&mut self, frame: &Frame<'_>) {
-        self.gathered.frame(frame);
+        self.builder.frame(frame);
         match decode(frame) {
             Ok(packet) => self.packet(&packet),
-            Err(reason) => self.gathered.skip(reason),
+            Err(reason) => self.builder.skip(reason),
         }
     }
 
-    /// Takes in one packet.
+    /// Records a packet.
     pub fn packet(&mut self, packet: &Packet) {
-        self.gathered.packet(packet);
-        self.clock.pass(packet.at);
-        if self.clock.is_known() || self.waiting.len() >= WAITING {
-            self.take_waiting();
+        self.builder.packet(packet);
+        self.clock.record(packet.at);
+        if self.clock.is_known() || self.waiting.len() >= MAX_WAITING_PACKETS {
+            self.follow_waiting();
             self.follow(packet);
         } else {
             self.waiting.push(packet.clone());
         }
     }
 
-    fn take_waiting(&mut self) {
+    fn follow_waiting(&mut self) {
         std::mem::take(&mut self.waiting).iter().for_each(|packet| self.follow(packet));
     }
 
-    /// Follows the connection that a packet belongs to.
+    /// Records a packet in its conversation.
     fn follow(&mut self, packet: &Packet) {
         let key = Key::new(packet);
-        let mut at = self.places.get(&key).copied();
-        if let (Some(place), Transport::Tcp(segment)) = (at, &packet.transport)
-            && let Some(Speakers::Tcp(talk)) = &self.slots[place].speakers
-            && talk.is_over(packet, segment)
+        let mut known = self.places.get(&key).copied();
+        if let (Some(place), Transport::Tcp(segment)) = (known, &packet.transport)
+            && let Some(Conversation::Tcp(connection)) = &self.slots[place].conversation
+            && connection.is_ended_by(packet, segment)
         {
             self.end(place);
-            at = None;
+            known = None;
         }
-        let place = match at {
+        let place = match known {
             Some(place) => {
                 self.unlink(place);
                 place
@@ -154,47 +189,51 @@ impl Analyzer {
             None => self.begin(key, packet),
         };
         self.link(place);
-        match (&mut self.slots[place].speakers, &packet.transport) {
-            (Some(Speakers::Tcp(talk)), Transport::Tcp(segment)) => {
-                let before = talk.remembered();
-                talk.packet(packet, segment, self.limits.segments, self.clock.tick());
-                self.remembered = self.remembered + talk.remembered() - before;
+        match (&mut self.slots[place].conversation, &packet.transport) {
+            (Some(Conversation::Tcp(connection)), Transport::Tcp(segment)) => {
+                let before = connection.segments_held();
+                let clock_step = self.clock.coarse_step();
+                connection.packet(packet, segment, self.limits.segments, clock_step);
+                self.segments_held = self.segments_held + connection.segments_held() - before;
             }
-            (Some(Speakers::Udp(datagrams)), Transport::Udp(datagram)) => {
-                datagrams.packet(packet, datagram);
+            (Some(Conversation::Udp(udp)), Transport::Udp(datagram)) => {
+                udp.packet(packet, datagram);
             }
             _ => {}
         }
-        while self.remembered > self.limits.all_segments && self.oldest != Some(place) {
+        while self.segments_held > self.limits.all_segments && self.oldest != Some(place) {
             let Some(oldest) = self.oldest else { break };
-            self.gathered.evicted();
+            self.builder.evict();
             self.end(oldest);
         }
     }
 
-    /// The end of the capture.
+    /// Ends all conversations and returns the analysis.
     pub fn finish(mut self) -> Analysis {
-        self.take_waiting();
+        self.follow_waiting();
         while let Some(oldest) = self.oldest {
             self.end(oldest);
         }
-        self.gathered.finish(self.clock.tick())
+        self.builder.finish(self.clock.coarse_step())
     }
 
+    /// Begins the conversation of a packet; returns its place.
     fn begin(&mut self, key: Key, packet: &Packet) -> usize {
         if self.places.len() >= self.limits.connections.max(1)
             && let Some(oldest) = self.oldest
         {
-            self.gathered.evicted();
+            self.builder.evict();
             self.end(oldest);
         }
-        let share = (ALL_DOTS / (self.places.len() + 1)).max(FEW_DOTS);
+        let share = (TOTAL_DOTS / (self.places.len() + 1)).max(MIN_CONNECTION_DOTS);
         let dots = self.limits.dots.min(share);
-        let speakers = match &packet.transport {
-            Transport::Tcp(segment) => Speakers::Tcp(Box::new(Talk::new(packet, segment, dots))),
-            Transport::Udp(_) => Speakers::Udp(Box::new(Datagrams::new(packet))),
+        let conversation = match &packet.transport {
+            Transport::Tcp(segment) => {
+                Conversation::Tcp(Box::new(TcpConnection::new(packet, segment, dots)))
+            }
+            Transport::Udp(_) => Conversation::Udp(Box::new(UdpConversation::new(packet))),
         };
-        let slot = Slot { key, speakers: Some(speakers), newer: None, older: None };
+        let slot = Slot { key, conversation: Some(conversation), newer: None, older: None };
         let place = match self.free.pop() {
             Some(place) => {
                 self.slots[place] = slot;
@@ -209,31 +248,32 @@ impl Analyzer {
         place
     }
 
+    /// Ends the conversation at `place` and adds it to the analysis.
     fn end(&mut self, place: usize) {
         self.unlink(place);
         self.places.remove(&self.slots[place].key);
         self.free.push(place);
-        if let Some(speakers) = self.slots[place].speakers.take() {
-            if let Speakers::Tcp(talk) = &speakers {
-                self.remembered -= talk.remembered();
-            }
-            self.gathered.end(speakers);
+        if let Some(conversation) = self.slots[place].conversation.take() {
+            self.segments_held -= conversation.segments_held();
+            self.builder.end(conversation);
         }
     }
 
-    /// Makes `place` the most recently heard.
+    /// Makes `place` the most recently active.
     fn link(&mut self, place: usize) {
         let newest = self.newest.replace(place);
-        (self.slots[place].older, self.slots[place].newer) = (newest, None);
+        self.slots[place].older = newest;
+        self.slots[place].newer = None;
         match newest {
             Some(newest) => self.slots[newest].newer = Some(place),
             None => self.oldest = Some(place),
         }
     }
 
-    /// Takes `place` out of the order.
+    /// Removes `place` from the list.
     fn unlink(&mut self, place: usize) {
-        let (newer, older) = (self.slots[place].newer.take(), self.slots[place].older.take());
+        let newer = self.slots[place].newer.take();
+        let older = self.slots[place].older.take();
         match newer {
             Some(newer) => self.slots[newer].older = older,
             None => self.newest = older,
@@ -252,7 +292,7 @@ mod tests {
     use super::*;
     use crate::packet::Segment;
 
-    /// To a client at `port`, of the segments before number `n`.
+    /// Returns an acknowledgement to the client at `port` of the segments before number `n`.
     fn acknowledgement(port: u16, n: u32) -> Packet {
         Packet {
             at: Instant::from_nanos(u64::from(n) * 1000),
@@ -269,7 +309,7 @@ mod tests {
         }
     }
 
-    /// As where data takes another way than its acknowledgements.
+    /// Data may take another way than its acknowledgements.
     #[test]
     fn acknowledgements_alone_are_followed_in_bounded_memory() {
         let limits = Limits { segments: 100, ..Limits::default() };
@@ -277,15 +317,15 @@ mod tests {
         for n in 0..10_000 {
             analyzer.packet(&acknowledgement(4000, n));
         }
-        assert!(analyzer.remembered <= limits.segments, "{}", analyzer.remembered);
+        assert!(analyzer.segments_held <= limits.segments, "{}", analyzer.segments_held);
         let direction = &analyzer.finish().connections[0].directions[1];
         assert_eq!(direction.traffic.stream_bytes, 9_999 * 1460);
-        // In segments of Ethernet, since nobody said how large they are.
+        // The size of segments is not known, so these are segments of Ethernet.
         assert_eq!(direction.losses.not_captured, 9_999);
     }
 
     #[test]
-    fn connections_that_make_room_for_the_segments_of_others_are_given_up() {
+    fn the_oldest_connections_are_dropped_when_there_are_too_many_segments() {
         let mut analyzer = Analyzer::new(Limits { all_segments: 100, ..Limits::default() });
         for n in 0..=60 {
             analyzer.packet(&acknowledgement(4000, n));
@@ -297,7 +337,7 @@ mod tests {
         assert_eq!((totals.given_up, totals.tcp_connections), (1, 2));
     }
 
-    /// A SYN of the client on port 4000, `ms` after the beginning.
+    /// Returns a SYN of the client on port 4000, `ms` milliseconds after the beginning.
     fn syn(ms: u64, seq: u32) -> Packet {
         let packet = acknowledgement(4000, 0);
         let segment = Segment { seq, syn: true, window: 500, ..Segment::default() };
@@ -310,15 +350,15 @@ mod tests {
         }
     }
 
-    /// A thousand octets behind that SYN, 100 ms later, and their acknowledgement.
+    /// Passes 1000 octets 100 ms after that SYN, and their acknowledgement.
     fn transfer(analyzer: &mut Analyzer, ms: u64, seq: u32) {
         let mut packet = syn(ms + 100, seq);
-        let (first, at) = (seq.wrapping_add(1), packet.at);
+        let first = seq.wrapping_add(1);
         let segment = Segment { seq: first, len: 1000, ack: Some(1), ..Segment::default() };
         packet.transport = Transport::Tcp(segment);
         analyzer.packet(&packet);
         let mut answer = acknowledgement(4000, 0);
-        answer.at = at;
+        answer.at = packet.at;
         let ack = Some(first.wrapping_add(1000));
         answer.transport =
             Transport::Tcp(Segment { seq: 1, ack, window: 500, ..Segment::default() });
@@ -330,9 +370,9 @@ mod tests {
         connections.iter().map(|found| found.directions[0].traffic.stream_bytes).collect()
     }
 
-    /// As of a bound port, or of many clients behind one address.
+    /// A client may reuse its port, and many clients may share an address.
     #[test]
-    fn a_syn_that_nobody_answered_does_not_hide_the_next_connection() {
+    fn a_syn_that_is_never_answered_does_not_hide_the_next_connection() {
         let mut analyzer = Analyzer::new(Limits::default());
         analyzer.packet(&syn(0, 100));
         analyzer.packet(&syn(3000, 3_000_000_000));
@@ -340,9 +380,9 @@ mod tests {
         assert_eq!(octets(analyzer), [1000, 0]);
     }
 
-    /// The capture lacks the end of the first.
+    /// The capture lacks the end of the first connection.
     #[test]
-    fn two_connections_between_the_same_ports_are_two() {
+    fn consecutive_connections_between_the_same_ports_are_separate() {
         let mut analyzer = Analyzer::new(Limits::default());
         for (ms, seq) in [(0, 100), (5000, 400_000_000)] {
             analyzer.packet(&syn(ms, seq));
@@ -351,9 +391,9 @@ mod tests {
         assert_eq!(octets(analyzer), [1000, 1000]);
     }
 
-    /// RFC 5961, section 4: somebody guesses, and the connection goes on.
+    /// RFC 5961, section 4: a blind attacker's SYN does not end the connection.
     #[test]
-    fn a_syn_in_the_middle_of_a_connection_ends_nothing() {
+    fn a_syn_within_a_connection_does_not_end_it() {
         let mut analyzer = Analyzer::new(Limits::default());
         analyzer.packet(&syn(0, 100));
         transfer(&mut analyzer, 0, 100);

@@ -1,32 +1,34 @@
-//! From a frame to facts. What was not captured of a packet is taken from its own lengths.
+//! Decoder of frames into packets. Lengths come from the headers, because the capture may hold less.
 
 use std::net::SocketAddr;
 
 use etherparse::{IpNumber, LaxIpSlice, TcpOptionElement, TcpOptionReadError, TcpOptionsIterator};
 
 use crate::link::Link;
-use crate::packet::{Datagram, Packet, Segment, Transport, Unread};
+use crate::packet::{Datagram, Packet, Segment, SkipReason, Transport};
 use crate::reader::Frame;
 
-/// Reads one frame. Checksums are not looked at: senders' captures hold packets whose checksum the
-/// network card fills in later.
+/// Decodes one frame.
+///
+/// Checksums are not verified: in a capture at the sender, the network card fills them in later.
 ///
 /// # Errors
-/// The reason for which it says nothing here.
-pub fn decode(frame: &Frame<'_>) -> Result<Packet, Unread> {
-    let packet = plain(frame)?;
-    Ok(tunnelled(frame, &packet).unwrap_or(packet))
+/// When the frame carries no complete header of TCP or UDP over IP.
+pub fn decode(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
+    let packet = decode_ip(frame)?;
+    Ok(decode_tunnelled(frame, &packet).unwrap_or(packet))
 }
 
-/// The port of GTP-U (3GPP TS 29.281, section 4.4.2).
-const GTP: u16 = 2152;
+/// UDP port of GTP-U (3GPP TS 29.281, section 4.4.2).
+const GTP_PORT: u16 = 2152;
 
-/// The packet that a mobile network's tunnel carries within this one, if that is what it is.
-fn tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
+/// Decodes the packet within a GTP-U tunnel, which mobile networks use, if `outer` carries one.
+fn decode_tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
     let Transport::Udp(datagram) = &outer.transport else { return None };
-    // Version 1, protocol type GTP, a user's packet (section 5.1).
+    // Version 1, protocol type GTP, and message type G-PDU, which carries a packet (section 5.1).
     let &[flags, kind, ..] = &datagram.head;
-    if outer.to.port() != GTP || flags & 0xf0 != 0x30 || kind != 0xff || datagram.captured < 8 {
+    if outer.to.port() != GTP_PORT || flags & 0xf0 != 0x30 || kind != 0xff || datagram.captured < 8
+    {
         return None;
     }
     let bytes = frame.link.payload(frame.data).ok()?;
@@ -34,8 +36,8 @@ fn tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
     let tunnel = bytes.get(before..)?;
     let mut inner = tunnel.get(8..)?;
     if flags & 0x07 != 0 {
-        // Sequence number, N-PDU number, and the type of the next extension (section 5.2), whose
-        // length is told in units of four octets.
+        // Sequence number, N-PDU number, and the type of the next extension header (section 5.2).
+        // The length of an extension header is in units of four octets.
         let mut next = *inner.get(3)?;
         inner = inner.get(4..)?;
         while next != 0 {
@@ -45,21 +47,21 @@ fn tunnelled(frame: &Frame<'_>, outer: &Packet) -> Option<Packet> {
         }
     }
     let length = frame.length.saturating_sub((frame.data.len() - inner.len()) as u32);
-    plain(&Frame { link: Link::Raw, length, data: inner, ..*frame }).ok()
+    decode_ip(&Frame { link: Link::Raw, length, data: inner, ..*frame }).ok()
 }
 
-fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
+fn decode_ip(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
     let bytes = frame.link.payload(frame.data)?;
     if bytes.is_empty() {
-        return Err(Unread::Short);
+        return Err(SkipReason::Short);
     }
     let (ip, _) = LaxIpSlice::from_slice(bytes).map_err(|error| match error {
-        etherparse::err::ip::LaxHeaderSliceError::Len(_) => Unread::Short,
-        etherparse::err::ip::LaxHeaderSliceError::Content(_) => Unread::Malformed,
+        etherparse::err::ip::LaxHeaderSliceError::Len(_) => SkipReason::Short,
+        etherparse::err::ip::LaxHeaderSliceError::Content(_) => SkipReason::Malformed,
     })?;
     let carried = ip.payload();
     if carried.fragmented {
-        return Err(Unread::Fragment);
+        return Err(SkipReason::Fragment);
     }
     let before_ip = frame.data.len() - bytes.len();
     let present = frame.length.saturating_sub(before_ip as u32);
@@ -73,12 +75,11 @@ fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
             payload => (40 + u32::from(payload), None, v6.header().hop_limit()),
         },
     };
-    // A sender's capture of segments yet to be cut may say 0, as jumbograms do.
+    // The length is 0 in jumbograms, and in a sender's capture before segmentation offload.
     let length = if declared == 0 { present } else { declared.min(present) };
-    // Both slices are of one buffer.
+    // Both slices are parts of one buffer.
     let offset = (carried.payload.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
     let transport_len = length.saturating_sub(offset as u32);
-    let (from, to) = (ip.source_addr(), ip.destination_addr());
     let (ports, transport) = match carried.ip_number {
         IpNumber::TCP => {
             let (ports, segment) = tcp(carried.payload, transport_len)?;
@@ -88,19 +89,20 @@ fn plain(frame: &Frame<'_>) -> Result<Packet, Unread> {
             let (ports, datagram) = udp(carried.payload, transport_len)?;
             (ports, Transport::Udp(datagram))
         }
-        _ => return Err(Unread::Protocol),
+        _ => return Err(SkipReason::Protocol),
     };
-    let (from, to) = (SocketAddr::new(from, ports.0), SocketAddr::new(to, ports.1));
+    let from = SocketAddr::new(ip.source_addr(), ports.0);
+    let to = SocketAddr::new(ip.destination_addr(), ports.1);
     Ok(Packet { at: frame.at, from, to, id, ttl, length, transport })
 }
 
-/// A TCP header (RFC 9293, section 3.1), of which options may have been cut off.
-fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), Unread> {
+/// Decodes a TCP header (RFC 9293, section 3.1). The capture may have cut off options.
+fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), SkipReason> {
     let &[a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1, ..] =
-        bytes.first_chunk::<20>().ok_or(Unread::Short)?;
+        bytes.first_chunk::<20>().ok_or(SkipReason::Short)?;
     let header = usize::from(offset >> 4) * 4;
     if header < 20 || header as u32 > length {
-        return Err(Unread::Malformed);
+        return Err(SkipReason::Malformed);
     }
     let mut segment = Segment {
         seq: u32::from_be_bytes([s0, s1, s2, s3]),
@@ -118,7 +120,7 @@ fn tcp(bytes: &[u8], length: u32) -> Result<((u16, u16), Segment), Unread> {
     Ok(((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])), segment))
 }
 
-/// The options as far as they were captured and make sense.
+/// Reads the options up to the first that is cut off or malformed.
 fn read_options(options: &[u8], segment: &mut Segment) {
     let mut rest = TcpOptionsIterator::from_slice(options);
     loop {
@@ -128,8 +130,8 @@ fn read_options(options: &[u8], segment: &mut Segment) {
             Some(Ok(option)) => take_option(&option, segment),
             Some(Err(TcpOptionReadError::UnknownId(_))) => {
                 let len = before.get(1).map_or(0, |&len| usize::from(len));
-                let Some(behind) = before.get(len..).filter(|_| len >= 2) else { return };
-                rest = TcpOptionsIterator::from_slice(behind);
+                let Some(next) = before.get(len..).filter(|_| len >= 2) else { return };
+                rest = TcpOptionsIterator::from_slice(next);
             }
             Some(Err(_)) => return,
         }
@@ -140,7 +142,7 @@ fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
     match *option {
         TcpOptionElement::MaximumSegmentSize(mss) if segment.syn => segment.mss = Some(mss),
         TcpOptionElement::WindowScale(scale) if segment.syn => {
-            // No window is scaled by more (RFC 7323, section 2.3).
+            // The largest permitted scale (RFC 7323, section 2.3).
             segment.window_scale = Some(scale.min(14));
         }
         TcpOptionElement::SelectiveAcknowledgementPermitted if segment.syn => {
@@ -159,9 +161,9 @@ fn take_option(option: &TcpOptionElement, segment: &mut Segment) {
     }
 }
 
-/// A UDP header (RFC 768).
-fn udp(bytes: &[u8], length: u32) -> Result<((u16, u16), Datagram), Unread> {
-    let (header, payload) = bytes.split_at_checked(8).ok_or(Unread::Short)?;
+/// Decodes a UDP header (RFC 768).
+fn udp(bytes: &[u8], length: u32) -> Result<((u16, u16), Datagram), SkipReason> {
+    let (header, payload) = bytes.split_at_checked(8).ok_or(SkipReason::Short)?;
     let mut datagram = Datagram { len: length.saturating_sub(8), ..Datagram::default() };
     for (slot, &octet) in datagram.head.iter_mut().zip(payload) {
         *slot = octet;

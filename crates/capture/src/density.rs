@@ -2,81 +2,84 @@
 
 use std::collections::VecDeque;
 
-/// The displacement threshold DT and the buffer threshold BT: beyond them a packet counts as lost
-/// (RFC 5236, section 5, leaves the choice).
-pub(crate) const THRESHOLD: usize = 128;
+/// Displacement threshold DT and buffer threshold BT, in packets. A packet beyond them counts as lost
+/// (RFC 5236, section 5, leaves the choice open).
+const THRESHOLD: usize = 128;
 
 /// Both densities of one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Densities {
-    // As long as all is in order, nothing but these two is needed.
+    // These two suffice while every packet is in order.
     in_order: u64,
     next: u64,
-    more: Option<Box<More>>,
+    disorder: Option<Box<Disorder>>,
 }
 
+/// State of both algorithms, from the first packet out of order on.
 #[derive(Clone, Debug)]
-struct More {
-    /// RI, the receive index.
+struct Disorder {
+    /// RI: the receive index.
     index: u64,
     /// Arrivals that have no displacement yet.
     window: VecDeque<u64>,
-    /// Early arrivals whose number no index has reached.
+    /// Early arrivals whose number is above the receive index.
     early: Vec<u64>,
-    /// FD, from −DT to DT.
+    /// FD: counts by displacement, from −DT to DT.
     displacements: Box<[u64; 2 * THRESHOLD + 1]>,
-    /// E, the expected packet.
+    /// E: the number of the expected packet.
     expected: u64,
-    /// The hypothetical buffer.
+    /// Packets in the hypothetical buffer.
     buffer: Vec<u64>,
-    /// FB, from 0 to BT.
+    /// FB: counts by occupancy, from 0 to BT.
     occupancies: Box<[u64; THRESHOLD + 1]>,
 }
 
 impl Densities {
-    /// Packet `number` arrives, the first time that it does. Numbers begin anywhere.
+    /// Records the first arrival of packet `number`. The first number may be any.
     pub(crate) fn arrive(&mut self, number: u64) {
-        let Self { in_order, next, more } = self;
+        let Self { in_order, next, disorder } = self;
         if *in_order == 0 {
             *next = number;
         }
-        match more {
+        match disorder {
             None if number == *next => {
                 *in_order += 1;
                 *next += 1;
             }
-            None => more.insert(Box::new(More::new(*next))).arrive(number),
-            Some(more) => more.arrive(number),
+            None => disorder.insert(Box::new(Disorder::new(*next))).arrive(number),
+            Some(disorder) => disorder.arrive(number),
         }
     }
 
-    /// RD: the share of each displacement that occurred.
+    /// Returns RD: the share of each displacement that occurred.
     pub(crate) fn displacement(&self) -> Vec<(i32, f64)> {
         let mut counts = [0; 2 * THRESHOLD + 1];
-        if let Some(more) = &self.more {
-            let mut rest = more.clone();
-            rest.drain();
-            counts = *rest.displacements;
+        if let Some(disorder) = &self.disorder {
+            let mut at_end = disorder.clone();
+            at_end.drain();
+            counts = *at_end.displacements;
         }
         counts[THRESHOLD] += self.in_order;
         shares(&counts, THRESHOLD as i32)
     }
 
-    /// RBD: the share of each occupancy that occurred.
+    /// Returns RBD: the share of each occupancy that occurred.
     pub(crate) fn occupancy(&self) -> Vec<(i32, f64)> {
-        let mut counts = self.more.as_ref().map_or([0; THRESHOLD + 1], |more| *more.occupancies);
+        let disorder = self.disorder.as_ref();
+        let mut counts = disorder.map_or([0; THRESHOLD + 1], |disorder| *disorder.occupancies);
         counts[0] += self.in_order;
         shares(&counts, 0)
     }
 }
 
+/// Returns the share of each value that occurred; the first count is that of value `-zero`.
 fn shares(counts: &[u64], zero: i32) -> Vec<(i32, f64)> {
     let all: u64 = counts.iter().sum();
     let occurred = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
     occurred.map(|(at, &count)| (at as i32 - zero, count as f64 / all as f64)).collect()
 }
 
-impl More {
+impl Disorder {
     fn new(next: u64) -> Self {
         Self {
             index: next,
@@ -94,8 +97,10 @@ impl More {
         self.occupy(number);
     }
 
-    /// RFC 5236, section 7.1. The window there is always full; here what is certain is counted at
-    /// once, which comes to the same, since what arrives later takes no index away.
+    /// Updates the displacements (RFC 5236, section 7.1).
+    ///
+    /// The RFC keeps its window full. This counts a displacement as soon as it is certain; the result
+    /// is the same, because later arrivals do not change indices already assigned.
     fn displace(&mut self, number: u64) {
         if number < self.index || self.early.contains(&number) || self.window.contains(&number) {
             return;
@@ -115,7 +120,7 @@ impl More {
         }
     }
 
-    /// Gives the index to the head of the window.
+    /// Assigns the receive index to the packet at the head of the window.
     fn count(&mut self) {
         let Some(number) = self.window.pop_front() else { return };
         let displacement = self.index as i64 - number as i64;
@@ -130,13 +135,13 @@ impl More {
         }
     }
 
-    /// The packet of this index is lost.
+    /// Advances the receive index past a lost packet.
     fn skip(&mut self) {
         let least = self.window.iter().chain(&self.early).min();
         self.index = least.map_or(self.index + 1, |&least| least.max(self.index + 1));
     }
 
-    /// The end of the stream: nothing more can arrive.
+    /// Counts what is left in the window at the end of the stream.
     fn drain(&mut self) {
         while !self.window.is_empty() {
             if self.window.contains(&self.index) || self.early.contains(&self.index) {
@@ -147,7 +152,7 @@ impl More {
         }
     }
 
-    /// RFC 5236, section 7.2.
+    /// Updates the occupancies (RFC 5236, section 7.2).
     fn occupy(&mut self, number: u64) {
         if number < self.expected || self.buffer.contains(&number) {
             return;
@@ -158,7 +163,7 @@ impl More {
         } else if self.buffer.len() < THRESHOLD {
             self.buffer.push(number);
         } else {
-            // The expected packet is late beyond the threshold: it counts as lost.
+            // The expected packet is later than the threshold and counts as lost.
             self.buffer.push(number);
             self.expected = self.buffer.iter().min().copied().unwrap_or(number);
             self.release();
@@ -166,7 +171,7 @@ impl More {
         self.occupancies[self.buffer.len().min(THRESHOLD)] += 1;
     }
 
-    /// Takes what follows on out of the buffer.
+    /// Removes the packets that are now in order from the buffer.
     fn release(&mut self) {
         while let Some(at) = self.buffer.iter().position(|&held| held == self.expected) {
             self.buffer.swap_remove(at);
@@ -197,23 +202,23 @@ mod tests {
 
     /// RFC 5236, section 3.1, example 2, and section 3.3, example 3: packet 2 is lost.
     #[test]
-    fn an_index_passes_over_a_lost_packet() {
+    fn the_receive_index_skips_a_lost_packet() {
         let densities = densities(&[1, 4, 3, 5, 3, 8, 7, 6]);
         let expected = [(-2, 1.0), (-1, 1.0), (0, 3.0), (1, 1.0), (2, 1.0)];
         assert_eq!(densities.displacement(), expected.map(|(d, n)| (d, n / 7.0)));
     }
 
     #[test]
-    fn what_is_in_order_costs_nothing() {
+    fn a_stream_in_order_needs_no_buffers() {
         let numbers: Vec<u64> = (7..10_000).collect();
         let densities = densities(&numbers);
-        assert!(densities.more.is_none());
+        assert!(densities.disorder.is_none());
         assert_eq!(densities.displacement(), [(0, 1.0)]);
         assert_eq!(densities.occupancy(), [(0, 1.0)]);
     }
 
     #[test]
-    fn losses_alone_displace_nothing() {
+    fn losses_without_reordering_cause_no_displacement() {
         let numbers: Vec<u64> = (1..10_000).filter(|n| n % 7 != 0).collect();
         assert_eq!(densities(&numbers).displacement(), [(0, 1.0)]);
     }

@@ -1,20 +1,21 @@
-//! What passed of one direction, for a drawing of sequence over time: dots, thinned as they come.
+//! Sequence numbers over time, as dots of a drawing, in bounded memory.
 
 use unruffled_units::Instant;
 
-/// Dots of one kind: at most so many, and fewer and fewer of those that come once there are more.
+/// Dots of one kind. Beyond a limit, every other one is dropped, and from then on only half as many
+/// of the new ones are kept.
 #[derive(Clone, Debug, Default)]
-struct Dots {
+struct DotSampler {
     kept: Vec<(Instant, u64)>,
-    came: u64,
-    /// Every so many are kept, as a power of two.
+    total: u64,
+    /// One of 2^`shift` dots is kept.
     shift: u32,
 }
 
-impl Dots {
-    fn add(&mut self, at: Instant, position: u64, most: usize) {
-        if self.came.trailing_zeros() >= self.shift {
-            if self.kept.len() >= most {
+impl DotSampler {
+    fn add(&mut self, at: Instant, position: u64, limit: usize) {
+        if self.total.trailing_zeros() >= self.shift {
+            if self.kept.len() >= limit {
                 let mut keep = false;
                 self.kept.retain(|_| {
                     keep = !keep;
@@ -22,88 +23,92 @@ impl Dots {
                 });
                 self.shift += 1;
             }
-            if self.came.trailing_zeros() >= self.shift {
+            if self.total.trailing_zeros() >= self.shift {
                 self.kept.push((at, position));
             }
         }
-        self.came += 1;
+        self.total += 1;
+    }
+
+    fn sample(&self, start: Instant) -> DotSample {
+        let dots =
+            self.kept.iter().map(|&(at, position)| (at.since(start).as_secs_f64(), position));
+        DotSample { dots: dots.collect(), total: self.total }
     }
 }
 
-/// What is drawn of one direction, while it is followed; positions are octets of the stream.
+/// A drawing of one direction while its packets are followed. Positions are octets of the stream.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sketch {
-    most: usize,
-    new: Dots,
-    late: Dots,
-    resent: Dots,
-    spurious: Dots,
-    acknowledged: Dots,
+pub(crate) struct DrawingBuilder {
+    limit: usize,
+    new: DotSampler,
+    late: DotSampler,
+    resent: DotSampler,
+    spurious: DotSampler,
+    acknowledged: DotSampler,
 }
 
-impl Sketch {
-    /// A drawing of at most `most` dots of a kind.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most: most.max(2), ..Self::default() }
+impl DrawingBuilder {
+    /// Creates an empty drawing that keeps at most `limit` dots of each kind.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit: limit.max(2), ..Self::default() }
     }
 
     pub(crate) fn new_data(&mut self, at: Instant, position: u64) {
-        self.new.add(at, position, self.most);
+        self.new.add(at, position, self.limit);
     }
 
     pub(crate) fn late(&mut self, at: Instant, position: u64) {
-        self.late.add(at, position, self.most);
+        self.late.add(at, position, self.limit);
     }
 
     pub(crate) fn resent(&mut self, at: Instant, position: u64) {
-        self.resent.add(at, position, self.most);
+        self.resent.add(at, position, self.limit);
     }
 
     pub(crate) fn spurious(&mut self, at: Instant, position: u64) {
-        self.spurious.add(at, position, self.most);
+        self.spurious.add(at, position, self.limit);
     }
 
     pub(crate) fn acknowledged(&mut self, at: Instant, position: u64) {
-        self.acknowledged.add(at, position, self.most);
+        self.acknowledged.add(at, position, self.limit);
     }
 
-    pub(crate) fn told(&self, start: Instant) -> Drawing {
-        let dots = |dots: &Dots| Thinned {
-            dots: dots.kept.iter().map(|&(at, p)| (at.since(start).as_secs_f64(), p)).collect(),
-            came: dots.came,
-        };
+    /// Returns the drawing of a connection whose first packet passed at `start`.
+    pub(crate) fn build(&self, start: Instant) -> Drawing {
         Drawing {
-            new: dots(&self.new),
-            late: dots(&self.late),
-            resent: dots(&self.resent),
-            spurious: dots(&self.spurious),
-            acknowledged: dots(&self.acknowledged),
+            new: self.new.sample(start),
+            late: self.late.sample(start),
+            resent: self.resent.sample(start),
+            spurious: self.spurious.sample(start),
+            acknowledged: self.acknowledged.sample(start),
         }
     }
 }
 
-/// Dots of a drawing: seconds since the connection began, and octets of the stream.
+/// An evenly spaced sample of a drawing's dots of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Thinned {
-    /// Those that were kept, in about the order of time.
+pub struct DotSample {
+    /// Dots that were kept, roughly in the order of time: seconds since the connection's first
+    /// packet, and octets of the stream.
     pub dots: Vec<(f64, u64)>,
-    /// How many there were.
-    pub came: u64,
+    /// Number of dots before sampling.
+    pub total: u64,
 }
 
-/// Sequence over time.
+/// Sequence numbers over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// Segments that passed for the first time.
-    pub new: Thinned,
-    /// Segments that others overtook, on the way here or beyond.
-    pub late: Thinned,
-    /// Retransmissions, the spurious among them.
-    pub resent: Thinned,
-    /// Those that proved spurious.
-    pub spurious: Thinned,
+    /// First transmissions.
+    pub new: DotSample,
+    /// Segments that were overtaken before or after the capture point.
+    pub late: DotSample,
+    /// All retransmissions.
+    pub resent: DotSample,
+    /// Spurious retransmissions.
+    pub spurious: DotSample,
     /// Cumulative acknowledgements.
-    pub acknowledged: Thinned,
+    pub acknowledged: DotSample,
 }
 
 #[cfg(test)]
@@ -111,16 +116,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_dots_become_evenly_fewer() {
-        let mut sketch = Sketch::new(100);
+    fn many_dots_are_thinned_out_evenly() {
+        let mut builder = DrawingBuilder::new(100);
         for i in 0..10_000 {
-            sketch.new_data(Instant::from_millis(i), i);
+            builder.new_data(Instant::from_millis(i), i);
         }
-        let drawing = sketch.told(Instant::ZERO);
-        assert_eq!(drawing.new.came, 10_000);
+        let drawing = builder.build(Instant::ZERO);
+        assert_eq!(drawing.new.total, 10_000);
         let positions: Vec<u64> = drawing.new.dots.iter().map(|dot| dot.1).collect();
         assert!((50..=100).contains(&positions.len()), "{}", positions.len());
         assert!(positions.windows(2).all(|pair| pair[1] - pair[0] == 128), "{positions:?}");
-        assert_eq!(drawing.late, Thinned::default());
+        assert_eq!(drawing.late, DotSample::default());
     }
 }

@@ -1,53 +1,77 @@
-//! What captured packets tell of their path.
+//! Analysis of captured packets: reordering, loss, retransmissions, and what limited each transfer.
 //!
-//! A capture is read once, packet by packet, in memory that does not grow with it: [`read`] takes
-//! pcap or pcapng, [`Analyzer`] follows its connections, and [`Analysis`] says what was found. The
-//! capture may have been made at the sender, at the receiver, or anywhere between them; what passes
-//! the place of the capture is seen, and what happens beyond it is told by the acknowledgements.
+//! [`read`] reads pcap or pcapng once, packet by packet, in memory that does not grow with the
+//! capture. [`Analyzer`] follows the connections, [`Analysis`] holds the results as plain values, and
+//! [`judge`] concludes what slowed a transfer.
+//!
+//! A capture may be made at the sender, at the receiver, or anywhere between them. What passes the
+//! capture point is seen directly; what happens beyond it is inferred from the acknowledgements.
+//!
+//! # Examples
+//!
+//! Reads a capture and prints a verdict on each transfer with enough data:
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use unruffled_capture::{Analyzer, Limits, Source, is_enough, judge, read};
+//!
+//! fn print_verdicts(path: &Path) -> Result<(), unruffled_capture::Error> {
+//!     let mut analyzer = Analyzer::new(Limits::default());
+//!     let damage = read(Source::open(path)?, |frame| analyzer.frame(frame))?;
+//!     if let Some(damage) = damage {
+//!         eprintln!("warning: {}: {damage}", path.display());
+//!     }
+//!     let analysis = analyzer.finish();
+//!     for direction in analysis.connections.iter().flat_map(|c| &c.directions) {
+//!         if is_enough(direction) {
+//!             println!("{} to {}: {}", direction.from, direction.to, judge(direction).text);
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! let error = print_verdicts(Path::new("missing.pcap")).unwrap_err();
+//! assert_eq!(error.to_string(), "cannot be read: No such file or directory (os error 2)");
+//! ```
 
 mod analysis;
 mod analyzer;
-mod blame;
 mod clock;
 mod connection;
-mod crowding;
-mod datagrams;
+mod conversation;
 mod decode;
 mod density;
 mod drawing;
-mod episode;
 mod error;
-mod half;
-mod lateness;
+mod flow;
+mod histogram;
 mod link;
-mod outstanding;
 mod packet;
 mod reader;
 mod reordering;
+mod round_robin;
 mod series;
 mod source;
-mod speakers;
-mod trains;
-mod turns;
+mod udp;
 mod verdict;
 
 pub use analysis::{
-    Analysis, Connection, Direction, Limit, Losses, Place, Quic, Retransmissions, Rtt, Skipped,
-    Totals, Windows,
+    Analysis, Charts, Connection, DataTotals, Direction, Limit, LossEvidence, Losses, Place,
+    Retransmissions, Rtt, Skipped, SpuriousReasons, Totals, Traffic, UdpPair, Windows,
 };
 pub use analyzer::{Analyzer, Limits};
-pub use blame::LossEvidence;
 pub use decode::decode;
-pub use drawing::{Drawing, Thinned};
-pub use error::Error;
-pub use lateness::{Bar, Lateness};
+pub use drawing::{DotSample, Drawing};
+pub use error::{Damage, Error, InputError};
+pub use histogram::{Bar, DurationSummary};
 pub use link::Link;
-pub use packet::{Datagram, Packet, Segment, Transport, Unread};
+pub use packet::{Datagram, Packet, Segment, SkipReason, Transport};
 pub use reader::{Frame, read};
 pub use reordering::{Density, Reordering};
+pub use round_robin::RoundRobin;
 pub use series::Bin;
 pub use source::{Progress, Source};
-pub use turns::InTurn;
 pub use verdict::{
     Cause, Sureness, Verdict, is_blurred, is_closed, is_enough, is_truncated, judge,
 };

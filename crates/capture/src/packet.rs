@@ -1,4 +1,4 @@
-//! A packet as plain facts.
+//! Packets as plain facts.
 
 use std::net::SocketAddr;
 
@@ -7,23 +7,23 @@ use unruffled_units::Instant;
 /// A packet that carries TCP or UDP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// When it passed.
+    /// Time at which it was captured.
     pub at: Instant,
-    /// Who sent it.
+    /// Source address and port.
     pub from: SocketAddr,
-    /// Whom it is for.
+    /// Destination address and port.
     pub to: SocketAddr,
-    /// The IPv4 header's identification; none in IPv6.
+    /// Identification of the IPv4 header; `None` in IPv6.
     pub id: Option<u16>,
-    /// The IPv4 header's time to live, or IPv6's hop limit: each router takes one off.
+    /// Time to live of the IPv4 header, or IPv6's hop limit. Each router decrements it.
     pub ttl: u8,
-    /// Octets of the IP packet.
+    /// Length of the IP packet, in octets.
     pub length: u32,
-    /// What it carries.
+    /// The transport header and what is known of the payload.
     pub transport: Transport,
 }
 
-/// What a packet carries.
+/// Transport header of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// A TCP segment.
@@ -32,65 +32,72 @@ pub enum Transport {
     Udp(Datagram),
 }
 
-/// The header of a TCP segment.
+/// Header of a TCP segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// The first octet's sequence number.
+    /// Sequence number of the first octet.
     pub seq: u32,
-    /// The next octet expected, if the segment acknowledges anything.
+    /// Acknowledgement number: the next octet expected. `None` without the ACK flag.
     pub ack: Option<u32>,
-    /// Octets of payload as they passed, whether captured or not.
+    /// Length of the payload on the network, in octets, whether captured or not.
     pub len: u32,
-    /// Whether it opens the connection.
+    /// The SYN flag.
     pub syn: bool,
-    /// Whether it is the last.
+    /// The FIN flag.
     pub fin: bool,
-    /// Whether it ends the connection at once.
+    /// The RST flag.
     pub rst: bool,
-    /// Whether it points to urgent data.
+    /// The URG flag.
     pub urgent: bool,
-    /// The window as it stands in the header.
+    /// Window field of the header, unscaled.
     pub window: u16,
-    /// The largest segment that its sender takes.
+    /// Maximum segment size that the sender of a SYN accepts, in octets.
     pub mss: Option<u16>,
-    /// By how many bits windows are shifted.
+    /// Window scale of a SYN: the number of bits by which later windows are shifted, at most 14.
     pub window_scale: Option<u8>,
-    /// Whether its sender takes selective acknowledgements.
+    /// Whether a SYN permits selective acknowledgements.
     pub sack_permitted: bool,
-    /// The blocks of a selective acknowledgement, as many as `sack_count` says.
+    /// SACK blocks; the first `sack_count` are valid.
     pub sack: [(u32, u32); 4],
-    /// How many blocks there are.
+    /// Number of SACK blocks.
     pub sack_count: u8,
-    /// The timestamp's value and the one that it echoes.
+    /// Timestamp value and timestamp echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// Whether the capture cut off options.
+    /// Whether the capture cut off some of the options.
     pub cut: bool,
 }
 
-/// A UDP datagram.
+/// Header and first octets of a UDP datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Datagram {
-    /// Octets of payload as they passed.
+    /// Length of the payload on the network, in octets.
     pub len: u32,
-    /// The first octets of the payload, as many as `captured` says.
+    /// First octets of the payload; the first `captured` are valid.
     pub head: [u8; 8],
-    /// How many octets of `head` were captured.
+    /// Number of octets of `head` that were captured.
     pub captured: u8,
 }
 
-/// Why a frame says nothing here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// A link that is not known.
+/// Reason why a frame is skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The link type is not supported.
+    #[error("unsupported link type")]
     UnknownLink,
-    /// No IP: ARP and the like.
+    /// The frame carries another protocol than IP, for example ARP.
+    #[error("no IP packet")]
     NotIp,
-    /// So little was captured of it that the headers are not there.
+    /// The capture does not hold all of the headers.
+    #[error("headers cut off by the capture")]
     Short,
-    /// A fragment.
+    /// The packet is a fragment.
+    #[error("a fragment")]
     Fragment,
-    /// Neither TCP nor UDP.
+    /// The packet carries neither TCP nor UDP.
+    #[error("neither TCP nor UDP")]
     Protocol,
-    /// Headers that contradict themselves.
+    /// The headers contradict each other.
+    #[error("malformed headers")]
     Malformed,
 }

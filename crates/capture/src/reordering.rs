@@ -6,153 +6,204 @@ use serde::Serialize;
 use unruffled_units::{Duration, Instant};
 
 use crate::density::Densities;
-use crate::lateness::{Lateness, Spans};
-use crate::outstanding::Number;
-use crate::turns::{InTurn, Turns};
+use crate::histogram::{DurationHistogram, DurationSummary};
+use crate::round_robin::{RoundRobin, RoundRobinDetector};
 
-/// The largest n of n-reordering that is told apart (MAXN in RFC 4737, appendix A).
-const LARGEST_N: usize = 100;
+/// Largest n of n-reordering that is counted separately (MAXN in RFC 4737, appendix A).
+const MAX_N: usize = 100;
 
-/// Discontinuities remembered: a packet later than all of them counts as late by an unknown time.
-const DISCONTINUITIES: usize = 4096;
+/// Greatest number of discontinuities kept. The late time of a packet that was overtaken before all
+/// of them is unknown.
+const MAX_DISCONTINUITIES: usize = 4096;
 
-/// What has arrived so far, by the numbers that packets have in the order of sending.
+/// Position of a segment in the order of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SendIndex {
+    /// Index among first transmissions.
+    original: u64,
+    /// Index among all transmissions, retransmissions included.
+    overall: u64,
+}
+
+impl SendIndex {
+    pub(crate) fn new(original: u64, overall: u64) -> Self {
+        Self { original, overall }
+    }
+
+    /// Returns the index among first transmissions.
+    pub(crate) fn original(self) -> u64 {
+        self.original
+    }
+
+    /// Returns the index among all transmissions, retransmissions included.
+    pub(crate) fn overall(self) -> u64 {
+        self.overall
+    }
+
+    /// Returns the index that many segments later.
+    pub(crate) fn plus(self, segments: u64) -> Self {
+        Self { original: self.original + segments, overall: self.overall + segments }
+    }
+}
+
+/// Arrivals of first transmissions, and what they show of reordering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
-    /// NextExp.
+    /// NextExp: one more than the highest index that arrived.
     next: u64,
-    /// L: packets that arrived.
+    /// L: the number of packets that arrived.
     arrived: u64,
     reordered: u64,
     discontinuities: VecDeque<Discontinuity>,
-    late_times: Spans,
+    late_times: DurationHistogram,
     extents: Extents,
-    /// n-reordered packets, by the largest such n.
-    n_reordered: Option<Box<[u64; LARGEST_N]>>,
+    /// Number of n-reordered packets, by the largest n for which they are.
+    n_reordered: Option<Box<[u64; MAX_N]>>,
     recent: Recent,
-    /// r: packets in order since the last that was not.
+    /// r: packets in order since the last that was reordered.
     run: u64,
     /// q: the sum of the squares of the runs.
     squares: f64,
     densities: Densities,
-    turns: Turns,
+    round_robin: RoundRobinDetector,
+    /// Reordered packets whose late time is unknown.
     untimed: u64,
 }
 
-/// An arrival that left numbers out: the first to overtake each of them.
+/// An arrival that skipped indices: the first to overtake each of them.
 #[derive(Clone, Copy, Debug)]
 struct Discontinuity {
-    /// The first number left out.
+    /// First index skipped.
     from: u64,
-    /// The number that arrived.
+    /// Index that arrived.
     to: u64,
-    /// Its arrival index.
-    index: u64,
+    /// Number of arrivals before this one.
+    arrival: u64,
     at: Instant,
+}
+
+/// Whether a packet arrived in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The packet arrived in order.
+    InOrder,
+    /// The packet is reordered (RFC 4737, section 3.3). `None` where it is not known how late it is,
+    /// or where the clock does not show it.
+    Reordered(Option<Late>),
 }
 
 /// How late a reordered packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Late {
-    /// Its reordering extent, in packets (RFC 4737, section 4.2).
-    pub(crate) extent: u64,
-    /// Its late time (RFC 4737, section 4.3).
-    pub(crate) by: Duration,
+    /// Reordering extent, in packets (RFC 4737, section 4.2).
+    extent: u64,
+    /// Late time (RFC 4737, section 4.3).
+    by: Duration,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Extents {
     sum: f64,
     max: u64,
-    /// Packets with an extent of at least 3: as many as three duplicate ACKs.
-    beyond_three: u64,
+    /// Packets with an extent of at least 3, which causes three duplicate ACKs.
+    at_least_3: u64,
 }
 
 /// The last arrivals, for n-reordering.
 #[derive(Clone, Debug, Default)]
 struct Recent {
-    numbers: Vec<u64>,
+    indices: Vec<u64>,
     at: usize,
 }
 
 impl Recent {
-    fn push(&mut self, number: u64) {
-        if self.numbers.len() < LARGEST_N {
-            self.numbers.push(number);
+    fn push(&mut self, index: u64) {
+        if self.indices.len() < MAX_N {
+            self.indices.push(index);
         } else {
-            self.numbers[self.at] = number;
+            self.indices[self.at] = index;
         }
-        self.at = (self.at + 1) % LARGEST_N;
+        self.at = (self.at + 1) % MAX_N;
     }
 
-    /// How many right before this one have a larger number (RFC 4737, section 5.3).
-    fn larger(&self, number: u64) -> usize {
-        let len = self.numbers.len();
-        let back = (1..=len).map(|back| self.numbers[(self.at + LARGEST_N - back) % LARGEST_N]);
-        back.take_while(|&earlier| earlier > number).count()
+    /// Returns how many consecutive arrivals right before this one have a larger index (RFC 4737,
+    /// section 5.3).
+    fn larger(&self, index: u64) -> usize {
+        let len = self.indices.len();
+        let back = (1..=len).map(|back| self.indices[(self.at + MAX_N - back) % MAX_N]);
+        back.take_while(|&earlier| earlier > index).count()
     }
 }
 
 impl Arrivals {
-    /// Packet `number` arrives, the first time that it does. Says how late it is if it is
-    /// reordered (RFC 4737, section 3.3), and by more than a step of the clock.
-    pub(crate) fn arrive(&mut self, number: Number, at: Instant, tick: Duration) -> Option<Late> {
-        let Number { new: number, any } = number;
-        let index = self.arrived;
+    /// Records the first arrival of a packet, and returns whether it is in order.
+    ///
+    /// A late time of at most `clock_step` counts as unknown.
+    pub(crate) fn arrive(
+        &mut self,
+        index: SendIndex,
+        at: Instant,
+        clock_step: Duration,
+    ) -> Arrival {
+        let number = index.original;
+        let arrival = self.arrived;
         self.arrived += 1;
         self.densities.arrive(number);
-        if index == 0 || number >= self.next {
-            if index > 0 && number > self.next {
-                if self.discontinuities.len() == DISCONTINUITIES {
+        if arrival == 0 || number >= self.next {
+            if arrival > 0 && number > self.next {
+                if self.discontinuities.len() == MAX_DISCONTINUITIES {
                     self.discontinuities.pop_front();
                 }
                 let from = self.next;
-                self.discontinuities.push_back(Discontinuity { from, to: number, index, at });
+                self.discontinuities.push_back(Discontinuity { from, to: number, arrival, at });
             }
             self.next = number + 1;
             self.run += 1;
             self.recent.push(number);
-            return None;
+            return Arrival::InOrder;
         }
         self.reordered += 1;
-        self.turns.late(any);
+        self.round_robin.record_late(index.overall);
         self.squares += (self.run as f64).powi(2);
         self.run = 0;
         let n = self.recent.larger(number);
         if let Some(slot) = n.checked_sub(1) {
-            self.n_reordered.get_or_insert_with(|| Box::new([0; LARGEST_N]))[slot] += 1;
+            self.n_reordered.get_or_insert_with(|| Box::new([0; MAX_N]))[slot] += 1;
         }
         self.recent.push(number);
-        // The first that overtook it is the one that left it out.
-        let overtaken = self.discontinuities.partition_point(|d| d.to <= number);
-        let overtaken = self.discontinuities.get(overtaken).filter(|d| d.from <= number);
-        let Some(overtaken) = overtaken else {
-            self.untimed += 1;
-            return None;
-        };
-        let late = Late { extent: index - overtaken.index, by: at.since(overtaken.at) };
-        if late.by <= tick {
-            self.untimed += 1;
-            return None;
+        let late = self.lateness(number, arrival, at).filter(|late| late.by > clock_step);
+        match late {
+            Some(late) => {
+                self.late_times.record(late.by);
+                self.extents.sum += late.extent as f64;
+                self.extents.max = self.extents.max.max(late.extent);
+                self.extents.at_least_3 += u64::from(late.extent >= 3);
+            }
+            None => self.untimed += 1,
         }
-        self.late_times.record(late.by);
-        self.extents.sum += late.extent as f64;
-        self.extents.max = self.extents.max.max(late.extent);
-        self.extents.beyond_three += u64::from(late.extent >= 3);
-        Some(late)
+        Arrival::Reordered(late)
     }
 
-    pub(crate) fn late_times(&self) -> &Spans {
+    /// Returns how late packet `number` is, if the first packet that overtook it is still known.
+    fn lateness(&self, number: u64, arrival: u64, at: Instant) -> Option<Late> {
+        let overtaking = self.discontinuities.partition_point(|d| d.to <= number);
+        let overtaking = self.discontinuities.get(overtaking).filter(|d| d.from <= number)?;
+        Some(Late { extent: arrival - overtaking.arrival, by: at.since(overtaking.at) })
+    }
+
+    /// Returns the late times of the reordered packets.
+    pub(crate) fn late_times(&self) -> &DurationHistogram {
         &self.late_times
     }
 
-    /// Whether the last arrival was in order, and so was the one before it.
-    pub(crate) fn whole(&self) -> bool {
+    /// Returns whether the last two arrivals were in order.
+    pub(crate) fn is_in_order(&self) -> bool {
         self.run >= 2
     }
 
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.arrived, self.reordered)
+    /// Returns the number of packets that arrived reordered.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.reordered
     }
 
     pub(crate) fn summary(&self) -> Reordering {
@@ -160,7 +211,7 @@ impl Arrivals {
         let timed = reordered - self.untimed;
         let in_order = arrived - reordered;
         let share = |part: u64| if arrived == 0 { 0.0 } else { part as f64 / arrived as f64 };
-        // m for n: those n-reordered, for every n up to their largest.
+        // A packet that is n-reordered is also m-reordered for every m < n.
         let at_least =
             |n: usize| self.n_reordered.as_ref().map_or(0, |by| by[n - 1..].iter().sum());
         let largest = self.n_reordered.as_ref();
@@ -172,7 +223,7 @@ impl Arrivals {
             ratio: share(reordered),
             mean_extent: (timed > 0).then(|| self.extents.sum / timed as f64),
             max_extent: self.extents.max,
-            extent_at_least_3: self.extents.beyond_three,
+            extent_at_least_3: self.extents.at_least_3,
             late_time: self.late_times.summary(),
             n_reordered: (1..=largest.map_or(0, |n| n + 1)).map(at_least).collect(),
             free_runs: reordered,
@@ -181,7 +232,7 @@ impl Arrivals {
                 .then(|| self.squares / in_order as f64 / mean_run),
             density: density(self.densities.displacement()),
             buffer_density: density(self.densities.occupancy()),
-            in_turn: self.turns.told(share(reordered)),
+            in_turn: self.round_robin.pattern(share(reordered)),
         }
     }
 }
@@ -190,45 +241,45 @@ fn density(shares: Vec<(i32, f64)>) -> Vec<Density> {
     shares.into_iter().map(|(value, share)| Density { value, share }).collect()
 }
 
-/// How packets were reordered.
+/// Reordering of a stream (RFC 4737, RFC 5236).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reordering {
     /// Packets that arrived, without copies and retransmissions (L).
     pub packets: u64,
-    /// Those that another had overtaken (RFC 4737, section 3.3).
+    /// Reordered packets: those that another had overtaken (RFC 4737, section 3.3).
     pub reordered: u64,
-    /// Their share (section 4.1).
+    /// Share of reordered packets, from 0 to 1 (section 4.1).
     pub ratio: f64,
-    /// The mean reordering extent, in packets (section 4.2).
+    /// Mean reordering extent, in packets (section 4.2).
     pub mean_extent: Option<f64>,
-    /// The largest.
+    /// Largest reordering extent, in packets.
     pub max_extent: u64,
-    /// How many had an extent of three or more: enough for three duplicate ACKs.
+    /// Packets with a reordering extent of three or more, which causes three duplicate ACKs.
     pub extent_at_least_3: u64,
-    /// The late time (section 4.3).
-    pub late_time: Option<Lateness>,
-    /// How many were n-reordered, for n from 1 (section 5.3).
+    /// Late times (section 4.3).
+    pub late_time: Option<DurationSummary>,
+    /// Numbers of n-reordered packets, for n from 1 (section 5.3).
     pub n_reordered: Vec<u64>,
-    /// Runs in order between those that were not (section 4.6): x.
+    /// Runs of packets in order, between those that are not (section 4.6): x.
     pub free_runs: u64,
-    /// Their mean length: a/x.
+    /// Mean length of a run, in packets: a/x.
     pub mean_free_run: Option<f64>,
-    /// How their lengths vary, 1 where all are alike: (q/a)/(a/x).
+    /// Variation of the lengths: (q/a)/(a/x), which is 1 if all are equal.
     pub free_run_variation: Option<f64>,
-    /// RD: shares by displacement, negative for early ones (RFC 5236, section 3.6).
+    /// RD: shares by displacement, negative for early packets (RFC 5236, section 3.6).
     pub density: Vec<Density>,
-    /// RBD: shares by what the buffer that restores order holds (RFC 5236, section 3.11).
+    /// RBD: shares by occupancy of the buffer that restores order (RFC 5236, section 3.11).
     pub buffer_density: Vec<Density>,
-    /// Whether late packets come in turn, as over paths that packets are spread over one by one.
-    pub in_turn: Option<InTurn>,
+    /// Round-robin pattern of the late packets, as packet-by-packet load balancing causes it.
+    pub in_turn: Option<RoundRobin>,
 }
 
-/// The share of packets with one value.
+/// Share of the packets with one value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Density {
-    /// A displacement or an occupancy.
+    /// Displacement or occupancy, in packets.
     pub value: i32,
-    /// From 0 to 1.
+    /// Share, from 0 to 1.
     pub share: f64,
 }
 
@@ -236,15 +287,16 @@ pub struct Density {
 mod tests {
     use super::*;
 
-    /// Packets that arrive a millisecond apart.
+    /// Records packets that arrive a millisecond apart; returns the late ones.
     fn arrivals(numbers: &[u64]) -> (Arrivals, Vec<(u64, Late)>) {
         let mut arrivals = Arrivals::default();
         let mut late = Vec::new();
         for (i, &number) in numbers.iter().enumerate() {
-            let (at, number_of) =
-                (Instant::from_millis(i as u64), Number { new: number, any: number });
-            let how = arrivals.arrive(number_of, at, Duration::ZERO);
-            late.extend(how.map(|how| (number, how)));
+            let at = Instant::from_millis(i as u64);
+            let arrival = arrivals.arrive(SendIndex::new(number, number), at, Duration::ZERO);
+            if let Arrival::Reordered(Some(how)) = arrival {
+                late.push((number, how));
+            }
         }
         (arrivals, late)
     }
@@ -253,15 +305,15 @@ mod tests {
         Late { extent, by: Duration::from_millis(ms) }
     }
 
-    /// RFC 4737, section 7.1 (figures 2 to 4): 4 is late by one, then by two and three.
+    /// RFC 4737, section 7.1, figures 2 to 4.
     #[test]
-    fn a_packet_is_late_since_the_first_that_overtook_it() {
+    fn lateness_counts_from_the_first_packet_that_overtook() {
         assert_eq!(arrivals(&[1, 2, 3, 5, 4, 6]).1, [(4, late(1, 1))]);
         assert_eq!(arrivals(&[1, 2, 3, 5, 6, 7, 4]).1, [(4, late(3, 3))]);
         assert_eq!(arrivals(&[1, 2, 4, 5, 7, 3, 6]).1, [(3, late(3, 3)), (6, late(2, 2))]);
     }
 
-    /// RFC 4737, section 5.3: of the block only packet 4 is n-reordered, with n = 3.
+    /// RFC 4737, section 5.3: within the block, only packet 4 is n-reordered, with n = 3.
     #[test]
     fn only_the_first_of_a_block_is_n_reordered() {
         let (arrivals, late) = arrivals(&[1, 2, 3, 7, 8, 9, 4, 5, 6]);
@@ -272,7 +324,7 @@ mod tests {
 
     /// RFC 4737, section 4.6.4, the second illustration: runs of 1, 1 and 31.
     #[test]
-    fn free_runs_are_those_of_the_illustration() {
+    fn free_runs_match_the_illustration() {
         let mut numbers = vec![2, 1, 4, 3];
         numbers.extend(6..37);
         numbers.push(5);
@@ -283,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_alone_reorder_nothing() {
+    fn losses_without_reordering_are_not_reordering() {
         let numbers: Vec<u64> = (1..1000).filter(|n| n % 5 != 0).collect();
         let summary = arrivals(&numbers).0.summary();
         assert_eq!((summary.packets, summary.reordered, summary.ratio), (800, 0, 0.0));

@@ -1,12 +1,12 @@
-//! A value over time in a bounded number of bins, which double their width as time goes on.
+//! A value over time in a bounded number of bins, whose width doubles when time exceeds them.
 
 use serde::Serialize;
 use unruffled_units::{Duration, Instant};
 
-/// At most so many bins.
-const BINS: usize = 256;
+/// Greatest number of bins.
+const MAX_BINS: usize = 256;
 
-/// The width to begin with.
+/// Width of a bin at first, in nanoseconds.
 const FIRST_WIDTH_NS: u64 = 10_000_000;
 
 /// Values over time.
@@ -45,14 +45,14 @@ impl Series {
             self.width_ns = FIRST_WIDTH_NS;
         }
         let since = at.since(origin).as_nanos();
-        while since / self.width_ns >= BINS as u64 {
-            let halves = self.bins.chunks(2).map(|pair| {
-                let mut both = pair[0];
-                pair.iter().skip(1).for_each(|second| both.add(second));
-                both
+        while since / self.width_ns >= MAX_BINS as u64 {
+            let merged = self.bins.chunks(2).map(|pair| {
+                let mut sum = pair[0];
+                pair.iter().skip(1).for_each(|second| sum.add(second));
+                sum
             });
-            self.bins = halves.collect();
-            // Time is a 64-bit count of nanoseconds, so this ends.
+            self.bins = merged.collect();
+            // Time is a 64-bit count of nanoseconds, so this loop ends.
             self.width_ns = self.width_ns.saturating_mul(2);
         }
         let bin = (since / self.width_ns) as usize;
@@ -62,12 +62,12 @@ impl Series {
         self.bins[bin].add(&Sum { count: 1, sum: value, min: value, max: value });
     }
 
-    /// The bins in which anything was recorded, since `start`.
+    /// Returns the bins that hold values; their times are relative to `start`.
     pub(crate) fn bins(&self, start: Instant) -> Vec<Bin> {
         let origin = self.origin.unwrap_or(start).since(start);
         let width = Duration::from_nanos(self.width_ns);
         let filled = self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0);
-        let told = filled.map(|(i, bin)| Bin {
+        let bins = filled.map(|(i, bin)| Bin {
             from_s: (origin + width * i as u64).as_secs_f64(),
             to_s: (origin + width * (i as u64 + 1)).as_secs_f64(),
             count: bin.count,
@@ -75,24 +75,24 @@ impl Series {
             mean: bin.sum / bin.count as f64,
             max: bin.max,
         });
-        told.collect()
+        bins.collect()
     }
 }
 
-/// What was measured in a span of time.
+/// Values measured in one span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
-    /// Its beginning, since the connection's.
+    /// Beginning of the span, in seconds since the connection's first packet.
     pub from_s: f64,
-    /// Its end.
+    /// End of the span, in seconds since the connection's first packet.
     pub to_s: f64,
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
-    /// The minimum.
+    /// Smallest value.
     pub min: f64,
-    /// Their mean.
+    /// Mean value.
     pub mean: f64,
-    /// The greatest.
+    /// Largest value.
     pub max: f64,
 }
 
@@ -108,14 +108,14 @@ mod tests {
             series.record(start + Duration::from_secs(s), s as f64);
         }
         series.record(Instant::MAX, 0.0);
-        assert!(series.bins.len() <= BINS);
+        assert!(series.bins.len() <= MAX_BINS);
         let bins = series.bins(start);
         assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), 100_001);
         assert!(bins.iter().all(|bin| bin.min <= bin.mean && bin.mean <= bin.max));
     }
 
     #[test]
-    fn a_bin_tells_the_least_the_mean_and_the_greatest() {
+    fn a_bin_has_the_minimum_the_mean_and_the_maximum() {
         let mut series = Series::default();
         for (ms, value) in [(0, 1.0), (1, 3.0), (25, 7.0)] {
             series.record(Instant::from_millis(ms), value);

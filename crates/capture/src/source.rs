@@ -1,4 +1,4 @@
-//! Where a capture's octets come from: a file or standard input, plain or compressed.
+//! Input of a capture: a file or standard input, plain or compressed.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -9,21 +9,23 @@ use std::sync::{Arc, Mutex};
 use flate2::read::MultiGzDecoder;
 
 use crate::Error;
+use crate::error::InputError;
 
-/// As many octets are looked at before anything is decided about what follows.
-const HEAD: usize = 64 * 1024;
+/// Octets read ahead. Parsers drop what they have read when an error follows, so the first read has
+/// to return as much as possible.
+const READ_AHEAD_OCTETS: usize = 64 * 1024;
 
 /// The two octets at the beginning of gzip (RFC 1952, section 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// A capture's octets, uncompressed.
 pub struct Source {
-    pub(crate) input: Box<dyn Read + Send>,
-    pub(crate) trouble: Trouble,
+    input: Box<dyn Read + Send>,
+    first_error: FirstError,
     progress: Progress,
 }
 
-/// How far a source has been read; a clone tells the same.
+/// Number of octets that have been read of a source. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     read: Arc<AtomicU64>,
@@ -31,103 +33,117 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How many octets have been taken from the file, as it lies there.
+    /// Returns the octets read so far, as they are stored: compressed ones if the file is compressed.
     pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// How many there are, if that is known.
+    /// Returns the length of the source in octets, if it is known.
     pub fn length(&self) -> Option<u64> {
         self.length
     }
 }
 
-/// What went wrong while reading, if anything did.
+/// The first I/O error of an input. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Trouble(Arc<Mutex<Option<String>>>);
+pub(crate) struct FirstError(Arc<Mutex<Option<InputError>>>);
 
-impl Trouble {
-    pub(crate) fn take(&self) -> Option<String> {
-        self.0.lock().map_or(None, |mut trouble| trouble.take())
+impl FirstError {
+    /// Takes the error out, if there was one.
+    pub(crate) fn take(&self) -> Option<InputError> {
+        self.0.lock().map_or(None, |mut first| first.take())
+    }
+
+    fn record(&self, error: io::Error) {
+        if let Ok(mut first) = self.0.lock() {
+            first.get_or_insert_with(|| error.into());
+        }
     }
 }
 
 impl Source {
-    /// The file at `path`, or standard input for `-`.
+    /// Opens the file at `path`, or standard input for `-`.
     ///
     /// # Errors
-    /// When it cannot be opened, or holds nothing.
+    /// When it cannot be opened or is empty.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let unreadable = |error: io::Error| Error::Unreadable(error.to_string());
         if path.as_os_str() == "-" {
             return Self::new(Box::new(io::stdin()), None);
         }
-        let file = File::open(path).map_err(unreadable)?;
-        let about = file.metadata().map_err(unreadable)?;
-        if about.is_dir() {
-            return Err(Error::Unreadable("a folder: expected a file".to_owned()));
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "a folder: expected a file");
+            return Err(error.into());
         }
-        Self::new(Box::new(file), about.is_file().then_some(about.len()))
+        Self::new(Box::new(file), metadata.is_file().then_some(metadata.len()))
     }
 
-    /// Anything that can be read, of `length` octets if that is known.
+    /// Wraps any input; `length` is its length in octets, if known. gzip is decompressed.
     ///
     /// # Errors
-    /// When it cannot be read, or holds nothing.
+    /// When it cannot be read or is empty.
     pub fn new(input: Box<dyn Read + Send>, length: Option<u64>) -> Result<Self, Error> {
         let progress = Progress { read: Arc::default(), length };
-        let trouble = Trouble::default();
-        let counted = Watched { input, read: progress.read.clone(), trouble: trouble.clone() };
-        let mut plain = headed(Box::new(counted), &trouble)?;
-        if plain.0 == GZIP {
-            let watched = Watched {
-                input: Box::new(MultiGzDecoder::new(plain.1)),
+        let first_error = FirstError::default();
+        let metered =
+            MeteredInput { input, read: progress.read.clone(), first_error: first_error.clone() };
+        let (magic, mut input) = read_ahead(Box::new(metered), &first_error)?;
+        if magic == GZIP_MAGIC {
+            let metered = MeteredInput {
+                input: Box::new(MultiGzDecoder::new(input)),
                 read: Arc::default(),
-                trouble: trouble.clone(),
+                first_error: first_error.clone(),
             };
-            plain = headed(Box::new(watched), &trouble)?;
+            input = read_ahead(Box::new(metered), &first_error)?.1;
         }
-        Ok(Self { input: plain.1, trouble, progress })
+        Ok(Self { input, first_error, progress })
     }
 
-    /// How far it has been read; to be kept while the source is being read.
+    /// Returns a handle to the progress, which stays valid while the source is read.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
+
+    /// Splits the source into its octets and the error that may end them.
+    pub(crate) fn into_parts(self) -> (Box<dyn Read + Send>, FirstError) {
+        (self.input, self.first_error)
+    }
 }
 
-/// The first two octets of `input`, and all of it, whose first read gives as much as there is.
-fn headed(
+/// Returns the first two octets of `input`, and an input that yields all of it, those two included.
+fn read_ahead(
     mut input: Box<dyn Read + Send>,
-    trouble: &Trouble,
+    first_error: &FirstError,
 ) -> Result<([u8; 2], Box<dyn Read + Send>), Error> {
-    let mut head = vec![0; HEAD];
+    let mut head = vec![0; READ_AHEAD_OCTETS];
     let mut filled = 0;
-    while filled < HEAD {
-        match input.read(&mut head[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) => return Err(Error::Unreadable(error.to_string())),
+    while filled < READ_AHEAD_OCTETS {
+        match input.read(&mut head[filled..])? {
+            0 => break,
+            read => filled += read,
         }
     }
     head.truncate(filled);
-    let start = match head[..] {
-        [] => return Err(trouble.take().map_or(Error::Empty, Error::Unreadable)),
+    let magic = match head[..] {
+        [] => return Err(first_error.take().map_or(Error::Empty, Error::Unreadable)),
         [a, b, ..] => [a, b],
         [a] => [a, 0],
     };
-    Ok((start, Box::new(Cursor::new(head).chain(input))))
+    Ok((magic, Box::new(Cursor::new(head).chain(input))))
 }
 
-/// Counts what is read, and ends at an error, of which the first is kept: parsers do not pass it on,
-/// and may drop what they have read before.
-struct Watched {
+/// An input that counts what is read and turns the first error into an end of file.
+///
+/// Parsers do not pass an error on, and may drop what they have read before it. The error is
+/// recorded in `first_error`.
+struct MeteredInput {
     input: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
-    trouble: Trouble,
+    first_error: FirstError,
 }
 
-impl Read for Watched {
+impl Read for MeteredInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.input.read(buffer) {
@@ -137,9 +153,7 @@ impl Read for Watched {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    if let Ok(mut trouble) = self.trouble.0.lock() {
-                        trouble.get_or_insert_with(|| error.to_string());
-                    }
+                    self.first_error.record(error);
                     return Ok(0);
                 }
             }

@@ -1,68 +1,96 @@
-//! What slowed a transfer, from what was seen of it.
+//! Verdicts: conclusions from an analysis about what slowed a transfer.
 
 use serde::Serialize;
 use unruffled_units::count;
 
 use crate::analysis::{Direction, Limit, Place};
 
-/// Fewer segments than this say nothing.
-const FEW: u64 = 20;
+/// Segments below which a direction is not judged.
+const MIN_SEGMENTS: u64 = 20;
 
-/// What slowed a transfer.
+/// Spurious cuts below which reordering does not slow a sender noticeably.
+const MIN_SPURIOUS_CUTS: u64 = 3;
+
+/// Duplicate acknowledgements that cause a retransmission (RFC 5681, section 3.2).
+const DUPTHRESH: u64 = 3;
+
+/// Measurements below which a minimum round trip is not relied on.
+const MIN_RTT_SAMPLES: u64 = 2;
+
+/// Share of the time below which a zero window is not mentioned.
+const MIN_CLOSED_SHARE: f64 = 0.05;
+
+/// Greatest ratio of the clock's step to the round trip at which time distinguishes late segments from
+/// retransmissions.
+const MAX_STEP_RTTS: f64 = 0.5;
+
+/// Acknowledgements without options per retransmission from which on a DSACK may be among them.
+const MIN_CUT_ACKS: f64 = 0.25;
+
+/// Greatest ratio between the goodput and the throughput that the losses permit, either way.
+const MAX_MODEL_RATIO: f64 = 3.0;
+
+/// Ratio of the median round trip to the minimum above which packets queued.
+const MIN_QUEUED_RTTS: f64 = 1.5;
+
+/// Excess of the median round trip over the minimum above which packets queued, in milliseconds.
+const MIN_QUEUED_MS: f64 = 1.0;
+
+/// Cause of a slow transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Packets that were overtaken were deemed lost.
+    /// Packets were reordered, and the sender treated late ones as lost.
     Reordering,
-    /// Nothing was lost or overtaken, and yet sent again: acknowledgements came later than the
-    /// sender waited.
+    /// Nothing was lost or reordered, but the timeout was shorter than the round trip, or
+    /// acknowledgements were lost.
     Impatience,
     /// Packets were lost.
     Loss,
-    /// The receiver offered no larger window.
+    /// The receiver's window was full or zero.
     ReceiverWindow,
-    /// The application gave nothing to send.
+    /// The application had nothing to send.
     Application,
-    /// The path was full: packets queued.
+    /// The path was full, and packets queued.
     Path,
-    /// The sender kept less in flight than the path and the receiver took.
+    /// The sender kept less in flight than the path and the receiver permitted.
     SenderWindow,
-    /// Too little was sent, or seen of it.
+    /// Too little was sent, or the capture shows too little.
     Unknown,
 }
 
-/// How sure a verdict is.
+/// Degree of certainty of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sureness {
-    /// The receiver or the packets themselves say so.
+    /// The packets or the receiver's acknowledgements prove it.
     Certain,
-    /// What was seen fits nothing else as well.
+    /// No other cause explains the capture as well.
     Probable,
-    /// It is a guess.
+    /// The verdict is a guess.
     Possible,
 }
 
-/// What slowed one direction of a connection, in words too.
+/// Verdict on one direction of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What did.
+    /// What slowed the transfer.
     pub cause: Cause,
-    /// How sure that is.
+    /// Certainty of the cause.
     pub sureness: Sureness,
-    /// One or two sentences.
+    /// Explanation, in one or two sentences.
     pub text: String,
 }
 
-/// Whether so much of a direction was seen that there is something to judge.
+/// Returns whether a direction has enough segments to be judged.
 pub fn is_enough(direction: &Direction) -> bool {
-    direction.traffic.segments >= FEW
+    direction.traffic.segments >= MIN_SEGMENTS
 }
 
-/// Judges one direction.
+/// Concludes what slowed one direction.
 pub fn judge(direction: &Direction) -> Verdict {
-    if let Some(limits) = direction.limits.filter(|_| closed(direction) > 0.5) {
-        return receiver(direction, limits);
+    if let Some(limits) = direction.limits.filter(|_| closed_share(direction) > 0.5) {
+        return receiver_window(direction, limits);
     }
     if !is_enough(direction) {
         let text =
@@ -78,11 +106,13 @@ pub fn judge(direction: &Direction) -> Verdict {
     let late = direction.reordering();
     let resent = &direction.retransmissions;
     let windows = &direction.windows;
-    // A cut slows the sender as much, however many segments its recovery repairs.
-    let cut = windows.spurious_cuts >= SEVERAL && windows.spurious_cuts * 2 >= windows.cuts;
-    if windows.spurious_recoveries > 0 && (cut || resent.spurious * 2 >= resent.total) {
-        let reordered = late.reordered > 0 || untold(direction);
-        return if reordered { reordering(direction) } else { impatience(direction) };
+    // A cut slows the sender regardless of how many segments the recovery repairs.
+    let many_spurious_cuts =
+        windows.spurious_cuts >= MIN_SPURIOUS_CUTS && windows.spurious_cuts * 2 >= windows.cuts;
+    let mostly_spurious = many_spurious_cuts || resent.spurious * 2 >= resent.total;
+    if windows.spurious_recoveries > 0 && mostly_spurious {
+        let is_reordered = late.reordered > 0 || is_reordered_without_sack(direction);
+        return if is_reordered { reordering(direction) } else { impatience(direction) };
     }
     if let Some(loss) = loss(direction) {
         return loss;
@@ -101,7 +131,7 @@ pub fn judge(direction: &Direction) -> Verdict {
     let most = [limits.receiver, limits.application, limits.sender_or_path];
     let most = most.into_iter().fold(0.0, f64::max);
     if limits.receiver == most {
-        receiver(direction, limits)
+        receiver_window(direction, limits)
     } else if limits.application == most {
         let text = format!(
             "The application: for {} of the time there was nothing to send.",
@@ -113,28 +143,25 @@ pub fn judge(direction: &Direction) -> Verdict {
     }
 }
 
-/// A window that is closed for a smaller share of the time is not worth telling of.
-const CLOSED: f64 = 0.05;
-
-/// The share of the transfer in which the receiver took nothing at all.
-fn closed(direction: &Direction) -> f64 {
-    let (closed, all) = (direction.windows.closed_s, direction.traffic.transfer_s);
-    if all > 0.0 { closed / all } else { 0.0 }
+/// Returns the share of the transfer in which the receiver's window was zero.
+fn closed_share(direction: &Direction) -> f64 {
+    // The transfer ends with the last acknowledgement, but unanswered probes may follow it.
+    let all_s = direction.traffic.transfer_s;
+    if all_s > 0.0 { (direction.windows.closed_s / all_s).min(1.0) } else { 0.0 }
 }
 
-/// The receiver's window was full, or closed.
-fn receiver(direction: &Direction, limits: Limit) -> Verdict {
+/// Returns the verdict on a receiver's window that was full or zero.
+fn receiver_window(direction: &Direction, limits: Limit) -> Verdict {
     let windows = &direction.windows;
-    let closed = closed(direction);
     let text = if is_closed(direction) {
         let probes = match windows.probes {
             0 => String::new(),
-            probes => format!(", and {} found it so", count(probes, "probe")),
+            probes => format!(", and {} found it closed", count(probes, "probe")),
         };
         format!(
             "The receiver: its window was closed for {} of the time ({:.1} s){probes}: the application \
-             there did not read what had come.",
-            percent(closed),
+             there did not read the data.",
+            percent(closed_share(direction)),
             windows.closed_s,
         )
     } else {
@@ -147,99 +174,88 @@ fn receiver(direction: &Direction, limits: Limit) -> Verdict {
     verdict(Cause::ReceiverWindow, Sureness::Certain, text)
 }
 
-/// Whether the receiver's window was closed for most of the time in which it was the limit.
+/// Returns whether the receiver's window was zero for most of the time in which it was the limit.
 pub fn is_closed(direction: &Direction) -> bool {
-    direction.limits.is_some_and(|limits| closed(direction) * 2.0 > limits.receiver)
+    direction.limits.is_some_and(|limits| closed_share(direction) * 2.0 > limits.receiver)
 }
 
-/// A clock with longer steps than this share of the round trip does not tell late from sent again.
-const TOO_COARSE: f64 = 0.5;
-
-/// Whether most segments below the highest are late or sent again by a clock that does not show it.
+/// Returns whether the capture's clock is too coarse to distinguish late segments from
+/// retransmissions, and nothing else distinguishes most of them.
 pub fn is_blurred(direction: &Direction) -> bool {
     let Some(step) = direction.rtt.clock_step_ms else { return false };
-    let coarse = direction.rtt.min_ms.is_none_or(|rtt| step > TOO_COARSE * rtt);
-    coarse && is_by_time(direction)
+    let is_coarse = direction.rtt.min_ms.is_none_or(|rtt| step > MAX_STEP_RTTS * rtt);
+    is_coarse && is_judged_by_time(direction)
 }
 
 fn blurred(direction: &Direction) -> Verdict {
     let step = direction.rtt.clock_step_ms.unwrap_or(0.0);
     let text = format!(
-        "The capture's clock moves in steps of {}, so that late segments cannot be told from those sent \
-         again ({} judged so).",
+        "The capture's clock moves in steps of {}, so that late segments cannot be distinguished from \
+         retransmissions ({} judged so).",
         ms(step),
         count(direction.retransmissions.judged_by_time, "segment")
     );
     verdict(Cause::Unknown, Sureness::Certain, text)
 }
 
-/// Whether neither timestamps nor identifications told most late segments from those sent again.
-fn is_by_time(direction: &Direction) -> bool {
+/// Returns whether time alone distinguished most late segments from retransmissions, without
+/// timestamps and identifications.
+fn is_judged_by_time(direction: &Direction) -> bool {
     let resent = &direction.retransmissions;
-    let told = resent.total + direction.reordering_here.reordered;
-    resent.judged_by_time > 0 && resent.judged_by_time * 2 >= told
+    let judged = resent.total + direction.reordering_here.reordered;
+    resent.judged_by_time > 0 && resent.judged_by_time * 2 >= judged
 }
 
-/// Where so many acknowledgements lack options for each retransmission, some of those that told of it may
-/// be among them.
-const TRUNCATED: f64 = 0.25;
-
-/// Whether the capture cut off what tells of retransmissions whether they were needed.
+/// Returns whether the capture cut off the options that show which retransmissions were needed.
 pub fn is_truncated(direction: &Direction) -> bool {
     let resent = direction.retransmissions.total;
-    resent > 0 && direction.traffic.cut_acks as f64 >= TRUNCATED * resent as f64
+    resent > 0 && direction.traffic.cut_acks as f64 >= MIN_CUT_ACKS * resent as f64
 }
 
 fn truncated(direction: &Direction) -> Verdict {
     let text = format!(
         "The capture kept too little of each packet: {} lack options, so that late segments cannot be \
-         told from lost ones ({} sent again).",
+         distinguished from lost ones ({} retransmitted).",
         count(direction.traffic.cut_acks, "acknowledgement"),
         count(direction.retransmissions.total, "segment")
     );
     verdict(Cause::Unknown, Sureness::Certain, text)
 }
 
-/// Fewer cuts than this slow nobody for long.
-const SEVERAL: u64 = 3;
-
-/// Duplicate acknowledgements that have a sender resend (RFC 5681, section 3.2).
-const DUPLICATES: u64 = 3;
-
-/// Round trips measured less often than this are not relied on.
-const FEW_TIMES: u64 = 2;
-
-/// Whether packets came late though no SACK tells so: duplicate acknowledgements had the sender
-/// resend, and what it took for lost arrived.
-fn untold(direction: &Direction) -> bool {
+/// Returns whether packets came late although no SACK shows it: duplicate acknowledgements caused
+/// retransmissions of segments that arrived.
+fn is_reordered_without_sack(direction: &Direction) -> bool {
     let recoveries = direction.windows.spurious_recoveries;
     let by_timeout = direction.retransmissions.timeouts;
     direction.reordering_at_receiver.is_none()
         && direction.place != Place::Receiver
         && by_timeout * 2 < recoveries
-        && direction.retransmissions.duplicate_acks >= DUPLICATES * (recoveries - by_timeout)
+        && direction.retransmissions.duplicate_acks >= DUPTHRESH * (recoveries - by_timeout)
 }
 
 fn reordering(direction: &Direction) -> Verdict {
     let (late, resent) = (direction.reordering(), &direction.retransmissions);
     let windows = &direction.windows;
-    let told = resent.spurious_by_dsack
-        + resent.spurious_by_timestamps
-        + resent.spurious_by_acknowledgement
-        + resent.spurious_by_original;
-    let sureness = match told * 2 >= resent.spurious {
-        // The time alone, and that measured once or not at all, makes nothing sure.
-        _ if is_by_time(direction) && direction.rtt.times < FEW_TIMES => Sureness::Possible,
-        true if !is_by_time(direction) => Sureness::Certain,
-        _ => Sureness::Probable,
+    let proved = resent.reasons.dsack
+        + resent.reasons.timestamps
+        + resent.reasons.acknowledgement
+        + resent.reasons.original;
+    let sureness = if is_judged_by_time(direction) {
+        // A round trip that was hardly measured proves nothing.
+        let is_measured = direction.rtt.times >= MIN_RTT_SAMPLES;
+        if is_measured { Sureness::Probable } else { Sureness::Possible }
+    } else if proved * 2 >= resent.spurious {
+        Sureness::Certain
+    } else {
+        Sureness::Probable
     };
     let by = late.late_time.as_ref().map_or(String::new(), |time| {
         format!(" by {} (one in ten by more than {})", ms(time.median_ms), ms(time.p90_ms))
     });
     let cuts = match windows.spurious_cuts {
         0 => String::new(),
-        1 => ", and once the window was cut for nothing".to_owned(),
-        cuts => format!(", and {cuts} times the window was cut for nothing"),
+        1 => ", and one of these cut the window".to_owned(),
+        cuts => format!(", and {cuts} of these cut the window"),
     };
     let late = match late.reordered {
         0 => "how many packets came late is not seen, since the receiver sends no SACK, but"
@@ -247,7 +263,7 @@ fn reordering(direction: &Direction) -> Verdict {
         _ => format!("{} of the packets came late{by}, and", percent(late.ratio)),
     };
     let text = format!(
-        "Reordering: {late} the sender took late ones for lost: {} of {} retransmissions and {} of {} \
+        "Reordering: {late} the sender treated late ones as lost: {} of {} retransmissions and {} of {} \
          recoveries were spurious{cuts}.",
         resent.spurious, resent.total, windows.spurious_recoveries, windows.recoveries
     );
@@ -264,8 +280,8 @@ fn impatience(direction: &Direction) -> Verdict {
     verdict(Cause::Impatience, Sureness::Probable, text)
 }
 
-/// Loss, if the sender does about what it can under so much of it: Mathis et al., "The macroscopic
-/// behavior of the TCP congestion avoidance algorithm" (1997), equation 3.
+/// Returns the verdict of loss, if the goodput is about what the losses permit: Mathis et al., "The
+/// macroscopic behavior of the TCP congestion avoidance algorithm" (1997), equation 3.
 fn loss(direction: &Direction) -> Option<Verdict> {
     let losses = &direction.losses;
     if direction.limits.is_some_and(|limits| limits.receiver > 0.5) {
@@ -276,18 +292,18 @@ fn loss(direction: &Direction) -> Option<Verdict> {
         return None;
     }
     let recoveries = direction.windows.recoveries - direction.windows.spurious_recoveries;
-    // A recovery is one event, however many segments it repairs.
+    // A recovery is one loss event, regardless of how many segments it repairs.
     let events = recoveries.max(1) as f64 / direction.traffic.segments as f64;
     let bound_bps =
         f64::from(direction.traffic.segment_bytes) * 8.0 / (rtt / 1000.0) * (1.5 / events).sqrt();
     let goodput_bps = direction.traffic.goodput_bps;
-    (goodput_bps > bound_bps / 3.0 && goodput_bps < bound_bps * 3.0).then(|| {
-        // A sender that gets more does not halve its window at each.
+    (goodput_bps > bound_bps / MAX_MODEL_RATIO && goodput_bps < bound_bps * MAX_MODEL_RATIO).then(|| {
+        // A sender above the bound does not halve its window at each event.
         let bound = if goodput_bps > bound_bps {
             String::new()
         } else {
             format!(
-                "; with so much, a window that is halved at each gives about {} at this round trip of {}",
+                "; a sender that halves its window at each gets about {} at this round trip of {}",
                 rate(bound_bps),
                 ms(rtt)
             )
@@ -300,35 +316,37 @@ fn loss(direction: &Direction) -> Option<Verdict> {
             "Loss: {} of the data was lost, in {}{bound}.{timeouts}{}",
             percent(losses.ratio),
             count(recoveries, "event"),
-            by_time(direction)
+            time_note(direction)
         );
         verdict(Cause::Loss, Sureness::Probable, text)
     })
 }
 
-/// What is added where neither timestamps nor identifications told late segments from those sent again.
-fn by_time(direction: &Direction) -> &'static str {
-    match is_by_time(direction) {
-        true => {
-            " Time alone told late segments from those sent again: what came later than a round trip \
-             counts as lost."
-        }
-        false => "",
+/// Returns a sentence that is added where time alone distinguished late segments from
+/// retransmissions.
+fn time_note(direction: &Direction) -> &'static str {
+    if is_judged_by_time(direction) {
+        " Only the time distinguished late segments from retransmissions: what came later than a round \
+         trip counts as lost."
+    } else {
+        ""
     }
 }
 
-/// The sender is never seen to wait.
+/// Returns the verdict on a sender that neither the receiver, the application nor recovery limited.
 fn flowing(direction: &Direction) -> Verdict {
     let rtt = direction.rtt.samples.as_ref();
-    let queued = rtt.zip(direction.rtt.beyond_ms).filter(|(samples, least)| {
-        *least > 0.0 && samples.median_ms > 1.5 * least && samples.median_ms - least > 1.0
+    let queued = rtt.zip(direction.rtt.beyond_ms).filter(|(samples, min_ms)| {
+        *min_ms > 0.0
+            && samples.median_ms > MIN_QUEUED_RTTS * min_ms
+            && samples.median_ms - min_ms > MIN_QUEUED_MS
     });
     match queued {
-        Some((samples, least)) => {
+        Some((samples, min_ms)) => {
             let text = format!(
                 "The path: packets queued in it, so that the round trip rose from {} to {}; it carries \
                  no more than {}.",
-                ms(least),
+                ms(min_ms),
                 ms(samples.median_ms),
                 rate(direction.traffic.goodput_bps)
             );
@@ -344,10 +362,10 @@ fn flowing(direction: &Direction) -> Verdict {
     }
 }
 
-/// At the receiver nobody sees what the sender waits for.
+/// Returns the verdict on a capture near the receiver, which does not show what the sender waits for.
 fn near_receiver(direction: &Direction) -> Verdict {
     let late = direction.reordering();
-    let text = match (direction.place, direction.rtt.clock_step_ms) {
+    let reason = match (direction.place, direction.rtt.clock_step_ms) {
         (Place::Receiver, _) => {
             "Captured at the receiver, where the sender's waiting is not seen".to_owned()
         }
@@ -356,18 +374,19 @@ fn near_receiver(direction: &Direction) -> Verdict {
              the sender waits for",
             ms(step)
         ),
-        _ => "Nothing tells how far from here the sender is, nor so what it waits for".to_owned(),
+        _ => {
+            "The capture shows neither how far away the sender is nor what it waits for".to_owned()
+        }
     };
-    let lost = &direction.losses;
-    let closed = match closed(direction) {
-        share if share < CLOSED => String::new(),
+    let closed = match closed_share(direction) {
+        share if share < MIN_CLOSED_SHARE => String::new(),
         share => format!(" The receiver's window was closed for {} of the time.", percent(share)),
     };
     let text = format!(
-        "{text}; {} of the packets came late, {} of the data was lost.{closed}{}",
+        "{reason}; {} of the packets came late, {} of the data was lost.{closed}{}",
         percent(late.ratio),
-        percent(lost.ratio),
-        by_time(direction)
+        percent(direction.losses.ratio),
+        time_note(direction)
     );
     verdict(Cause::Unknown, Sureness::Possible, text)
 }
@@ -376,7 +395,7 @@ fn verdict(cause: Cause, sureness: Sureness, text: String) -> Verdict {
     Verdict { cause, sureness, text }
 }
 
-/// To two digits, as people read it.
+/// Formats a share in percent, with about two significant digits.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "none".to_owned(),
@@ -386,6 +405,7 @@ fn percent(share: f64) -> String {
     }
 }
 
+/// Formats milliseconds.
 fn ms(ms: f64) -> String {
     match ms {
         ms if ms < 1.0 => format!("{:.0} us", ms * 1000.0),
@@ -394,6 +414,7 @@ fn ms(ms: f64) -> String {
     }
 }
 
+/// Formats bits per second.
 fn rate(bps: f64) -> String {
     match bps {
         bps if bps < 1e6 => format!("{:.0} kb/s", bps / 1e3),
@@ -402,6 +423,7 @@ fn rate(bps: f64) -> String {
     }
 }
 
+/// Formats octets.
 fn octets(octets: u64) -> String {
     match octets {
         octets if octets < 10_000 => format!("{octets} B"),

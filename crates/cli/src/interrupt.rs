@@ -56,26 +56,26 @@ impl Interrupt {
 /// # Errors
 /// When it cannot be opened or read, or holds nothing.
 pub(crate) fn open(path: &Path) -> Result<(Source, Interrupt), Error> {
-    let unreadable = |error: io::Error| Error::Unreadable(error.to_string());
     let stdin = path.as_os_str() == "-";
     let input = match stdin {
         // What `Stdin` holds in its buffer, no poll knows of.
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
         false => File::open(path),
     };
-    let input = input.map_err(unreadable)?;
-    let about = input.metadata().map_err(unreadable)?;
+    let input = input?;
+    let about = input.metadata()?;
     if about.is_dir() {
-        return Err(Error::Unreadable("a folder: expected a file".to_owned()));
+        let error = io::Error::new(io::ErrorKind::IsADirectory, "a folder: expected a file");
+        return Err(error.into());
     }
     // Not before: a FIFO without a writer waits in `open`, and there is nothing to tell yet.
-    let (interrupt, wake) = Interrupt::watch().map_err(unreadable)?;
+    let (interrupt, wake) = Interrupt::watch()?;
     let grace = if about.is_file() { Duration::ZERO } else { GRACE };
     let length = (about.is_file() && !stdin).then_some(about.len());
     let input = Interruptible { input, interrupt: interrupt.clone(), wake, grace, until: None };
     match Source::new(Box::new(input), length) {
         Err(Error::Empty) if interrupt.came() => {
-            Err(Error::Unreadable("interrupted before its first packet".to_owned()))
+            Err(io::Error::other("interrupted before its first packet").into())
         }
         source => source.map(|source| (source, interrupt)),
     }

@@ -137,7 +137,7 @@ impl Ran {
     ) -> Result<Self, RunError> {
         let mut recorder = (seed == 1).then(|| {
             let Scenario { duration, warmup, sender, .. } = scenario;
-            Recorder::new(*duration, *warmup, sender.mss).of(scenario.first_compared())
+            Recorder::new(*duration, *warmup, sender.mss).following(scenario.first_compared())
         });
         let monitor = recorder.as_mut().map(|recorder| recorder as &mut dyn Monitor);
         let (row, record) = if scenario.sources() > 1 {

@@ -9,7 +9,7 @@ use std::io::BufWriter;
 
 use pcap_file::PcapError;
 use rayon::prelude::*;
-use unruffled_capture::{Analyzer, Direction, Lateness, Limits, Source, read};
+use unruffled_capture::{Analyzer, Direction, DurationSummary, Limits, Source, read};
 use unruffled_measure::End;
 use unruffled_tcp::Variant;
 use unruffled_units::Duration;
@@ -259,7 +259,7 @@ fn goodput_bps(
     Ok(all.iter().sum::<f64>() / all.len() as f64)
 }
 
-fn late_times(direction: &Direction) -> Option<&Lateness> {
+fn late_times(direction: &Direction) -> Option<&DurationSummary> {
     direction.reordering().late_time.as_ref()
 }
 
@@ -292,7 +292,7 @@ fn simulate(
 
 /// The largest distance between two distribution functions, told from percentiles, which are exact
 /// to 1 %: values that differ by less than both of them may are not told apart.
-fn kolmogorov_smirnov(one: &Lateness, other: &Lateness) -> f64 {
+fn kolmogorov_smirnov(one: &DurationSummary, other: &DurationSummary) -> f64 {
     let (one, other) = (&one.percentiles_ms, &other.percentiles_ms);
     let share = |percentiles: &[f64], at: f64| {
         percentiles.partition_point(|&ms| ms <= at) as f64 / percentiles.len() as f64

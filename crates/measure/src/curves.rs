@@ -1,33 +1,33 @@
-//! Time series, a point per interval.
+//! Time series with one point per interval.
 
 use unruffled_tcp::Event;
 use unruffled_units::{Duration, Instant};
 
 use crate::{End, Quantity, Series};
 
-/// A quantity of one subject over time.
+/// A time series in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct GrowingSeries {
     subject: String,
     quantity: Quantity,
     points: Vec<(f64, f64)>,
-    /// When the present interval ends.
+    /// End of the current interval.
     due: Instant,
-    /// Of goodput: octets delivered in the present interval.
+    /// Octets delivered in the current interval, for goodput.
     octets: u64,
 }
 
-/// The curves of flows that a run is asked for.
+/// Time series of flows that a run was configured to keep.
 #[derive(Clone, Debug)]
 pub(crate) struct Curves {
     interval: Duration,
-    /// For each source, the octets of its segments and its curves.
+    /// For each source, the octets in its segments and its time series.
     sources: Vec<(f64, Vec<GrowingSeries>)>,
 }
 
 impl Curves {
-    /// Curves of those of the `quantities` that flows have, for sources of these names and octets
-    /// per segment; none if there are none.
+    /// Creates the time series of `quantities` for sources with these names and octets per segment.
+    /// Quantities of links are ignored. Returns `None` if no quantity is left.
     pub(crate) fn new(
         quantities: &[Quantity],
         interval: Duration,
@@ -40,6 +40,7 @@ impl Curves {
         Some(Self { interval, sources: sources.collect() })
     }
 
+    /// Records an event of a source. `delivery` is the delivery time of the segment that arrived.
     pub(crate) fn event(
         &mut self,
         source: usize,
@@ -76,7 +77,7 @@ impl Curves {
         }
     }
 
-    /// A packet without TCP of so many octets arrived.
+    /// Records the arrival of a packet without TCP with `octets` octets of payload.
     pub(crate) fn datagram(&mut self, source: usize, now: Instant, octets: u32) {
         let interval = self.interval;
         let curves = self.sources.get_mut(source).into_iter().flat_map(|(_, curves)| curves);
@@ -85,7 +86,7 @@ impl Curves {
         }
     }
 
-    /// The series, once the run has ended.
+    /// Returns the time series of a run that ended at `end`.
     pub(crate) fn into_series(self, end: Instant) -> Vec<Series> {
         let interval = self.interval;
         let curves = self.sources.into_iter().flat_map(|(_, curves)| curves);
@@ -101,15 +102,15 @@ impl Curves {
 
 impl GrowingSeries {
     pub(crate) fn new(subject: &str, quantity: Quantity) -> Self {
-        let (subject, points) = (subject.to_owned(), Vec::new());
-        Self { subject, quantity, points, due: Instant::ZERO, octets: 0 }
+        let subject = subject.to_owned();
+        Self { subject, quantity, points: Vec::new(), due: Instant::ZERO, octets: 0 }
     }
 
     pub(crate) fn into_series(self) -> Series {
         Series { subject: self.subject, quantity: self.quantity, points: self.points }
     }
 
-    /// Takes the interval's first value.
+    /// Records a value if it is the first in its interval.
     pub(crate) fn sample(&mut self, now: Instant, interval: Duration, value: f64) {
         if now >= self.due {
             self.points.push((now.as_secs_f64(), value));
@@ -117,13 +118,13 @@ impl GrowingSeries {
         }
     }
 
-    /// So many octets of goodput are delivered.
+    /// Records `octets` octets of goodput.
     fn deliver(&mut self, now: Instant, interval: Duration, octets: u64) {
         self.close_intervals(now, interval);
         self.octets += octets;
     }
 
-    /// Closes all intervals that end by `now`, each with what was delivered in it.
+    /// Closes all intervals that end by `now`, each with the goodput in it.
     fn close_intervals(&mut self, now: Instant, interval: Duration) {
         if interval == Duration::ZERO {
             return;
@@ -145,11 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goodput_is_what_each_interval_delivered() {
+    fn goodput_covers_one_interval_per_point() {
         let sources = [("bulk-1".to_owned(), 1000)].into_iter();
         let quantities = [Quantity::Goodput, Quantity::Queue];
         let curves = Curves::new(&quantities, Duration::from_secs(1), sources);
-        let mut curves = curves.expect("goodput is of flows");
+        let mut curves = curves.expect("goodput is a quantity of flows");
         let mut delivered = |ms, len| {
             let event = (End::Receiver, Instant::from_millis(ms), &Event::Delivered { len });
             curves.event(0, event, None);
@@ -163,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_is_no_segment_of_the_sequence() {
+    fn a_fin_is_not_part_of_the_sequence() {
         let sources = [("bulk-1".to_owned(), 1000)].into_iter();
         let curves = Curves::new(&[Quantity::Sequence], Duration::ZERO, sources);
-        let mut curves = curves.expect("it is of flows");
+        let mut curves = curves.expect("sequence is a quantity of flows");
         for (ms, offset, len) in [(1, 0, 1000), (2, 1000, 0)] {
             let event = Event::Sent { offset, len, cause: None };
             curves.event(0, (End::Sender, Instant::from_millis(ms), &event), None);

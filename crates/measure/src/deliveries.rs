@@ -1,4 +1,4 @@
-//! How long segments take from their first transmission to their first arrival.
+//! Delivery times: from the first transmission of a segment to its first arrival.
 
 use std::collections::VecDeque;
 
@@ -9,34 +9,55 @@ use crate::End;
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
-struct Underway {
+struct SentSegment {
     offset: u64,
     sent: Instant,
     resent: bool,
     arrived: bool,
 }
 
-/// Times the segments of one connection after the other.
+/// Delivery times of a source, which opens one connection after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deliveries {
-    /// In the order of the stream; the first has not arrived.
-    underway: VecDeque<Underway>,
-    /// Sum and number of the times of segments sent once, and of those sent again.
-    once: (f64, u64),
-    resent: (f64, u64),
+    /// Segments in the order of the stream, from the first that has not arrived.
+    segments: VecDeque<SentSegment>,
+    /// Times of segments that were sent once.
+    once: Sum,
+    /// Times of segments that were retransmitted.
+    resent: Sum,
     last: Option<Duration>,
 }
 
-impl Deliveries {
-    pub(crate) fn restart(&mut self) {
-        self.underway.clear();
+/// Sum of times, in seconds, and their number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    seconds: f64,
+    count: u64,
+}
+
+impl Sum {
+    fn add(&mut self, time: Duration) {
+        self.seconds += time.as_secs_f64();
+        self.count += 1;
     }
 
+    fn mean(self) -> Option<f64> {
+        (self.count > 0).then(|| self.seconds / self.count as f64)
+    }
+}
+
+impl Deliveries {
+    /// Begins a new connection.
+    pub(crate) fn restart(&mut self) {
+        self.segments.clear();
+    }
+
+    /// Records an event; delivery times count only if `measured` is set.
     pub(crate) fn event(&mut self, end: End, now: Instant, event: &Event, measured: bool) {
         match (end, *event) {
             (End::Sender, Event::Sent { offset, cause: None, .. }) => {
-                let segment = Underway { offset, sent: now, resent: false, arrived: false };
-                self.underway.push_back(segment);
+                let segment = SentSegment { offset, sent: now, resent: false, arrived: false };
+                self.segments.push_back(segment);
             }
             (End::Sender, Event::Sent { offset, cause: Some(_), .. }) => {
                 if let Some(segment) = self.find(offset) {
@@ -50,35 +71,40 @@ impl Deliveries {
         }
     }
 
-    fn find(&mut self, offset: u64) -> Option<&mut Underway> {
-        let at = self.underway.binary_search_by_key(&offset, |segment| segment.offset).ok()?;
-        self.underway.get_mut(at)
+    fn find(&mut self, offset: u64) -> Option<&mut SentSegment> {
+        let at = self.segments.binary_search_by_key(&offset, |segment| segment.offset).ok()?;
+        self.segments.get_mut(at)
     }
 
     fn arrived(&mut self, offset: u64, now: Instant, measured: bool) {
         self.last = None;
         let Some(segment) = self.find(offset).filter(|segment| !segment.arrived) else { return };
         segment.arrived = true;
-        let (time, resent) = (now.since(segment.sent), segment.resent);
+        let time = now.since(segment.sent);
+        let resent = segment.resent;
         if measured {
             let sum = if resent { &mut self.resent } else { &mut self.once };
-            *sum = (sum.0 + time.as_secs_f64(), sum.1 + 1);
+            sum.add(time);
             self.last = Some(time);
         }
-        while self.underway.front().is_some_and(|segment| segment.arrived) {
-            self.underway.pop_front();
+        while self.segments.front().is_some_and(|segment| segment.arrived) {
+            self.segments.pop_front();
         }
     }
 
-    /// The time of the segment that arrived last, if it was its first arrival.
+    /// Returns the delivery time of the last arrival, if it was the first of its segment.
     pub(crate) fn last(&self) -> Option<Duration> {
         self.last
     }
 
-    /// Mean times in seconds: of segments sent once, and of those sent again.
-    pub(crate) fn means(&self) -> (Option<f64>, Option<f64>) {
-        let mean = |(sum, n): (f64, u64)| (n > 0).then(|| sum / n as f64);
-        (mean(self.once), mean(self.resent))
+    /// Returns the mean time of segments that were sent once, in seconds.
+    pub(crate) fn mean_once(&self) -> Option<f64> {
+        self.once.mean()
+    }
+
+    /// Returns the mean time of segments that were retransmitted, in seconds.
+    pub(crate) fn mean_resent(&self) -> Option<f64> {
+        self.resent.mean()
     }
 }
 
@@ -102,6 +128,7 @@ mod tests {
         at(200, End::Sender, sent(0, Some(Cause::Timeout)));
         at(250, End::Receiver, arrived(0, false));
         at(260, End::Receiver, arrived(0, true));
-        assert_eq!(deliveries.means(), (Some(0.05), Some(0.25)));
+        assert_eq!(deliveries.mean_once(), Some(0.05));
+        assert_eq!(deliveries.mean_resent(), Some(0.25));
     }
 }

@@ -1,4 +1,4 @@
-//! Counts what one source of traffic does.
+//! Counters of one source of traffic.
 
 use unruffled_tcp::{Cause, Event, Segment};
 use unruffled_units::{Duration, Instant};
@@ -7,41 +7,44 @@ use crate::deliveries::Deliveries;
 use crate::time_mean::TimeMean;
 use crate::{End, FlowRecord, SenderMeans};
 
-/// What is counted of one source, from the end of the warm-up on. Use it where there is one source
-/// and no simulation; a [`Meter`](crate::Meter) has one for each source of a run.
+/// Counters of one source, from the end of the warm-up on.
+///
+/// Useful for a single source without a simulation; a [`Meter`](crate::Meter) has one for each source
+/// of a run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowMeter {
     from: Instant,
     counts: FlowRecord,
-    /// When the last octet was delivered.
+    /// Time at which the last octet was delivered.
     finished: Instant,
-    /// A transfer is complete.
+    /// Whether a transfer is complete.
     complete: bool,
+    /// Highest offset that has arrived in the current connection.
     highest_arrived: Option<u64>,
-    /// The same of the connection before.
+    /// Highest offset that arrived in the connection before.
     highest_before: Option<u64>,
     cwnd: TimeMean,
     dupthresh: TimeMean,
-    /// Sum of SRTT's values in nanoseconds, and their number.
+    /// Sum of the values of SRTT in nanoseconds, and their number.
     srtt: (u64, u64),
-    /// Sum of the times of completed transfers.
+    /// Sum of the times of completed transfers, in seconds.
     transfer_s: f64,
     deliveries: Option<Box<Deliveries>>,
 }
 
 impl FlowMeter {
-    /// Counts what happens at `from` and later.
+    /// Creates a meter that counts from `from` on.
     pub fn new(from: Instant) -> Self {
         Self { from, ..Self::default() }
     }
 
-    /// Times each segment from its first transmission to its first arrival as well.
+    /// Measures delivery times as well.
     #[must_use]
     pub(crate) fn with_deliveries(self) -> Self {
         Self { deliveries: Some(Box::default()), ..self }
     }
 
-    /// A new connection of this source begins.
+    /// Records that a new connection of this source begins.
     pub fn opened(&mut self) {
         self.highest_before = self.highest_arrived.take();
         self.counts.connections += 1;
@@ -50,7 +53,7 @@ impl FlowMeter {
         }
     }
 
-    /// A transfer of this source that began at `begun` is complete.
+    /// Records that a transfer which began at `begun` is complete.
     pub fn transferred(&mut self, begun: Instant) {
         self.complete = true;
         if self.finished >= self.from {
@@ -59,7 +62,7 @@ impl FlowMeter {
         }
     }
 
-    /// Something happened inside the connection at `end`.
+    /// Records an event inside the connection at `end`.
     #[inline(always)]
     pub fn event(&mut self, end: End, now: Instant, event: &Event) {
         if now < self.from {
@@ -67,7 +70,7 @@ impl FlowMeter {
         }
         let FlowRecord { sending, path, delivered_bytes, .. } = &mut self.counts;
         match (end, *event) {
-            // A FIN by itself is no data.
+            // A FIN without data does not count.
             (End::Sender, Event::Sent { len: 1.., cause, .. }) => {
                 sending.sent_segments += 1;
                 sending.retransmits += u64::from(cause.is_some());
@@ -108,7 +111,8 @@ impl FlowMeter {
         }
     }
 
-    /// What arrived in the warm-up is not counted, but what is behind it afterwards is out of order.
+    /// Records an event of the warm-up. Arrivals in it do not count, but later ones below them are out of
+    /// order.
     #[inline(never)]
     fn before_measuring(&mut self, end: End, event: &Event) {
         if let (End::Receiver, Event::Arrived { offset, .. }) = (end, event) {
@@ -116,31 +120,31 @@ impl FlowMeter {
         }
     }
 
-    /// Something happened inside a connection that was there before the present one.
-    pub(crate) fn after(&mut self, end: End, now: Instant, event: &Event) {
-        let present = std::mem::replace(&mut self.highest_arrived, self.highest_before);
+    /// Records an event inside the connection before the current one.
+    pub(crate) fn past_event(&mut self, end: End, now: Instant, event: &Event) {
+        let current = std::mem::replace(&mut self.highest_arrived, self.highest_before);
         self.event(end, now, event);
-        self.highest_before = std::mem::replace(&mut self.highest_arrived, present);
+        self.highest_before = std::mem::replace(&mut self.highest_arrived, current);
     }
 
-    /// Times segments by what happened at `end`, where that is wanted.
+    /// Updates the delivery times, if they are measured.
     pub(crate) fn time_deliveries(&mut self, end: End, now: Instant, event: &Event) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.event(end, now, event, now >= self.from);
         }
     }
 
-    /// The path dropped a segment.
+    /// Records that the path dropped a segment.
     pub fn dropped(&mut self, now: Instant, segment: &Segment) {
         self.counts.path.dropped_segments += u64::from(segment.len > 0 && now >= self.from);
     }
 
-    /// A packet without TCP of `len` octets of payload was sent.
+    /// Records that a packet without TCP was sent.
     pub fn datagram_sent(&mut self, now: Instant) {
         self.counts.sending.sent_segments += u64::from(now >= self.from);
     }
 
-    /// A packet without TCP arrived.
+    /// Records the arrival of a packet without TCP with `len` octets of payload.
     pub fn datagram_arrived(&mut self, now: Instant, len: u32) {
         if now >= self.from {
             self.counts.path.arrived_segments += 1;
@@ -149,24 +153,24 @@ impl FlowMeter {
         }
     }
 
-    /// When the last octet was delivered, once a transfer is complete.
+    /// Returns the time at which the last octet was delivered, once a transfer is complete.
     pub fn finished(&self) -> Option<Instant> {
         self.complete.then_some(self.finished)
     }
 
-    /// Delivery times, where they are kept.
+    /// Returns the delivery time of the last arrival, if delivery times are measured.
     pub(crate) fn last_delivery(&self) -> Option<Duration> {
         self.deliveries.as_ref().and_then(|deliveries| deliveries.last())
     }
 
-    /// What was counted until `now`, in segments of `mss` octets.
+    /// Returns the record of a source that started at `start`, up to `now`, in segments of `mss` octets.
     pub fn record(&mut self, now: Instant, start: Instant, mss: u32) -> FlowRecord {
         self.cwnd.advance(now);
         self.dupthresh.advance(now);
         let seconds = now.since(self.from.max(start)).as_secs_f64();
         let bits = self.counts.delivered_bytes as f64 * 8.0;
         let mean = |(sum, n): (f64, u64)| (n > 0).then(|| sum / n as f64);
-        let times = self.deliveries.as_ref().map(|deliveries| deliveries.means());
+        let deliveries = self.deliveries.as_ref();
         FlowRecord {
             start_s: start.as_secs_f64(),
             duration_s: seconds,
@@ -179,8 +183,8 @@ impl FlowMeter {
                 ..self.counts.means
             },
             transfer_mean_s: mean((self.transfer_s, self.counts.transfers)),
-            delivery_mean_s: times.and_then(|(once, _)| once),
-            resent_delivery_mean_s: times.and_then(|(_, resent)| resent),
+            delivery_mean_s: deliveries.and_then(|deliveries| deliveries.mean_once()),
+            resent_delivery_mean_s: deliveries.and_then(|deliveries| deliveries.mean_resent()),
             ..self.counts.clone()
         }
     }
@@ -191,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_a_segment_of_the_warm_up_is_out_of_order() {
+    fn an_arrival_below_one_of_the_warm_up_is_out_of_order() {
         let mut meter = FlowMeter::new(Instant::from_millis(100));
         let mut arrived = |ms, offset| {
             let event = Event::Arrived { offset, len: 1000, duplicate: false };

@@ -1,8 +1,8 @@
-//! What is told of flows and links while they run, and what is counted and recorded of it.
+//! Observation of flows and links while they run: counters, means and time series.
 //!
-//! A [`Monitor`] is told what happens, in virtual time by the simulator and in real time by a race.
-//! A [`Meter`] counts and gives a [`RunRecord`]: numbers per flow and per link. A [`Recorder`] keeps
-//! the time series of one flow for plots. Neither changes what a run does.
+//! A [`Monitor`] receives what happens in a run, in virtual time from the simulator or in real time
+//! from a race. A [`Meter`] counts it per flow and [`LinkMeters`] per link, for a [`RunRecord`]. A
+//! [`Recorder`] keeps the time series of one flow for plots. None of them changes what a run does.
 
 mod curves;
 mod deliveries;

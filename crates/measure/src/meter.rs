@@ -1,4 +1,4 @@
-//! Counts what the flows of a run do, and what a run is to be measured of.
+//! Counters of the flows of a run, and the settings of a measurement.
 
 use unruffled_path::DropCause;
 use unruffled_tcp::{Event, Segment};
@@ -7,49 +7,49 @@ use unruffled_units::{Duration, Instant, Rate};
 use crate::curves::Curves;
 use crate::{End, FlowId, FlowMeter, FlowRecord, Monitor, Passage, Quantity, Series};
 
-/// A source of traffic, as it appears in the record; one for each in [`Measurement::sources`].
+/// Source of traffic, as its record names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredSource {
-    /// The name of its `[[traffic]]`.
+    /// Name of its `[[traffic]]`.
     pub group: String,
-    /// Which of the group it is, from 1 on.
+    /// Number within the group, from 1 on.
     pub number: u32,
-    /// Who sends: a variant's full name, or `udp`.
+    /// Full name of the sender's variant, or `udp`.
     pub sender: String,
-    /// Octets of a segment's payload.
+    /// Payload of a full segment, in octets.
     pub mss: u32,
-    /// When it starts.
+    /// Start of its traffic.
     pub start: Instant,
 }
 
-/// What a run is to be measured of; tells a [`Meter`] and [`LinkMeters`](crate::LinkMeters) what to
-/// count.
+/// Settings of a measurement: what a [`Meter`] and [`LinkMeters`](crate::LinkMeters) count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
-    /// Nothing before the first instant is measured, nor after the second.
+    /// Beginning and end of the measured time.
     pub measured: (Instant, Instant),
-    /// The sources, by the numbers that [`Monitor::opened`] tells.
+    /// Sources, by their numbers in [`Monitor::opened`].
     pub sources: Vec<MeasuredSource>,
-    /// Name and rate of each direction of each link to measure, by [`LinkId`](crate::LinkId).
+    /// Names and rates of each direction of the links, by [`LinkId`](crate::LinkId).
     pub links: Vec<(String, Option<Rate>)>,
-    /// Which time series to keep.
+    /// Time series to keep.
     pub series: Vec<Quantity>,
-    /// The time between their points.
+    /// Time between the points of a time series.
     pub interval: Duration,
-    /// Whether to time each segment's delivery.
+    /// Whether to measure the delivery time of each segment.
     pub deliveries: bool,
 }
 
-/// Marks the source of a flow that is not its latest: no source has such a number.
-const PAST: u32 = 1 << 31;
+/// Flag on the source number of a flow that is not the latest of its source.
+const PAST_FLOW: u32 = 1 << 31;
 
-/// Counts each source's flows: the monitor of a run whose [`FlowRecord`]s are wanted.
+/// Counters of the flows of each source, for [`FlowRecord`]s.
 ///
 /// ```
 /// use unruffled_measure::{FlowId, Meter, Monitor, Passage, Measurement, MeasuredSource};
 /// use unruffled_units::Instant;
 ///
-/// let (start, end) = (Instant::ZERO, Instant::from_millis(1_000));
+/// let start = Instant::ZERO;
+/// let end = Instant::from_millis(1_000);
 /// let source = MeasuredSource {
 ///     group: "voice".to_owned(),
 ///     number: 1,
@@ -67,19 +67,19 @@ const PAST: u32 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct Meter {
     plan: Measurement,
-    /// By source.
+    /// Counters of each source.
     flows: Vec<FlowMeter>,
-    /// The source of each flow that is there, and [`PAST`] besides where that has opened another since.
+    /// Source of each current flow, with [`PAST_FLOW`] if the source has opened another since.
     sources: Vec<u32>,
-    /// The flow that each source opened last.
+    /// Latest flow of each source.
     latest: Vec<u32>,
     curves: Option<Curves>,
-    /// More is kept than counts.
+    /// Whether more than counters is kept.
     detailed: bool,
 }
 
 impl Meter {
-    /// Measures what `plan` says.
+    /// Creates the counters of the sources in `plan`.
     pub fn new(plan: Measurement) -> Self {
         let flow = || match FlowMeter::new(plan.measured.0) {
             flow if plan.deliveries => flow.with_deliveries(),
@@ -97,25 +97,27 @@ impl Meter {
         }
     }
 
-    /// When the last octet of the source of that number was delivered, once a transfer is complete.
+    /// Returns the time at which the last octet of source number `source` was delivered, once a transfer
+    /// is complete.
     pub fn finished(&self, source: u32) -> Option<Instant> {
         self.flows.get(source as usize).and_then(FlowMeter::finished)
     }
 
-    /// What was counted, once the run has ended at `end`, and the series.
+    /// Returns the records and the time series of a run that ended at `end`.
     pub fn records(mut self, end: Instant) -> (Vec<FlowRecord>, Vec<Series>) {
         let flows = self.flows.iter_mut().zip(&self.plan.sources).map(|(flow, source)| {
             let record = flow.record(end, source.start, source.mss);
-            let (group, sender) = (source.group.clone(), source.sender.clone());
-            FlowRecord { group, sender, ..record }
+            FlowRecord { group: source.group.clone(), sender: source.sender.clone(), ..record }
         });
         let flows = flows.collect();
         (flows, self.curves.map_or_else(Vec::new, |curves| curves.into_series(end)))
     }
 
-    /// What costs more than counting. It takes the event by value: else each would have to be in memory.
+    /// Updates delivery times and time series.
+    ///
+    /// The event is passed by value so that the fast path keeps it in registers.
     #[inline(never)]
-    fn keep(&mut self, source: usize, (end, now, event): (End, Instant, Event)) {
+    fn record_details(&mut self, source: usize, (end, now, event): (End, Instant, Event)) {
         let Some(flow) = self.flows.get_mut(source) else { return };
         flow.time_deliveries(end, now, &event);
         if let Some(curves) = &mut self.curves {
@@ -123,21 +125,24 @@ impl Meter {
         }
     }
 
-    /// Something happened in a connection that is not its source's latest: what was sent again in vain
-    /// may still come.
+    /// Records an event of a connection that is not the latest of its source. Spurious retransmissions
+    /// may arrive after the next connection has begun.
     #[inline(never)]
-    fn after(&mut self, flow: FlowId, end: End, now: Instant, event: Event) {
+    fn past_event(&mut self, flow: FlowId, end: End, now: Instant, event: Event) {
         let source = self.source(flow);
         if let Some(flow) = self.flows.get_mut(source) {
-            flow.after(end, now, &event);
+            flow.past_event(end, now, &event);
         }
     }
 
+    /// Returns the source of a flow.
     fn source(&self, flow: FlowId) -> usize {
-        self.sources.get(flow.0 as usize).map_or(usize::MAX, |&source| (source & !PAST) as usize)
+        self.sources
+            .get(flow.0 as usize)
+            .map_or(usize::MAX, |&source| (source & !PAST_FLOW) as usize)
     }
 
-    /// The source of a flow that is its latest.
+    /// Returns the source of a flow that is its latest, else an index out of range.
     #[inline]
     fn source_of_latest(&self, flow: FlowId) -> usize {
         self.sources.get(flow.0 as usize).map_or(usize::MAX, |&source| source as usize)
@@ -152,9 +157,9 @@ impl Monitor for Meter {
         }
         if let Some(latest) = self.latest.get_mut(source as usize) {
             let before = std::mem::replace(latest, flow.0);
-            // Unless that number is another source's by now.
+            // The flow's number may belong to another source by now.
             if let Some(before) = self.sources.get_mut(before as usize).filter(|s| **s == source) {
-                *before |= PAST;
+                *before |= PAST_FLOW;
             }
         }
         self.sources[slot] = source;
@@ -163,16 +168,16 @@ impl Monitor for Meter {
         }
     }
 
-    // Inlined where the engine tells something, it comes down to the few counts that this changes.
+    // Inlined where the engine reports an event, this reduces to the few counters that the event changes.
     #[inline(always)]
     fn event(&mut self, flow: FlowId, end: End, now: Instant, event: &Event) {
         let source = self.source_of_latest(flow);
         let Some(flow) = self.flows.get_mut(source) else {
-            return self.after(flow, end, now, *event);
+            return self.past_event(flow, end, now, *event);
         };
         flow.event(end, now, event);
         if self.detailed {
-            self.keep(source, (end, now, *event));
+            self.record_details(source, (end, now, *event));
         }
     }
 
@@ -182,7 +187,7 @@ impl Monitor for Meter {
 
     fn dropped(&mut self, flow: FlowId, now: Instant, _cause: DropCause, segment: &Segment) {
         let source = self.source(flow);
-        // What is dropped behind several links is told ahead of time.
+        // Drops after several links are reported ahead of time.
         if let Some(flow) = self.flows.get_mut(source).filter(|_| now < self.plan.measured.1) {
             flow.dropped(now, segment);
         }

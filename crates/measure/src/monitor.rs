@@ -1,34 +1,36 @@
-//! What a monitor is told, and by which names it knows flows and links.
+//! Monitors: what they receive, and the identifiers of flows and links.
 
 use unruffled_path::{DropCause, Outcome};
 use unruffled_tcp::{Event, Segment};
 use unruffled_units::Instant;
 
-/// A flow that is there now. A number is used again once its flow has ended:
-/// [`Monitor::opened`] tells of each new one, so keep what is counted by source, not by flow.
+/// Number of a current flow.
+///
+/// The number is reused after the flow has ended, and [`Monitor::opened`] announces each new flow. Counts
+/// therefore belong to a source, not to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowId(pub u32);
 
-/// One direction of a link, by the order of their adding; names links in routes and to monitors.
+/// Number of one direction of a link, in the order in which links are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkId(pub u32);
 
-/// The two ends of a flow: says in a [`Monitor`] where something happened.
+/// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that has data to send.
+    /// The end that sends data.
     Sender,
-    /// The one that receives it.
+    /// The end that receives data.
     Receiver,
 }
 
 impl End {
-    /// 0 for the sender, 1 for the receiver.
+    /// Returns 0 for the sender and 1 for the receiver.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The opposite end.
+    /// Returns the opposite end.
     pub const fn other(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,
@@ -37,35 +39,37 @@ impl End {
     }
 }
 
-/// Which way a segment passes an end: says in [`Monitor::segment`] whether it was sent or came.
+/// Direction in which a segment passes an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It leaves this end.
+    /// The segment leaves this end.
     Out,
-    /// It arrives at this end.
+    /// The segment arrives at this end.
     In,
 }
 
-/// A packet that was offered to a link, as [`Monitor::crossed`] is told of it.
+/// Packet that was offered to a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing<'a> {
-    /// Whose packet it is.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// When it came to the link. Not in the order of time among different links: a packet may be
-    /// followed over several links in one step.
+    /// Time of arrival at the link. Crossings of different links are not reported in the order of time,
+    /// because a packet may cross several links in one step.
     pub at: Instant,
-    /// Octets on the wire.
+    /// Size on the wire, in octets.
     pub size: u32,
-    /// Packets at the link then, this one included unless it was dropped.
+    /// Packets at the link, this one included unless it was dropped.
     pub backlog: usize,
-    /// It was damaged there before, and is sent again.
-    pub again: bool,
-    /// What became of it.
+    /// Whether the link resends the packet, because it was damaged before.
+    pub resent: bool,
+    /// Outcome of the crossing.
     pub outcome: &'a Outcome,
 }
 
-/// Is told what happens in a run: implement it to count, draw or print. Every method does nothing
-/// unless it is written; `()` ignores all, a pair tells both of its halves.
+/// Receiver of what happens in a run, to count, draw or print it.
+///
+/// Every method does nothing by default. `()` ignores everything, and a pair passes everything to both of
+/// its parts.
 ///
 /// ```
 /// use unruffled_measure::{FlowId, Monitor};
@@ -73,7 +77,7 @@ pub struct Crossing<'a> {
 /// use unruffled_tcp::Segment;
 /// use unruffled_units::Instant;
 ///
-/// /// Counts drops.
+/// /// Counter of drops.
 /// #[derive(Default)]
 /// struct Drops(u64);
 ///
@@ -85,13 +89,13 @@ pub struct Crossing<'a> {
 /// # assert_eq!(Drops::default().0, 0);
 /// ```
 pub trait Monitor {
-    /// A new flow has the number `flow`; `source` is whose it is, as given when it was added.
+    /// Called when `source` opens a flow with the number `flow`.
     fn opened(&mut self, _flow: FlowId, _source: u32, _now: Instant) {}
 
-    /// Something happened inside the connection at `end` of `flow`.
+    /// Called at each event inside the connection at `end` of `flow`.
     fn event(&mut self, _flow: FlowId, _end: End, _now: Instant, _event: &Event) {}
 
-    /// A segment left or reached `end` of `flow`.
+    /// Called when a segment leaves or reaches `end` of `flow`.
     fn segment(
         &mut self,
         _flow: FlowId,
@@ -102,26 +106,27 @@ pub trait Monitor {
     ) {
     }
 
-    /// Whether it wants to be told of packets that come to links; asked when a simulation first
-    /// runs. If not, their queues need not be counted.
+    /// Returns whether the monitor requires [`crossed`](Self::crossed). A simulation calls this once, when
+    /// it first runs. If it returns false, the simulation does not count the packets in queues.
     fn watches_links(&self) -> bool {
         true
     }
 
-    /// A packet came to `link`.
+    /// Called when a packet arrives at `link`.
     fn crossed(&mut self, _link: LinkId, _crossing: &Crossing<'_>) {}
 
-    /// The path dropped a segment of `flow` at the time `now`.
+    /// Called when the path drops a segment of `flow`.
     fn dropped(&mut self, _flow: FlowId, _now: Instant, _cause: DropCause, _segment: &Segment) {}
 
-    /// A packet without TCP left the sender of `flow` or reached its receiver, with so many octets
-    /// of payload.
+    /// Called when a packet without TCP leaves the sender of `flow` or reaches its receiver, with `octets`
+    /// octets of payload.
     fn datagram(&mut self, _flow: FlowId, _passage: Passage, _now: Instant, _octets: u32) {}
 
-    /// All that `flow` had to transfer, from `begun` on, has reached the receiving application.
+    /// Called when a transfer of `flow` that began at `begun` has reached the receiving application
+    /// completely.
     fn transferred(&mut self, _flow: FlowId, _begun: Instant) {}
 
-    /// A flow has ended: both ends are closed, and nothing of it is on its way.
+    /// Called when a flow has ended: both ends are closed, and no packet of it is on its way.
     fn closed(&mut self, _flow: FlowId, _now: Instant) {}
 }
 
@@ -141,8 +146,15 @@ impl<M: Monitor + ?Sized> Monitor for &mut M {
         (**self).event(flow, end, now, event);
     }
 
-    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        (**self).segment(flow, end, way, now, segment);
+    fn segment(
+        &mut self,
+        flow: FlowId,
+        end: End,
+        passage: Passage,
+        now: Instant,
+        segment: &Segment,
+    ) {
+        (**self).segment(flow, end, passage, now, segment);
     }
 
     fn watches_links(&self) -> bool {
@@ -182,9 +194,16 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.event(flow, end, now, event);
     }
 
-    fn segment(&mut self, flow: FlowId, end: End, way: Passage, now: Instant, segment: &Segment) {
-        self.0.segment(flow, end, way, now, segment);
-        self.1.segment(flow, end, way, now, segment);
+    fn segment(
+        &mut self,
+        flow: FlowId,
+        end: End,
+        passage: Passage,
+        now: Instant,
+        segment: &Segment,
+    ) {
+        self.0.segment(flow, end, passage, now, segment);
+        self.1.segment(flow, end, passage, now, segment);
     }
 
     fn watches_links(&self) -> bool {

@@ -1,23 +1,22 @@
-//! What a run leaves behind: numbers per flow and per link, and time series that were asked for.
+//! Records of a run: numbers per flow and per link, and time series.
 
 use serde::{Deserialize, Serialize};
 
-/// One run: one scenario, one variant, one seed; what stores keep and claims are judged by. Field
-/// names are stable.
+/// Record of a run, with one scenario, one variant and one seed. Field names are stable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// One for each source of traffic, in the order of the scenario.
+    /// Records of the sources of traffic, in the order of the scenario.
     pub flows: Vec<FlowRecord>,
-    /// One for each direction of each link.
+    /// Records of each direction of each link.
     pub links: Vec<LinkRecord>,
-    /// Time series, where the scenario asks for them.
+    /// Time series that the scenario requests.
     pub series: Vec<Series>,
 }
 
-/// What was counted of one source of traffic over the measured time. A source that opens one
-/// connection after the other (web) has one record for all of them.
+/// Record of one source of traffic over the measured time.
 ///
-/// [`sum`](Self::sum) adds up those of a group:
+/// A source that opens one connection after the other (web) has one record for all of them.
+/// [`sum`](Self::sum) combines the records of a group:
 ///
 /// ```
 /// use unruffled_measure::FlowRecord;
@@ -27,66 +26,66 @@ pub struct RunRecord {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
-    /// The name of its `[[traffic]]`.
+    /// Name of its `[[traffic]]`.
     pub group: String,
-    /// Who sends: a variant's full name, or `udp`.
+    /// Full name of the sender's variant, or `udp`.
     pub sender: String,
-    /// When it started, in seconds.
+    /// Start, in seconds.
     pub start_s: f64,
-    /// Measured time: from the end of the warm-up, or from its start if that is later, in seconds.
+    /// Measured time in seconds: from the end of the warm-up or the start, whichever is later.
     pub duration_s: f64,
-    /// Octets that reached the receiving application in order, once each.
+    /// Octets delivered in order to the receiving application, each counted once.
     pub delivered_bytes: u64,
-    /// The same in segments; a last part of one counts as one.
+    /// The same in segments. An incomplete last segment counts as one.
     pub delivered_segments: u64,
     /// Payload delivered in order over the measured time, in bits per second.
     pub goodput_bps: f64,
-    /// What its sender did.
+    /// Counts of the sender.
     #[serde(flatten)]
     pub sending: SenderCounts,
-    /// What became of its segments on the path.
+    /// Counts of the path.
     #[serde(flatten)]
     pub path: PathCounts,
-    /// How its sender stood, on average.
+    /// Means of the sender's state.
     #[serde(flatten)]
     pub means: SenderMeans,
     /// Connections opened, those before the measured time included.
     pub connections: u64,
-    /// Transfers completed, for sources whose transfers end; requests that overlap are one.
+    /// Completed transfers, for sources whose transfers end. Overlapping requests count as one.
     pub transfers: u64,
-    /// Their mean time from when they were asked for to the last octet's delivery, in seconds.
+    /// Mean time from the request of a transfer to the delivery of its last octet, in seconds.
     pub transfer_mean_s: Option<f64>,
-    /// Mean time from a segment's first transmission to its first arrival, in seconds, of segments
-    /// sent once. Only where the scenario asks for deliveries.
+    /// Mean time from the first transmission of a segment to its first arrival, in seconds, over segments
+    /// that were sent once. Only if the scenario requests deliveries.
     pub delivery_mean_s: Option<f64>,
-    /// The same of segments that were sent again.
+    /// The same over segments that were retransmitted.
     pub resent_delivery_mean_s: Option<f64>,
 }
 
-/// What the sender of a flow did; in JSON and CSV these are fields of the [`FlowRecord`].
+/// Counts of the sender of a flow; in JSON and CSV these are fields of the [`FlowRecord`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SenderCounts {
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
     /// Retransmissions of any cause.
     pub retransmits: u64,
-    /// Times that loss detection entered recovery (not timeouts).
+    /// Number of times that loss detection began a recovery, timeouts excluded.
     pub fast_retransmits: u64,
-    /// Those of which every retransmission proved spurious.
+    /// Such recoveries of which every retransmission proved spurious.
     pub false_fast_retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Those of which every retransmission proved spurious.
+    /// Retransmission timeouts of which every retransmission proved spurious.
     pub false_timeouts: u64,
     /// Tail loss probes sent.
     pub loss_probes: u64,
-    /// Holes that closed by late arrival, as the sender measured them.
+    /// Reordering events that the sender measured: holes that a late arrival closed.
     pub reordering_events: u64,
-    /// Segments that the receiver reported by DSACK as having come before.
+    /// Duplicate segments that the receiver reported by DSACK.
     pub dsacks: u64,
 }
 
-/// What became of the data segments of a flow on the path; in JSON and CSV these are fields of the
+/// Counts of the data segments of a flow on the path; in JSON and CSV these are fields of the
 /// [`FlowRecord`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathCounts {
@@ -94,71 +93,68 @@ pub struct PathCounts {
     pub dropped_segments: u64,
     /// Data segments that arrived.
     pub arrived_segments: u64,
-    /// Those that arrived behind a later one.
+    /// Data segments that arrived after a later one.
     pub out_of_order_segments: u64,
 }
 
-/// How the sender of a flow stood, on average; in JSON and CSV these are fields of the
-/// [`FlowRecord`].
+/// Means of the state of a flow's sender; in JSON and CSV these are fields of the [`FlowRecord`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SenderMeans {
     /// Mean over time of the congestion window, in segments.
     pub cwnd_mean: Option<f64>,
-    /// Mean over time of the duplicate threshold; none for senders that work in time alone.
+    /// Mean over time of the duplicate threshold; `None` for senders that detect losses by time alone.
     pub dupthresh_mean: Option<f64>,
-    /// The FA ratio at the end of the run (RR-TCP only).
+    /// FA ratio at the end of the run (RR-TCP only).
     pub fa_ratio: Option<f64>,
-    /// Mean of SRTT over acknowledgements, in seconds.
+    /// Mean over acknowledgements of the smoothed round-trip time, in seconds.
     pub srtt_mean_s: Option<f64>,
 }
 
-/// What was counted of one direction of a link over the measured time; [`RunRecord::link`] finds it
-/// by name.
+/// Record of one direction of a link over the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
-    /// Its name, with `-reverse` behind it for the direction of acknowledgements.
+    /// Name of the link, followed by `-reverse` for the direction of acknowledgements.
     pub name: String,
-    /// Packets that came to it.
+    /// Packets offered to the link.
     pub offered_packets: u64,
-    /// Those that its queue dropped.
+    /// Packets that the queue dropped.
     pub dropped_packets: u64,
-    /// Those that were lost on it.
+    /// Packets lost on the link.
     pub lost_packets: u64,
-    /// Octets that it sent, each packet's when its last bit left.
+    /// Octets sent. Those of a packet count when its last bit has left.
     pub sent_bytes: u64,
-    /// Packets dropped by the queue, as a share of those offered.
+    /// Share of the packets offered that the queue dropped, from 0 to 1.
     pub drop_rate: f64,
-    /// The share of the time in which it sent; none if it is infinitely fast.
+    /// Share of the time in which the link sent, from 0 to 1; `None` if its rate is unlimited.
     pub utilisation: Option<f64>,
-    /// Mean over time of the packets that wait, without the one in service.
+    /// Mean over time of the number of packets in the queue, without the one in service.
     pub queue_mean: f64,
 }
 
-/// What a time series shows; scenarios ask for it by [`name`](Self::name).
+/// Quantity that a time series shows. Scenarios request it by [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Of a link: packets there when each interval's first one comes, that one and the one in
-    /// service included.
+    /// Packets at a link at the first arrival of each interval, including that one and the one in service.
     Queue,
-    /// Of a flow: payload delivered in order in each interval, in bits per second.
+    /// Payload of a flow delivered in order in each interval, in bits per second.
     Goodput,
-    /// Of a flow: smoothed round-trip time, in seconds.
+    /// Smoothed round-trip time of a flow, in seconds.
     Srtt,
-    /// Of a flow: congestion window, in segments.
+    /// Congestion window of a flow, in segments.
     Cwnd,
-    /// Of a flow: number of the segment that is sent, retransmissions included.
+    /// Number of the segment that a flow sends, retransmissions included.
     Sequence,
-    /// Of a flow: time from first transmission to first arrival of a segment, in seconds.
+    /// Time from the first transmission of a flow's segment to its first arrival, in seconds.
     Delivery,
 }
 
 impl Quantity {
-    /// All of them.
+    /// All quantities.
     pub const ALL: [Self; 6] =
         [Self::Queue, Self::Goodput, Self::Srtt, Self::Cwnd, Self::Sequence, Self::Delivery];
 
-    /// The name in scenario files.
+    /// Returns the name in scenario files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -171,21 +167,22 @@ impl Quantity {
     }
 }
 
-/// A quantity over time, from the run's start to its end; [`RunRecord::series`] has those that the
-/// scenario asks for.
+/// Time series of a quantity, from the start of the run to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The link's name, or the traffic's name with the number of the source: `bulk-3`.
+    /// Name of the link, or name of the traffic and number of the source: `bulk-3`.
     pub subject: String,
-    /// What is shown.
+    /// Quantity shown.
     pub quantity: Quantity,
-    /// `(time in seconds since the start of the run, value)`.
+    /// Points: time in seconds since the start of the run, and value.
     pub points: Vec<(f64, f64)>,
 }
 
 impl FlowRecord {
-    /// What these flows did together: counts are sums, goodput is what all delivered over the longest
-    /// of their measured times, and means are means over the flows that have one.
+    /// Combines the records of several flows.
+    ///
+    /// Counts are sums. The goodput is the payload of all flows over the longest of their measured times.
+    /// Means are means over the flows that have one.
     pub fn sum(flows: &[&Self]) -> Self {
         let count = |field: fn(&Self) -> u64| flows.iter().map(|flow| field(flow)).sum();
         let mean = |field: fn(&Self) -> Option<f64>| {
@@ -193,7 +190,7 @@ impl FlowRecord {
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let Some(first) = flows.first() else { return Self::default() };
-        // The sum of their goodputs would be more than a link carries if some begin later.
+        // If some flows begin later, the sum of the goodputs could exceed the rate of the link.
         let seconds = flows.iter().map(|flow| flow.duration_s).fold(0.0, f64::max);
         let delivered_bytes: u64 = count(|flow| flow.delivered_bytes);
         let bits = delivered_bytes as f64 * 8.0;
@@ -237,17 +234,17 @@ impl FlowRecord {
 }
 
 impl RunRecord {
-    /// The sources of one `[[traffic]]`.
+    /// Returns the records of the sources of one `[[traffic]]`.
     pub fn group<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a FlowRecord> {
         self.flows.iter().filter(move |flow| flow.group == name)
     }
 
-    /// What the sources of one `[[traffic]]` deliver together, in bits per second.
+    /// Returns the goodput of all sources of one `[[traffic]]`, in bits per second.
     pub fn goodput_bps(&self, name: &str) -> f64 {
         FlowRecord::sum(&self.group(name).collect::<Vec<_>>()).goodput_bps
     }
 
-    /// The direction of a link with that name.
+    /// Returns the record of the direction of a link with that name.
     pub fn link(&self, name: &str) -> Option<&LinkRecord> {
         self.links.iter().find(|link| link.name == name)
     }

@@ -1,4 +1,4 @@
-//! Records the time series of one run for the plots, thinned while it runs.
+//! Time series of one flow for plots, sampled while the run is in progress.
 
 use serde::{Deserialize, Serialize};
 use unruffled_tcp::Event;
@@ -6,104 +6,109 @@ use unruffled_units::{Duration, Instant};
 
 use crate::{End, FlowId, Monitor};
 
-/// What a data segment was when the sender sent it, and what it turned out to be; decides how the
-/// time–sequence plot marks it.
+/// Kind of a transmission, which determines its mark in the time–sequence plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendKind {
     /// First transmission.
     New,
-    /// Retransmission that was needed, or was never shown to be spurious.
+    /// Retransmission that no DSACK reported as spurious.
     Retransmit,
-    /// Retransmission that a DSACK showed to be spurious.
+    /// Retransmission that a DSACK reported as spurious.
     SpuriousRetransmit,
 }
 
-/// One data segment leaving the sender: a point of the time–sequence plot.
+/// Transmission of a data segment: a point of the time–sequence plot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Seconds since the start of the run.
+    /// Time, in seconds since the start of the run.
     pub time_s: f64,
-    /// Segment number: stream offset over segment size.
+    /// Number of the segment: stream offset divided by segment size.
     pub segment: f64,
-    /// First transmission, retransmission, or a spurious one.
+    /// Kind of the transmission.
     pub kind: SendKind,
 }
 
-/// The time series of one run, for the plots; [`Recorder::into_trace`] gives it. Times are in seconds since the start of the run.
+/// Time series of one flow, for plots. Times are in seconds since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// `(time, cwnd in segments)`, thinned to what a plot can show.
+    /// Times and congestion windows in segments, sampled to the resolution of a plot.
     pub cwnd: Vec<(f64, f64)>,
-    /// `(time, dupthresh in segments)`, thinned likewise; empty for senders without one.
+    /// Times and duplicate thresholds in segments, sampled likewise; empty for senders without one.
     pub dupthresh: Vec<(f64, f64)>,
-    /// `(time, milliseconds that a segment may be in flight before it counts as lost)`, for senders
-    /// that work in time.
+    /// Times and the longest time in milliseconds that a segment may be in flight before it counts as
+    /// lost, for senders that detect losses by time.
     pub patience: Vec<(f64, f64)>,
-    /// Every data segment sent within the window of the time–sequence plot.
+    /// Data segments sent within the window of the time–sequence plot.
     pub sent: Vec<Sent>,
-    /// `(time, highest cumulatively acknowledged segment)` within the same window.
+    /// Times and the highest cumulatively acknowledged segments within the same window.
     pub acked: Vec<(f64, f64)>,
-    /// `(time, goodput in Mb/s from then to the next point)`, as the receiving application saw it; the
-    /// last point closes. Only where the sender's window is not the same thing told better.
+    /// Times and the goodput in Mb/s from then to the next point, at the receiving application. The last
+    /// point ends the series. Only for senders whose window is not recorded.
     pub delivered: Vec<(f64, f64)>,
-    /// How many reordering events had length `i` (index 0 is unused), up to the longest;
-    /// [`LONGEST`](Self::LONGEST) counts longer ones as well.
+    /// Number of reordering events by length, up to the longest. Index 0 is unused. The count at
+    /// [`MAX_REORDERING_LENGTH`](Self::MAX_REORDERING_LENGTH) includes longer ones.
     pub reordering_lengths: Vec<u64>,
 }
 
 impl Trace {
-    /// From this length on reordering events are counted together.
-    pub const LONGEST: usize = 256;
+    /// Length from which on reordering events are counted together.
+    pub const MAX_REORDERING_LENGTH: usize = 256;
 }
 
-/// No flow has this number.
+/// Number that no flow has.
 const NO_FLOW: FlowId = FlowId(u32::MAX);
-/// Points per curve: more than a plot has pixels.
-const POINTS: u64 = 2_000;
-/// Segments of the time–sequence plot's window, at most.
-const SENT: usize = 5_000;
 
-/// A monitor that fills a [`Trace`] of one source; put it beside a [`Meter`](crate::Meter) where plots
-/// are wanted.
+/// Points per curve, more than a plot has pixels.
+const CURVE_POINTS: u64 = 2_000;
+
+/// Greatest number of transmissions in the time–sequence plot.
+const MAX_SENT: usize = 5_000;
+
+/// Monitor that records a [`Trace`] of one source. Use it in a pair with a [`Meter`](crate::Meter).
 #[derive(Clone, Debug)]
 pub struct Recorder {
     trace: Trace,
-    /// The source to follow, and its latest flow.
+    /// Source to follow.
     source: u32,
+    /// Latest flow of that source.
     flow: FlowId,
-    /// Octets of a segment.
+    /// Octets in a full segment.
     mss: f64,
     /// Time between points of a curve.
     step: Duration,
     next_point: Instant,
-    /// The window of the time–sequence plot.
+    /// Beginning and end of the time–sequence plot.
     window: (Instant, Instant),
 }
 
 impl Recorder {
-    /// For a run of `duration`, measured after `warmup`, in segments of `mss` octets.
+    /// Creates a recorder of the first source, for a run of `duration` that is measured after `warmup`, in
+    /// segments of `mss` octets.
     pub fn new(duration: Duration, warmup: Duration, mss: u32) -> Self {
         let measured = duration.saturating_sub(warmup);
         let from = Instant::ZERO + warmup + measured * 2 / 5;
         Self {
-            trace: Trace { reordering_lengths: vec![0; Trace::LONGEST + 1], ..Trace::default() },
+            trace: Trace {
+                reordering_lengths: vec![0; Trace::MAX_REORDERING_LENGTH + 1],
+                ..Trace::default()
+            },
             source: 0,
             flow: FlowId(0),
             mss: f64::from(mss),
-            step: duration / POINTS,
+            step: duration / CURVE_POINTS,
             next_point: Instant::ZERO,
             window: (from, from + Duration::from_secs(20)),
         }
     }
 
-    /// Follows the source of that number in place of the first one.
+    /// Follows source number `source` instead of the first.
     #[must_use]
-    pub fn of(self, source: u32) -> Self {
+    pub fn following(self, source: u32) -> Self {
         Self { source, flow: FlowId(source), ..self }
     }
 
-    /// What was recorded.
+    /// Returns the time series.
     pub fn into_trace(mut self) -> Trace {
         let used = self.trace.reordering_lengths.iter().rposition(|&n| n > 0).map_or(0, |i| i + 1);
         self.trace.reordering_lengths.truncate(used);
@@ -119,7 +124,7 @@ impl Monitor for Recorder {
     }
 
     fn closed(&mut self, flow: FlowId, _now: Instant) {
-        // The number may soon be another source's.
+        // Another source may open a flow with the same number.
         if flow == self.flow {
             self.flow = NO_FLOW;
         }
@@ -133,7 +138,8 @@ impl Monitor for Recorder {
         if end != End::Sender || flow != self.flow {
             return;
         }
-        let in_window = now >= self.window.0 && now < self.window.1 && self.trace.sent.len() < SENT;
+        let in_window =
+            now >= self.window.0 && now < self.window.1 && self.trace.sent.len() < MAX_SENT;
         let time_s = now.as_secs_f64();
         match *event {
             Event::Acknowledged { una, cwnd, dupthresh, patience, .. } => {
@@ -157,7 +163,7 @@ impl Monitor for Recorder {
                 self.trace.sent.push(Sent { time_s, segment: offset as f64 / self.mss, kind });
             }
             Event::SpuriousRetransmission { offset, .. } => {
-                // The copy that the DSACK reports is the last one sent before it.
+                // The DSACK reports the last copy sent before it.
                 let segment = offset as f64 / self.mss;
                 let same = |s: &&mut Sent| s.segment == segment && s.kind == SendKind::Retransmit;
                 if let Some(sent) = self.trace.sent.iter_mut().rev().find(same) {
@@ -165,7 +171,7 @@ impl Monitor for Recorder {
                 }
             }
             Event::Reordered { length, .. } => {
-                let bin = (length as usize).min(Trace::LONGEST);
+                let bin = (length as usize).min(Trace::MAX_REORDERING_LENGTH);
                 self.trace.reordering_lengths[bin] += 1;
             }
             _ => {}
@@ -178,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_another_source_has_taken_is_not_followed() {
+    fn a_reused_flow_number_of_another_source_is_not_followed() {
         let at = Instant::from_millis;
         let mut recorder = Recorder::new(Duration::from_secs(10), Duration::ZERO, 1000);
         let reordered = Event::Reordered { length: 3, delay: Duration::ZERO };
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_is_no_segment_of_the_plot() {
+    fn a_fin_is_not_part_of_the_plot() {
         let mut recorder = Recorder::new(Duration::from_secs(10), Duration::ZERO, 1000);
         let mut sent = |offset, len| {
             let event = Event::Sent { offset, len, cause: None };

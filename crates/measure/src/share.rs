@@ -1,16 +1,18 @@
-//! Shares of a whole, and how equal they are.
+//! Shares of a whole, and their fairness.
 
-/// `part` over `of`; zero of nothing.
+/// Returns `part` divided by `of`, or zero if `of` is zero.
 pub fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything; NaN of
-/// nothing.
+/// Returns Jain's fairness index, (Σx)² / (n Σx²): 1 if all values are equal, 1/n if all but one are zero,
+/// NaN if there are none.
 ///
 /// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness", DEC-TR-301, 1984.
 pub fn jain(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    let mut n = 0.0;
+    let mut sum = 0.0;
+    let mut squares = 0.0;
     for value in values {
         n += 1.0;
         sum += value;
@@ -33,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_zero() {
+    fn a_share_of_zero_is_zero() {
         assert_eq!((share(1, 4), share(0, 0)), (0.25, 0.0));
     }
 }

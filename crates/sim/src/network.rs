@@ -233,7 +233,7 @@ impl Network {
             let outcome = link.offer(size, way, at);
             if self.watched {
                 let (backlog, again, outcome) = (link.backlog(), false, &outcome);
-                let crossing = Crossing { flow, at, size, backlog, again, outcome };
+                let crossing = Crossing { flow, at, size, backlog, resent: again, outcome };
                 monitor.crossed(on, &crossing);
             }
             match outcome.verdict {
@@ -358,7 +358,8 @@ impl Network {
         if self.watched {
             let Packet { flow, size, .. } = self.packets[id as usize];
             let (backlog, again, outcome) = (hop.link.backlog(), true, &outcome);
-            monitor.crossed(link, &Crossing { flow, at: now, size, backlog, again, outcome });
+            monitor
+                .crossed(link, &Crossing { flow, at: now, size, backlog, resent: again, outcome });
         }
         self.travel(id, link, now, outcome, queue, monitor)
     }

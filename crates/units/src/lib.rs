@@ -1,7 +1,7 @@
-//! Time, rates, sizes and fractions as plain values, and the notation that people write them in.
+//! Time, rates, sizes and fractions as plain values, and the notation in which people write them.
 //!
-//! Everything here is a number with a unit. Nothing here reads a clock: an [`Instant`] is passed in
-//! by whoever has one, in the simulator as on the wire.
+//! Every value is a number with a unit. No function reads a clock: the simulator and the drivers pass
+//! an [`Instant`] in.
 
 mod count;
 mod notation;

@@ -1,9 +1,11 @@
-//! The notation in which people write times, rates, fractions and sizes: a number, then its unit.
+//! Notation of times, rates, fractions and sizes: a number and its unit.
 //!
-//! The number is a decimal without sign, with an exponent or without; the space before the unit is
-//! optional. The usual spellings of a unit are one unit, and their case matters only where it tells bits
-//! (`b`) from octets (`B`). A spelling that may mean two units is refused. Results print numbers without
-//! units, in seconds, bits per second, octets and shares of a whole: these are read as they are printed.
+//! The number is a decimal without sign; the exponent and the space before the unit are optional. All
+//! usual spellings of a unit are accepted. Their case matters only where it distinguishes bits (`b`)
+//! from octets (`B`). A spelling with two meanings is rejected.
+//!
+//! Results print numbers without units, in seconds, bits per second, octets and fractions. The parsers
+//! accept them as printed.
 
 use std::fmt;
 
@@ -11,7 +13,7 @@ use thiserror::Error;
 
 use crate::{Duration, Rate, hint};
 
-/// Why a text is not the quantity that was expected; prints as one line.
+/// Reason why a text is not the expected quantity; prints as one line.
 ///
 /// ```
 /// let error = unruffled_units::parse_duration("50").unwrap_err();
@@ -51,10 +53,12 @@ enum Problem {
     Ambiguous { found: String, meanings: &'static str, units: &'static Units },
 }
 
-/// The units of a quantity: in words, and one by one for suggestions.
+/// Units of a quantity.
 #[derive(Debug, PartialEq, Eq)]
 struct Units {
+    /// List for error messages.
     words: &'static str,
+    /// Spellings for suggestions.
     each: &'static [&'static str],
 }
 
@@ -99,26 +103,29 @@ static SIZES: Units = Units {
     each: &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
 };
 
-/// A number, and whether it is written with a decimal point or an exponent.
+/// A parsed number.
 struct Number {
     value: f64,
+    /// Whether it has a decimal point or an exponent.
     is_decimal: bool,
 }
 
-/// Reads a span of time in `ns`, `us`, `ms`, `s`, `min` or `h`, or a longer spelling of these, to the
-/// nearest nanosecond. Without a unit, `0` is none, and a number with a decimal point or an exponent
-/// is in seconds, as results print it; a whole number may be meant in milliseconds and is refused.
+/// Parses a duration in `ns`, `us`, `ms`, `s`, `min` or `h`, or a longer spelling of these, to the
+/// nearest nanosecond.
+///
+/// Without a unit, `0` is zero, and a number with a decimal point or an exponent is in seconds, as
+/// results print it. A whole number without a unit is rejected, because milliseconds may be meant.
 ///
 /// # Errors
 ///
-/// When the text is anything else, or the span exceeds [`Duration::MAX`].
+/// When the text is anything else, or the duration exceeds [`Duration::MAX`].
 pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     quantity(text, r#"a time such as "50 ms""#, |number, unit| {
         let nanos_per_unit = match unit.to_lowercase().as_str() {
             "" if number.value == 0.0 => 0.0,
             "" if number.is_decimal => 1e9,
             "ns" | "nsec" | "nsecs" | "nanosecond" | "nanoseconds" => 1.0,
-            // Unicode has two: the micro sign, and mu, which is also the micro sign's upper case.
+            // Unicode has two such signs: the micro sign, and mu.
             "us" | "usec" | "usecs" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" => {
                 1e3
             }
@@ -137,13 +144,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     })
 }
 
-/// Reads a bit rate greater than zero in `bit/s`, or another spelling of it (`b/s`, `bps`, `bit`), with
-/// a decimal prefix `k`, `M`, `G` or `T`, a binary one (`Ki` …) or none. A prefix alone is enough
+/// Parses a bit rate greater than zero in `bit/s`, or another spelling of it (`b/s`, `bps`, `bit`).
+///
+/// The prefix is decimal (`k`, `M`, `G`, `T`), binary (`Ki` …) or missing. A prefix alone is sufficient
 /// (`10M`), and a number alone is in bits per second.
 ///
 /// # Errors
 ///
-/// When the text is anything else; octets per second (`MB/s`) are not accepted.
+/// When the text is anything else. Octets per second (`MB/s`) are not accepted.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     quantity(text, r#"a rate such as "10 Mbit/s""#, |number, unit| {
         let (factor, base) = split_prefix(unit);
@@ -158,7 +166,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
         if octets {
             return Err(RATES.ambiguous(unit, "octets or bits"));
         }
-        // What is per second counts something.
+        // A suffix such as `/s` requires a unit before it.
         let bits = match lower.as_str() {
             "b" | "bit" | "bits" => true,
             "" => base.is_empty(),
@@ -174,12 +182,12 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     })
 }
 
-/// Reads a share of a whole, as a percentage (`10 %`, `10 percent`) or bare (`0.1`); gives a number in
-/// 0..=1.
+/// Parses a fraction, written as a percentage (`10 %`, `10 percent`) or as a number (`0.1`); the result
+/// is from 0 to 1.
 ///
 /// # Errors
 ///
-/// When the text is anything else, or the share exceeds the whole.
+/// When the text is anything else, or the fraction exceeds 1.
 pub fn parse_fraction(text: &str) -> Result<f64, ParseError> {
     quantity(text, r#"a fraction such as "10 %" or "0.1""#, |number, unit| {
         let fraction = match unit.to_lowercase().as_str() {
@@ -191,16 +199,17 @@ pub fn parse_fraction(text: &str) -> Result<f64, ParseError> {
     })
 }
 
-/// Reads a size in octets: bare, or in `B`, `bytes` or `octets` with a decimal (`k`, `M`, `G`, `T`) or
-/// binary (`Ki`, `Mi`, `Gi`, `Ti`) prefix or none.
+/// Parses a size in octets, without a unit or in `B`, `bytes` or `octets`.
+///
+/// The prefix is decimal (`k`, `M`, `G`, `T`), binary (`Ki`, `Mi`, `Gi`, `Ti`) or missing.
 ///
 /// # Errors
 ///
-/// When the text is anything else, is not a whole number of octets, or exceeds 2^53 octets, above
-/// which they could not all be told apart; bits (`Mb`), and prefixes alone, which some programs take for
-/// decimal and others for binary ones (`M`), are not accepted.
+/// When the text is anything else, is not a whole number of octets, or exceeds 2^53 octets, above which
+/// a float does not represent every whole number. Bits (`Mb`) are not accepted, nor prefixes alone
+/// (`M`), which some programs treat as decimal and others as binary.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
-    const LARGEST: f64 = (1_u64 << 53) as f64;
+    const MAX_OCTETS: f64 = (1_u64 << 53) as f64;
     quantity(text, r#"a size such as "33 MB""#, |number, unit| {
         let (prefix, base) = split_prefix(unit);
         let (factor, base) = match base.strip_prefix('i') {
@@ -216,9 +225,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
             _ => return Err(SIZES.unknown(unit)),
         }
         let bytes = number.value * factor as f64;
-        // A product such as 4.35 kB misses its whole number by a rounding error.
+        // A product such as 4.35 kB deviates from a whole number by a rounding error.
         let whole = bytes.round();
-        if whole >= LARGEST {
+        if whole >= MAX_OCTETS {
             Err(Problem::TooLarge)
         } else if (bytes - whole).abs() > whole * f64::EPSILON {
             Err(Problem::NotWhole)
@@ -228,7 +237,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     })
 }
 
-/// Splits `text` into a finite, non-negative number and its unit, and lets `read` judge the two.
+/// Splits `text` into a finite, non-negative number and its unit, and converts them with `read`.
 fn quantity<T>(
     text: &str,
     expected: &'static str,
@@ -239,6 +248,7 @@ fn quantity<T>(
         .map_err(|problem| ParseError { expected, found: text.to_owned(), problem })
 }
 
+/// Splits `text` into a number and the text after it.
 fn split_number(text: &str) -> Result<(Number, &str), Problem> {
     if text.is_empty() {
         return Err(Problem::Empty);
@@ -257,7 +267,7 @@ fn split_number(text: &str) -> Result<(Number, &str), Problem> {
     Ok((Number { value, is_decimal }, unit.trim_start()))
 }
 
-/// The octets of the exponent that `text` begins with; none where it begins with something else.
+/// Returns the length of the exponent with which `text` begins, or 0 if it begins with none.
 fn exponent(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -265,14 +275,15 @@ fn exponent(text: &str) -> usize {
     if after.len() == digits.len() { 0 } else { text.len() - after.len() }
 }
 
-/// `text` without `suffix` in either case.
+/// Returns `text` without `suffix`, regardless of case, or `None` if it does not end with it.
 fn strip_suffix<'a>(text: &'a str, suffix: &str) -> Option<&'a str> {
     let at = text.len().checked_sub(suffix.len()).filter(|&at| text.is_char_boundary(at))?;
     let (before, end) = text.split_at(at);
     end.eq_ignore_ascii_case(suffix).then_some(before)
 }
 
-/// The factor of a decimal prefix in either case (1 when there is none), and what follows it.
+/// Returns the factor of a decimal prefix, regardless of case, and the text after it. Without a prefix
+/// the factor is 1.
 fn split_prefix(unit: &str) -> (u64, &str) {
     let factor = match unit.as_bytes().first() {
         Some(b'k' | b'K') => 1_000,
@@ -284,7 +295,7 @@ fn split_prefix(unit: &str) -> (u64, &str) {
     (factor, &unit[1..])
 }
 
-/// The factor of the binary prefix that goes with a decimal one.
+/// Returns the factor of the binary prefix that corresponds to a decimal one.
 fn binary(decimal: u64) -> u64 {
     1 << (10 * (decimal.ilog10() / 3))
 }
@@ -298,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_to_the_nanosecond() {
+    fn times_are_parsed_to_the_nanosecond() {
         let nanos = |text| parse_duration(text).unwrap().as_nanos();
         assert_eq!(nanos("50 ms"), 50_000_000);
         assert_eq!(nanos("1000 s"), 1_000_000_000_000);
@@ -313,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_spellings_of_a_unit_are_one() {
+    fn all_usual_spellings_of_a_unit_are_accepted() {
         for (spellings, nanos) in [
             (&["10 s", "10s", "10 sec", "10 Secs", "10 second", "10seconds"][..], 10_000_000_000),
             (&["20 ms", "20msec", "20 msecs", "20 milliseconds"], 20_000_000),
@@ -365,8 +376,8 @@ mod tests {
     }
 
     #[test]
-    fn what_may_mean_two_units_is_refused_with_both() {
-        for (message, wanted) in [
+    fn ambiguous_units_are_rejected_with_both_meanings() {
+        for (message, expected) in [
             (
                 error(parse_duration("5 m")),
                 "\"m\" may be minutes or milliseconds: expected ns, us, ",
@@ -381,24 +392,24 @@ mod tests {
             (error(parse_bytes("5 Mb")), "\"Mb\" may be bits or octets: expected B, kB, MB, "),
             (error(parse_duration("50")), "the unit is missing: expected ns, us, ms, s, min or h"),
         ] {
-            assert!(message.contains(wanted), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
     }
 
     #[test]
-    fn a_misspelt_unit_is_refused_with_the_one_that_it_is_like() {
-        for (message, wanted) in [
+    fn misspelt_units_are_rejected_with_a_suggestion() {
+        for (message, expected) in [
             (error(parse_duration("5 mss")), "expected ns, us, ms, s, min or h; did you mean ms?"),
             (error(parse_duration("5 secnds")), "; did you mean seconds?"),
             (error(parse_rate("5 Mbitt/s")), "Gbit/s or Tbit/s; did you mean Mbit/s?"),
             (error(parse_bytes("5 kbb")), "; did you mean kB?"),
         ] {
-            assert!(message.ends_with(wanted), "{message}");
+            assert!(message.ends_with(expected), "{message}");
         }
     }
 
     #[test]
-    fn rates_are_read_in_bits_per_second() {
+    fn rates_are_parsed_in_bits_per_second() {
         let bps = |text| parse_rate(text).unwrap().bps();
         assert_eq!(bps("3.84615 Mbit/s"), 3_846_150.0);
         assert_eq!(bps("10 Mb/s"), 1e7);
@@ -409,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_are_read_bare_or_in_percent() {
+    fn fractions_are_parsed_as_numbers_or_in_percent() {
         assert_eq!(parse_fraction("10 %"), Ok(0.1));
         assert_eq!(parse_fraction("0.5%"), Ok(0.005));
         assert_eq!(parse_fraction("0.1"), Ok(0.1));
@@ -418,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_in_decimal_and_binary_units() {
+    fn sizes_are_parsed_in_decimal_and_binary_units() {
         assert_eq!(parse_bytes("1000"), Ok(1_000));
         assert_eq!(parse_bytes("1000 B"), Ok(1_000));
         assert_eq!(parse_bytes("33 MB"), Ok(33_000_000));
@@ -432,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_was_expected_and_what_is_wrong() {
+    fn an_error_states_what_was_expected_and_what_is_wrong() {
         assert_eq!(
             error(parse_duration("5 parsecs")),
             r#"expected a time such as "50 ms", found "5 parsecs": unknown unit "parsecs": expected ns, us, ms, s, min or h"#
@@ -452,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_quantity_is_refused() {
+    fn other_texts_are_rejected() {
         for text in
             ["", " ", "ms", "NaN s", "inf s", "-1 s", "+1 s", "1.2.3 s", ".", "5", "1e s", "1 e3 s"]
         {
@@ -472,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_out_of_range_are_rejected() {
         assert!(error(parse_duration("18446744074 s")).ends_with("too large"));
         assert!(error(parse_bytes("9007199254740993")).ends_with("too large"));
         assert!(error(parse_bytes("10000 TB")).ends_with("too large"));
@@ -481,14 +492,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back_the_same() {
+    fn printed_values_are_parsed_to_the_same_values() {
         let mut nanos = 1_u64;
         while nanos < 1 << 52 {
             let span = Duration::from_nanos(nanos);
             assert_eq!(parse_duration(&span.to_string()), Ok(span));
             nanos = nanos * 17 / 10 + 1;
         }
-        // As results print a number that stands for a time: in seconds.
+        // Results print times as numbers of seconds.
         for seconds in [0.05, 20.0, 1e-7, 3.5e-6, 86_400.0] {
             let printed = format!("{seconds:?}");
             assert_eq!(parse_duration(&printed), Ok(Duration::from_secs_f64(seconds)), "{printed}");

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::Duration;
 
-/// A bit rate; finite and greater than zero. Use it for links, and for what a sender is paced by.
+/// A bit rate; finite and greater than zero. Links and paced senders have one.
 ///
 /// ```
 /// use unruffled_units::{Duration, Rate, parse_rate};
@@ -18,17 +18,17 @@ use crate::Duration;
 pub struct Rate(f64);
 
 impl Rate {
-    /// A rate of `bps` bits per second, unless that is not finite and positive.
+    /// Creates a rate of `bps` bits per second; `None` if that is not finite and positive.
     pub fn from_bps(bps: f64) -> Option<Self> {
         (bps.is_finite() && bps > 0.0).then_some(Self(bps))
     }
 
-    /// Bits per second.
+    /// Returns the bits per second.
     pub fn bps(self) -> f64 {
         self.0
     }
 
-    /// How long `bytes` octets take to send, to the nearest nanosecond.
+    /// Returns the time that `bytes` octets take to send, to the nearest nanosecond.
     pub fn time_for(self, bytes: u32) -> Duration {
         Duration::from_secs_f64(f64::from(bytes) * 8.0 / self.0)
     }

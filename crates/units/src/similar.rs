@@ -1,7 +1,9 @@
-//! Which of several known names a person may have meant.
+//! Suggestions for misspelt names.
 
-/// The one of `known` that is most like `found`: the same but for case and punctuation, or a few letters
-/// away (one in three), or the only one that begins so. None if nothing is like it.
+/// Returns the name in `known` that is most similar to `found`, or `None` if none is similar.
+///
+/// Case and punctuation do not matter. Names are similar if at most one letter in three differs, or if
+/// `found` is the beginning of only one of them.
 ///
 /// ```
 /// use unruffled_units::similar;
@@ -11,18 +13,20 @@
 /// assert_eq!(similar("bogus", ["satellite", "switch"]), None);
 /// ```
 pub fn similar<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted = squeezed(found);
-    let length = wanted.chars().count();
-    let far = if length < 3 { 0 } else { (length / 3).max(1) };
-    let (mut nearest, mut longer): (Option<(usize, &str)>, Vec<&str>) = (None, Vec::new());
+    let letters_found = normalized(found);
+    let length = letters_found.chars().count();
+    let max_distance = if length < 3 { 0 } else { (length / 3).max(1) };
+    let mut nearest: Option<(usize, &str)> = None;
+    let mut longer: Vec<&str> = Vec::new();
     for name in known {
-        let letters = squeezed(name);
-        let distance = strsim::osa_distance(&wanted, &letters);
-        let like = if wanted.is_empty() { name == found } else { distance <= far };
-        if like && nearest.is_none_or(|(least, _)| distance < least) {
+        let letters = normalized(name);
+        let distance = strsim::osa_distance(&letters_found, &letters);
+        let is_similar =
+            if letters_found.is_empty() { name == found } else { distance <= max_distance };
+        if is_similar && nearest.is_none_or(|(least, _)| distance < least) {
             nearest = Some((distance, name));
         }
-        if length >= 2 && letters.starts_with(&wanted) {
+        if length >= 2 && letters.starts_with(&letters_found) {
             longer.push(name);
         }
     }
@@ -30,18 +34,19 @@ pub fn similar<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     nearest.map(|(_, name)| name).or(only)
 }
 
-/// `; did you mean NAME?`, to end a line that refuses `found`; empty if nothing is like it.
+/// Returns `; did you mean NAME?`, the end of an error message that rejects `found`, or an empty string
+/// if no name is similar.
 pub fn hint<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     similar(found, known).map_or(String::new(), did_you_mean)
 }
 
-/// `; did you mean NAME?`
+/// Formats `; did you mean NAME?`.
 pub fn did_you_mean(name: &str) -> String {
     format!("; did you mean {name}?")
 }
 
-/// Letters and digits alone, in lower case: what people remember of a name.
-fn squeezed(name: &str) -> String {
+/// Returns the letters and digits of a name, in lower case.
+fn normalized(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -52,7 +57,7 @@ mod tests {
     #[test]
     fn a_name_is_found_by_its_letters() {
         let known = ["rr-3", "half-late", "few-late", "in-order", "satellite", "wi-fi"];
-        for (found, wanted) in [
+        for (found, expected) in [
             ("RR3", Some("rr-3")),
             ("half_late", Some("half-late")),
             ("haf-late", Some("half-late")),
@@ -65,12 +70,12 @@ mod tests {
             ("-", None),
             ("lambda", None),
         ] {
-            assert_eq!(similar(found, known), wanted, "{found:?}");
+            assert_eq!(similar(found, known), expected, "{found:?}");
         }
     }
 
     #[test]
-    fn a_beginning_that_several_have_is_none() {
+    fn a_beginning_of_several_names_is_similar_to_none() {
         assert_eq!(similar("tcp", ["tcp-pr-sack", "tcp-pr-extreme"]), None);
     }
 }

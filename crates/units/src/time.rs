@@ -1,84 +1,88 @@
-//! Points and spans of time, in whole nanoseconds.
+//! Points in time and durations, in whole nanoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A span of time, in nanoseconds; never negative, at most about 584 years.
+/// A duration, in nanoseconds; never negative, at most about 584 years.
+///
+/// Arithmetic saturates.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
-/// A point in time: nanoseconds since an origin that the caller chose.
+/// A point in time: nanoseconds since an origin that the caller chooses.
+///
+/// Arithmetic saturates.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// The longest duration.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ns` nanoseconds.
+    /// Creates a duration of `ns` nanoseconds.
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// A span of `us` microseconds.
+    /// Creates a duration of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// A span of `ms` milliseconds.
+    /// Creates a duration of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// A span of `s` whole seconds.
+    /// Creates a duration of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
-    /// The nearest span to `s` seconds; negative and undefined values give zero.
+    /// Creates the duration nearest to `s` seconds; zero for negative values and NaN.
     pub fn from_secs_f64(s: f64) -> Self {
         Self(rounded(s * 1e9))
     }
 
-    /// Whole nanoseconds.
+    /// Returns the nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds as a float.
+    /// Returns the seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds as a float.
+    /// Returns the milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// `self − other`, or zero when that is negative.
+    /// Returns `self − other`, or zero if that is negative.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The absolute difference of the two spans.
+    /// Returns the absolute difference between two durations.
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// The span times `factor`, rounded; never negative.
+    /// Returns the duration times `factor`, rounded; zero if that is negative.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self(rounded(self.0 as f64 * factor))
     }
 
-    /// How many times `other` goes into `self`, as a float; infinite when `other` is zero.
+    /// Returns `self` divided by `other`. If `other` is zero, that is infinite, or NaN for zero over zero.
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
 }
 
-/// The nearest whole number; a cast from a float saturates, and takes NaN to zero.
+/// Returns the nearest whole number. The cast saturates, and converts NaN to zero.
 fn rounded(value: f64) -> u64 {
     (value + 0.5) as u64
 }
@@ -86,36 +90,36 @@ fn rounded(value: f64) -> u64 {
 impl Instant {
     /// The origin.
     pub const ZERO: Self = Self(0);
-    /// The last instant there is; stands for "never".
+    /// The latest instant; it stands for "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The instant `ns` nanoseconds after the origin.
+    /// Creates the instant `ns` nanoseconds after the origin.
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// The instant `ms` milliseconds after the origin.
+    /// Creates the instant `ms` milliseconds after the origin.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// Nanoseconds since the origin.
+    /// Returns the nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the origin.
+    /// Returns the seconds since the origin.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self + span`; none where that would saturate.
+    /// Returns `self + span`, or `None` if that would saturate.
     #[inline]
     pub fn checked_add(self, span: Duration) -> Option<Self> {
         self.0.checked_add(span.0).map(Self)
     }
 
-    /// The span from `earlier` to `self`; zero when `earlier` is later.
+    /// Returns the duration from `earlier` to `self`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -210,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_never_goes_below_its_origin() {
+    fn results_below_zero_saturate() {
         assert_eq!(Instant::from_millis(1) - Duration::from_secs(1), Instant::ZERO);
         assert_eq!(Instant::from_millis(1).since(Instant::from_millis(2)), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
@@ -218,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_prints_as_people_write_it() {
+    fn a_duration_prints_in_a_suitable_unit() {
         assert_eq!(Duration::from_millis(50).to_string(), "50 ms");
         assert_eq!(Duration::from_secs(1000).to_string(), "1000 s");
         assert_eq!(Duration::from_micros(2080).to_string(), "2.08 ms");

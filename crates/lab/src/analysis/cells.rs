@@ -1,9 +1,9 @@
 //! The cells of an analysis' tables.
 
-use unruffled_capture::{Direction, Quic};
+use unruffled_capture::{Direction, UdpPair};
 
 /// What is told of two who spoke UDP, in cells.
-pub(crate) fn udp_row(pair: &Quic) -> Vec<String> {
+pub(crate) fn udp_row(pair: &UdpPair) -> Vec<String> {
     let ms = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.1}"));
     let octets = pair.payload_bytes[0] + pair.payload_bytes[1];
     let bps = if pair.duration_s > 0.0 { octets as f64 * 8.0 / pair.duration_s } else { 0.0 };

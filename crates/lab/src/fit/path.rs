@@ -1,6 +1,6 @@
 //! What a capture tells of its path, and the scenario that this makes.
 
-use unruffled_capture::{Direction, InTurn};
+use unruffled_capture::{Direction, RoundRobin};
 
 use super::FitError;
 
@@ -35,7 +35,7 @@ pub(super) struct Measured {
     pub(super) late: f64,
     lateness_ms: Vec<f64>,
     /// Late packets come in turn.
-    pub(super) turn: Option<InTurn>,
+    pub(super) turn: Option<RoundRobin>,
     /// The sender's window grows by what is acknowledged (RFC 3465), as Linux's does, rather than by
     /// acknowledgements.
     counts_bytes: bool,

@@ -6,7 +6,7 @@
 use minijinja::{Value, context};
 use plotters::element::Rectangle;
 use plotters::style::Color;
-use unruffled_capture::{Analysis, Direction, Lateness, Place, Thinned, is_enough};
+use unruffled_capture::{Analysis, Direction, DotSample, DurationSummary, Place, is_enough};
 use unruffled_units::count;
 
 use super::page::{page, style};
@@ -83,13 +83,13 @@ pub fn capture(
 /// What the script draws.
 fn series(direction: &Direction) -> serde_json::Value {
     let rounded = |value: f64, to: f64| (value * to).round() / to;
-    let lists = |thinned: &Thinned| {
+    let lists = |thinned: &DotSample| {
         let mut dots = thinned.dots.clone();
         dots.sort_by(|a, b| a.0.total_cmp(&b.0));
         let times: Vec<f64> = dots.iter().map(|dot| rounded(dot.0, 1e6)).collect();
         (times, dots.iter().map(|dot| dot.1).collect::<Vec<_>>())
     };
-    let drawing = direction.drawing.clone().unwrap_or_default();
+    let drawing = direction.charts.drawing.clone().unwrap_or_default();
     let rtt = &direction.rtt.over_time;
     let column = |value: fn(&unruffled_capture::Bin) -> f64| -> Vec<f64> {
         rtt.iter().map(|bin| rounded(value(bin), 1e4)).collect()
@@ -113,7 +113,7 @@ fn series(direction: &Direction) -> serde_json::Value {
 
 /// Whether a transfer has charts: not where there is too little of it to judge.
 fn is_drawn(transfer: &Transfer<'_>) -> bool {
-    transfer.direction.drawing.is_some() && is_enough(transfer.direction)
+    transfer.direction.charts.drawing.is_some() && is_enough(transfer.direction)
 }
 
 /// A transfer as the template sees it.
@@ -128,7 +128,7 @@ fn shown(number: usize, transfer: &Transfer<'_>) -> Value {
         verdict => transfer.verdict.text.as_str(),
         cost => transfer.cost_in_words(),
         drawn => is_drawn(transfer),
-        thinned => direction.drawing.as_ref().and_then(thinned),
+        thinned => direction.charts.drawing.as_ref().and_then(thinned),
         rtt_drawn => !direction.rtt.over_time.is_empty(),
         rtt => round_trips(direction),
         lateness_wide => times.map(|times| histogram(times, HISTOGRAMS.0)),
@@ -156,19 +156,19 @@ fn round_trips(direction: &Direction) -> Option<String> {
 
 /// Which share of the segments is drawn, if not all are.
 fn thinned(drawing: &unruffled_capture::Drawing) -> Option<String> {
-    let Thinned { dots, came } = &drawing.new;
-    (*came > dots.len() as u64).then(|| {
+    let DotSample { dots, total } = &drawing.new;
+    (*total > dots.len() as u64).then(|| {
         format!(
-            "{} of {came} new segments are drawn, one in {}; so few of the other marks where there \
+            "{} of {total} new segments are drawn, one in {}; so few of the other marks where there \
              are more than {DOTS}.",
             dots.len(),
-            came / dots.len().max(1) as u64
+            total / dots.len().max(1) as u64
         )
     })
 }
 
 /// How late packets were, in a drawing of that size; the last bar holds all that are later.
-fn histogram(times: &Lateness, size: (u32, u32)) -> Value {
+fn histogram(times: &DurationSummary, size: (u32, u32)) -> Value {
     let end_ms = times.bars.last().map_or(0.0, |bar| bar.from_ms);
     // Up to ten seconds, milliseconds read as well.
     let (factor, unit) = if end_ms >= 1e4 { (1e-3, "s") } else { (1.0, "ms") };
@@ -300,10 +300,10 @@ mod tests {
     fn a_page_of_a_large_capture_is_of_bearable_size() {
         let analysis = captured(DOTS);
         let mut one = analysis.connections[0].clone();
-        let dots = Thinned { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], came: 1 << 40 };
+        let dots = DotSample { dots: vec![(1_234.567_891, 1_234_567_890); DOTS], total: 1 << 40 };
         for direction in &mut one.directions {
             direction.traffic.segments = 1 << 40;
-            direction.drawing = Some(unruffled_capture::Drawing {
+            direction.charts.drawing = Some(unruffled_capture::Drawing {
                 new: dots.clone(),
                 late: dots.clone(),
                 resent: dots.clone(),

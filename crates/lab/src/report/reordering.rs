@@ -57,7 +57,7 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
             }
             if beyond > 0.0 {
                 let at = bar(end + 0.5 * width as f64, beyond);
-                tip(at, format!("more than {} segments", Trace::LONGEST - 1), beyond);
+                tip(at, format!("more than {} segments", Trace::MAX_REORDERING_LENGTH - 1), beyond);
                 chart.draw_series([Rectangle::new(at, colour.stroke_width(2))])?;
             }
             Ok(())
@@ -69,8 +69,8 @@ pub(super) fn panels(comparison: &Comparison) -> Vec<Panel> {
 
 /// The counts of lengths that are told apart, and that of all longer ones.
 fn apart(lengths: &[u64]) -> (&[u64], u64) {
-    let own = &lengths[..lengths.len().min(Trace::LONGEST)];
-    (own, lengths.get(Trace::LONGEST).copied().unwrap_or(0))
+    let own = &lengths[..lengths.len().min(Trace::MAX_REORDERING_LENGTH)];
+    (own, lengths.get(Trace::MAX_REORDERING_LENGTH).copied().unwrap_or(0))
 }
 
 /// The longest event whose length is told apart.
@@ -129,7 +129,7 @@ mod tests {
         let mut comparison = fake::comparison();
         comparison.variants.iter_mut().for_each(|v| v.trace.reordering_lengths = lengths.clone());
         assert_eq!(longest(&comparison), 5);
-        lengths.resize(Trace::LONGEST, 0);
+        lengths.resize(Trace::MAX_REORDERING_LENGTH, 0);
         lengths.push(10);
         let (bars, beyond) = shares(&lengths, 2);
         assert_eq!((&bars[..3], beyond), (&[30.0, 15.0, 5.0][..], 50.0));

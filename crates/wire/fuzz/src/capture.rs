@@ -9,7 +9,7 @@ use unruffled_capture::{
 };
 use unruffled_units::Instant;
 
-const SMALL: Limits = Limits { connections: 3, segments: 24, all_segments: 60, told: 4, dots: 8 };
+const SMALL: Limits = Limits { connections: 3, segments: 24, all_segments: 60, reported: 4, dots: 8 };
 
 /// Plays `bytes`, of which the first octet says as what; gives how many packets of TCP there were.
 pub fn run(bytes: &[u8]) -> Option<u64> {

@@ -1,0 +1,283 @@
+//! Capture files: formats, compression and damage.
+
+use std::io::{Cursor, Read, Write};
+use std::time::Duration;
+
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, TsResolution};
+use unruffled_capture::{
+    Analysis, Analyzer, Damage, Error, Frame, InputError, Limits, Link, Source, Transport, decode,
+    read,
+};
+use unruffled_units::Instant;
+
+const PACKETS: u64 = 50;
+
+/// Returns the first 60 octets of a packet with a segment of 100 octets.
+fn packet(number: u64) -> Vec<u8> {
+    let mut octets = Vec::new();
+    etherparse::PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ipv4([192, 0, 2, 1], [192, 0, 2, 2], 64)
+        .tcp(4000, 80, number as u32 * 100, 1000)
+        .ack(1)
+        .write(&mut octets, &[0; 100])
+        .expect("memory accepts it");
+    octets.truncate(60);
+    octets
+}
+
+fn at(number: u64) -> Duration {
+    Duration::new(1_700_000_000, number as u32 * 1_000_000 + 5000)
+}
+
+fn pcap(ts_resolution: TsResolution, endianness: Endianness) -> Vec<u8> {
+    let header = PcapHeader {
+        ts_resolution,
+        endianness,
+        datalink: DataLink::ETHERNET,
+        ..PcapHeader::default()
+    };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).expect("memory accepts it");
+    for number in 0..PACKETS {
+        writer
+            .write_packet(&PcapPacket::new_owned(at(number), 154, packet(number)))
+            .expect("memory accepts it");
+    }
+    writer.into_writer()
+}
+
+fn pcapng(endianness: Endianness) -> Vec<u8> {
+    pcapng_of(endianness, vec![InterfaceDescriptionOption::IfTsResol(9)])
+}
+
+/// Begins a section with one interface.
+fn pcapng_head(
+    endianness: Endianness,
+    options: Vec<InterfaceDescriptionOption<'static>>,
+) -> PcapNgWriter<Vec<u8>> {
+    let mut writer =
+        PcapNgWriter::with_endianness(Vec::new(), endianness).expect("memory accepts it");
+    let interface =
+        InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 60, options };
+    writer.write_pcapng_block(interface).expect("memory accepts it");
+    writer
+}
+
+fn pcapng_of(endianness: Endianness, options: Vec<InterfaceDescriptionOption<'static>>) -> Vec<u8> {
+    let mut writer = pcapng_head(endianness, options);
+    for number in 0..PACKETS {
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: at(number),
+            original_len: 154,
+            data: packet(number).into(),
+            options: Vec::new(),
+        };
+        writer.write_pcapng_block(block).expect("memory accepts it");
+    }
+    writer.into_inner()
+}
+
+/// Returns the same capture with obsolete Packet Blocks.
+fn pcapng_with_obsolete_blocks(endianness: Endianness) -> Vec<u8> {
+    let options = vec![InterfaceDescriptionOption::IfTsResol(9)];
+    let mut octets = pcapng_head(endianness, options).into_inner();
+    let big = endianness.is_big();
+    let short = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let long = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    for number in 0..PACKETS {
+        let (data, ticks) = (packet(number), at(number).as_nanos() as u64);
+        // A comment of four octets, and the end of the options.
+        let options = [&short(1)[..], &short(4), b"late", &long(0)].concat();
+        let length = (12 + 20 + data.len() + options.len()) as u32;
+        for value in [2, length] {
+            octets.extend(long(value));
+        }
+        // Interface 0; the number of packets dropped before is not known.
+        octets.extend([short(0), short(u16::MAX)].concat());
+        for value in [(ticks >> 32) as u32, ticks as u32, data.len() as u32, 154] {
+            octets.extend(long(value));
+        }
+        octets.extend(data);
+        octets.extend(options);
+        octets.extend(long(length));
+    }
+    octets
+}
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(octets).expect("memory accepts it");
+    encoder.finish().expect("memory accepts it")
+}
+
+/// A reader that returns one octet at a time, like a slow pipe.
+struct OneByOne(Cursor<Vec<u8>>);
+
+impl Read for OneByOne {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let one = buffer.len().min(1);
+        self.0.read(&mut buffer[..one])
+    }
+}
+
+fn analyzed(octets: &[u8]) -> Result<(Analysis, Option<Error>), Error> {
+    let input = OneByOne(Cursor::new(octets.to_vec()));
+    let source = Source::new(Box::new(input), None)?;
+    let mut analyzer = Analyzer::new(Limits::default());
+    let damage = read(source, |frame| analyzer.frame(frame))?;
+    Ok((analyzer.finish(), damage))
+}
+
+#[test]
+fn every_format_yields_the_same_analysis() {
+    let (big, little) = (Endianness::Big, Endianness::Little);
+    let expected = analyzed(&pcap(TsResolution::NanoSecond, little)).unwrap();
+    assert_eq!(expected.1, None);
+    let direction = &expected.0.connections[0].directions[0];
+    assert_eq!(
+        (direction.traffic.segments, direction.traffic.stream_bytes),
+        (PACKETS, PACKETS * 100)
+    );
+    assert_eq!(expected.0.totals.duration_s, 0.049);
+    for octets in [
+        pcap(TsResolution::MicroSecond, little),
+        pcap(TsResolution::NanoSecond, big),
+        pcapng(little),
+        pcapng(big),
+        pcapng_with_obsolete_blocks(little),
+        pcapng_with_obsolete_blocks(big),
+    ] {
+        assert_eq!(analyzed(&octets).unwrap(), expected);
+        assert_eq!(analyzed(&gzip(&octets)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn the_time_offset_is_read_in_the_byte_order_of_the_section() {
+    use InterfaceDescriptionOption::{IfTsOffset, IfTsResol};
+    for endianness in [Endianness::Little, Endianness::Big] {
+        let octets = pcapng_of(endianness, vec![IfTsResol(9), IfTsOffset(3600)]);
+        let source = Source::new(Box::new(Cursor::new(octets)), None).unwrap();
+        let mut times = Vec::new();
+        assert_eq!(read(source, |frame| times.push(frame.at)), Ok(None));
+        let later = |number| at(number) + Duration::from_secs(3600);
+        let expected = (0..PACKETS).map(|n| Instant::from_nanos(later(n).as_nanos() as u64));
+        assert_eq!(times, expected.collect::<Vec<_>>(), "{endianness:?}");
+    }
+}
+
+#[test]
+fn a_capture_that_is_cut_off_is_read_to_its_end() {
+    let whole = pcap(TsResolution::MicroSecond, Endianness::Little);
+    // A header of 24 octets, and 16 before each packet of 60.
+    let (analysis, damage) = analyzed(&whole[..24 + 76 * 20 + 30]).unwrap();
+    assert_eq!(analysis.totals.frames, 20);
+    assert_eq!(damage, Some(Error::CutOff { packets: 20, bytes: 24 + 76 * 20 }));
+    let compressed = gzip(&[&whole[..24], &whole[24..].repeat(200)].concat());
+    let (analysis, damage) = analyzed(&compressed[..compressed.len() / 2]).unwrap();
+    assert!((1000..9000).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
+    let text = damage.unwrap().to_string();
+    assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
+}
+
+#[test]
+fn a_compressed_capture_that_is_cut_off_is_read_to_its_end() {
+    let little = Endianness::Little;
+    for whole in [pcap(TsResolution::MicroSecond, little), pcapng(little)] {
+        let compressed = gzip(&whole);
+        let (analysis, damage) = analyzed(&compressed[..compressed.len() / 2]).unwrap();
+        assert!((1..PACKETS).contains(&analysis.totals.frames), "{}", analysis.totals.frames);
+        let text = damage.unwrap().to_string();
+        assert!(text.ends_with("bytes: incomplete deflate stream"), "{text}");
+    }
+    let header = gzip(&pcapng(little))[..12].to_vec();
+    assert!(matches!(analyzed(&header), Err(Error::Unreadable(_))));
+}
+
+#[test]
+fn a_damaged_capture_is_read_up_to_the_damage() {
+    let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
+    octets[24 + 76 * 20 + 8..][..4].copy_from_slice(&[0xff; 4]);
+    let (analysis, damage) = analyzed(&octets).unwrap();
+    assert_eq!(analysis.totals.frames, 20);
+    let text = damage.unwrap().to_string();
+    assert_eq!(text, "damaged after 20 packets, 1544 bytes: a block longer than 16 MiB");
+    octets[24 + 76 + 8..][..4].copy_from_slice(&[0xff; 4]);
+    let (_, damage) = analyzed(&octets).unwrap();
+    let text = damage.unwrap().to_string();
+    assert_eq!(text, "damaged after 1 packet, 100 bytes: a block longer than 16 MiB");
+}
+
+#[test]
+fn other_files_are_rejected() {
+    assert_eq!(analyzed(b""), Err(Error::Empty));
+    assert_eq!(analyzed(&gzip(b"")), Err(Error::Empty));
+    assert_eq!(analyzed(b"name = \"rr-3\"\nduration = \"10 s\"\n"), Err(Error::NoCapture));
+    assert_eq!(analyzed(&gzip(b"no capture at all, but compressed")), Err(Error::NoCapture));
+    assert_eq!(analyzed(&[0xd4, 0xc3, 0xb2]), Err(Error::NoCapture));
+}
+
+#[test]
+fn damage_in_an_obsolete_packet_block_is_reported() {
+    let whole = pcapng_with_obsolete_blocks(Endianness::Little);
+    // An Ethernet frame cut off after 60 octets has no padding.
+    let last = whole.len() - (12 + 20 + 60 + 12);
+    for (at, octet, what) in [
+        (8, 7, "a packet of an interface that is not there"),
+        (20, 73, "a packet longer than its block"),
+    ] {
+        let mut octets = whole.clone();
+        octets[last + at] = octet;
+        let (analysis, damage) = analyzed(&octets).unwrap();
+        assert_eq!(analysis.totals.frames, PACKETS - 1);
+        let text = damage.unwrap().to_string();
+        assert_eq!(text, format!("damaged after 49 packets, {last} bytes: {what}"));
+    }
+}
+
+/// The first 64 octets of an Ethernet frame hold ten octets of TCP options.
+#[test]
+fn a_short_snap_length_cuts_off_options() {
+    use etherparse::TcpOptionElement::{Noop, Timestamp};
+    let mut octets = Vec::new();
+    etherparse::PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ipv4([192, 0, 2, 1], [192, 0, 2, 2], 64)
+        .tcp(4000, 80, 100, 1000)
+        .ack(1)
+        .options(&[Noop, Noop, Timestamp(1, 2)])
+        .expect("they fit")
+        .write(&mut octets, &[])
+        .expect("memory accepts it");
+    for (captured, cut) in [(64, true), (octets.len(), false)] {
+        let length = octets.len() as u32;
+        let data = &octets[..captured];
+        let frame = Frame { at: Instant::ZERO, link: Link::Ethernet, length, data };
+        let Transport::Tcp(segment) = decode(&frame).unwrap().transport else { panic!("TCP") };
+        assert_eq!((segment.cut, segment.timestamps.is_some()), (cut, !cut));
+    }
+}
+
+/// The error itself is one line; callers that need the kind find it through `source`.
+#[test]
+fn errors_have_a_source() {
+    use std::error::Error as _;
+    let missing = Source::open(std::path::Path::new("missing.pcap")).err().unwrap();
+    let source = missing.source().and_then(|source| source.downcast_ref::<InputError>()).unwrap();
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(missing.to_string(), format!("cannot be read: {source}"));
+    let folder = Source::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).err().unwrap();
+    assert_eq!(folder.to_string(), "cannot be read: a folder: expected a file");
+
+    let mut octets = pcap(TsResolution::MicroSecond, Endianness::Little);
+    octets[24 + 8..][..4].copy_from_slice(&[0xff; 4]);
+    let (_, error) = analyzed(&octets).unwrap();
+    let error = error.unwrap();
+    let damage = error.source().and_then(|source| source.downcast_ref::<Damage>());
+    assert_eq!(damage, Some(&Damage::LongBlock));
+}

@@ -1,0 +1,10 @@
+//! Integration tests of the capture analysis.
+
+mod files;
+mod json;
+mod public;
+mod regressions;
+mod robustness;
+mod sequences;
+mod trace;
+mod transfers;
