@@ -37,8 +37,14 @@ impl Machine {
         machine.tool("cargo", "echo \"cargo $*\"");
         machine.tool("rustc", "case $1 in -vV) echo host: here;; *) dirname \"$0\";; esac");
         let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for file in ["Makefile", "pyproject.toml"] {
+        for file in ["Makefile", "Cargo.toml", "pyproject.toml"] {
             fs::copy(tree.join(file), machine.checkout().join(file)).expect("is copied");
+        }
+        fs::create_dir(machine.checkout().join("scripts")).expect("a folder");
+        for script in fs::read_dir(tree.join("scripts")).expect("can be read") {
+            let script = script.expect("can be read").path();
+            let name = script.file_name().expect("has a name");
+            fs::copy(&script, machine.checkout().join("scripts").join(name)).expect("is copied");
         }
         Some(machine)
     }
@@ -85,6 +91,26 @@ fn tests_run_where_every_other_tool_is_missing() {
         "{said}"
     );
     assert!(said.contains("the package for Python is not tested"), "{said}");
+}
+
+#[test]
+fn checks_are_skipped_where_their_tools_are_missing() {
+    let Some(machine) = Machine::bare() else { return };
+    machine.tool("cargo", "[ \"$1\" != deny ]");
+    assert!(said(&machine.make(&["deny"])).contains("missing: cargo-deny"));
+    assert!(said(&machine.make(&["msrv"])).contains("missing: rustup: not checked with Rust 1."));
+    machine.tool("rustup", "exit 1");
+    let said = said(&machine.make(&["msrv"]));
+    assert!(said.contains("which rustup cannot install: not checked"), "{said}");
+}
+
+#[test]
+fn a_check_that_fails_fails_make() {
+    let Some(machine) = Machine::bare() else { return };
+    machine.tool("cargo", "[ \"$*\" = \"deny --version\" ]");
+    assert!(!machine.make(&["deny"]).status.success());
+    machine.tool("rustup", "case \"$*\" in *check*) exit 1;; esac");
+    assert!(!machine.make(&["msrv"]).status.success());
 }
 
 #[test]
