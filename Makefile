@@ -125,7 +125,7 @@ bench: build
 
 KERNEL_FEATURES := $$(scripts/features.sh unruffled-kernel)
 claims:
-	$(CARGO) test --release --locked $(KERNEL_FEATURES) -p unruffled-race --test claims -- --ignored --nocapture
+	$(CARGO) test --release --locked $(KERNEL_FEATURES) -p unruffled-race --test it -- --ignored --nocapture claims::
 
 validation:
 	$(CARGO) run --release --locked $(KERNEL_FEATURES) -p unruffled-race --example validate

@@ -15,6 +15,7 @@ use unruffled_units::count;
 
 use crate::Printed;
 use crate::interrupt::{self, Interrupt};
+use crate::number;
 use crate::output::{self, Kind, Rule};
 
 #[derive(Args)]
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     /// Which transfer that is: its number in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
           allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = number::within::<u32>(1..=u32::MAX))]
     transfer: u32,
     /// The sender that was captured, as far as it is known: it is run over the fitted path
     #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario",

@@ -16,6 +16,8 @@ use unruffled_lab::{Scenario, flags};
 use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
 use unruffled_units::count;
 
+use crate::number;
+
 /// How often the commands are looked after.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -46,7 +48,7 @@ pub(crate) struct Arguments {
     right: Option<String>,
     /// The seed of all that is random on the path
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
-    #[arg(value_parser = crate::seed)]
+    #[arg(value_parser = number::seed)]
     seed: u64,
     /// End after this time, such as "20 s", even if the left command has not
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
@@ -54,7 +56,7 @@ pub(crate) struct Arguments {
     duration: Option<unruffled_units::Duration>,
     /// The longest IP packet; IPv6 needs 1280
     #[arg(long, value_name = "OCTETS", default_value_t = 1500)]
-    #[arg(value_parser = clap::value_parser!(u16).range(68..), allow_negative_numbers = true)]
+    #[arg(value_parser = number::within::<u16>(68..=u16::MAX), allow_negative_numbers = true)]
     mtu: u16,
 }
 

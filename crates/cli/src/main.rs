@@ -8,6 +8,7 @@ mod emulate;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod number;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
@@ -100,11 +101,6 @@ pub(crate) enum Printed {
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
     tell(&format!("unruffled: {error}"));
     ExitCode::from(2)
-}
-
-/// The seed of what is random.
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number from 0, found {text:?}"))
 }
 
 /// So many threads, or one for each core.

@@ -159,30 +159,58 @@ impl Showable for Comparison {
     }
 }
 
-/// Results that know their own words.
-macro_rules! showable {
-    ($($results:ty, $page:path;)+) => {$(
-        impl Showable for $results {
-            fn json(&self) -> String {
-                self.json()
-            }
-            fn csv(&self) -> String {
-                self.csv()
-            }
-            fn table(&self) -> String {
-                self.render_within(columns())
-            }
-            fn page(&self) -> String {
-                $page(self)
-            }
-        }
-    )+};
+impl Showable for ComparisonSweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::comparison_sweep(self)
+    }
 }
 
-showable! {
-    ComparisonSweep, report::comparison_sweep;
-    Gallery, report::gallery;
-    Sweep, report::sweep;
+impl Showable for Gallery {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::gallery(self)
+    }
+}
+
+impl Showable for Sweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::sweep(self)
+    }
 }
 
 /// A progress bar up to `length`, where that is known. It is drawn only on a terminal, and moves while a

@@ -11,9 +11,10 @@ use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario, flags};
 use unruffled_race::{
-    Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
+    Competitor, Course, Entry, Failure, Finished, Length, Recording, check_overrides, dcr_t20,
 };
 
+use crate::number;
 use crate::output::{self, Kind, Report, Rule, Showable, Written};
 
 #[derive(Args)]
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     /// How many seeds to run, whatever the scenario says
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(allow_negative_numbers = true)]
-    #[arg(value_parser = clap::builder::RangedI64ValueParser::<u64>::new().range(1..=1000))]
+    #[arg(value_parser = number::within::<u64>(1..=1000))]
     seeds: u64,
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]
@@ -90,7 +91,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    heeded(&arguments.set)?;
+    check_overrides(&arguments.set)?;
     let text = flags::text(&arguments.scenario, &arguments.set)?;
     let scenario = Scenario::parse_for_real_packets(&arguments.scenario, &text, &arguments.set)?;
     for (flag, zero) in [

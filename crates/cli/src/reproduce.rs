@@ -15,6 +15,7 @@ use unruffled_lab::{Error, report as page};
 use unruffled_units::count;
 
 use crate::Printed;
+use crate::number;
 use crate::output::{self, Kind, Report, Rule, Written};
 
 #[derive(Args)]
@@ -63,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }

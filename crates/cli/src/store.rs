@@ -10,6 +10,7 @@ use unruffled_lab::store::StoreError;
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
+use crate::number;
 use crate::output::{Kind, Rule, Written};
 use crate::{Printed, on_one_line, output};
 
@@ -38,7 +39,7 @@ enum Action {
     Prune {
         /// Those that were made more than so many days ago
         #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
-        #[arg(value_parser = clap::value_parser!(u32).range(0..))]
+        #[arg(value_parser = number::within::<u32>(0..=u32::MAX))]
         older: Option<u32>,
         /// Those of other versions of the model
         #[arg(long, conflicts_with = "older")]

@@ -12,6 +12,7 @@ use unruffled_lab::flags::{self, Flags};
 use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
 
 use crate::Printed;
+use crate::number;
 use crate::output::{self, Report, Showable as _};
 
 #[derive(Args)]
@@ -54,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     #[arg(conflicts_with = "dask")]
     jobs: Option<u16>,

@@ -45,7 +45,7 @@ pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) 
             (first, None) => first.to_owned(),
             (first, Some(why)) => format!("{first} ({why})"),
         };
-        Error::Program { what, reason }
+        Error::Program { what, reason, source: Some(Box::new(error)) }
     }
 }
 
@@ -66,6 +66,7 @@ pub(crate) fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'
     programs.find(|program| program.name() == name).ok_or_else(|| Error::Program {
         what: format!("program {name}"),
         reason: "not in the object".to_owned(),
+        source: None,
     })
 }
 

@@ -52,6 +52,7 @@ impl Registered {
             let mut operations: MapMut<'_> = operations.ok_or_else(|| Error::Program {
                 what: "the congestion control".to_owned(),
                 reason: "not in the object".to_owned(),
+                source: None,
             })?;
             operations.attach_struct_ops().map_err(refused("registering the congestion control"))?
         };

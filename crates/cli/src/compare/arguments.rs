@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::Error;
 use unruffled_lab::flags::{self, Flags};
 
+use crate::number;
 use crate::output::Results;
 
 #[derive(Args)]
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     pub(super) thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }
@@ -76,11 +77,11 @@ pub(super) struct Paths {
     pub(super) all: bool,
     /// Like --all, over N paths drawn at random
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+          value_parser = number::within::<u32>(1..=10_000))]
     pub(super) random: Option<u32>,
     /// What the random paths are drawn from
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
-    #[arg(allow_negative_numbers = true, value_parser = crate::seed)]
+    #[arg(allow_negative_numbers = true, value_parser = number::seed)]
     pub(super) draw: u64,
 }
 

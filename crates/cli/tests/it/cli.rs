@@ -1,14 +1,12 @@
 //! The command as people and programs meet it: what it prints where, its exit status, its files.
 
-mod command;
-
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{files, prints, refusal, unruffled, write};
+use crate::command::{files, prints, refusal, unruffled, write};
 
 /// A path and senders that make a short comparison.
 const SHORT: [&str; 7] =

@@ -1,8 +1,6 @@
 //! `unruffled sweep` as people and programs meet it.
 
-mod command;
-
-use command::{files, prints, refusal, unruffled, write};
+use crate::command::{files, prints, refusal, unruffled, write};
 
 const GRID: &str = r#"
 scenario = "rr-3"

@@ -1,10 +1,8 @@
 //! Files that are there already: none that another run or program has written is lost.
 
-mod command;
-
 use std::fs;
 
-use command::{files, prints, refusal, unruffled, write};
+use crate::command::{files, prints, refusal, unruffled, write};
 use tempfile::TempDir;
 
 const SHORT: [&str; 8] =

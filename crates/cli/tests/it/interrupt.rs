@@ -1,5 +1,4 @@
 //! A capture that is read while it is made, and the signal that ends it.
-#![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};

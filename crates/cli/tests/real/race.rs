@@ -1,11 +1,8 @@
 //! `unruffled race`, from outside. Without the rights to make namespaces, some are skipped.
-#![cfg(target_os = "linux")]
-
-mod lack;
 
 use std::process::{Command, Output};
 
-use lack::is_lack;
+use crate::lack::is_lack;
 use tempfile::TempDir;
 
 /// A path on which a transfer of a megabyte takes a quarter of a second.

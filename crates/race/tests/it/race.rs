@@ -1,5 +1,4 @@
-//! Races over real packets. Without the rights to make namespaces, these say that they were skipped.
-#![cfg(target_os = "linux")]
+//! Rows, traces and recordings of races.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +6,7 @@ use unruffled_lab::record::RunRow;
 use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
 
-/// A path that is fast enough for short tests, and what is changed of it.
+/// Returns a path that is fast enough for short tests, with some keys changed.
 fn scenario(changes: &[&str]) -> Scenario {
     let quick = ["bottleneck.rate=50Mbit/s", "bottleneck.delay=5ms", "bottleneck.queue=100"];
     let changes: Vec<String> =
@@ -38,7 +37,7 @@ fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'
     }
 }
 
-/// What comes of it, unless the rights are missing.
+/// Runs the race; returns `None` without the rights.
 fn run(course: &Course<'_>) -> Option<Finished> {
     record(course, None)
 }
@@ -56,7 +55,7 @@ fn record(
     }
 }
 
-/// The single row of each competitor.
+/// Returns the single row of each competitor.
 fn rows(finished: &Finished) -> Vec<&RunRow> {
     assert!(finished.failures.is_empty(), "{:?}", finished.failures);
     finished.comparison.variants.iter().map(|v| &v.rows[0]).collect()
@@ -98,13 +97,13 @@ fn reordering_is_counted_by_both_kinds_of_sender() {
         assert!((0.05..0.12).contains(&row.out_of_order_rate), "{row:?}");
         assert_eq!(row.loss_rate, 0.0, "{row:?}");
     }
-    // Late packets that were resent were resent for nothing, and the receiver says so.
+    // Retransmissions of late packets are spurious, and the receiver reports them.
     let dsacks: u64 = rows(&finished).iter().map(|row| row.flow.sending.dsacks).sum();
     assert!(dsacks > 0);
 }
 
 #[test]
-fn a_race_against_time_ends_with_it() {
+fn a_timed_race_ends_at_its_time() {
     let scenario = scenario(&[]);
     let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
     let length = Length::Time(Duration::from_millis(1500));
@@ -116,12 +115,15 @@ fn a_race_against_time_ends_with_it() {
         let times: Vec<f64> = variant.trace.delivered.iter().map(|point| point.0).collect();
         assert_eq!(times, [0.0, 0.5, 1.0, 1.5], "half seconds, and the end of the last");
     }
-    assert!(!finished.comparison.variants[1].trace.cwnd.is_empty(), "ours tells its window");
+    assert!(
+        !finished.comparison.variants[1].trace.cwnd.is_empty(),
+        "our sender reports its window"
+    );
 }
 
-/// The sender has its connection, and nothing that it sends gets there.
+/// The sender is connected, and nothing that it sends arrives.
 #[test]
-fn it_ends_with_it_although_nobody_comes_to_the_receiver() {
+fn a_timed_race_ends_although_no_data_arrives() {
     let scenario = scenario(&[
         "bottleneck.delay=100ms",
         "link.bottleneck.blackout.at=[\"150 ms\"]",
@@ -136,9 +138,8 @@ fn it_ends_with_it_although_nobody_comes_to_the_receiver() {
     }
 }
 
-/// Nor does it wait for a connection any longer.
 #[test]
-fn it_ends_with_it_although_there_is_no_connection() {
+fn a_timed_race_ends_although_no_connection_is_established() {
     let scenario = scenario(&["link.bottleneck.loss.fraction=100%"]);
     let length = Length::Time(Duration::from_millis(500));
     let ours = (ours(&scenario, &["sack"]), false);
@@ -160,14 +161,14 @@ fn the_kernel_sends_to_our_stack() {
     for row in rows(&finished) {
         assert!(
             row.flow.sending.retransmits > 0 && row.flow.sending.fast_retransmits > 0,
-            "SACK is there: {row:?}"
+            "SACK is in use: {row:?}"
         );
     }
     assert!(finished.comparison.notes[0].contains("our stack"));
 }
 
 #[test]
-fn those_who_run_together_share_the_path() {
+fn senders_that_run_together_share_the_path() {
     let scenario = scenario(&[]);
     let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["sack"])].concat();
     let length = Length::Time(Duration::from_secs(3));
@@ -175,7 +176,7 @@ fn those_who_run_together_share_the_path() {
     let Some(finished) = run(&course) else { return };
     let all: f64 = rows(&finished).iter().map(|row| row.flow.goodput_bps).sum();
     assert!((25e6..50e6).contains(&all), "{all}");
-    // Each kernel sender has counters of its own.
+    // Each kernel sender has its own counters.
     let sent: Vec<u64> = rows(&finished).iter().map(|row| row.flow.sending.sent_segments).collect();
     assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
     let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
@@ -221,6 +222,6 @@ fn a_recording_has_an_interface_for_each_heat() {
 
 #[test]
 fn a_congestion_control_that_the_kernel_lacks_is_refused() {
-    let error = Competitor::kernels(&["tortoise".to_owned()]).expect_err("no such thing");
+    let error = Competitor::kernels(&["tortoise".to_owned()]).expect_err("no kernel has it");
     assert!(error.to_string().starts_with("--kernel tortoise: not in this kernel: expected "));
 }

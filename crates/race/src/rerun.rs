@@ -1,12 +1,12 @@
-//! What runs a race again: its scenario, and the command.
+//! The scenario and the command that repeat a race.
 
 use unruffled_units::Duration;
 
 use crate::{Competitor, Course, Length};
 
 impl Course<'_> {
-    /// The compared senders of ours, each once: those of traffic with a sender of its own come from
-    /// the scenario.
+    /// Returns the names of our compared senders, each once. Senders of traffic with its own sender are
+    /// left out, since the scenario names them.
     pub(crate) fn variants(&self) -> Vec<&str> {
         let all = || {
             self.competitors.iter().filter_map(|competitor| match competitor {
@@ -27,17 +27,19 @@ impl Course<'_> {
         names
     }
 
-    /// The scenario with what was run. What is sent by size keeps the duration that the file has.
+    /// Returns the scenario of the race as TOML. For a transfer of a number of octets it has the duration
+    /// of the original file.
     pub(crate) fn scenario_toml(&self) -> String {
         let mut scenario = self.scenario.clone();
-        (scenario.seeds, scenario.warmup) = (self.seeds, Duration::ZERO);
+        scenario.seeds = self.seeds;
+        scenario.warmup = Duration::ZERO;
         if let Length::Time(time) = self.length {
             scenario.duration = Duration::from_nanos(time.as_nanos() as u64);
         }
         scenario.to_toml(&self.variants())
     }
 
-    /// The command, for the scenario in `scenario.toml`.
+    /// Returns the command that repeats the race with the scenario in `scenario.toml`.
     pub(crate) fn command(&self) -> String {
         let mut kernels: Vec<&str> = Vec::new();
         for competitor in self.competitors {
@@ -70,7 +72,7 @@ impl Course<'_> {
     }
 }
 
-/// The names as a flag takes them.
+/// Returns the names as the value of a flag.
 fn list(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(",") }
 }
@@ -103,9 +105,9 @@ mod tests {
             sysctls: &sysctls,
         };
         let begin = "unruffled race scenario.toml --kernel cubic";
-        let wanted = "--variants sack,rr-ta --together --duration 2.5s --seeds 2 \
+        let options = "--variants sack,rr-ta --together --duration 2.5s --seeds 2 \
                       --sysctl 'net.ipv4.tcp_rmem=4096 131072 6291456'";
-        assert_eq!(course.command(), format!("{begin} {wanted}"));
+        assert_eq!(course.command(), format!("{begin} {options}"));
         course = Course {
             competitors: &competitors[..1],
             length: Length::Bytes(33_000_000),

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(feature = "bpf")]
+#[path = "../real/lack.rs"]
 mod lack;
 
 use std::process::{Command, Output};

@@ -1,6 +1,5 @@
-//! What races must show, against this machine's kernel: `make claims`, as root, an hour and a quarter on a
-//! machine that does nothing else. Not among the ordinary tests, since real time decides.
-#![cfg(target_os = "linux")]
+//! Claims about races against this machine's kernel: `make claims`, as root, an hour and a quarter on an
+//! idle machine. Ordinary test runs leave them out, since they depend on real time.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use unruffled_lab::summary::summaries;
 use unruffled_lab::{Scenario, compare};
 use unruffled_race::{Competitor, Course, Length, Recording};
 
-/// Mean goodputs in Mb/s, the kernel's first.
+/// Runs a race and returns mean goodputs in Mb/s, the kernel's first.
 fn race(
     scenario: &str,
     kernel: &str,
@@ -18,7 +17,7 @@ fn race(
     race_over(scenario, &[], &[kernel], variants, set)
 }
 
-/// The same with keys of the scenario replaced, and several of the kernel's.
+/// [`race`] with keys of the scenario replaced, and several congestion controls of the kernel.
 fn race_over(
     scenario: &str,
     changes: &[&str],
@@ -52,7 +51,7 @@ fn race_over(
     results
 }
 
-/// The best of ours delivers 8 Mb/s of 10 where CUBIC collapses.
+/// Checks that the best of our senders delivers 8 Mb/s of 10 where CUBIC collapses.
 fn best_delivers_8(scenario: &str, variants: &[&str]) {
     let results = race(scenario, "cubic", variants, |_| ());
     assert!(results[0].1 < 3.0, "{results:?}");
@@ -97,7 +96,7 @@ fn with_the_same_congestion_control_a_path_is_shared() {
     }
 }
 
-/// What CUBIC and `unruffled attach` make of a path, three seeds.
+/// Returns the goodput of CUBIC and of `unruffled attach` over a path, three seeds.
 fn kernels(scenario: &str, changes: &[&str]) -> (f64, f64) {
     let results =
         race_over(scenario, changes, &["cubic", "unruffled"], &[], |course| course.seeds = 3);
@@ -134,8 +133,8 @@ fn the_kernel_unruffled_keeps_its_speed_on_faster_paths() {
     }
 }
 
-/// Nothing passes for five seconds. The timers of both double from what they are in order, so both are back at
-/// the same time, but for a cut of the larger window that late packets need.
+/// Nothing passes for five seconds. The timers of both double from their values in order, so both recover
+/// at the same time, except that the larger window which late packets need is reduced.
 #[test]
 #[ignore = "six minutes of real time"]
 fn the_kernel_unruffled_is_back_as_soon_as_cubic_after_an_outage() {
@@ -148,8 +147,9 @@ fn the_kernel_unruffled_is_back_as_soon_as_cubic_after_an_outage() {
     }
 }
 
-/// The first one's share of an in-order path, per cent: 60 s, five seeds. The second sends from a network
-/// behind the first's, and has less of it even where both are CUBIC; so each is first once.
+/// Returns the share of `one` on an in-order path in per cent, when it starts first and when it starts
+/// second: 60 s, five seeds. The second sender is in a network behind the first one's and gets less even
+/// if both are CUBIC.
 fn shared(one: &str, other: &str) -> [f64; 2] {
     [[one, other], [other, one]].map(|order| {
         let results = race_over("in-order", &[], &order, &[], |course| {
@@ -172,7 +172,8 @@ fn the_kernel_unruffled_takes_no_more_than_its_share() {
     assert!((40.0..=60.0).contains(&share), "{share:.1} %");
 }
 
-/// Goodput under random loss in order, a minute each: CUBIC's, and within 10 % of it.
+/// Checks that goodput under random loss in order, a minute each, is within 10 % of CUBIC's, and returns
+/// CUBIC's.
 fn cubic_under_loss(percent: &str) -> f64 {
     let both = race_over("in-order", &[&loss(percent)], &["cubic", "unruffled"], &[], minutes);
     let (cubic, unruffled) = (both[0].1, both[1].1);
@@ -181,7 +182,7 @@ fn cubic_under_loss(percent: &str) -> f64 {
     cubic
 }
 
-/// Under loss and reordering together no more than 10 % above what CUBIC has with that loss in order.
+/// Checks that goodput under loss and reordering is at most 10 % above CUBIC's with that loss in order.
 fn no_more_under_loss(percent: &str) {
     let (cubic, loss) = (cubic_under_loss(percent), loss(percent));
     let near = ["delayed.fraction=10%", "delayed.mean=25ms", "delayed.deviation=8ms"];
@@ -223,7 +224,7 @@ fn the_kernel_unruffled_gains_nothing_by_reordering_where_one_percent_is_lost() 
 #[test]
 #[ignore = "ten minutes of real time"]
 fn short_flows_under_the_kernel_unruffled_end_in_time() {
-    // How long each takes on the average of the seeds' goodputs, in terms of CUBIC.
+    // Duration in relation to CUBIC's, from the mean goodput of the seeds.
     let time = |scenario: &str, octets: u64| {
         let both = race_over(scenario, &[], &["cubic", "unruffled"], &[], |course| {
             course.seeds = 8;
@@ -237,7 +238,7 @@ fn short_flows_under_the_kernel_unruffled_end_in_time() {
         let ratio = time("half-late", octets);
         assert!(ratio <= 0.5, "{octets}, half-late: {ratio:.2}");
     }
-    // 100 kB over few-late: half of CUBIC's time is less than what they take in order.
+    // 100 kB over few-late is left out: half of CUBIC's time is less than the transfer takes in order.
     let ratio = time("few-late", 1_000_000);
     assert!(ratio <= 0.5, "few-late: {ratio:.2}");
 }

@@ -1,47 +1,41 @@
-//! What the analysis of a capture says, against what happened to real packets: transfers over the
-//! emulated path, captured at the sender, between its two links and at the receiver. Without the
-//! rights to make namespaces, these say that they were skipped.
-#![cfg(target_os = "linux")]
-
-#[path = "../../lab/tests/paths/expected.rs"]
-mod expected;
-#[path = "../../lab/tests/paths/mod.rs"]
-mod paths;
+//! The analysis of captures, compared with what happened to the packets: transfers over the emulated path
+//! are captured at the sender, between its two links, and at the receiver.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use expected::{Expected, late_times, told};
-use paths::{CASES, Case, analysed, over};
+use crate::expected::{Expected, late_times, told};
+use crate::paths::{CASES, Case, analysed, over};
 use unruffled_capture::{Source, Transport, decode, read};
 use unruffled_lab::compare;
 use unruffled_net::Place;
 use unruffled_race::{Competitor, Course, Error, Length, Recording};
 use unruffled_units::{Duration, Instant};
 
-/// Linux holds SACKs back for so long (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`): elsewhere
-/// than at the receiver, what is late by less is not told, and by how much others are is told no better.
+/// Time for which Linux holds SACKs back (`tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`), in
+/// milliseconds. Except at the receiver, a smaller lateness is not visible, and a larger one is not known
+/// more precisely.
 const BLUR_MS: f64 = 1.1;
 
-/// A transmission, as nothing else that the sender sends is marked: its first octet, its
-/// identification and its timestamp.
+/// Identity of a transmission: its first octet, its IP identification and its timestamp. No two
+/// transmissions of the sender agree in all three.
 type Mark = (u32, Option<u16>, u32);
 
-/// First octets, and those after the last.
+/// Blocks of octets: the first one, and the one after the last.
 type Blocks = Vec<(u32, u32)>;
 
-/// What a capture holds.
+/// Contents of a capture.
 #[derive(Default)]
 struct Seen {
-    /// The data of the left end, in the order in which it passed.
+    /// Data of the left end, in the order in which it passed.
     data: Vec<(Instant, Mark)>,
-    /// What DSACKs of the right end tell to have come twice (RFC 2883, section 4).
+    /// Blocks that DSACKs of the right end report as duplicates (RFC 2883, section 4).
     twice: Blocks,
-    /// What each of its ACKs covers: all below the number, and the blocks.
+    /// For each ACK of the right end: its time, its number, and its SACK blocks.
     held: Vec<(Instant, u32, Blocks)>,
 }
 
 impl Seen {
-    /// Whether the right end has said between `from` and `until` that it holds the octet `seq`.
+    /// Returns whether an ACK of the right end between `from` and `until` covers the octet `seq`.
     fn holds(&self, seq: u32, from: Instant, until: Instant) -> bool {
         let [from, until] =
             [from, until].map(|time| self.held.partition_point(|held| held.0 < time));
@@ -85,20 +79,24 @@ fn seen(capture: &[u8]) -> Seen {
     found
 }
 
-/// What happened between both ends.
+/// Returns what happened between both ends.
 fn expected(left: &[u8], right: &[u8]) -> Expected {
-    let (Seen { data: sent, twice, .. }, receiver) = (seen(left), seen(right));
+    let Seen { data: sent, twice, .. } = seen(left);
+    let receiver = seen(right);
     let arrived = &receiver.data;
     let end = sent.last().map_or(Instant::ZERO, |&(at, _)| at);
     // Sequence numbers may wrap.
     let first = sent.first().map_or(0, |&(_, (seq, ..))| seq);
-    // What was sent in the last second may be on its way yet.
+    // Packets of the last second may still be on their way.
     let done = |at: Instant| end.since(at) > Duration::from_secs(1);
     let mut arrivals: HashMap<Mark, Vec<Instant>> = HashMap::new();
     arrived.iter().for_each(|&(at, mark)| arrivals.entry(mark).or_default().push(at));
     let came_once: HashSet<u32> = arrived.iter().map(|&(_, (seq, ..))| seq).collect();
-    let (mut originals, mut before) = (Vec::new(), HashSet::new());
-    let (mut lost, mut latest, mut travelling) = (0.0, 0, 0);
+    let mut originals = Vec::new();
+    let mut before = HashSet::new();
+    let mut lost = 0.0;
+    let mut latest = 0;
+    let mut travelling = 0;
     for &(at, mark) in &sent {
         let original = before.insert(mark.0);
         latest += u64::from(!original && !done(at));
@@ -113,13 +111,16 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
         }
     }
     let mut copies = BTreeMap::new();
-    let (mut spurious, mut untold, mut refused, mut unclear) = (0, 0, 0, 0);
+    let mut spurious = 0;
+    let mut untold = 0;
+    let mut refused = 0;
+    let mut unclear = 0;
     for &(at, (seq, ..)) in arrived {
-        let (first, told) = copies.entry(seq).or_insert((at, 0));
+        let (first, duplicates) = copies.entry(seq).or_insert((at, 0));
         if *first == at {
             continue;
         }
-        // What a hole's repair has overtaken, PAWS makes Linux refuse (RFC 7323, section 5.3).
+        // PAWS makes Linux drop what a retransmission has overtaken (RFC 7323, section 5.3).
         if !receiver.holds(seq, *first, at) {
             refused += 1;
             unclear += u64::from(at.since(*first).as_millis_f64() < BLUR_MS);
@@ -127,12 +128,12 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
             continue;
         }
         spurious += 1;
-        *told += 1;
-        // Beyond a hole it says nothing, and ACKs are lost, too: then nothing tells.
+        *duplicates += 1;
+        // A duplicate beyond a hole causes no DSACK, and ACKs may be lost.
         let covers = |&&(left, right): &&(u32, u32)| {
             seq.wrapping_sub(left) as i32 >= 0 && right.wrapping_sub(seq) as i32 > 0
         };
-        untold += u64::from(*told > twice.iter().filter(covers).count() || !done(at));
+        untold += u64::from(*duplicates > twice.iter().filter(covers).count() || !done(at));
     }
     let late_times = late_times(&mut originals);
     let late = late_times.len() as f64 / originals.len() as f64;
@@ -151,20 +152,21 @@ fn expected(left: &[u8], right: &[u8]) -> Expected {
     }
 }
 
-/// The case's path in two links; what befalls packets does so on the first or on the second.
+/// Returns the case's path as two links, with the impairments on the first or on the second.
 fn in_two_links(case: &Case, first: bool) -> String {
     let Case { rate, befalls, .. } = case;
     let half_ms = f64::from(case.delay_ms) / 2.0;
-    let (there, then) = if first { (*befalls, "") } else { ("", *befalls) };
+    let on_a = if first { *befalls } else { "" };
+    let on_b = if first { "" } else { *befalls };
     format!(
         "[path]\nhops = ['a', 'b']\n\
-         [link.a]\nrate = '{rate}'\ndelay = '{half_ms} ms'\nqueue = 100\n{there}\n\
-         [link.b]\ndelay = '{half_ms} ms'\n{then}\n"
+         [link.a]\nrate = '{rate}'\ndelay = '{half_ms} ms'\nqueue = 100\n{on_a}\n\
+         [link.b]\ndelay = '{half_ms} ms'\n{on_b}\n"
     )
 }
 
-/// A transfer over the case's path; what the analysis of its three captures gets wrong. `None` where
-/// the rights are missing.
+/// Runs a transfer over the case's path and returns the faults in the analyses of its three captures;
+/// `None` without the rights.
 fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option<Vec<String>> {
     let scenario = over(case, true, &in_two_links(case, first));
     let competitor = if kernel {
@@ -183,7 +185,9 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
         reverse: false,
         sysctls: &[],
     };
-    let (mut left, mut between, mut right) = (Vec::new(), Vec::new(), Vec::new());
+    let mut left = Vec::new();
+    let mut between = Vec::new();
+    let mut right = Vec::new();
     let recording = Recording::new(&mut left)
         .and_then(|recording| recording.and(Place::Between, &mut between))
         .and_then(|recording| recording.and(Place::Right, &mut right));
@@ -206,10 +210,10 @@ fn transferred(case: &Case, first: bool, kernel: bool, length: Length) -> Option
     Some(told(&format!("{}, {sender}", case.name), &expected, captures))
 }
 
-/// Of a hundred late packets the quantiles are within their bounds only where the emulator is on time.
+/// The quantiles of a hundred late packets are within their bounds only if the emulator is on time.
 #[test]
 #[ignore = "real time on an idle machine"]
-fn an_analysis_says_what_happened_to_real_packets_at_three_places() {
+fn an_analysis_matches_what_happened_to_real_packets_at_three_places() {
     let mut wrong = Vec::new();
     for name in ["1 % lost", "10 % late, patient", "late and lost"] {
         let case = CASES.iter().find(|case| case.name == name).expect("is in the table");
@@ -223,10 +227,10 @@ fn an_analysis_says_what_happened_to_real_packets_at_three_places() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `cargo test -p unruffled-race --test ground_truth -- --ignored --nocapture twenty`, as root.
+/// `cargo test -p unruffled-race --test it -- --ignored --nocapture twenty`, as root.
 #[test]
 #[ignore = "fourteen minutes of real time"]
-fn an_analysis_says_what_happened_to_real_packets_on_twenty_paths() {
+fn an_analysis_matches_what_happened_to_real_packets_on_twenty_paths() {
     let mut wrong = Vec::new();
     for (i, case) in CASES.iter().enumerate() {
         for kernel in [false, true] {

@@ -1,5 +1,4 @@
 //! What the command makes of the terminal that it runs in.
-#![cfg(target_os = "linux")]
 
 use std::fs::File;
 use std::io::Read;

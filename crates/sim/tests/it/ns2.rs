@@ -14,7 +14,7 @@ use unruffled_sim::{App, Simulation, SourceConfig};
 use unruffled_tcp::{Config, Duplicates, FastRecovery, Halving, Pipe, Variant};
 use unruffled_units::{Duration, Instant, Rate};
 
-const POINTS: &str = include_str!("../../../peers/ns2/flows.csv");
+const POINTS: &str = include_str!("../../../../peers/ns2/flows.csv");
 /// Seeds differ by far less than what is allowed.
 const SEED: u64 = 1;
 /// Octets of a data packet that are header.

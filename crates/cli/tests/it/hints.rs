@@ -1,8 +1,6 @@
 //! What the command says of what is misspelt or missing: the line that refuses it names what was meant.
 
-mod command;
-
-use command::{files, prints, refusal, write};
+use crate::command::{files, prints, refusal, write};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for the test")

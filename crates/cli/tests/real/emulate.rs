@@ -1,14 +1,11 @@
 //! `unruffled emulate`, from outside. Without the rights to make namespaces, these are skipped.
-#![cfg(target_os = "linux")]
-
-mod lack;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lack::is_lack;
+use crate::lack::is_lack;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn emulate(arguments: &[&str]) -> Command {

@@ -1,6 +1,5 @@
 //! The Makefile on machines that lack tools, in a folder whose name has a space. Nothing is built: cargo
 //! is a script that tells what it was asked for.
-#![cfg(unix)]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,7 +1,5 @@
 //! The command as tests run it, in a folder of their own.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use std::fs;
 
 use assert_cmd::Command;

@@ -1,5 +1,4 @@
 //! What the command needs of the machine where it runs: the C library, and what comes with the compiler.
-#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! `unruffled reproduce` and `unruffled store` as people and programs meet them.
 
-mod command;
-
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{files, prints, refusal, unruffled, write};
+use crate::command::{files, prints, refusal, unruffled, write};
 
 /// Enough runs that a kill finds some done and some not: 3 points, 2 lines, 4 seeds.
 const EXPERIMENT: &str = r#"

@@ -1,11 +1,8 @@
 //! What is printed fits the terminal and the locale, and does not get lost.
-#![cfg(unix)]
-
-mod command;
 
 use std::process::{Command, Stdio};
 
-use command::{prints, unruffled, write};
+use crate::command::{prints, unruffled, write};
 use tempfile::TempDir;
 
 const GRID: &str = "scenario = 'rr-3'\nvariants = ['sack', 'linux-reordering+cubic']\nseeds = 2\n\
