@@ -13,7 +13,9 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use unruffled_lab::{Scenario, flags};
-use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
+use unruffled_net::{
+    Application, Error, LaneReport, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink, Side,
+};
 use unruffled_units::count;
 
 use crate::number;
@@ -191,7 +193,7 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
     if lateness.is_intolerable() {
         text += &format!(
             "warning: the machine could not keep up: one packet in a hundred was over {p99} later \
-             than planned, where {TOLERABLE} is tolerable\n"
+             than planned, where {MAX_TOLERABLE_LATENESS} is tolerable\n"
         );
     }
     text

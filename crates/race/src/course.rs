@@ -10,7 +10,7 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
-use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
+use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink};
 use unruffled_units::count;
 
 use crate::competitor::release;
@@ -90,7 +90,7 @@ impl Course<'_> {
                 }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);
                 let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
-                lateness = lateness.and(&report.lateness());
+                lateness = lateness.merge(&report.lateness());
                 for (&i, ran) in heat.iter().zip(ran) {
                     match ran {
                         Ok((row, trace)) => {
@@ -227,7 +227,9 @@ fn timeliness(lateness: &Lateness) -> String {
     let micros = |share| lateness.quantile(share).as_nanos().div_ceil(1_000);
     let mut line = format!("emulator late: p50 {} us, p99 {} us", micros(0.5), micros(0.99));
     if lateness.is_intolerable() {
-        line += &format!("; warning: the machine could not keep up, {TOLERABLE} is tolerable");
+        line += &format!(
+            "; warning: the machine could not keep up, {MAX_TOLERABLE_LATENESS} is tolerable"
+        );
     }
     line
 }
