@@ -1,8 +1,8 @@
-//! What a machine may lack: where it does, a test with real packets cannot tell.
+//! Detects machines that lack what tests with real packets need.
 
-/// Whether the command says that something is missing, and not that something is wrong.
-pub(crate) fn is_lack(said: &str) -> bool {
+/// Returns whether the message of the command names something that the machine lacks, and not another error.
+pub(crate) fn is_lack(message: &str) -> bool {
     let lacks =
         ["need root", "expected iproute2 to be installed", "expected the kernel to have TUN"];
-    lacks.iter().any(|lack| said.contains(lack))
+    lacks.iter().any(|lack| message.contains(lack))
 }

@@ -1,8 +1,17 @@
-//! What becomes of timestamps in handshakes: those of either end, and those that are forwarded.
+//! Timestamps in handshakes: of either end, and of forwarded packets.
 
-use super::*;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-/// What `serves` and `connects` do is told by what they print.
+use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+
+use super::{is_registered, lacks, part, turn_with_cgroups};
+use crate::{UNRUFFLED, script, text};
+
+/// Runs `connects` and `serves` over a path, and returns what they print.
 fn over_a_path(left: &str, right: &str) -> String {
     let left = format!("{left} {}", part("handshakes::connects"));
     let right = format!("{right} {}", part("handshakes::serves"));
@@ -16,26 +25,26 @@ fn over_a_path(left: &str, right: &str) -> String {
 }
 
 #[test]
-fn timestamps_are_taken_out_of_handshakes_of_either_end() {
+fn timestamps_are_removed_from_handshakes_of_either_end() {
     let Some(_turn) = turn_with_cgroups() else { return };
     let run = format!("{UNRUFFLED} run --");
     for (left, right, timestamps) in [("", "", true), (&run, "", false), ("", &run, false)] {
-        let said = over_a_path(left, right);
-        if lacks(&said) {
+        let printed = over_a_path(left, right);
+        if lacks(&printed) {
             return;
         }
-        let ends: Vec<_> = said.lines().filter(|line| line.contains("control ")).collect();
-        assert_eq!(ends.len(), 4, "both ends, IPv4 and IPv6: {said}");
+        let ends: Vec<_> = printed.lines().filter(|line| line.contains("control ")).collect();
+        assert_eq!(ends.len(), 4, "both ends, IPv4 and IPv6: {printed}");
         for end in ends {
-            assert!(end.ends_with(&format!("timestamps {timestamps}")), "{said}");
+            assert!(end.ends_with(&format!("timestamps {timestamps}")), "{printed}");
             let under = if end.contains("connects") { left } else { right };
-            assert_eq!(end.contains("control unruffled"), !under.is_empty(), "{said}");
+            assert_eq!(end.contains("control unruffled"), !under.is_empty(), "{printed}");
         }
     }
     assert!(!is_registered());
 }
 
-/// A router whose listener has the same port as the one that is meant.
+/// The router has a listener with the same port as the server behind it.
 #[test]
 fn forwarded_handshakes_keep_their_timestamps() {
     let Some(_turn) = turn_with_cgroups() else { return };
@@ -73,10 +82,11 @@ fn forwarded_handshakes_keep_their_timestamps() {
         serves = part("handshakes::serves"),
         connects = part("handshakes::connects"),
     ));
-    let said = text(&output);
-    let words: Vec<_> = said.lines().filter_map(|line| line.split(' ').next_back()).collect();
-    let told: Vec<_> = words.into_iter().filter(|w| ["true", "false"].contains(w)).collect();
-    assert_eq!(told, ["true", "true", "false", "false"], "{said}");
+    let printed = text(&output);
+    let words: Vec<_> = printed.lines().filter_map(|line| line.split(' ').next_back()).collect();
+    let timestamps: Vec<_> =
+        words.into_iter().filter(|word| ["true", "false"].contains(word)).collect();
+    assert_eq!(timestamps, ["true", "true", "false", "false"], "{printed}");
     assert!(!is_registered());
 }
 
@@ -91,8 +101,8 @@ fn listens_for_long() {
 
 const PORT: u16 = 5001;
 
-/// What a connection has, as `ss` sees it.
-fn tell(who: &str, stream: &TcpStream) {
+/// Prints the congestion control of a connection, and whether `ss` shows timestamps.
+fn report(who: &str, stream: &TcpStream) {
     let control = tcp_congestion(stream).expect("a TCP socket");
     let (port, peer) = match (stream.local_addr(), stream.peer_addr()) {
         (Ok(local), Ok(peer)) => (local.port(), peer.port()),
@@ -109,28 +119,28 @@ fn tell(who: &str, stream: &TcpStream) {
         "=",
         &format!(":{peer}"),
     ]);
-    let told = ss.output().expect("ss is in iproute2");
-    let told = String::from_utf8_lossy(&told.stdout);
-    // Timestamps take 12 octets of each of the path's 1500.
-    let timestamps = told.split_whitespace().any(|word| ["mss:1448", "mss:1428"].contains(&word));
+    let output = ss.output().expect("ss is in iproute2");
+    let output = String::from_utf8_lossy(&output.stdout);
+    // Timestamps take 12 of the 1500 octets of a packet.
+    let timestamps = output.split_whitespace().any(|word| ["mss:1448", "mss:1428"].contains(&word));
     println!("\n{who} control {control} timestamps {timestamps}");
 }
 
 #[test]
-#[ignore = "the one end of another test"]
+#[ignore = "a part of another test"]
 fn serves() {
     let Ok(_) = std::env::var("UNRUFFLED_RIGHT") else { return };
     let listener = TcpListener::bind(("::", PORT)).expect("a port");
     for _ in 0..2 {
         let (mut stream, _) = listener.accept().expect("a connection");
         stream.read_exact(&mut [0; 1]).expect("an octet");
-        tell("serves", &stream);
+        report("serves", &stream);
         stream.write_all(b"x").expect("an octet back");
     }
 }
 
 #[test]
-#[ignore = "the other end of another test"]
+#[ignore = "a part of another test"]
 fn connects() {
     for name in ["UNRUFFLED_RIGHT", "UNRUFFLED_RIGHT_V6"] {
         let Ok(address) = std::env::var(name) else { return };
@@ -138,6 +148,6 @@ fn connects() {
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
         stream.write_all(b"x").expect("an octet");
         stream.read_exact(&mut [0; 1]).expect("an octet back");
-        tell("connects", &stream);
+        report("connects", &stream);
     }
 }
