@@ -46,10 +46,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The keys that flags replace, and which flag gave which key.
+    /// Returns the overrides of all flags, and the flag of each key.
     ///
     /// # Errors
-    /// A key that `--set` replaces as well.
+    /// If `--set` replaces the key of another flag.
     pub(super) fn overrides(&self) -> Result<(Vec<String>, Flags), Error> {
         let mut overrides = self.set.clone();
         overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
@@ -62,13 +62,13 @@ impl Arguments {
         Ok((overrides, flags::given(&self.set, flags)?))
     }
 
-    /// The threads to run on.
+    /// Returns the threads to run on.
     pub(super) fn pool(&self) -> Result<rayon::ThreadPool, Error> {
         crate::pool(self.jobs)
     }
 }
 
-/// Which paths.
+/// Flags that select several paths.
 #[derive(Args)]
 pub(super) struct Paths {
     /// Run all senders but Westwood and those for simulation only over all built-in scenarios, each
@@ -86,7 +86,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Whether there are several.
+    /// Returns whether several paths are selected.
     pub(super) fn several(&self) -> bool {
         self.all || self.random.is_some()
     }
