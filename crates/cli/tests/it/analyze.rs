@@ -1,4 +1,4 @@
-//! `unruffled analyze` as people and programs meet it.
+//! `unruffled analyze` from outside.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn unruffled(folder: &TempDir, arguments: &[&str]) -> std::process::Output {
     command.current_dir(folder).args(arguments).output().expect("runs")
 }
 
-/// A folder with a capture of 20 s at a sender, of Linux's kind, whose packets come late.
+/// Returns a folder with a capture of 20 s at a sender like Linux's, whose packets are late.
 fn captured() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let arguments =
@@ -27,23 +27,23 @@ fn three_commands_lead_from_a_capture_to_a_comparison() {
     let folder = captured();
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
     assert!(output.status.success());
-    let (text, told) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
-    let text = text.unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Reordering: "));
     let left = "See what each sender delivers on this path: unruffled compare path.toml";
     assert!(text.contains(left) && !text.contains("--scenario"), "{text}");
     assert!(text.contains("1. On 192.0.2.1, the sender of transfer 1, where this was captured: "));
-    let told = told.unwrap();
-    assert!(told.starts_with("scenario: path.toml: rack+cubic delivers "), "{told}");
+    assert!(message.starts_with("scenario: path.toml: rack+cubic delivers "), "{message}");
     let ranked = ["compare", "path.toml", "--duration", "5 s", "--seeds", "1", "--no-report"];
     let output = unruffled(&folder, &ranked);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A receiver as Linux's discards late packets that a retransmission has overtaken; the path loses
+/// A receiver like Linux's discards late packets that a retransmission has overtaken. The path loses
 /// nothing.
 #[test]
-fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_name_that_was_asked_for() {
+fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_given_name() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let path = ["compare", "few-late", "--set", "tcp.timestamps=true", "--set", "tcp.paws=true"];
     let run = ["--duration", "20 s", "--seeds", "1", "--variants", "rack+cubic", "--no-report"];
@@ -60,16 +60,16 @@ fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_name_that_wa
     let (likelier, other) = (read("path.toml"), read("path-lossy.toml"));
     assert!(!likelier.contains(".loss]") && !likelier.contains(".burst]"), "{likelier}");
     assert!(other.contains(".loss]") || other.contains(".burst]"), "{other}");
-    let told = String::from_utf8(output.stderr).expect("is UTF-8");
+    let message = String::from_utf8(output.stderr).expect("is UTF-8");
     for line in ["scenario: path.toml: ", "scenario: path-lossy.toml: the same if the path itself"]
     {
-        assert!(told.lines().any(|told| told.starts_with(line)), "{told}");
+        assert!(message.lines().any(|message| message.starts_with(line)), "{message}");
     }
     let commands: Vec<_> =
         json["plan"].as_array().expect("steps").iter().map(|step| &step["command"]).collect();
     let compares = ["unruffled compare path.toml", "unruffled compare path-lossy.toml"];
     assert_eq!(commands[commands.len() - 2..], compares);
-    // Of the same senders, `unruffled` delivers on the likelier path what it does on the path itself.
+    // `unruffled` delivers as much on the likelier path as on the original path.
     let goodput = |path: &str| {
         let senders = ["--variants", "unruffled", "--seeds", "2", "--duration", "20 s"];
         let flags = ["--json", "--no-report"];
@@ -78,20 +78,22 @@ fn both_readings_of_the_losses_are_written_and_the_likelier_has_the_name_that_wa
         let rows = json["rows"].as_array().expect("rows");
         rows.iter().filter_map(|row| row["goodput_bps"].as_f64()).sum::<f64>() / rows.len() as f64
     };
-    let (truth, told, lossy) =
-        (goodput("few-late"), goodput("path.toml"), goodput("path-lossy.toml"));
-    assert!((told / truth - 1.0).abs() < 0.15 && lossy < told * 0.8, "{truth} {told} {lossy}");
+    let truth = goodput("few-late");
+    let fitted = goodput("path.toml");
+    let lossy = goodput("path-lossy.toml");
+    assert!((fitted / truth - 1.0).abs() < 0.15, "{truth} {fitted}");
+    assert!(lossy < fitted * 0.8, "{fitted} {lossy}");
 }
 
 #[cfg(unix)]
 #[test]
-fn the_command_that_is_left_to_do_takes_a_path_of_any_name() {
+fn the_suggested_command_works_with_a_path_of_any_name() {
     let folder = captured();
     let path = "it's my path.toml";
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", path]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
-    let (_, rest) = text.split_once("unruffled compare").expect("says what is left");
-    let name = rest.lines().next().expect("says of what");
+    let (_, rest) = text.split_once("unruffled compare").expect("suggests a command");
+    let name = rest.lines().next().expect("names the path");
     let mut shell = std::process::Command::new("sh");
     let shell = shell.args(["-c", &format!("printf %s {}", name.trim())]).output().expect("runs");
     assert_eq!(String::from_utf8(shell.stdout).as_deref(), Ok(path), "{text}");
@@ -109,7 +111,7 @@ fn a_capture_of_any_name_leads_to_a_scenario() {
 }
 
 #[test]
-fn json_has_the_same_of_a_file_and_of_standard_input() {
+fn json_is_the_same_from_a_file_and_from_standard_input() {
     let folder = captured();
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--json"]);
     let of_file: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -125,7 +127,7 @@ fn json_has_the_same_of_a_file_and_of_standard_input() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_in_one_line() {
+fn an_unreadable_capture_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     fs::write(folder.path().join("text"), "no capture").expect("can be written");
     fs::write(folder.path().join("nothing"), "").expect("can be written");
@@ -147,7 +149,7 @@ fn what_cannot_be_read_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_capture_that_is_cut_off_is_told_as_far_as_it_goes() {
+fn a_truncated_capture_is_analysed_up_to_its_end() {
     let folder = captured();
     let path = folder.path().join("c.pcapng");
     let octets = fs::read(&path).expect("is there");
@@ -157,14 +159,14 @@ fn a_capture_that_is_cut_off_is_told_as_far_as_it_goes() {
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(line.starts_with("unruffled: c.pcapng: cut off after "), "{line}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("captured at the sender"));
-    // Of too little no path is fitted, and what was found is told all the same.
+    // Without enough data no path is fitted, but the results are shown.
     fs::write(&path, &octets[..3000]).expect("can be written");
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "path.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let lines = String::from_utf8(output.stderr).unwrap();
     assert!(lines.contains("expected a transfer of at least"), "{lines}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("Mb/s"));
-    // A capture is never written over.
+    // A capture is never replaced.
     let output = unruffled(&folder, &["analyze", "c.pcapng", "--scenario", "c.pcapng"]);
     assert_eq!(output.status.code(), Some(2));
     let line = String::from_utf8(output.stderr).unwrap();
@@ -193,9 +195,9 @@ fn a_report_shows_the_verdict_and_what_reordering_cost_without_a_network() {
 }
 
 #[test]
-fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
+fn unreadable_packets_are_counted() {
     let folder = tempfile::tempdir().expect("a folder for the test");
-    // pcap of Ethernet; then a frame of ARP, which is neither.
+    // A pcap header of Ethernet, then an ARP frame, which is neither TCP nor UDP.
     let mut octets = b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00".to_vec();
     octets.extend([0_u32, 0, 65535, 1, 0, 0, 42, 42].map(u32::to_le_bytes).concat());
     octets.extend([0; 12]);
@@ -205,7 +207,10 @@ fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
     fs::write(folder.path().join("a\u{1b}[2J.pcap"), &octets).expect("can be written");
     let output = unruffled(&folder, &["analyze", "a\u{1b}[2J.pcap"]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
-    assert!(text.starts_with("a [2J.pcap: 1 packet in "), "a name is told as it can be: {text}");
+    assert!(
+        text.starts_with("a [2J.pcap: 1 packet in "),
+        "control characters are replaced: {text}"
+    );
     let output = unruffled(&folder, &["analyze", "arp.pcap"]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
     assert!(text.contains("\n1 packet is neither TCP nor UDP, "), "{text}");
@@ -214,7 +219,7 @@ fn a_packet_that_cannot_be_read_is_counted_in_its_number() {
     let output = unruffled(&folder, &["analyze", "arp.pcap"]);
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
     assert!(text.contains("\n2 packets are neither TCP nor UDP, "), "{text}");
-    // As of Wi-Fi, 105.
+    // The link type of Wi-Fi.
     octets[20] = 105;
     fs::write(folder.path().join("arp.pcap"), &octets).expect("can be written");
     let output = unruffled(&folder, &["analyze", "arp.pcap"]);

@@ -1,4 +1,4 @@
-//! The command as people and programs meet it: what it prints where, its exit status, its files.
+//! `compare`, `bench`, `variants` and common behaviour: output, exit status, files.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::command::{files, prints, refusal, unruffled, write};
 
-/// A path and senders that make a short comparison.
+/// Arguments of a short comparison.
 const SHORT: [&str; 7] =
     ["rr-3", "--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta,rack"];
 
@@ -16,7 +16,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for the test")
 }
 
-/// A scenario file of one hop.
+/// Returns a scenario file of one hop, with a line replaced or added.
 fn scenario(key: &str, value: &str) -> String {
     let mut lines = vec![
         ("duration", "\"5 s\""),
@@ -36,7 +36,7 @@ fn scenario(key: &str, value: &str) -> String {
 
 #[test]
 fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
-    for (key, value, wanted) in [
+    for (key, value, expected) in [
         ("duration", "= 3", "my.toml:1: not TOML: "),
         ("tcp.windw", "3", "my.toml:8: tcp.windw: unknown key: expected one of byte_counting"),
         ("variants", "[\"bbr3\"]", "my.toml: variants: bbr3: no such variant: expected one of "),
@@ -53,7 +53,7 @@ fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
         let folder = folder();
         write(&folder, "my.toml", scenario(key, value));
         let line = refusal(&folder, &["compare", "my.toml"]);
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
         assert_eq!(refusal(&folder, &["compare", "my.toml", "--json"]), line);
         assert_eq!(refusal(&folder, &["bench", "sim", "my.toml"]), line);
         assert_eq!(files(&folder), ["my.toml"], "nothing is left behind");
@@ -61,11 +61,11 @@ fn a_wrong_scenario_file_is_refused_with_its_line_key_and_what_was_expected() {
 }
 
 #[test]
-fn a_scenario_that_is_no_text_file_is_refused() {
+fn a_scenario_that_is_not_a_text_file_is_refused() {
     let folder = folder();
     write(&folder, "latin1.toml", b"title = \"caf\xe9\"\n");
     fs::create_dir(folder.path().join("folder")).expect("can be made");
-    for (name, wanted) in [
+    for (name, expected) in [
         ("nowhere.toml", "nowhere.toml: no such file"),
         ("nowhere", "nowhere: no such scenario: expected rr-3, dcr-4, "),
         ("latin1.toml", "latin1.toml: cannot be read: expected a TOML file (stream did not"),
@@ -74,17 +74,17 @@ fn a_scenario_that_is_no_text_file_is_refused() {
     ] {
         for arguments in [&["compare", name][..], &["compare", name, "--json"]] {
             let line = refusal(&folder, arguments);
-            assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+            assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
         }
     }
     let line = refusal(&folder, &["compare", "nowhere"]);
-    let wanted = ", a random path (SEED-NUMBER, such as 7-12) or a TOML file";
-    assert!(line.trim_end().ends_with(wanted), "{line}");
+    let expected = ", a random path (SEED-NUMBER, such as 7-12) or a TOML file";
+    assert!(line.trim_end().ends_with(expected), "{line}");
 }
 
 #[test]
 fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (&["--set", "delayed"][..], "--set delayed: expected KEY=VALUE"),
         (&["--set", "=3"], "--set =3: expected KEY=VALUE"),
         (&["--set", "tcp.windw=3"], "--set: tcp.windw: unknown key: expected one of byte_counting"),
@@ -145,7 +145,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
         let folder = folder();
         for command in [&["compare", "--json"][..], &["compare"]] {
             let line = refusal(&folder, &[command, arguments].concat());
-            assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+            assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
         }
         assert!(files(&folder).is_empty(), "{arguments:?} leaves {:?}", files(&folder));
     }
@@ -158,7 +158,7 @@ fn a_wrong_flag_is_refused_with_its_name_and_what_was_expected() {
 
 #[test]
 fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (&["bench", "sim", "--duration", "-1s"][..], "--duration: "),
         (&["bench", "sim", "--delayed", "-1%"], "--delayed: "),
         (&["bench", "sim", "dcr-4", "--set", "variants=bbr3"], "--set: variants: bbr3: no such"),
@@ -172,7 +172,7 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         ),
         (&["compare", "--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
         (&["compare", "--random", "-1"], "invalid value '-1' for '--random <N>': expected a whole"),
-        // No path of a higher number has a name by which it could be run again.
+        // A path with a higher number has no name by which it could be run again.
         (&["compare", "--random", "10001"], "invalid value '10001' for '--random <N>': expected a"),
         (
             &["compare", "--random", "1", "--draw", "-1"],
@@ -188,7 +188,7 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         ),
     ] {
         let line = refusal(&folder(), arguments);
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     #[cfg(target_os = "linux")]
     for (arguments, flag) in [
@@ -200,26 +200,26 @@ fn numbers_below_zero_are_refused_with_the_name_of_their_flag() {
         (["race", "in-order", "--bytes", "-1MB"], "--bytes <OCTETS>"),
     ] {
         let line = refusal(&folder(), &arguments);
-        let wanted = format!("unruffled: invalid value '{}' for '{flag}': ", arguments[3]);
-        assert!(line.starts_with(&wanted), "{line}");
+        let expected = format!("unruffled: invalid value '{}' for '{flag}': ", arguments[3]);
+        assert!(line.starts_with(&expected), "{line}");
     }
 }
 
 #[test]
-fn what_is_no_number_is_refused_with_what_was_expected() {
-    for (arguments, wanted) in [
+fn text_that_is_no_number_is_refused_with_what_was_expected() {
+    for (arguments, expected) in [
         (&["compare", "--jobs", "two"][..], "invalid value 'two' for '--jobs <N>': "),
         (&["compare", "--random", "1.5"], "invalid value '1.5' for '--random <N>': "),
         (&["store", "prune", "--older", ""], "invalid value '' for '--older <DAYS>': "),
     ] {
         let line = refusal(&folder(), arguments);
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
         assert!(line.ends_with(": expected a whole number\n"), "{line}");
     }
 }
 
 #[test]
-fn senders_that_send_nothing_of_a_scenario_are_not_compared() {
+fn senders_without_traffic_in_a_scenario_are_not_compared() {
     let folder = folder();
     let text = scenario("seeds", "1") + "[[traffic]]\nname = \"flows\"\nsender = \"rack\"\n";
     write(&folder, "my.toml", &text);
@@ -229,8 +229,9 @@ fn senders_that_send_nothing_of_a_scenario_are_not_compared() {
         (&["compare", "my.toml", "--variants", "sack,rr-ta"], "--variants"),
     ] {
         let line = refusal(&folder, arguments);
-        let wanted = ": nothing is sent by these: expected [[traffic]] without a sender, or with ";
-        assert!(line.starts_with(&format!("unruffled: {place}{wanted}")), "{line}");
+        let expected =
+            ": nothing is sent by these: expected [[traffic]] without a sender, or with ";
+        assert!(line.starts_with(&format!("unruffled: {place}{expected}")), "{line}");
     }
     write(&folder, "my.toml", text.replace("\"rack\"", "\"$variant\""));
     let arguments = ["compare", "my.toml", "--variants", "sack", "--seeds", "1", "--no-report"];
@@ -239,7 +240,7 @@ fn senders_that_send_nothing_of_a_scenario_are_not_compared() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn help_that_finds_no_room_is_an_error() {
+fn help_to_a_full_disk_is_an_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("is there");
     let program = assert_cmd::cargo::cargo_bin("unruffled");
     let status = std::process::Command::new(program).arg("--help").stdout(full).status();
@@ -247,7 +248,7 @@ fn help_that_finds_no_room_is_an_error() {
 }
 
 #[test]
-fn what_stood_in_a_files_place_stays_until_the_run_is_done() {
+fn an_existing_file_stays_until_the_run_is_done() {
     let folder = folder();
     let unwritable = ["--pcap", "nowhere/a.pcapng"];
     let old = b"<!doctype html>\n<meta name=\"generator\" content=\"unruffled\">\n";
@@ -266,7 +267,7 @@ fn what_stood_in_a_files_place_stays_until_the_run_is_done() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_stays_of_a_file_whose_writer_is_killed() {
+fn a_killed_writer_leaves_no_file() {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     let folder = folder();
     let flags = OFlags::TMPFILE | OFlags::WRONLY;
@@ -280,14 +281,14 @@ fn nothing_stays_of_a_file_whose_writer_is_killed() {
         .spawn()
         .expect("starts");
     std::thread::sleep(std::time::Duration::from_millis(500));
-    assert!(long.try_wait().expect("is ours").is_none(), "it is at work");
+    assert!(long.try_wait().expect("is ours").is_none(), "it is running");
     long.kill().expect("is there to kill");
     long.wait().expect("ends");
     assert_eq!(files(&folder), [""; 0]);
 }
 
 #[test]
-fn the_report_is_named_after_the_scenario_whatever_that_is_called() {
+fn the_report_is_named_after_the_scenario() {
     let folder = folder();
     write(&folder, "my.toml", scenario("name", "\"../a b\""));
     prints(&folder, &["compare", "my.toml"]);
@@ -298,20 +299,20 @@ fn the_report_is_named_after_the_scenario_whatever_that_is_called() {
 
 #[cfg(unix)]
 #[test]
-fn a_name_with_control_characters_is_told_without_them() {
+fn names_are_printed_without_control_characters() {
     let folder = folder();
     let odd = ["--report", "a\u{1b}[2J.html", "--thresholds", "b\n.svg"];
     let mut command = unruffled(&folder, &[&["compare"][..], &SHORT, &odd].concat());
     let output = command.output().expect("runs");
     assert!(output.status.success());
-    let told = String::from_utf8(output.stderr).expect("prints UTF-8");
-    assert_eq!(told, "report: a [2J.html\nthresholds: b .svg\n");
+    let message = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(message, "report: a [2J.html\nthresholds: b .svg\n");
     assert_eq!(files(&folder), ["a\u{1b}[2J.html", "b\n.svg"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn results_are_printed_even_if_the_report_finds_no_room() {
+fn results_are_printed_even_if_the_report_cannot_be_written() {
     let arguments = [&["compare", "--report", "/dev/full"][..], &SHORT].concat();
     let output = unruffled(&folder(), &arguments).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
@@ -346,8 +347,8 @@ fn json_is_one_object_with_a_row_for_every_run() {
         .iter()
         .map(|r| (r["variant"].as_str().expect("a name"), r["seed"].as_u64().expect("a seed")))
         .collect();
-    let wanted = ["sack", "rr-ta", "rack"].map(|v| [(v, 1), (v, 2)]);
-    assert_eq!(runs, wanted.concat());
+    let expected = ["sack", "rr-ta", "rack"].map(|v| [(v, 1), (v, 2)]);
+    assert_eq!(runs, expected.concat());
     for row in rows {
         let row = row.as_object().expect("is an object");
         for field in FIELDS {
@@ -384,7 +385,7 @@ fn the_table_fits_into_80_columns() {
     }
 }
 
-/// The mean of the sender's column of that head, in a table.
+/// Returns the mean in the sender's cell of a table, by the column's heading.
 fn cell(table: &str, sender: &str, head: &str) -> f64 {
     let words = |line: &str| -> Vec<String> {
         let words = line.split("  ").map(|word| word.trim().to_owned());
@@ -414,14 +415,14 @@ fn without_arguments_the_table_shows_what_linux_loses_and_names_it() {
 }
 
 #[test]
-fn without_a_command_the_first_steps_are_told() {
+fn without_a_command_the_first_steps_are_printed() {
     let output = unruffled(&folder(), &[]).output().expect("runs");
     let text = String::from_utf8(output.stderr).expect("prints UTF-8");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{text}");
     assert!(text.contains("  unruffled compare ") && text.contains("unruffled --help"), "{text}");
     assert!(text.lines().count() <= 15, "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // Each command that it names is one.
+    // Each command in the text exists.
     let commands = text.lines().filter_map(|line| line.trim_start().split_once("unruffled "));
     let commands = commands.filter(|(before, _)| ["", "sudo "].contains(before));
     let names: Vec<&str> = commands.filter_map(|(_, rest)| rest.split(' ').next()).collect();
@@ -470,7 +471,7 @@ fn variants_are_listed_and_shown_one_by_one() {
 }
 
 #[test]
-fn bench_says_how_many_packets_a_second_it_simulates() {
+fn bench_prints_the_packets_per_second() {
     let folder = folder();
     let bench = ["bench", "sim", "--duration", "100 s"];
     let json = prints(&folder, &[&bench[..], &["--delayed", "10%", "--json"]].concat());
@@ -481,11 +482,12 @@ fn bench_says_how_many_packets_a_second_it_simulates() {
     assert!(other.starts_with("rack over rr-3: "), "{other}");
     let line = refusal(&folder, &["bench", "sim", "--delayed", "120 %"]);
     assert!(line.starts_with("unruffled: --delayed: link.bottleneck.delayed.fraction: expected a"));
-    // No link of that name, one that delays none, and one that comes to be by the flag alone.
+    // No link of that name, one that delays no packets, and one that only the flag would create.
     for name in ["satellite", "half-late", "spray"] {
         let line = refusal(&folder, &["bench", "sim", name, "--delayed", "10 %"]);
-        let wanted = format!("unruffled: --delayed: {name} delays no packets at a bottleneck: exp");
-        assert!(line.starts_with(&wanted), "{line}");
+        let expected =
+            format!("unruffled: --delayed: {name} delays no packets at a bottleneck: exp");
+        assert!(line.starts_with(&expected), "{line}");
     }
     let line = refusal(&folder, &["bench", "sim", "spray", "--delayed", "10 %", "--set", "x=1"]);
     assert!(line.starts_with("unruffled: --set: x: unknown key"), "{line}");
@@ -503,7 +505,7 @@ fn the_scenarios_whose_speed_is_measured_run() {
     }
 }
 
-/// What tshark prints of `file`: `fields` of the packets that `filter` lets through.
+/// Returns the `fields` that tshark prints for the packets of `file` that match `filter`.
 fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let mut tshark = assert_cmd::Command::new("tshark");
     tshark.args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
@@ -514,7 +516,7 @@ fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_capture_is_of_the_sender_that_is_compared() {
+fn a_capture_shows_the_compared_sender() {
     let folder = folder();
     let text = "duration = '2 s'\nseeds = 1\nvariants = ['rack']\n[path]\nhops = ['a']\n\
                 [link.a]\nrate = '10 Mbit/s'\ndelay = '10 ms'\n[[traffic]]\nname = 'noise'\n\
@@ -526,7 +528,7 @@ fn a_capture_is_of_the_sender_that_is_compared() {
 }
 
 #[test]
-fn tshark_reads_a_capture_without_complaint() {
+fn tshark_finds_no_fault_in_a_capture() {
     if std::process::Command::new("tshark").arg("--version").output().is_err() {
         println!("skipped: tshark is not installed");
         return;
@@ -539,10 +541,10 @@ fn tshark_reads_a_capture_without_complaint() {
     let packets = tshark(&file, "tcp", &["frame.number"]).len();
     assert!(packets > 5_000, "{packets} packets");
 
-    // Payload is cut off, so that only acknowledgements' checksums can be verified.
-    let complaints = "_ws.malformed || _ws.short || ip.checksum.status != 1 || \
+    // Payload is truncated, so only checksums of acknowledgements can be verified.
+    let faults = "_ws.malformed || _ws.short || ip.checksum.status != 1 || \
                       tcp.checksum.status == 0 || (tcp.len == 0 && tcp.checksum.status != 1)";
-    assert_eq!(tshark(&file, complaints, &["frame.number"]), [""; 0]);
+    assert_eq!(tshark(&file, faults, &["frame.number"]), [""; 0]);
 
     let handshake = tshark(
         &file,
@@ -556,7 +558,7 @@ fn tshark_reads_a_capture_without_complaint() {
         assert!(fields[2..].iter().all(|field| !field.is_empty()), "{packet}");
     }
 
-    // Segments follow one another from the initial number on, 960 octets each.
+    // Segments of 960 octets follow each other from the initial number.
     let first = tshark(&file, "tcp.len > 0 && frame.number < 20", &["tcp.seq", "tcp.len"]);
     for (i, segment) in first.iter().enumerate() {
         assert_eq!(*segment, format!("{}\t960", 1 + 960 * i));
@@ -573,9 +575,9 @@ fn tshark_reads_a_capture_without_complaint() {
 }
 
 #[test]
-fn flags_that_would_do_nothing_or_say_nothing_are_refused_by_their_names() {
+fn flags_without_effect_or_value_are_refused_by_their_names() {
     let folder = folder();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (&["compare", "--duration", ""][..], "--duration: duration: expected a value"),
         (&["compare", "--all", "--pcap", "x"], "the argument '--all' cannot be used with '--pcap"),
         (
@@ -585,14 +587,14 @@ fn flags_that_would_do_nothing_or_say_nothing_are_refused_by_their_names() {
         (&["compare", "--random", "2", "--thresholds", "x"], "the argument '--random <N>' cannot"),
     ] {
         let line = refusal(&folder, arguments);
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     assert_eq!(files(&folder), [""; 0]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_called_so() {
+fn a_full_disk_is_reported() {
     let folder = folder();
     let short = ["compare", "--duration", "2 s", "--seeds", "1", "--variants", "sack"];
     let pcap = [&short[..], &["--no-report", "--pcap", "/dev/full"]].concat();
@@ -605,11 +607,11 @@ fn a_full_disk_is_called_so() {
         let output = output.assert().code(2).get_output().clone();
         let line = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(line.starts_with("unruffled: /dev/full: cannot be written: No space"), "{line}");
-        assert!(!output.stdout.is_empty(), "{flag}: what was found is shown");
+        assert!(!output.stdout.is_empty(), "{flag}: results are shown");
     }
 }
 
-/// The scenario that a report holds.
+/// Returns the scenario in a report.
 fn reported(page: &str) -> String {
     let (_, rest) = page.split_once("<pre>").expect("holds a scenario");
     let (text, _) = rest.split_once("</pre>").expect("ends");
@@ -619,7 +621,7 @@ fn reported(page: &str) -> String {
 }
 
 #[test]
-fn the_scenario_in_a_report_runs_the_same_again() {
+fn the_scenario_in_a_report_gives_the_same_rows() {
     let folder = folder();
     let flags = ["--duration", "20 s", "--seeds", "2", "--variants", "sack,rr-ta"];
     let set = ["--set", "delayed.fraction=30%", "--set", "variant.rr-ta.history=20s"];
@@ -632,7 +634,7 @@ fn the_scenario_in_a_report_runs_the_same_again() {
 }
 
 #[test]
-fn a_file_that_has_the_printed_results_is_refused() {
+fn the_file_of_standard_output_is_refused_as_an_output() {
     let folder = folder();
     for flag in ["--report", "--pcap"] {
         let both = fs::File::create(folder.path().join("both")).expect("can be written");
@@ -644,8 +646,8 @@ fn a_file_that_has_the_printed_results_is_refused() {
             .expect("runs");
         assert_eq!(output.status.code(), Some(2), "{flag}");
         let line = String::from_utf8(output.stderr).expect("prints UTF-8");
-        let wanted =
+        let expected =
             "unruffled: both: cannot be written: standard output has the results: expected";
-        assert!(line.starts_with(wanted), "{line}");
+        assert!(line.starts_with(expected), "{line}");
     }
 }

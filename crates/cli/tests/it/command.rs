@@ -1,12 +1,12 @@
-//! The command as tests run it, in a folder of their own.
+//! Runs the command in a temporary folder.
 
 use std::fs;
 
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-/// `unruffled` with `arguments`, at home in `folder`, its cache there, too, whatever terminal and locale the
-/// tests run in.
+/// Returns `unruffled` with `arguments` in `folder`, which is also its home and cache. Terminal and locale of
+/// the test have no influence.
 pub(crate) fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("unruffled").expect("was built");
     command.current_dir(folder).args(arguments);
@@ -15,13 +15,13 @@ pub(crate) fn unruffled(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// What a good command prints on standard output.
+/// Runs a valid command and returns its standard output.
 pub(crate) fn prints(folder: &TempDir, arguments: &[&str]) -> String {
     let output = unruffled(folder, arguments).assert().success().get_output().stdout.clone();
     String::from_utf8(output).expect("prints UTF-8")
 }
 
-/// A wrong command prints nothing on standard output and one line on standard error: gives that.
+/// Runs an invalid command and returns the line on standard error, the only output.
 pub(crate) fn refusal(folder: &TempDir, arguments: &[&str]) -> String {
     let output = unruffled(folder, arguments).output().expect("runs");
     let line = String::from_utf8(output.stderr).expect("prints UTF-8");
@@ -37,7 +37,7 @@ pub(crate) fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
     fs::write(folder.path().join(name), text).expect("can be written");
 }
 
-/// The names of the files in `folder`, in order.
+/// Returns the names of the files in `folder`, sorted.
 pub(crate) fn files(folder: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("can be read");
     let name = |e: fs::DirEntry| e.file_name().into_string().expect("UTF-8");

@@ -1,4 +1,4 @@
-//! What the command says of what is misspelt or missing: the line that refuses it names what was meant.
+//! Hints for misspelt and missing names: the error line suggests what was meant.
 
 use crate::command::{files, prints, refusal, write};
 
@@ -7,7 +7,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn what_is_misspelt_is_refused_with_what_was_meant_wherever_it_is_given() {
+fn a_misspelt_name_is_refused_with_a_suggestion_everywhere() {
     let folder = folder();
     write(&folder, "grid.toml", "scenario = 'rr-3'\nvariant = ['sack']\n");
     write(&folder, "named.toml", "scenario = 'satelite'\n");
@@ -66,9 +66,9 @@ fn what_is_misspelt_is_refused_with_what_was_meant_wherever_it_is_given() {
 }
 
 #[test]
-fn what_is_known_as_something_else_is_called_so() {
+fn a_name_of_another_kind_is_refused_with_its_kind() {
     let folder = folder();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (
             &["compare", "--variants", "bbr"][..],
             "; bbr is the kernel's own: race it with --kernel bbr\n",
@@ -78,12 +78,12 @@ fn what_is_known_as_something_else_is_called_so() {
         (&["sweep", "rr-3"], "rr-3: no such file; rr-3 is a scenario: expected a grid file\n"),
     ] {
         let line = refusal(&folder, arguments);
-        assert!(line.ends_with(wanted), "{line}");
+        assert!(line.ends_with(expected), "{line}");
     }
 }
 
 #[test]
-fn a_missing_file_is_called_so_by_every_command() {
+fn every_command_reports_a_missing_file() {
     let folder = folder();
     write(&folder, "grid.toml", "scenario = 'no/where.toml'\n");
     for arguments in [
@@ -102,7 +102,7 @@ fn a_missing_file_is_called_so_by_every_command() {
 }
 
 #[test]
-fn the_short_key_of_an_impairment_makes_one_on_a_path_of_one_link() {
+fn the_short_key_of_an_impairment_works_on_a_path_of_one_link() {
     let folder = folder();
     let short =
         ["compare", "in-order", "--duration", "5 s", "--seeds", "1", "--no-report", "--csv"];
@@ -111,14 +111,14 @@ fn the_short_key_of_an_impairment_makes_one_on_a_path_of_one_link() {
     assert_eq!(lossy, with("link.bottleneck.loss.fraction=1%"));
     assert_ne!(lossy, prints(&folder, &short));
     let line = refusal(&folder, &["compare", "rr-3", "--set", "loss.fraction=1%"]);
-    let wanted = "unruffled: --set: loss.fraction: could be several: expected one of \
+    let expected = "unruffled: --set: loss.fraction: could be several: expected one of \
                   link.bottleneck.loss.fraction, link.sink.loss.fraction, link.source.loss.fraction\n";
-    assert_eq!(line, wanted);
+    assert_eq!(line, expected);
     assert_eq!(files(&folder), [""; 0]);
 }
 
 #[test]
-fn the_usual_spellings_of_units_are_taken() {
+fn the_usual_spellings_of_units_are_accepted() {
     let folder = folder();
     let short =
         ["compare", "in-order", "--seeds", "1", "--no-report", "--csv", "--variants", "rack"];
@@ -126,11 +126,11 @@ fn the_usual_spellings_of_units_are_taken() {
         let rate = format!("bottleneck.rate={rate}");
         prints(&folder, &[&short[..], &["--duration", duration, "--set", &rate]].concat())
     };
-    let wanted = with("5 s", "8 Mbit/s");
+    let expected = with("5 s", "8 Mbit/s");
     for (duration, rate) in
         [("5 sec", "8M"), ("5seconds", "8mbit"), ("5000msec", "8Mbps"), ("5.0", "8000000.0")]
     {
-        assert_eq!(with(duration, rate), wanted, "{duration} {rate}");
+        assert_eq!(with(duration, rate), expected, "{duration} {rate}");
     }
     let line = refusal(&folder, &["compare", "--duration", "5"]);
     assert!(line.ends_with("the unit is missing: expected ns, us, ms, s, min or h\n"), "{line}");

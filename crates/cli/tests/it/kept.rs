@@ -1,4 +1,4 @@
-//! Files that are there already: none that another run or program has written is lost.
+//! Existing files: none of another run or program is lost.
 
 use std::fs;
 
@@ -16,31 +16,31 @@ fn read(folder: &TempDir, name: &str) -> Vec<u8> {
     fs::read(folder.path().join(name)).expect("is there")
 }
 
-/// What the command says on standard error.
-fn says(folder: &TempDir, arguments: &[&str]) -> String {
+/// Runs the command and returns its messages on standard error.
+fn messages(folder: &TempDir, arguments: &[&str]) -> String {
     let output = unruffled(folder, arguments).assert().success().get_output().stderr.clone();
     String::from_utf8(output).expect("prints UTF-8")
 }
 
 #[test]
-fn a_report_that_nobody_has_named_gets_a_number_where_another_runs_is() {
+fn a_report_with_a_default_name_gets_a_number_beside_another_run() {
     let folder = folder();
     let other = [&SHORT[..], &["--set", "tcp.window=20"]].concat();
-    assert_eq!(says(&folder, &SHORT), "report: unruffled-rr-3.html\n");
+    assert_eq!(messages(&folder, &SHORT), "report: unruffled-rr-3.html\n");
     let first = read(&folder, "unruffled-rr-3.html");
-    assert_eq!(says(&folder, &SHORT), "report: unruffled-rr-3.html\n", "the same run");
-    assert_eq!(says(&folder, &other), "report: unruffled-rr-3-2.html\n");
-    assert_eq!(says(&folder, &other), "report: unruffled-rr-3-2.html\n", "the same run");
+    assert_eq!(messages(&folder, &SHORT), "report: unruffled-rr-3.html\n", "the same run");
+    assert_eq!(messages(&folder, &other), "report: unruffled-rr-3-2.html\n");
+    assert_eq!(messages(&folder, &other), "report: unruffled-rr-3-2.html\n", "the same run");
     write(&folder, "unruffled-rr-3-3.html", "mine");
     let third = [&SHORT[..], &["--set", "tcp.window=30"]].concat();
-    assert_eq!(says(&folder, &third), "report: unruffled-rr-3-4.html\n");
+    assert_eq!(messages(&folder, &third), "report: unruffled-rr-3-4.html\n");
     assert_eq!(read(&folder, "unruffled-rr-3.html"), first);
     assert_eq!(read(&folder, "unruffled-rr-3-3.html"), b"mine");
     assert_eq!(files(&folder).len(), 4);
 }
 
 #[test]
-fn a_file_that_is_named_replaces_one_of_its_kind_alone() {
+fn a_named_file_replaces_only_files_of_its_kind() {
     let folder = folder();
     write(
         &folder,
@@ -62,19 +62,19 @@ fn a_file_that_is_named_replaces_one_of_its_kind_alone() {
     ] {
         write(&folder, "mine", "my own notes\n");
         let line = refusal(&folder, &arguments);
-        let wanted = format!(
+        let expected = format!(
             "unruffled: mine: there already, and not {name} of unruffled: expected another file, or \
              --force\n"
         );
-        assert_eq!(line, wanted);
+        assert_eq!(line, expected);
         assert_eq!(read(&folder, "mine"), b"my own notes\n");
-        // A transfer may be too short for a path; the file is free all the same.
+        // A transfer may be too short for a path, but the file may be replaced.
         let forced = unruffled(&folder, &[&arguments[..], &["--force"]].concat()).output();
-        let complaint = String::from_utf8(forced.expect("runs").stderr).expect("prints UTF-8");
-        assert!(!complaint.contains("there already"), "{complaint}");
+        let message = String::from_utf8(forced.expect("runs").stderr).expect("prints UTF-8");
+        assert!(!message.contains("there already"), "{message}");
         if name != "a scenario" {
             assert_ne!(read(&folder, "mine"), b"my own notes\n", "{arguments:?}");
-            // What it has written itself it replaces.
+            // The command replaces its own file.
             prints(&folder, &arguments);
         }
     }
@@ -87,7 +87,7 @@ fn a_capture_of_another_program_and_a_report_are_not_one_of_ours() {
     prints(&folder, &[&SHORT[..], &["--report", "r.html"]].concat());
     let line = refusal(&folder, &[&SHORT[..], &["--no-report", "--pcap", "r.html"]].concat());
     assert!(line.starts_with("unruffled: r.html: there already, and not a capture of"), "{line}");
-    // The head of a pcapng file that names no program.
+    // The header of a pcapng file that names no program.
     let head = [&[0x0a_u8, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..]];
     let rest: [&[u8]; 2] = [&[0xff; 8], &[28, 0, 0, 0]];
     write(&folder, "theirs.pcapng", [head.concat(), rest.concat()].concat());
@@ -118,7 +118,7 @@ fn built_in_scenarios_are_listed_shown_and_saved_for_changes() {
         assert_eq!(one["toml"].as_str(), Some(shown.as_str()));
     }
     let shown = prints(&folder, &["scenarios", "--show", "spray"]);
-    assert_eq!(says(&folder, &["scenarios", "--save", "spray"]), "scenario: spray.toml\n");
+    assert_eq!(messages(&folder, &["scenarios", "--save", "spray"]), "scenario: spray.toml\n");
     assert_eq!(read(&folder, "spray.toml"), shown.as_bytes());
     prints(&folder, &["scenarios", "--save", "spray"]);
     write(&folder, "spray.toml", format!("# changed\n{shown}"));
@@ -140,7 +140,7 @@ fn built_in_scenarios_are_listed_shown_and_saved_for_changes() {
 }
 
 #[test]
-fn drawings_do_not_replace_what_is_none() {
+fn drawings_replace_only_drawings() {
     let folder = folder();
     fs::create_dir(folder.path().join("svg")).expect("can be made");
     write(&folder, "svg/rr-3.svg", "mine");

@@ -1,5 +1,5 @@
-//! The Makefile on machines that lack tools, in a folder whose name has a space. Nothing is built: cargo
-//! is a script that tells what it was asked for.
+//! The Makefile and its scripts on machines that lack tools, in a folder with a space in its name. Nothing is
+//! built: cargo is a script that prints its arguments.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -8,30 +8,30 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// What every machine has that has make.
-const USUAL: [&str; 16] = [
+/// Programs of every machine that has make.
+const BASE_TOOLS: [&str; 16] = [
     "sh", "make", "awk", "cat", "cp", "env", "find", "head", "id", "mkdir", "nice", "rm", "sed",
     "true", "uname", "dirname",
 ];
 
-/// A machine: its programs, and a checkout.
+/// A machine with its programs and a checkout.
 struct Machine(TempDir);
 
 impl Machine {
-    /// One with nothing but the usual, cargo and rustc; none where make itself is missing.
+    /// Returns a machine with only the base tools, cargo and rustc, or `None` if a base tool is missing.
     fn bare() -> Option<Self> {
         let machine = Self(tempfile::tempdir().expect("a folder"));
         for folder in [machine.bin(), machine.checkout()] {
             fs::create_dir(folder).expect("a folder");
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        for tool in USUAL {
-            let there = std::env::split_paths(&path).map(|folder| folder.join(tool));
-            let Some(there) = there.into_iter().find(|file| file.is_file()) else {
+        for tool in BASE_TOOLS {
+            let files = std::env::split_paths(&path).map(|folder| folder.join(tool));
+            let Some(file) = files.into_iter().find(|file| file.is_file()) else {
                 eprintln!("skipped: no {tool}");
                 return None;
             };
-            symlink(there, machine.bin().join(tool)).expect("a link");
+            symlink(file, machine.bin().join(tool)).expect("a link");
         }
         machine.tool("cargo", "echo \"cargo $*\"");
         machine.tool("rustc", "case $1 in -vV) echo host: here;; *) dirname \"$0\";; esac");
@@ -72,8 +72,8 @@ impl Machine {
     }
 }
 
-/// All that was said, if it went well.
-fn said(output: &Output) -> String {
+/// Returns the output of a successful command.
+fn printed(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success(), "{out}{err}");
     format!("{out}{err}")
@@ -82,25 +82,27 @@ fn said(output: &Output) -> String {
 #[test]
 fn tests_run_where_every_other_tool_is_missing() {
     let Some(machine) = Machine::bare() else { return };
-    let said = said(&machine.make(&["test"]));
-    assert!(said.contains("cargo test --workspace --locked --no-fail-fast"), "{said}");
-    assert!(!said.contains("--features"), "{said}");
+    let text = printed(&machine.make(&["test"]));
+    assert!(text.contains("cargo test --workspace --locked --no-fail-fast"), "{text}");
+    assert!(!text.contains("--features"), "{text}");
     assert!(
-        said.contains("missing: tshark iproute2: tests that need them will be skipped"),
-        "{said}"
+        text.contains("missing: tshark iproute2: tests that need them will be skipped"),
+        "{text}"
     );
-    assert!(said.contains("the package for Python is not tested"), "{said}");
+    assert!(text.contains("the package for Python is not tested"), "{text}");
 }
 
 #[test]
 fn checks_are_skipped_where_their_tools_are_missing() {
     let Some(machine) = Machine::bare() else { return };
     machine.tool("cargo", "[ \"$1\" != deny ]");
-    assert!(said(&machine.make(&["deny"])).contains("missing: cargo-deny"));
-    assert!(said(&machine.make(&["msrv"])).contains("missing: rustup: not checked with Rust 1."));
+    assert!(printed(&machine.make(&["deny"])).contains("missing: cargo-deny"));
+    assert!(
+        printed(&machine.make(&["msrv"])).contains("missing: rustup: not checked with Rust 1.")
+    );
     machine.tool("rustup", "exit 1");
-    let said = said(&machine.make(&["msrv"]));
-    assert!(said.contains("which rustup cannot install: not checked"), "{said}");
+    let text = printed(&machine.make(&["msrv"]));
+    assert!(text.contains("which rustup cannot install: not checked"), "{text}");
 }
 
 #[test]
@@ -113,19 +115,19 @@ fn a_check_that_fails_fails_make() {
 }
 
 #[test]
-fn a_clang_that_knows_no_bpf_is_none() {
+fn a_clang_without_bpf_is_not_used() {
     let Some(machine) = Machine::bare() else { return };
     for tool in ["pkg-config", "clang"] {
         machine.tool(tool, "exit 0");
     }
-    // The folder's own name is in the way of libbpf.
-    let in_the_way = said(&machine.make(&["build"]));
-    assert!(!in_the_way.contains("--features"), "{in_the_way}");
+    // libbpf cannot be built in a folder with a space in its name.
+    let unusable = printed(&machine.make(&["build"]));
+    assert!(!unusable.contains("--features"), "{unusable}");
     let target = format!("CARGO_TARGET_DIR={}", machine.0.path().join("target").display());
     let linux = cfg!(target_os = "linux");
-    assert_eq!(said(&machine.make(&["build", &target])).contains("--features"), linux);
+    assert_eq!(printed(&machine.make(&["build", &target])).contains("--features"), linux);
     machine.tool("clang", "exit 1");
-    assert!(!said(&machine.make(&["build", &target])).contains("--features"));
+    assert!(!printed(&machine.make(&["build", &target])).contains("--features"));
 }
 
 #[test]
@@ -135,13 +137,13 @@ fn nothing_is_removed_beside_a_folder_with_a_space() {
     fs::create_dir(&beside).expect("a folder");
     fs::write(beside.join("kept"), "").expect("is written");
     machine.tool("llvm-profdata", "exit 0");
-    let learnt = machine.checkout().join("target/pgo/learn/here/release");
-    let used = machine.checkout().join("target/pgo/use/here/release");
-    for folder in [learnt, used] {
+    let learn = machine.checkout().join("target/pgo/learn/here/release");
+    let use_profile = machine.checkout().join("target/pgo/use/here/release");
+    for folder in [learn, use_profile] {
         fs::create_dir_all(&folder).expect("a folder");
         machine.program(&folder.join("unruffled"), "echo \"sack  x\"");
     }
-    said(&machine.make(&["release-pgo"]));
+    printed(&machine.make(&["release-pgo"]));
     assert!(machine.checkout().join("target/pgo/unruffled").exists());
     assert!(beside.join("kept").exists());
 }

@@ -1,4 +1,4 @@
-//! `unruffled reproduce` and `unruffled store` as people and programs meet them.
+//! `unruffled reproduce` and `unruffled store` from outside.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::command::{files, prints, refusal, unruffled, write};
 
-/// Enough runs that a kill finds some done and some not: 3 points, 2 lines, 4 seeds.
+/// An experiment with enough runs that a kill interrupts it: 3 points, 2 lines, 4 seeds.
 const EXPERIMENT: &str = r#"
 id = "mine-1"
 paper = "mine"
@@ -73,7 +73,7 @@ fn start(folder: &TempDir, store: &str, report: &str) -> std::process::Child {
         .expect("starts")
 }
 
-/// How many runs the store holds; none while it is not there.
+/// Returns the number of runs in the store, or 0 if it does not exist.
 fn held(folder: &TempDir, store: &str) -> usize {
     let output = unruffled(folder, &["store", "--store", store]).output().expect("runs");
     let text = String::from_utf8(output.stdout).expect("prints UTF-8");
@@ -82,7 +82,7 @@ fn held(folder: &TempDir, store: &str) -> usize {
 }
 
 #[test]
-fn killed_in_mid_run_and_started_again_it_gives_the_same_bytes() {
+fn a_killed_run_that_is_started_again_gives_the_same_bytes() {
     let folder = folder();
     let undisturbed = start(&folder, "one.sqlite", "one.html").wait_with_output().expect("ends");
     assert!(undisturbed.status.success());
@@ -96,7 +96,7 @@ fn killed_in_mid_run_and_started_again_it_gives_the_same_bytes() {
     killed.wait().expect("ends");
     let done = held(&folder, "two.sqlite");
     assert!((5..24).contains(&done), "{done} of 24 runs were done");
-    assert!(!folder.path().join("two.html").exists(), "it had not come to its end");
+    assert!(!folder.path().join("two.html").exists(), "it was killed before its end");
 
     let again = start(&folder, "two.sqlite", "two.html").wait_with_output().expect("ends");
     assert!(again.status.success());
@@ -140,7 +140,7 @@ fn json_is_one_object_with_rows_and_claims() {
 }
 
 #[test]
-fn what_fails_is_told_and_is_no_error() {
+fn a_claim_that_fails_is_shown_and_is_no_error() {
     let folder = folder();
     let text = quick(&folder, &[]);
     assert!(text.contains("\nmine-1: SACK is above RR-TCP\n  expected: "), "{text}");
@@ -149,12 +149,12 @@ fn what_fails_is_told_and_is_no_error() {
 }
 
 #[test]
-fn report_figures_and_markdown_are_written_where_they_are_wanted() {
+fn report_figures_and_markdown_are_written_to_the_given_files() {
     let folder = folder();
     let more = ["--quick", "--figures", "f", "--markdown", "docs.md"];
     prints(&folder, &[&["reproduce", "mine.toml"][..], &more].concat());
-    let wanted = ["cache", "docs", "docs.md", "f", "mine.toml", "unruffled-reproduction.html"];
-    assert_eq!(files(&folder), wanted);
+    let expected = ["cache", "docs", "docs.md", "f", "mine.toml", "unruffled-reproduction.html"];
+    assert_eq!(files(&folder), expected);
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("was written");
     assert!(read("docs.md").contains("](docs/mine-1.svg)"));
     assert_eq!(read("docs/mine-1.svg"), read("f/mine-1.svg"));
@@ -176,11 +176,14 @@ fn a_claim_that_no_longer_holds_fails_the_check() {
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).expect("prints UTF-8")
     };
-    let told = failed("more.txt");
-    assert!(told.contains("no longer holds: mine-1: SACK is above RR-TCP ("), "{told}");
+    let message = failed("more.txt");
+    assert!(message.contains("no longer holds: mine-1: SACK is above RR-TCP ("), "{message}");
     write(&folder, "gone.txt", "mine-1: It flies\nother-1: It swims\n");
-    let told = failed("gone.txt");
-    assert!(told.contains("mine-1: It flies (no such claim)") && !told.contains("swims"), "{told}");
+    let message = failed("gone.txt");
+    assert!(
+        message.contains("mine-1: It flies (no such claim)") && !message.contains("swims"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn a_store_of_any_name_is_a_file() {
 }
 
 #[test]
-fn lists_that_lie_deep_in_each_other_do_not_end_the_program() {
+fn deeply_nested_lists_do_not_crash_the_program() {
     let folder = folder();
     let deep = "let a = []; for i in 0..2500 { a = [a]; } ";
     for (name, rest) in [
@@ -256,7 +259,7 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
     write(&folder, "text.sqlite", "no store\n".repeat(200));
     write(&folder, "empty", "");
     write(&folder, "claims.txt", "# held\nmine-1: It flies\ngarbage\n");
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (
             &["reproduce", "rr-99"][..],
             "rr-99: no such experiment: expected an id (see unruffled rep",
@@ -310,28 +313,28 @@ fn wrong_flags_and_files_are_refused_with_what_was_expected() {
         (&["store", "prune", "--all", "--older", "3"], "the argument '--all' cannot be used with"),
     ] {
         let line = refusal(&folder, arguments);
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     assert!(!folder.path().join("no").exists(), "no folder is made for a misspelt store");
 }
 
 #[test]
-fn without_a_cache_folder_it_goes_on_and_says_so() {
+fn without_a_cache_folder_results_are_not_kept() {
     let folder = folder();
     write(&folder, "cache", "a file where the folder should be");
     let output = unruffled(&folder, &QUICK).output().expect("runs");
     assert!(output.status.success());
-    let told = String::from_utf8(output.stderr).expect("prints UTF-8");
-    assert_eq!(told.matches('\n').count(), 1, "{told}");
-    assert!(told.contains("results are not kept (see --store)"), "{told}");
+    let message = String::from_utf8(output.stderr).expect("prints UTF-8");
+    assert_eq!(message.matches('\n').count(), 1, "{message}");
+    assert!(message.contains("results are not kept (see --store)"), "{message}");
 }
 
 #[test]
-fn what_cannot_be_written_or_read_is_said_before_the_work() {
+fn unusable_files_are_refused_before_the_work() {
     let folder = folder();
     write(&folder, "file", "");
     write(&folder, "empty.toml", "");
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (
             &["mine.toml", "--figures", "file"][..],
             "file: cannot be written: expected a folder, found a file\n",
@@ -350,20 +353,21 @@ fn what_cannot_be_written_or_read_is_said_before_the_work() {
         (&["empty.toml"], "empty.toml:1: id: missing: expected a value"),
     ] {
         let line = refusal(&folder, &[&["reproduce"], arguments].concat());
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     assert_eq!(files(&folder), ["empty.toml", "file", "mine.toml"]);
 }
 
 #[test]
-fn no_file_that_is_written_takes_the_place_of_the_store_or_of_the_list() {
+fn no_output_replaces_the_store_or_the_list() {
     let folder = folder();
     fs::create_dir(folder.path().join("f")).expect("can be made");
     quick(&folder, &["--write-check", "list", "--store", "f/mine-1.svg"]);
     fs::copy(folder.path().join("f/mine-1.svg"), folder.path().join("s")).expect("is there");
     let was = ["s", "list", "f/mine-1.svg"].map(|name| (name, fs::read(folder.path().join(name))));
-    let (store, list) = (["--store", "s"], ["--check", "list", "--no-store"]);
-    for (kept, outputs, wanted) in [
+    let store = ["--store", "s"];
+    let list = ["--check", "list", "--no-store"];
+    for (kept, outputs, expected) in [
         (&store[..], &["--report", "./s"][..], "./s: would replace the store: expected another f"),
         (&store, &["--no-report", "--markdown", "s"], "s: would replace the store: "),
         (&store, &["--no-report", "--write-check", "s"], "s: would replace the store: "),
@@ -384,11 +388,11 @@ fn no_file_that_is_written_takes_the_place_of_the_store_or_of_the_list() {
             quick(&folder, &[]);
         }
         let line = refusal(&folder, &[&QUICK[..3], kept, outputs].concat());
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     for (name, was) in was {
         let now = fs::read(folder.path().join(name)).expect("is there");
-        assert!(now == was.expect("was there"), "{name} is as it was");
+        assert!(now == was.expect("was there"), "{name} is unchanged");
     }
     let line = refusal(&folder, &["store", "export", "./s", "--store", "s"]);
     assert!(line.starts_with("unruffled: ./s: would replace the store: "), "{line}");
@@ -397,19 +401,22 @@ fn no_file_that_is_written_takes_the_place_of_the_store_or_of_the_list() {
 
 #[cfg(unix)]
 #[test]
-fn a_usual_store_of_somebody_elses_is_not_needed() {
+fn an_unusable_default_store_is_no_error() {
     let folder = folder();
-    // Not even root can open a folder as a file.
+    // A folder in place of the file; root cannot open it either.
     fs::create_dir_all(folder.path().join("cache/unruffled/runs.sqlite")).expect("is ours");
     let short = ["reproduce", "mine.toml", "--quick", "--no-report"];
     let output = unruffled(&folder, &short).assert().success().get_output().clone();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("runs.sqlite: ") && said.contains("results are not kept"), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("runs.sqlite: ") && message.contains("results are not kept"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1, "{message}");
 }
 
 #[test]
-fn what_one_file_lacks_is_no_reason_to_lose_the_others() {
+fn an_unwritable_file_does_not_prevent_the_others() {
     let folder = folder();
     let arguments =
         ["reproduce", "mine.toml", "--quick", "--no-store", "--report", "/dev/full", "--figures"];

@@ -1,4 +1,4 @@
-//! What is printed fits the terminal and the locale, and does not get lost.
+//! Output fits the terminal and the locale, and is not lost.
 
 use std::process::{Command, Stdio};
 
@@ -14,7 +14,7 @@ const TWO: &str = "duration = '1 s'\nseeds = 2\nvariants = ['sack', 'linux-reord
                    [[traffic]]\nname = 'compared'\ncount = 4\n\
                    [[traffic]]\nname = 'others-with-a-long-name'\ncount = 4\nsender = 'sack'\n";
 
-/// A folder with what the commands read.
+/// Returns a folder with the files that the commands read.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "grid.toml", GRID);
@@ -61,7 +61,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["--version"],
 ];
 
-/// Whether a command's lines are for people: those for programs stay whole.
+/// Returns whether a command's lines are for people. Lines for programs are not wrapped.
 fn is_for_people(command: &[&str]) -> bool {
     !["--json", "--csv", "--show", "export"].iter().any(|flag| command.contains(flag))
 }
@@ -101,7 +101,7 @@ fn a_locale_without_unicode_gets_ascii() {
         assert!(ascii(command, &[("LC_ALL", "C")]), "{command:?}");
     }
     let table = COMMANDS[0];
-    for (locale, wanted) in [
+    for (locale, expected) in [
         (&[("LC_ALL", "C"), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C.UTF-8")][..], true),
         (&[("LC_ALL", "C.UTF-8"), ("LC_CTYPE", "C"), ("LANG", "C")], false),
         (&[("LC_ALL", ""), ("LC_CTYPE", "POSIX"), ("LANG", "C.UTF-8")], true),
@@ -110,9 +110,9 @@ fn a_locale_without_unicode_gets_ascii() {
         (&[("LANG", "en_GB.UTF-8")], false),
         (&[], false),
     ] {
-        assert_eq!(ascii(table, locale), wanted, "{locale:?}");
+        assert_eq!(ascii(table, locale), expected, "{locale:?}");
     }
-    // The same table, letter by letter.
+    // The same table in both locales.
     let of = |locale: &str| {
         let mut run = unruffled(&folder, table);
         let output = run.env("LC_ALL", locale).assert().success().get_output().stdout.clone();
@@ -128,7 +128,7 @@ fn a_locale_without_unicode_gets_ascii() {
     assert_ne!(plain, json.as_bytes(), "has letters that are not ASCII");
 }
 
-/// The exit status and what is said where the command's output goes to `redirection` of a shell.
+/// Runs the command in a shell with `redirection`, and returns its exit status and messages.
 fn redirected(folder: &TempDir, command: &[&str], redirection: &str) -> (Option<i32>, String) {
     let program = assert_cmd::cargo::cargo_bin("unruffled");
     let output = Command::new("sh")
@@ -144,13 +144,14 @@ fn redirected(folder: &TempDir, command: &[&str], redirection: &str) -> (Option<
 }
 
 #[test]
-fn a_standard_output_that_is_closed_is_an_error_before_the_work() {
+fn a_closed_standard_output_is_an_error_before_the_work() {
     let folder = folder();
     for command in COMMANDS {
-        let (status, said) = redirected(&folder, command, ">&-");
-        assert_eq!(status, Some(2), "{command:?}: {said}");
-        let wanted = "unruffled: standard output: closed: expected a terminal, a file or a pipe\n";
-        assert_eq!(said, wanted, "{command:?}");
+        let (status, message) = redirected(&folder, command, ">&-");
+        assert_eq!(status, Some(2), "{command:?}: {message}");
+        let expected =
+            "unruffled: standard output: closed: expected a terminal, a file or a pipe\n";
+        assert_eq!(message, expected, "{command:?}");
     }
     let (status, _) = redirected(&folder, COMMANDS[0], ">/dev/null");
     assert_eq!(status, Some(0));
@@ -158,29 +159,29 @@ fn a_standard_output_that_is_closed_is_an_error_before_the_work() {
     assert_eq!(
         status,
         Some(0),
-        "what the runtime opens in place of a closed one is no error by itself"
+        "/dev/null is a valid standard output, although the runtime replaces a closed one by it"
     );
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_standard_output_without_room_is_an_error() {
+fn a_full_disk_as_standard_output_is_an_error() {
     let folder = folder();
     for command in COMMANDS {
-        let (status, said) = redirected(&folder, command, ">/dev/full");
-        assert_eq!(status, Some(2), "{command:?}: {said}");
-        let last = said.lines().last().unwrap_or_default();
+        let (status, message) = redirected(&folder, command, ">/dev/full");
+        assert_eq!(status, Some(2), "{command:?}: {message}");
+        let last = message.lines().last().unwrap_or_default();
         let full =
             last.starts_with("unruffled: standard output: ") && last.contains("No space left");
-        assert!(full, "{command:?}: {said}");
+        assert!(full, "{command:?}: {message}");
     }
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_no_error() {
     let folder = folder();
     for command in COMMANDS {
-        // The writer has the only end that is open: the reader is gone, as after `head`.
+        // The reading end is closed, as after `head`.
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let output = Command::new(assert_cmd::cargo::cargo_bin("unruffled"))
@@ -190,8 +191,8 @@ fn a_reader_that_has_enough_is_no_error() {
             .stdout(writer)
             .output()
             .expect("runs");
-        let said = String::from_utf8(output.stderr).expect("prints UTF-8");
-        assert_eq!(output.status.code(), Some(0), "{command:?}: {said}");
-        assert!(!said.contains("standard output"), "{command:?}: {said}");
+        let message = String::from_utf8(output.stderr).expect("prints UTF-8");
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {message}");
+        assert!(!message.contains("standard output"), "{command:?}: {message}");
     }
 }

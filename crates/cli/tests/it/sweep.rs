@@ -1,4 +1,4 @@
-//! `unruffled sweep` as people and programs meet it.
+//! `unruffled sweep` from outside.
 
 use crate::command::{files, prints, refusal, unruffled, write};
 
@@ -33,12 +33,12 @@ fn a_grid_is_run_and_its_rows_are_the_same_from_the_store() {
 }
 
 #[test]
-fn what_is_wrong_with_a_grid_is_one_line() {
+fn an_invalid_grid_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "grid.toml", GRID.replace("step = 10", "count = 0"));
     let line = refusal(&folder, &["sweep", "grid.toml", "--no-store"]);
-    let wanted = "unruffled: grid.toml:9: grid.tcp.window: count: expected a whole number from 1";
-    assert!(line.starts_with(wanted), "{line}");
+    let expected = "unruffled: grid.toml:9: grid.tcp.window: count: expected a whole number from 1";
+    assert!(line.starts_with(expected), "{line}");
     let line = refusal(&folder, &["sweep", "nowhere.toml", "--no-store"]);
     assert_eq!(line, "unruffled: nowhere.toml: no such file\n");
     assert_eq!(files(&folder), ["grid.toml"], "nothing is left behind");
@@ -56,12 +56,12 @@ fn a_latin_hypercube_without_python_is_refused_with_what_was_expected() {
     assert!(
         line.starts_with("unruffled: grid.toml: sample.method: latin is drawn by SciPy: Python")
     );
-    let wanted = ": expected python3 with scipy, or UNRUFFLED_PYTHON that names one\n";
-    assert!(line.ends_with(wanted), "{line}");
+    let expected = ": expected python3 with scipy, or UNRUFFLED_PYTHON that names one\n";
+    assert!(line.ends_with(expected), "{line}");
 }
 
 #[test]
-fn flags_replace_what_the_file_says_and_it_is_told() {
+fn flags_replace_keys_of_the_file_and_print_that() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "grid.toml", GRID);
     let flags = ["--variants", "rack,unruffled", "--seeds", "1", "--duration", "2 s"];
@@ -74,15 +74,15 @@ fn flags_replace_what_the_file_says_and_it_is_told() {
             .skip(1)
             .all(|line| line.contains(",rack,1,2.0,") || line.contains(",unruffled,1,2.0,"))
     );
-    let said = String::from_utf8(output.stderr).expect("prints UTF-8");
-    for wanted in [
+    let message = String::from_utf8(output.stderr).expect("prints UTF-8");
+    for expected in [
         "grid.toml: variants: --variants rack,unruffled in place of [\"sack\", \"rack\"]\n",
         "grid.toml: seeds: --seeds 1 in place of 2\n",
         "grid.toml: duration: --duration 2 s in place of \"1 s\"\n",
     ] {
-        assert!(said.contains(wanted), "{said}");
+        assert!(message.contains(expected), "{message}");
     }
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (&["--variants", "sack,cubic"][..], "--variants: cubic: no such variant: "),
         (&["--variants", "sack,sack"], "--variants: sack stands twice: "),
         (&["--seeds", "0"], "--seeds: seeds: expected a whole number from 1"),
@@ -92,17 +92,17 @@ fn flags_replace_what_the_file_says_and_it_is_told() {
     ] {
         let line =
             refusal(&folder, &[&["sweep", "grid.toml", "--no-store"][..], arguments].concat());
-        assert!(line.starts_with(&format!("unruffled: {wanted}")), "{line}");
+        assert!(line.starts_with(&format!("unruffled: {expected}")), "{line}");
     }
     write(&folder, "swept.toml", "scenario = 'rr-3'\n[grid]\nduration = ['1 s', '2 s']\n");
     let line = refusal(&folder, &["sweep", "swept.toml", "--no-store", "--duration", "3 s"]);
-    let wanted =
+    let expected =
         "unruffled: --duration: duration: expected a key that is not swept, as grid.duration is in";
-    assert!(line.starts_with(wanted), "{line}");
+    assert!(line.starts_with(expected), "{line}");
 }
 
 #[test]
-fn a_sweep_writes_a_report_where_one_is_asked_for() {
+fn a_sweep_writes_a_report_only_on_request() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     write(&folder, "grid.toml", GRID);
     prints(&folder, &["sweep", "grid.toml", "--no-store"]);
@@ -113,7 +113,7 @@ fn a_sweep_writes_a_report_where_one_is_asked_for() {
 }
 
 #[test]
-fn what_the_rows_say_of_a_key_can_be_set() {
+fn values_of_keys_in_rows_can_be_set() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let grid = "scenario = 'in-order'\nvariants = ['rack']\nseeds = 1\nduration = '1 s'\n[grid]\n\
                 bottleneck.rate = ['1 Mbit/s', '8M']\nbottleneck.delay = ['5 msec']\n\

@@ -1,4 +1,4 @@
-//! What the command makes of the terminal that it runs in.
+//! Output on terminals of different sizes and settings.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ fn compare(folder: &TempDir) -> Command {
     command
 }
 
-/// A terminal of so many columns: the end that shows, and the end that a program has.
+/// Opens a terminal with `columns`: the end that shows output, and the end of the program.
 fn terminal(columns: u16) -> (File, OwnedFd) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
     let shows = openpt(flags).expect("a terminal");
@@ -30,7 +30,7 @@ fn terminal(columns: u16) -> (File, OwnedFd) {
 }
 
 #[test]
-fn what_another_program_reads_does_not_depend_on_the_terminal() {
+fn piped_output_does_not_depend_on_the_terminal() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let plain = compare(&folder).output().expect("runs").stdout;
     let (_shows, program) = terminal(40);
@@ -39,17 +39,17 @@ fn what_another_program_reads_does_not_depend_on_the_terminal() {
 }
 
 #[test]
-fn a_terminal_has_colour_unless_no_color_says_otherwise() {
+fn a_terminal_has_colour_unless_no_color_is_set() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let shown = |no_color: &str| {
         let (mut shows, program) = terminal(80);
         let mut command = compare(&folder);
         command.env("NO_COLOR", no_color).stdout(program).stderr(Stdio::null());
         let mut child = command.spawn().expect("runs");
-        // The last of its ends on this side.
+        // Closes the last program end in this process.
         drop(command);
         let mut text = Vec::new();
-        // Once the program's end is closed, reading fails.
+        // Reading fails once the program's end is closed.
         let _ = shows.read_to_end(&mut text);
         assert!(child.wait().expect("ends").success());
         String::from_utf8_lossy(&text).contains('\u{1b}')
@@ -58,12 +58,12 @@ fn a_terminal_has_colour_unless_no_color_says_otherwise() {
 }
 
 #[test]
-fn a_bar_moves_while_a_single_run_takes_long() {
+fn a_bar_moves_during_a_long_run() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let (mut shows, program) = terminal(80);
     let mut command = Command::cargo_bin("unruffled").expect("was built");
     command.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(program);
-    // Longer than any test: what ends it is that the bar has moved.
+    // Longer than any test. The test ends when the spinner has moved.
     command.args(["compare", "rr-3", "--duration", "10000000 s", "--seeds", "1"]);
     let mut child = command.args(["--variants", "sack", "--no-report"]).spawn().expect("runs");
     drop(command);
@@ -71,7 +71,7 @@ fn a_bar_moves_while_a_single_run_takes_long() {
     let mut part = [0; 256];
     let frames =
         |text: &str| ["| rr-3 [", "/ rr-3 [", "- rr-3 ["].map(|frame| text.contains(frame));
-    // A bar that is drawn some other way is no reason to wait for ever.
+    // A limit, in case the bar is drawn differently.
     for _ in 0..1000 {
         if frames(&text) == [true; 3] {
             break;
@@ -86,7 +86,7 @@ fn a_bar_moves_while_a_single_run_takes_long() {
 }
 
 #[test]
-fn a_bar_is_hidden_where_nobody_sees_it() {
+fn a_bar_is_hidden_without_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let output = compare(&folder).output().expect("runs");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");

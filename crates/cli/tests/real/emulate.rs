@@ -1,4 +1,4 @@
-//! `unruffled emulate`, from outside. Without the rights to make namespaces, these are skipped.
+//! `unruffled emulate` from outside.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -19,7 +19,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What comes of it, unless the rights are missing.
+/// Runs the command, and returns `None` without the rights.
 fn run(arguments: &[&str]) -> Option<Output> {
     let output = emulate(arguments).output().expect("runs");
     if is_lack(&error(&output)) {
@@ -29,8 +29,8 @@ fn run(arguments: &[&str]) -> Option<Output> {
     Some(output)
 }
 
-/// An interpreter of sockets that is there wherever bash is.
-const KNOCK: &str = "exec bash -c 'exec 3<>/dev/tcp/$UNRUFFLED_RIGHT/7'";
+/// A command that connects to a closed port. bash is enough for it.
+const CONNECT: &str = "exec bash -c 'exec 3<>/dev/tcp/$UNRUFFLED_RIGHT/7'";
 
 #[test]
 fn the_left_commands_success_is_the_exit_status() {
@@ -42,8 +42,10 @@ fn the_left_commands_success_is_the_exit_status() {
 
 #[test]
 fn commands_reach_each_other_only_over_the_path() {
-    let Some(output) = run(&["in-order", "--set", "delay=100ms", "--left", KNOCK]) else { return };
-    assert_eq!(output.status.code(), Some(1), "nobody listens: {}", error(&output));
+    let Some(output) = run(&["in-order", "--set", "delay=100ms", "--left", CONNECT]) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(1), "no program listens: {}", error(&output));
     let text = error(&output);
     assert!(text.contains("left to right  1 packet, 1 delivered"), "{text}");
     assert!(text.contains("right to left  1 packet, 1 delivered"), "{text}");
@@ -51,7 +53,7 @@ fn commands_reach_each_other_only_over_the_path() {
 }
 
 #[test]
-fn standard_output_is_the_commands() {
+fn standard_output_belongs_to_the_commands() {
     let line = "echo $UNRUFFLED_LEFT $UNRUFFLED_RIGHT";
     let Some(output) = run(&["in-order", "--left", line]) else { return };
     assert_eq!(String::from_utf8_lossy(&output.stdout), "10.0.0.1 10.0.0.2\n");
@@ -68,7 +70,7 @@ fn the_right_command_ends_with_the_left_one() {
     assert!(error(&output).starts_with(waited), "{}", error(&output));
 }
 
-/// One that asks for its name before it listens, say.
+/// The right command resolves a name before it listens, for example.
 #[test]
 fn the_left_command_waits_for_a_server_that_is_a_client_of_another_first() {
     let right = "exec bash -c 'exec 3<>/dev/udp/$UNRUFFLED_LEFT/53; sleep 0.5; : > began; sleep 9'";
@@ -82,7 +84,7 @@ fn the_left_command_waits_for_a_server_that_is_a_client_of_another_first() {
 }
 
 #[test]
-fn a_duration_ends_it() {
+fn the_emulation_ends_after_its_duration() {
     let Some(output) = run(&["in-order", "--duration", "200ms"]) else { return };
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     assert!(error(&output).contains("nsenter --target"), "{}", error(&output));
@@ -92,7 +94,7 @@ fn a_duration_ends_it() {
 }
 
 #[test]
-fn signals_end_it_with_a_summary() {
+fn a_signal_ends_the_emulation_with_a_summary() {
     for signal in [Signal::INT, Signal::TERM] {
         let mut child = emulate(&["half-late", "--right", "sleep 1000"]).spawn().expect("starts");
         std::thread::sleep(Duration::from_millis(800));
@@ -109,9 +111,9 @@ fn signals_end_it_with_a_summary() {
     }
 }
 
-/// The right command listens to nothing, so that the left one waits for it.
+/// The right command does not listen, so the left one waits for it.
 #[test]
-fn who_ends_it_first_keeps_the_left_command_from_starting() {
+fn an_early_signal_keeps_the_left_command_from_starting() {
     let directory = tempfile::tempdir().expect("made");
     let started = directory.path().join("started");
     let left = format!("touch {}", started.display());
@@ -119,7 +121,7 @@ fn who_ends_it_first_keeps_the_left_command_from_starting() {
     let child = child.stderr(Stdio::piped()).spawn().expect("starts");
     std::thread::sleep(Duration::from_millis(800));
     let pid = Pid::from_raw(child.id() as i32).expect("is not 0");
-    // Without the rights it has ended.
+    // Without the rights, the process has ended.
     let _ = kill_process(pid, Signal::INT);
     let output = child.wait_with_output().expect("ends");
     if is_lack(&error(&output)) {
@@ -130,8 +132,8 @@ fn who_ends_it_first_keeps_the_left_command_from_starting() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line() {
-    for (arguments, wanted) in [
+fn invalid_arguments_are_refused_in_one_line() {
+    for (arguments, expected) in [
         (vec!["no-such-scenario"], "no such scenario"),
         (vec!["in-order", "--set", "queue=0"], "--set: link.bottleneck.queue: expected"),
         (vec!["spray"], "spray:19: topology.kind: expected chain: real packets cross links in a"),
@@ -148,13 +150,13 @@ fn what_is_wrong_is_said_in_one_line() {
         let output = emulate(&arguments).output().expect("runs");
         let text = error(&output);
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains(wanted) && text.lines().count() == 1, "{text}");
+        assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
     }
 }
 
 #[test]
-fn without_the_rights_it_says_which() {
-    // A place where nobody may read it.
+fn missing_rights_are_named() {
+    // A folder that every user may read.
     let place = tempfile::tempdir().expect("a directory");
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(place.path(), open).expect("is ours");
@@ -162,9 +164,9 @@ fn without_the_rights_it_says_which() {
     std::fs::copy(env!("CARGO_BIN_EXE_unruffled"), &copy).expect("can be copied");
     let mut command = Command::new(copy);
     command.args(["emulate", "in-order", "--left", "true"]).current_dir("/");
-    let nobody = command.uid(65_534).gid(65_534).output();
-    // Only root can become nobody; whoever is not root lacks the rights anyway.
-    let output = nobody.or_else(|_| emulate(&["in-order", "--left", "true"]).output());
+    let unprivileged = command.uid(65_534).gid(65_534).output();
+    // Only root can change its user. Other users lack the rights anyway.
+    let output = unprivileged.or_else(|_| emulate(&["in-order", "--left", "true"]).output());
     let output = output.expect("runs");
     let text = error(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");

@@ -1,4 +1,4 @@
-//! `unruffled race`, from outside. Without the rights to make namespaces, some are skipped.
+//! `unruffled race` from outside.
 
 use std::process::{Command, Output};
 
@@ -29,7 +29,7 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What comes of it, unless the rights are missing.
+/// Runs the command, and returns `None` without the rights.
 fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
     let output = unruffled(folder, arguments);
     if is_lack(&error(&output)) {
@@ -41,7 +41,7 @@ fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn the_table_has_a_line_for_each_sender_and_says_that_the_octets_are_the_same() {
+fn the_table_has_a_line_for_each_sender_and_confirms_the_octets() {
     let folder = folder();
     let Some(output) = run(&folder, &QUICK) else { return };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -55,14 +55,13 @@ fn the_table_has_a_line_for_each_sender_and_says_that_the_octets_are_the_same() 
     let page = page.expect("a report");
     assert!(page.contains("Reorderings seen") && page.contains("kernel-reno"));
     let command = "--kernel reno --variants sack,rr-ta+cubic --bytes 1000000B --seeds 1</code>";
-    assert!(page.contains(command), "what runs it again");
-    assert!(page.contains("seeds = 1\nvariants = ["), "what was run");
+    assert!(page.contains(command), "the command that repeats it");
+    assert!(page.contains("seeds = 1\nvariants = ["), "the scenario of the run");
 }
 
-/// Of a transfer that is over in two round trips, nothing arrives within the time that its octets
-/// take at the link's rate.
+/// A transfer of two round trips takes much longer than its octets at the link's rate.
 #[test]
-fn a_short_transfer_has_its_share_of_a_short_one() {
+fn a_short_transfer_is_compared_with_a_short_one() {
     let folder = folder();
     let short = ["--bytes=10kB", "--set=bottleneck.delay=50ms", "--kernel=none", "--no-report"];
     let short = [&["race", "in-order", "--variants=sack", "--json"][..], &short].concat();
@@ -132,8 +131,8 @@ fn a_race_that_does_not_take_place_leaves_an_earlier_capture() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line() {
-    for (arguments, wanted) in [
+fn invalid_arguments_are_refused_in_one_line() {
+    for (arguments, expected) in [
         (&["nowhere"][..], "nowhere: no such scenario: expected rr-3"),
         (&["--kernel", "tortoise"], "--kernel tortoise: not in this kernel: expected names among"),
         (&["--kernel", "reno, tortoise"], "--kernel tortoise: not in this kernel: expected names"),
@@ -173,18 +172,18 @@ fn what_is_wrong_is_said_in_one_line() {
         let output = unruffled(&folder, &[&["race"], arguments].concat());
         let text = error(&output);
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.starts_with(&format!("unruffled: {wanted}")), "{arguments:?}: {text}");
+        assert!(text.starts_with(&format!("unruffled: {expected}")), "{arguments:?}: {text}");
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_the_file_and_the_key() {
+fn an_invalid_file_is_refused_with_the_file_and_the_key() {
     let chain = "name = 'x'\nduration = '1 s'\nvariants = ['sack']\n[path]\nhops = ['a']\n\
                  [link.a]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[[traffic]]\nname = 'one'\n";
     let network = chain.replace("[path]\n", "[topology]\nkind = 'parking-lot'\n");
-    for (text, arguments, wanted) in [
+    for (text, arguments, expected) in [
         (
             format!("{network}from = 'r1'\nto = 'r2'\n"),
             &[][..],
@@ -203,7 +202,7 @@ fn what_is_wrong_with_a_file_is_said_with_the_file_and_the_key() {
         let output = unruffled(&folder, &arguments);
         let text = error(&output);
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.starts_with(&format!("unruffled: {wanted}")), "{text}");
+        assert!(text.starts_with(&format!("unruffled: {expected}")), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }
