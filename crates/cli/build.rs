@@ -1,4 +1,4 @@
-//! Chooses which libelf and zlib the command is linked with, where it loads BPF programs.
+//! Selects the libelf and zlib that the command is linked with if it loads BPF programs.
 
 use std::env;
 use std::fs;
@@ -17,16 +17,16 @@ fn main() {
     }
 }
 
-/// What the archive of elfutils 0.192 lacks.
+/// Functions that the archive of elfutils 0.192 lacks.
 const SEARCH_TREE: &str = "libelf/search_tree.c";
 
-/// Makes `-lelf` and `-lz`, which libbpf-sys asks for, find archives, so that the command starts where
-/// neither library is installed. The linker takes the first directory that has a library of the name, and
-/// this directory has archives only.
+/// Makes the linker find archives for `-lelf` and `-lz`, which libbpf-sys requests, so that the command
+/// starts where neither library is installed. The linker uses the first directory that has a library of
+/// the name, and this directory has archives only.
 ///
-/// This is done for the command alone: Python's module is a shared object, for which these archives are
-/// not compiled. libbpf-sys's own features do not fit: `static-libelf` looks for the archive in no
-/// directory of the system, and `vendored-libelf` takes autotools, flex, bison and gawk.
+/// Only the command is linked with them: Python's module is a shared object, for which these archives are
+/// not compiled. The features of libbpf-sys are not suitable: `static-libelf` does not search the system's
+/// directories, and `vendored-libelf` requires autotools, flex, bison and gawk.
 fn link_archives(directory: &Path) -> Result<(), String> {
     const CHOICE: &str = "UNRUFFLED_LIBELF";
     for variable in [CHOICE, "CC", "PKG_CONFIG"] {
@@ -62,14 +62,15 @@ fn link_archives(directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a script of the linker, which reads one under the name of a library.
+/// Writes a linker script, which the linker accepts under the name of a library.
 fn script<'a>(file: &Path, members: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), String> {
     let members = members.into_iter().map(|path| format!(" \"{}\"", path.display()));
     let text = format!("GROUP ({} )\n", members.collect::<String>());
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Whether a position-independent program can hold all of libelf, with what the script adds.
+/// Returns whether a position-independent program can be linked with all of libelf and the additions of the
+/// script.
 fn can_be_linked(directory: &Path, elf: &Path) -> bool {
     let source = directory.join("probe.c");
     let mut linking = Command::new(compiler());
@@ -78,21 +79,21 @@ fn can_be_linked(directory: &Path, elf: &Path) -> bool {
     fs::write(&source, "int main(void) { return 0; }\n").is_ok() && run(&mut linking).is_ok()
 }
 
-/// What `-l` names beside libelf itself where that is linked statically.
+/// Returns the libraries that a static libelf needs besides itself.
 fn needed() -> Vec<String> {
     let pkg_config = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
-    let told = run(Command::new(pkg_config).args(["--static", "--libs-only-l", "libelf"]));
-    let told = told.unwrap_or_default();
-    let names = told.split_whitespace().filter_map(|word| word.strip_prefix("-l"));
+    let flags = run(Command::new(pkg_config).args(["--static", "--libs-only-l", "libelf"]));
+    let flags = flags.unwrap_or_default();
+    let names = flags.split_whitespace().filter_map(|word| word.strip_prefix("-l"));
     names.filter(|name| *name != "elf").map(str::to_owned).collect()
 }
 
-/// The archive of a library, where the compiler looks for it.
+/// Returns the path of a library's archive, as the compiler finds it.
 fn archive(name: &str) -> Result<PathBuf, String> {
     let file = format!("lib{name}.a");
-    let told = run(Command::new(compiler()).arg(format!("-print-file-name={file}")))?;
-    // Where there is none, it is the bare name.
-    let path = PathBuf::from(told.trim());
+    let printed = run(Command::new(compiler()).arg(format!("-print-file-name={file}")))?;
+    // If there is none, the compiler prints the bare name.
+    let path = PathBuf::from(printed.trim());
     if path.is_absolute() { Ok(path) } else { Err(format!("{file} is not installed")) }
 }
 
@@ -100,7 +101,7 @@ fn compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".to_owned())
 }
 
-/// What a command prints, if it succeeds.
+/// Returns the output of a command, if it succeeds.
 fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;

@@ -1,10 +1,10 @@
-//! Compiles the BPF programs, if the feature `bpf` is on and clang is there.
+//! Compiles the BPF programs if the feature `bpf` is enabled and clang is installed.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The programs, each an object of its own.
+/// The programs; each becomes an object file.
 const PROGRAMS: [&str; 6] =
     ["unruffled", "status", "cgroup", "timestamps", "listeners", "namespace"];
 
@@ -22,19 +22,19 @@ fn main() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    // libbpf-sys tells where it has put libbpf's headers.
-    let headers = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys says so");
+    // libbpf-sys passes the folder of libbpf's headers.
+    let headers = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys sets it");
     for program in PROGRAMS {
         let object = out.join(format!("{program}.bpf.o"));
         let status = Command::new(&clang)
-            // Version 3 of the instruction set is in every kernel from 5.1 on.
+            // Every kernel since 5.1 supports version 3 of the instruction set.
             .args(["-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3", "-I", &headers])
             .arg("-c")
             .arg(format!("bpf/{program}.bpf.c"))
             .arg("-o")
             .arg(object)
             .status();
-        assert!(status.is_ok_and(|s| s.success()), "bpf/{program}.bpf.c: clang refuses it");
+        assert!(status.is_ok_and(|s| s.success()), "bpf/{program}.bpf.c: clang rejects it");
     }
     println!("cargo:rustc-cfg=bpf");
 }

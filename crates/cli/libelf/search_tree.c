@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What libelf.a of elfutils 0.192 lacks of its own (https://sourceware.org/bugzilla/show_bug.cgi?id=32293), by the declarations of
- * its lib/eu-search.h: trees of search.h. The lock is left out: libbpf uses an Elf in one thread at a time.
+ * Functions that libelf.a of elfutils 0.192 lacks
+ * (https://sourceware.org/bugzilla/show_bug.cgi?id=32293), with the declarations of its lib/eu-search.h:
+ * the trees of search.h. They need no lock, since libbpf uses an Elf in one thread at a time.
  */
 #define _GNU_SOURCE
 #include <search.h>
@@ -9,14 +10,20 @@
 
 typedef int compare(const void *, const void *);
 
-/* The first member; libelf has memory for a lock behind it. */
+/* Only the first member. libelf has memory for a lock behind it. */
 struct search_tree {
 	void *root;
 };
 
-void *eu_tsearch(const void *key, struct search_tree *tree, compare *order) { return tsearch(key, &tree->root, order); }
+void *eu_tsearch(const void *key, struct search_tree *tree, compare *order)
+{
+	return tsearch(key, &tree->root, order);
+}
 
-void *eu_tdelete(const void *key, struct search_tree *tree, compare *order) { return tdelete(key, &tree->root, order); }
+void *eu_tdelete(const void *key, struct search_tree *tree, compare *order)
+{
+	return tdelete(key, &tree->root, order);
+}
 
 void eu_search_tree_init(struct search_tree *tree) { tree->root = NULL; }
 

@@ -17,6 +17,7 @@ use unruffled_units::count;
 
 use crate::Printed;
 use crate::interrupt::{self, Interrupt};
+use crate::number;
 use crate::output::{self, Kind, Rule};
 
 #[derive(Args)]
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
     /// Which transfer that is: its number in the table
     #[arg(long, value_name = "N", default_value = "1", requires = "scenario",
           allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = number::within::<u32>(1..=u32::MAX))]
     transfer: u32,
     /// The sender that was captured, as far as it is known: it is run over the fitted path
     #[arg(long, value_name = "NAME", default_value = fit::OBSERVED, requires = "scenario",
@@ -56,7 +57,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// What to print, and what became of the files: what was found is shown even where no path fits.
+/// Returns the text to print, and the result of writing the files. The text is shown even if no path fits.
 fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let name = arguments.capture.display().to_string();
     let files = [
@@ -64,27 +65,27 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         output::Written("the report", arguments.report.as_deref(), Rule::Ours(Kind::Report)),
     ];
     output::check(&[("the capture", Some(&arguments.capture))], &files, arguments.force)?;
-    // A capture may take long to read.
+    // Checked first, since a capture may take long to read.
     Variant::parse(&arguments.sender)
         .map_err(|reason| scenario::Error::Variant { place: "--sender".to_owned(), reason })?;
     let dots = if arguments.report.is_some() { report::DOTS } else { 0 };
     let read = analyze(&arguments.capture, Limits { dots, ..Limits::default() })
         .map_err(|reason| Error::Capture { name: name.clone(), reason })?;
     let Read { found, damage, interrupt } = read;
-    if interrupt.came() {
+    if interrupt.has_arrived() {
         let packets = count(found.totals.frames, "packet");
-        crate::tell(&format!("unruffled: {name}: interrupted after {packets}"));
+        crate::print_notice(&format!("unruffled: {name}: interrupted after {packets}"));
     }
     if let Some(damage) = &damage {
-        crate::tell(&format!("unruffled: {name}: {damage}"));
+        crate::print_notice(&format!("unruffled: {name}: {damage}"));
     }
     let mut transfers = transfer::transfers(&found);
     let bar = output::bar(None, "{msg}");
     bar.set_message("simulating what reordering cost");
     bar.tick();
-    // An interrupt that ended the reading leaves time to say what was read; a later one does not.
-    let go_on = if interrupt.came() { Interrupt::default() } else { interrupt };
-    transfer::price(&name, &mut transfers, &go_on.token());
+    // After an interrupt that ended the reading, results are still complete; a later one ends the command.
+    let cancellation = if interrupt.has_arrived() { Interrupt::default() } else { interrupt };
+    transfer::price(&name, &mut transfers, &cancellation.token());
     bar.finish_and_clear();
     let fitted = match &arguments.scenario {
         Some(path) => scenario(arguments, &name, &transfers, path).map(Some),
@@ -99,7 +100,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
         Some(path) => {
             let page = report::capture(&name, &found, &transfers, &plan, damage.as_deref());
             let written = output::write_text(path, &page).map_err(|e| Error::output(path, e));
-            written.map(|()| crate::tell(&format!("report: {}", path.display())))
+            written.map(|()| crate::print_notice(&format!("report: {}", path.display())))
         }
         None => Ok(()),
     };
@@ -113,7 +114,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     Ok((text, fitted.and(reported)))
 }
 
-/// Writes the path of the transfer that was chosen.
+/// Writes the path of the chosen transfer as a scenario.
 fn scenario(
     arguments: &Arguments,
     name: &str,
@@ -133,13 +134,13 @@ fn scenario(
         true => "",
         false => "; its rate is a lower bound, since the transfer never filled its path",
     };
-    // A receiver of the model's that sends no SACK does not tell which were late.
+    // Without SACK, the receiver of the model does not show which packets were late.
     let late = match fit.late {
         (1e-9.., 0.0) => "late packets are not seen".to_owned(),
         (_, late) => format!("{:.2} % late", late * 100.0),
     };
     let delivers = |reading| fit.delivers(reading, chosen.direction, never()).map_err(unfit);
-    crate::tell(&format!(
+    crate::print_notice(&format!(
         "scenario: {}: {} delivers {:.2} Mb/s over it, {:.2} Mb/s were captured; {late}, \
          {:.2} % were captured{distance}{unfilled}",
         path.display(),
@@ -160,13 +161,13 @@ fn scenario(
             true => "the same if the path loses nothing but what its queue drops",
             false => "the same if the path itself lost what was lost",
         };
-        crate::tell(&format!(
+        crate::print_notice(&format!(
             "scenario: {}: {what}: {} delivers {:.2} Mb/s over it",
             beside.display(),
             fit.sender,
             delivers(reading)? / 1e6,
         ));
-        crate::tell(&fit.losses.in_words());
+        crate::print_notice(&fit.losses.in_words());
     }
     let named = |path: &Path| crate::on_one_line(&path.display().to_string());
     Ok(Written {
@@ -176,7 +177,7 @@ fn scenario(
     })
 }
 
-/// Where the other reading of the losses goes, beside `path`.
+/// Returns the file for the other reading of the losses, beside `path`.
 fn reading_path(path: &Path, reading: &Reading) -> PathBuf {
     let which = if reading.lossless { "lossless" } else { "lossy" };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -184,15 +185,15 @@ fn reading_path(path: &Path, reading: &Reading) -> PathBuf {
     path.with_file_name(format!("{stem}-{which}{}", extension.unwrap_or_default()))
 }
 
-/// What is in a capture.
+/// Contents of a capture.
 struct Read {
     found: Analysis,
-    /// What kept the rest of it from being read.
+    /// Reason for which the rest was not read.
     damage: Option<String>,
     interrupt: Interrupt,
 }
 
-/// Reads a capture up to its end, or to an interrupt.
+/// Reads a capture up to its end or to an interrupt.
 fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error> {
     let (source, interrupt) = interrupt::open(path)?;
     let progress = source.progress();
@@ -208,9 +209,9 @@ fn analyze(path: &Path, limits: Limits) -> Result<Read, unruffled_capture::Error
         }
     });
     bar.finish_and_clear();
-    // Where reading ended is no fault of the capture's.
+    // After an interrupt, a truncated packet is no damage of the capture.
     let ended = |damage: &unruffled_capture::Error| {
-        interrupt.came() && matches!(damage, unruffled_capture::Error::CutOff { .. })
+        interrupt.has_arrived() && matches!(damage, unruffled_capture::Error::CutOff { .. })
     };
     let damage = damage?.filter(|damage| !ended(damage)).map(|damage| damage.to_string());
     Ok(Read { found: analyzer.finish(), damage, interrupt })

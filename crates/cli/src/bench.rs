@@ -1,4 +1,4 @@
-//! `unruffled bench`: how fast this machine simulates, on one thread.
+//! `unruffled bench`: the speed of the simulator on this machine, on one thread.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -43,26 +43,28 @@ enum What {
     },
 }
 
-/// The key that `--delayed` replaces.
-const DELAYED: &str = "link.bottleneck.delayed.fraction";
+/// Key that `--delayed` replaces.
+const DELAYED_KEY: &str = "link.bottleneck.delayed.fraction";
 
-/// Whether a scenario has nothing that a share of packets to delay is part of: no share is good there.
+/// Returns whether a scenario delays no packets at a bottleneck, so that it rejects every share.
 fn delays_nothing(name: &str, overrides: &[String]) -> bool {
-    let share = [overrides, &[format!("{DELAYED}=10 %")]].concat();
+    let share = [overrides, &[format!("{DELAYED_KEY}=10 %")]].concat();
     Scenario::load(name, &share).is_err()
 }
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let What::Sim { scenario: name, delayed, variant, duration, set, json } = &arguments.what;
-    // Of rr-3 as it ships a run would be over too soon to be timed. First, so that flags can replace it.
-    let usual: &[&str] = if name == "rr-3" { &["duration=10000 s", "variants=sack"] } else { &[] };
-    let mut overrides: Vec<String> = usual.iter().map(|&set| set.to_owned()).collect();
+    // A run of the built-in rr-3 would be too short to measure. The defaults come first, so that flags
+    // replace them.
+    let defaults: &[&str] =
+        if name == "rr-3" { &["duration=10000 s", "variants=sack"] } else { &[] };
+    let mut overrides: Vec<String> = defaults.iter().map(|&set| set.to_owned()).collect();
     overrides.extend_from_slice(set);
     overrides.extend(duration.iter().map(|time| format!("duration={time}")));
     let others = overrides.clone();
-    overrides.extend(delayed.iter().map(|share| format!("{DELAYED}={share}")));
+    overrides.extend(delayed.iter().map(|share| format!("{DELAYED_KEY}={share}")));
     let flags = [
-        (DELAYED, "--delayed", delayed.is_some()),
+        (DELAYED_KEY, "--delayed", delayed.is_some()),
         ("duration", "--duration", duration.is_some()),
         ("variants", "--variant", variant.is_some()),
     ];
@@ -89,7 +91,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
                     "--delayed: {name} delays no packets at a bottleneck: expected a scenario with \
                      [link.bottleneck.delayed], such as rr-3, or --set"
                 )),
-                // What is wrong has nothing to do with the share.
+                // The error has another cause than the share.
                 Err(error) => crate::refuse(error.by_flag(&flags)),
             };
         }
@@ -130,7 +132,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     })
 }
 
-/// The most memory that this process has had, where Linux tells.
+/// Returns the peak memory of this process, on Linux.
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

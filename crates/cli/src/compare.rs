@@ -23,14 +23,14 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     match if several { gallery::execute(arguments) } else { execute(arguments) } {
         Ok((text, report)) => {
             let printed = crate::print(text);
-            // What was found is shown even if the report could not be written.
+            // Results are shown even if the report could not be written.
             report.map_or_else(crate::refuse, |()| printed)
         }
         Err(error) => crate::refuse(error),
     }
 }
 
-/// What to print, and what became of the files.
+/// Returns the text to print, and the result of writing the files.
 fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (overrides, given) = arguments.overrides()?;
     let text = flags::text(&arguments.scenario, &arguments.set)?;
@@ -60,7 +60,7 @@ fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error>
     let mut written = arguments.results.write(&comparison, report.as_ref());
     if let Some(path) = &arguments.thresholds {
         match output::write_text(path, &page::thresholds(&comparison)) {
-            Ok(()) => crate::tell(&format!("thresholds: {}", path.display())),
+            Ok(()) => crate::print_notice(&format!("thresholds: {}", path.display())),
             Err(e) => written = written.and(Err(Error::output(path, e))),
         }
     }
@@ -87,6 +87,6 @@ fn capture(scenario: &Scenario, variant: &Variant, path: &Path) -> Result<(), Er
     });
     bar.finish_and_clear();
     written.map_err(|e| Error::output(path, e))?;
-    crate::tell(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));
+    crate::print_notice(&format!("packets of {}, seed 1: {}", variant.name(), path.display()));
     Ok(())
 }

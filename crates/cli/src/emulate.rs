@@ -1,6 +1,6 @@
 //! `unruffled emulate`.
 //!
-//! Standard output belongs to the commands; what the emulator itself says goes to standard error.
+//! Standard output belongs to the commands. Messages of the emulator go to standard error.
 
 use std::io::Write;
 use std::process::{ExitCode, Stdio};
@@ -12,21 +12,25 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use unruffled_net::{Application, Error, LaneReport, Pair, Report, SeededLink, Side, TOLERABLE};
+use unruffled_net::{
+    Application, Error, LaneReport, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink, Side,
+};
 use unruffled_scenario::{Error as ScenarioError, Scenario, flags};
 use unruffled_units::count;
 
-/// How often the commands are looked after.
-const TICK: Duration = Duration::from_millis(10);
+use crate::number;
 
-/// How long the right command may take until it listens.
-const STARTUP: Duration = Duration::from_secs(2);
+/// Interval at which the commands are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long a command may take to end by itself once the other has, or after Ctrl-C.
-const GRACE: Duration = Duration::from_millis(300);
+/// Time in which the right command should start to listen.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a command may take to end when it is told to.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time in which a command may end by itself after the other one, or after Ctrl-C.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// Time in which a command must end after SIGTERM.
+const TERMINATION_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -46,7 +50,7 @@ pub(crate) struct Arguments {
     right: Option<String>,
     /// The seed of all that is random on the path
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
-    #[arg(value_parser = crate::seed)]
+    #[arg(value_parser = number::seed)]
     seed: u64,
     /// End after this time, such as "20 s", even if the left command has not
     #[arg(long, value_name = "TIME", value_parser = unruffled_units::parse_duration)]
@@ -54,7 +58,7 @@ pub(crate) struct Arguments {
     duration: Option<unruffled_units::Duration>,
     /// The longest IP packet; IPv6 needs 1280
     #[arg(long, value_name = "OCTETS", default_value_t = 1500)]
-    #[arg(value_parser = clap::value_parser!(u16).range(68..), allow_negative_numbers = true)]
+    #[arg(value_parser = number::within::<u16>(68..=u16::MAX), allow_negative_numbers = true)]
     mtu: u16,
 }
 
@@ -73,7 +77,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// The scenario, of which only the path counts.
+/// Loads the scenario, of which only the path is used.
 fn load(name: &str, set: &[String]) -> Result<Scenario, ScenarioError> {
     let text = flags::text(name, set)?;
     let scenario = Scenario::parse_for_real_packets(name, &text, set)?;
@@ -81,11 +85,11 @@ fn load(name: &str, set: &[String]) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
-/// Whether the left command succeeded; true if there is none.
+/// Runs the emulation, and returns whether the left command succeeded, or `true` without one.
 fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // These signals can be caught; if one were not, it would end us, and the rest with us.
+        // Registration fails only for signals that cannot be caught, which these are not.
         let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
     }
     let hops: Vec<SeededLink> = scenario.links(arguments.seed).map(SeededLink::from).collect();
@@ -97,7 +101,7 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         command.stdin(Stdio::null());
         let right =
             right.insert(Application::start_in_background(&pair.right.namespace, &mut command)?);
-        let deadline = Instant::now() + STARTUP;
+        let deadline = Instant::now() + STARTUP_TIMEOUT;
         let mut is_awaited = || {
             arguments.left.is_some()
                 && !pair.right.namespace.is_listening()
@@ -105,18 +109,18 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
                 && !interrupted.load(Ordering::Relaxed)
         };
         while is_awaited() && Instant::now() < deadline {
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
         if is_awaited() {
-            let patience = STARTUP.as_secs();
-            say(&format!(
-                "the right command listens to nothing after {patience} s: the left one begins\n"
+            let seconds = STARTUP_TIMEOUT.as_secs();
+            print_error(&format!(
+                "the right command listens to nothing after {seconds} s: the left one begins\n"
             ));
         }
     }
     if arguments.left.is_none() {
-        say(&format!("left   {}\n", entrance(&pair.left)));
-        say(&format!("right  {}\nCtrl-C ends it.\n", entrance(&pair.right)));
+        print_error(&format!("left   {}\n", entrance(&pair.left)));
+        print_error(&format!("right  {}\nCtrl-C ends it.\n", entrance(&pair.right)));
     }
 
     let start = Instant::now();
@@ -138,24 +142,24 @@ fn emulate(arguments: &Arguments, scenario: &Scenario) -> Result<bool, Error> {
         if !right_ended && let Some(status) = right.as_mut().and_then(Application::ended) {
             right_ended = true;
             if !status.success() {
-                say(&format!("the right command has ended: {status}\n"));
+                print_error(&format!("the right command has ended: {status}\n"));
             }
         }
-        thread::sleep(TICK);
+        thread::sleep(POLL_INTERVAL);
     }
 
-    let end = |application: &mut Application| match application.wait_for(GRACE) {
+    let end = |application: &mut Application| match application.wait_for(EXIT_TIMEOUT) {
         Some(status) => status.success(),
-        None => application.end(PATIENCE).is_ok_and(|status| status.success()),
+        None => application.end(TERMINATION_TIMEOUT).is_ok_and(|status| status.success()),
     };
     let success = left.as_mut().map_or(arguments.left.is_none(), end);
     right.as_mut().map(end);
     let report = emulator.stop();
-    say(&summary(&report, scenario, arguments.seed, start.elapsed()));
+    print_error(&summary(&report, scenario, arguments.seed, start.elapsed()));
     Ok(success)
 }
 
-/// How to get to an end from another terminal.
+/// Returns the command that enters an end from another terminal.
 fn entrance(side: &Side) -> String {
     let addresses: Vec<String> = side.addresses().map(|address| address.to_string()).collect();
     format!("nsenter --target {} --net  # {}", side.namespace.keeper(), addresses.join(", "))
@@ -189,13 +193,13 @@ fn summary(report: &Report, scenario: &Scenario, seed: u64, time: Duration) -> S
     if lateness.is_intolerable() {
         text += &format!(
             "warning: the machine could not keep up: one packet in a hundred was over {p99} later \
-             than planned, where {TOLERABLE} is tolerable\n"
+             than planned, where {MAX_TOLERABLE_LATENESS} is tolerable\n"
         );
     }
     text
 }
 
-/// Whole microseconds, or tenths of milliseconds from 10 ms on.
+/// Formats a duration in whole microseconds, or from 10 ms on in tenths of milliseconds.
 fn micros(span: unruffled_units::Duration) -> String {
     match span.as_nanos() {
         nanos if nanos < 10_000_000 => format!("{} us", nanos.div_ceil(1_000)),
@@ -203,7 +207,7 @@ fn micros(span: unruffled_units::Duration) -> String {
     }
 }
 
-/// To standard error; if that is gone, so be it.
-fn say(text: &str) {
+/// Prints on standard error. A failure is ignored.
+fn print_error(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

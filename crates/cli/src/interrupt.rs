@@ -1,4 +1,5 @@
-//! An interrupt ends the reading of a capture, not the command: what was read is still to be told.
+//! Interrupts while a capture is read: they end the reading and not the command, which then shows its
+//! results.
 
 use std::fs::File;
 use std::io::ErrorKind::{Interrupted, WouldBlock};
@@ -17,48 +18,48 @@ use signal_hook::{flag, low_level};
 use unruffled_capture::{Error, Source};
 use unruffled_lab::cancel::CancellationToken;
 
-/// Ctrl-C interrupts all programs of a pipeline: the one that captures then writes what it holds
-/// back, for which an interrupted reader waits no longer than this.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time for which an interrupted reader continues. Ctrl-C interrupts all programs of a pipeline, and the one
+/// that captures then writes its buffered packets.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Whether SIGINT or SIGTERM has come. The first sets a flag; the next ends the process, with 128 and
+/// Flag for SIGINT and SIGTERM. The first signal sets it; the next one ends the process with status 128 plus
 /// its number.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Takes both signals from now on; what can be read from the result wakes who waits.
+    /// Starts to handle both signals. The returned stream becomes readable when one arrives.
     fn watch() -> io::Result<(Self, UnixStream)> {
         let (wake, waker) = UnixStream::pair()?;
-        let came = Arc::new(AtomicBool::new(false));
+        let has_arrived = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the first signal finds the flag unset.
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&came))?;
-            flag::register(signal, Arc::clone(&came))?;
+            // The order matters: the shutdown must see the flag as it was before this signal.
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&has_arrived))?;
+            flag::register(signal, Arc::clone(&has_arrived))?;
             low_level::pipe::register(signal, waker.try_clone()?)?;
         }
-        Ok((Self(came), wake))
+        Ok((Self(has_arrived), wake))
     }
 
-    /// A token that is cancelled when one comes.
+    /// Returns a token that is cancelled when a signal arrives.
     pub(crate) fn token(&self) -> CancellationToken {
         Arc::clone(&self.0).into()
     }
 
-    /// Whether one has come.
-    pub(crate) fn came(&self) -> bool {
+    /// Returns whether a signal has arrived.
+    pub(crate) fn has_arrived(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The capture at `path`, standard input for `-`, which ends where an interrupt comes.
+/// Opens the capture at `path`, or standard input for `-`. An interrupt ends it.
 ///
 /// # Errors
-/// When it cannot be opened or read, or holds nothing.
+/// If it cannot be opened or read, or if it is empty.
 pub(crate) fn open(path: &Path) -> Result<(Source, Interrupt), Error> {
     let stdin = path.as_os_str() == "-";
     let input = match stdin {
-        // What `Stdin` holds in its buffer, no poll knows of.
+        // `Stdin` has a buffer, which `poll` does not see.
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
         false => File::open(path),
     };
@@ -68,45 +69,47 @@ pub(crate) fn open(path: &Path) -> Result<(Source, Interrupt), Error> {
         let error = io::Error::new(io::ErrorKind::IsADirectory, "a folder: expected a file");
         return Err(error.into());
     }
-    // Not before: a FIFO without a writer waits in `open`, and there is nothing to tell yet.
+    // Not earlier: `open` blocks on a FIFO without a writer, and an interrupt should then end the command.
     let (interrupt, wake) = Interrupt::watch()?;
-    let grace = if about.is_file() { Duration::ZERO } else { GRACE };
+    let drain = if about.is_file() { Duration::ZERO } else { DRAIN_TIMEOUT };
     let length = (about.is_file() && !stdin).then_some(about.len());
-    let input = Interruptible { input, interrupt: interrupt.clone(), wake, grace, until: None };
+    let input = Interruptible { input, interrupt: interrupt.clone(), wake, drain, deadline: None };
     match Source::new(Box::new(input), length) {
-        Err(Error::Empty) if interrupt.came() => {
+        Err(Error::Empty) if interrupt.has_arrived() => {
             Err(io::Error::other("interrupted before its first packet").into())
         }
         source => source.map(|source| (source, interrupt)),
     }
 }
 
-/// An input that ends where an interrupt comes, or, if it is a pipe, where its writer then ends.
+/// An input that ends at an interrupt. A pipe ends when its writer closes it, at the latest after
+/// [`DRAIN_TIMEOUT`].
 struct Interruptible {
     input: File,
     interrupt: Interrupt,
     wake: UnixStream,
-    /// How long is read on after an interrupt.
-    grace: Duration,
-    /// Until when, after one.
-    until: Option<Instant>,
+    /// Time for which reading continues after an interrupt.
+    drain: Duration,
+    /// End of that time, after an interrupt.
+    deadline: Option<Instant>,
 }
 
 impl Read for Interruptible {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.interrupt.came() && self.until.is_none() {
-                self.until = Some(Instant::now() + self.grace);
+            if self.interrupt.has_arrived() && self.deadline.is_none() {
+                self.deadline = Some(Instant::now() + self.drain);
             }
-            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left =
+                self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return Ok(0);
             }
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let mut polled =
                 [PollFd::new(&self.input, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
-            // An interrupt wakes once.
-            let watched = if self.until.is_none() { &mut polled[..] } else { &mut polled[..1] };
+            // The stream stays readable after an interrupt, so it is polled only before.
+            let watched = if self.deadline.is_none() { &mut polled[..] } else { &mut polled[..1] };
             match poll(watched, timeout.as_ref()) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,

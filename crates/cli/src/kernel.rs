@@ -1,4 +1,4 @@
-//! `unruffled attach`, `detach`, `run` and `status`: the kernel's own TCP, unruffled.
+//! `unruffled attach`, `detach`, `run` and `status`: the congestion control for the kernel's own TCP.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -49,12 +49,14 @@ pub(crate) struct StatusArguments {
     json: bool,
 }
 
-/// The time between two looks: shorter ones show the bursts of a connection, not its rate.
+/// Parses the time between two samples. Shorter ones would show bursts and not rates.
 fn interval(text: &str) -> Result<Duration, String> {
-    let (least, most) = (Duration::from_millis(100), Duration::from_secs(3600));
+    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
     let interval = unruffled_units::parse_duration(text).map_err(|error| error.to_string())?;
-    let fits = (least..=most).contains(&interval);
-    fits.then_some(interval).ok_or_else(|| format!("expected 100 ms to 60 min, found {text:?}"))
+    range
+        .contains(&interval)
+        .then_some(interval)
+        .ok_or_else(|| format!("expected 100 ms to 60 min, found {text:?}"))
 }
 
 pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
@@ -80,7 +82,7 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
             if !arguments.default && arguments.cgroup.is_none() {
                 text += "; programs may choose it (TCP_CONGESTION)";
             }
-            say(&text)
+            print_line(&text)
         }
     }
 }
@@ -88,16 +90,16 @@ pub(crate) fn attach(arguments: &AttachArguments) -> ExitCode {
 pub(crate) fn detach() -> ExitCode {
     match unruffled_kernel::detach() {
         Err(error) => crate::refuse(format!("detach: {error}")),
-        Ok(Detached::Now) => say(&format!("{NAME} is detached")),
-        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => say(
+        Ok(Detached::Now) => print_line(&format!("{NAME} is detached")),
+        Ok(Detached::Nothing) if unruffled_kernel::is_registered() => print_line(
             "nothing is attached; a `run` or `race` that goes on has unruffled in the kernel until it ends",
         ),
-        Ok(Detached::Nothing) => say("nothing is attached"),
+        Ok(Detached::Nothing) => print_line("nothing is attached"),
     }
 }
 
-/// A line for people.
-fn say(line: &str) -> ExitCode {
+/// Prints a line for people.
+fn print_line(line: &str) -> ExitCode {
     crate::print(Printed::People(format!("{line}\n")))
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     };
     let signalled = Arc::new(AtomicUsize::new(0));
     for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
-        // One that cannot be caught would end us alone.
+        // A signal without a handler would end this process and not the command.
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(&signalled), signal as usize);
     }
     let taken = || Signal::from_named_raw(signalled.swap(0, Ordering::Relaxed) as i32);
@@ -121,7 +123,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
                 _ => refused,
             }
         }
-        // As shells tell of signals.
+        // The statuses of shells for signals.
         Ok(status) => {
             let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
             ExitCode::from(u8::try_from(code).unwrap_or(1))
@@ -139,7 +141,7 @@ pub(crate) fn status(arguments: &StatusArguments) -> ExitCode {
 fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
     let mut earlier = Sample::take()?;
     loop {
-        // Where there is no connection, and none can come, there are no rates.
+        // Without connections, and without the possibility of new ones, there are no rates to wait for.
         let has_rates = arguments.watch || !earlier.is_empty() || unruffled_kernel::is_registered();
         if has_rates {
             thread::sleep(std::time::Duration::from_nanos(arguments.interval.as_nanos()));
@@ -160,7 +162,7 @@ fn show_status(arguments: &StatusArguments) -> Result<ExitCode, Error> {
         } else {
             let table = table::render(&status, is_registered, crate::output::columns());
             match arguments.watch && std::io::stdout().is_terminal() {
-                // Home, and what stands below away.
+                // Moves the cursor home and clears the screen.
                 true => Printed::Data(format!("\x1b[H\x1b[J{table}")),
                 false => Printed::People(table),
             }

@@ -8,6 +8,7 @@ mod emulate;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod number;
 mod output;
 #[cfg(target_os = "linux")]
 mod race;
@@ -73,7 +74,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether standard output is for what the command itself has to say; else it is other programs'.
+    /// Returns whether the command prints results on standard output, which otherwise belongs to other
+    /// programs.
     fn prints_results(&self) -> bool {
         #[cfg(target_os = "linux")]
         if matches!(self, Self::Emulate(_) | Self::Run(_)) {
@@ -83,48 +85,43 @@ impl Command {
     }
 }
 
-/// What is said where nothing can be printed.
-const CLOSED: &str = "standard output: closed: expected a terminal, a file or a pipe";
+/// Error of a command without a standard output.
+const STDOUT_CLOSED: &str = "standard output: closed: expected a terminal, a file or a pipe";
 
-/// What goes to standard output.
+/// Text for standard output.
 pub(crate) enum Printed {
-    /// Text for people: as the locale has it, and within the terminal.
+    /// Text for people, in the locale's character set and wrapped to the terminal.
     People(String),
     /// A JSON document.
     Json(String),
-    /// CSV, or a file: as it is.
+    /// CSV or a file, unchanged.
     Data(String),
 }
 
-/// One line for people, and the exit status for a wrong command or file.
+/// Prints an error on one line, and returns the exit status for a wrong command or file.
 fn refuse(error: impl std::fmt::Display) -> ExitCode {
-    tell(&format!("unruffled: {error}"));
+    print_notice(&format!("unruffled: {error}"));
     ExitCode::from(2)
 }
 
-/// The seed of what is random.
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number from 0, found {text:?}"))
-}
-
-/// So many threads, or one for each core.
+/// Returns a pool of `jobs` threads, or of one for each core.
 fn pool(jobs: Option<u16>) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from)).build();
     pool.map_err(|error| Error::Threads { reason: error.to_string() })
 }
 
-/// Prints a line on standard error, one whatever the names hold that are quoted in it.
-fn tell(line: &str) {
-    tell_text(&on_one_line(line));
+/// Prints one line on standard error, even if names in it contain line breaks.
+fn print_notice(line: &str) {
+    print_notices(&on_one_line(line));
 }
 
-/// What others have written or named, fit for a terminal.
+/// Returns text from files or other programs without control characters, so that a terminal can show it.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// Prints lines on standard error; there is no other place to complain if that is gone.
-fn tell_text(text: &str) {
+/// Prints lines on standard error. A failure is ignored, since there is no other place to report it.
+fn print_notices(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{}", shown::shown(text, None));
 }
@@ -137,14 +134,14 @@ fn main() -> ExitCode {
     let parsed = command.try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,
-        // A command that is missing is no mistake to explain.
+        // Without any argument, the first steps are shown in place of an error.
         Err(_) if std::env::args_os().len() < 2 => {
-            tell_text(&start::text());
+            print_notices(&start::text());
             return ExitCode::from(2);
         }
         Err(error) if error.use_stderr() => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                tell_text(error.to_string().trim_end());
+                print_notices(error.to_string().trim_end());
                 return ExitCode::from(2);
             }
             return refuse(refusal::line(&error));
@@ -158,7 +155,7 @@ fn main() -> ExitCode {
         }
     };
     if startup::stdout_is_closed() && cli.command.prints_results() {
-        return refuse(CLOSED);
+        return refuse(STDOUT_CLOSED);
     }
     match cli.command {
         Command::Analyze(arguments) => analyze::main(&arguments),
@@ -184,12 +181,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes to standard output; a reader that has gone away is no error.
+/// Writes to standard output. A reader that has closed the pipe is no error.
 fn print(text: Printed) -> ExitCode {
     print_on(text).unwrap_or_else(|status| status)
 }
 
-/// The same where more is to come: an error is the status to end with, at once.
+/// Writes to standard output. The error is the exit status of a command that cannot print more.
 fn print_on(text: Printed) -> Result<ExitCode, ExitCode> {
     use std::io::Write;
     let text = match text {
@@ -198,13 +195,13 @@ fn print_on(text: Printed) -> Result<ExitCode, ExitCode> {
         Printed::Data(text) => text,
     };
     if startup::stdout_is_closed() {
-        return Err(refuse(CLOSED));
+        return Err(refuse(STDOUT_CLOSED));
     }
     let mut out = std::io::stdout();
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What became of writing to standard output.
+/// Turns the result of writing to standard output into exit statuses.
 fn printed(written: std::io::Result<()>) -> Result<ExitCode, ExitCode> {
     match written {
         Ok(()) => Ok(ExitCode::SUCCESS),

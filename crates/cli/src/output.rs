@@ -1,4 +1,4 @@
-//! What the command shows, and the files that it writes: checked before the work.
+//! Results on standard output and in files. Files are checked before the work starts.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -19,7 +19,7 @@ use unruffled_lab::{Error, report, table};
 
 use crate::Printed;
 
-/// How results are given.
+/// Flags for the form of results.
 #[derive(Args)]
 pub(crate) struct Results {
     /// Where the HTML report goes [default: unruffled-SCENARIO.html, of a race
@@ -42,14 +42,14 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// Where the report goes, if one is wanted; `name` may hold anything.
+    /// Returns the report's file unless `--no-report` is given. `name` may contain any characters.
     pub(crate) fn report(&self, name: &str) -> Option<Report> {
         let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-        let usual = || format!("unruffled-{}.html", name.chars().map(plain).collect::<String>());
-        (!self.no_report).then(|| Report::at(self.report.as_deref(), usual))
+        let default = || format!("unruffled-{}.html", name.chars().map(plain).collect::<String>());
+        (!self.no_report).then(|| Report::at(self.report.as_deref(), default))
     }
 
-    /// What goes to standard output.
+    /// Returns the text for standard output.
     pub(crate) fn text(&self, results: &dyn Showable) -> Printed {
         if self.json {
             Printed::Json(results.json())
@@ -60,7 +60,7 @@ impl Results {
         }
     }
 
-    /// Writes the report, if there is one.
+    /// Writes the report, if any.
     pub(crate) fn write(
         &self,
         results: &dyn Showable,
@@ -70,41 +70,41 @@ impl Results {
     }
 }
 
-/// Where a report goes.
+/// File of a report.
 pub(crate) struct Report {
     path: PathBuf,
-    /// Nobody has named the file.
-    usual: bool,
+    /// Whether the name is the default, and no flag names the file.
+    is_default: bool,
 }
 
 impl Report {
-    /// The one at `path`, or by the `usual` name.
-    pub(crate) fn at(path: Option<&Path>, usual: impl FnOnce() -> String) -> Self {
+    /// Returns the report at `path`, or at the `default` name.
+    pub(crate) fn at(path: Option<&Path>, default: impl FnOnce() -> String) -> Self {
         match path {
-            Some(path) => Self { path: path.to_owned(), usual: false },
-            None => Self { path: usual().into(), usual: true },
+            Some(path) => Self { path: path.to_owned(), is_default: false },
+            None => Self { path: default().into(), is_default: true },
         }
     }
 
-    /// The file as [`check`] takes it: one that nobody has named never replaces another.
+    /// Returns the file for [`check`]. A report with a default name never replaces another file.
     pub(crate) fn output(&self) -> Written<'_> {
-        let rule = if self.usual { Rule::Numbered } else { Rule::Ours(Kind::Report) };
+        let rule = if self.is_default { Rule::Numbered } else { Rule::Ours(Kind::Report) };
         Written("the report", Some(&self.path), rule)
     }
 
-    /// Writes `page`, and says where. By the usual name it goes to the first file that is not there, or
-    /// holds it already: `a.html`, `a-2.html`, `a-3.html` …
+    /// Writes `page` and prints its path. With the default name, the page goes to the first of `a.html`,
+    /// `a-2.html`, `a-3.html` … that does not exist or has the same content.
     pub(crate) fn write(&self, page: &str) -> Result<(), Error> {
-        let path = if self.usual { free_name(&self.path, page) } else { self.path.clone() };
+        let path = if self.is_default { free_name(&self.path, page) } else { self.path.clone() };
         if !holds(&path, page) {
             write_text(&path, page).map_err(|e| Error::output(&path, e))?;
         }
-        crate::tell(&format!("report: {}", path.display()));
+        crate::print_notice(&format!("report: {}", path.display()));
         Ok(())
     }
 }
 
-/// The first of the names with numbers behind `path` where nothing is, or just this text.
+/// Returns the first of `path` and its numbered names that does not exist or has just this text.
 fn free_name(path: &Path, text: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let numbered = (2..).map(|number| path.with_file_name(format!("{stem}-{number}.html")));
@@ -113,7 +113,7 @@ fn free_name(path: &Path, text: &str) -> PathBuf {
     names.find(free).unwrap_or_else(|| path.to_owned())
 }
 
-/// A file that is written: what it is called, where it goes, and what it may replace.
+/// A file to write: its name in errors, its path, and what it may replace.
 #[derive(Clone, Copy)]
 pub(crate) struct Written<'a>(
     pub(crate) &'static str,
@@ -121,18 +121,18 @@ pub(crate) struct Written<'a>(
     pub(crate) Rule,
 );
 
-/// What a file may replace.
+/// Rule for the files that an output may replace.
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
-    /// One of ours that holds the same kind of thing.
+    /// Files that the command wrote, of the same kind.
     Ours(Kind),
-    /// None but one that holds just this.
+    /// None, except empty files.
     Nothing,
-    /// None: another name is found.
+    /// None. A numbered name is used if the file exists.
     Numbered,
 }
 
-/// What results are shown as.
+/// Results in all forms of output.
 pub(crate) trait Showable {
     fn json(&self) -> String;
     fn csv(&self) -> String;
@@ -159,75 +159,102 @@ impl Showable for Comparison {
     }
 }
 
-/// Results that know their own words.
-macro_rules! showable {
-    ($($results:ty, $page:path;)+) => {$(
-        impl Showable for $results {
-            fn json(&self) -> String {
-                self.json()
-            }
-            fn csv(&self) -> String {
-                self.csv()
-            }
-            fn table(&self) -> String {
-                self.render_within(columns())
-            }
-            fn page(&self) -> String {
-                $page(self)
-            }
-        }
-    )+};
+impl Showable for ComparisonSweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::comparison_sweep(self)
+    }
 }
 
-showable! {
-    ComparisonSweep, report::comparison_sweep;
-    Gallery, report::gallery;
-    Sweep, report::sweep;
+impl Showable for Gallery {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::gallery(self)
+    }
 }
 
-/// A progress bar up to `length`, where that is known. It is drawn only on a terminal, and moves while a
-/// single run takes long.
+impl Showable for Sweep {
+    fn json(&self) -> String {
+        self.json()
+    }
+
+    fn csv(&self) -> String {
+        self.csv()
+    }
+
+    fn table(&self) -> String {
+        self.render_within(columns())
+    }
+
+    fn page(&self) -> String {
+        report::sweep(self)
+    }
+}
+
+/// Returns a progress bar up to `length`, if that is known. It is drawn only on a terminal, and its spinner
+/// moves during a long run.
 pub(crate) fn bar(length: Option<u64>, template: &str) -> ProgressBar {
     let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
     if let Ok(style) = ProgressStyle::with_template(&format!("{{spinner}} {template}")) {
         bar.set_style(style.progress_chars("=> ").tick_chars("|/-\\ "));
     }
-    bar.enable_steady_tick(TICK);
+    bar.enable_steady_tick(SPINNER_INTERVAL);
     bar
 }
 
-/// How often a progress bar moves.
-const TICK: Duration = Duration::from_millis(200);
+/// Interval at which the spinner of a progress bar moves.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The columns that `COLUMNS` says there are.
+/// Returns the columns in the variable `COLUMNS`, if it is set.
 pub(crate) fn given_columns() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok()?.trim().parse().ok();
     given.filter(|columns| *columns > 0)
 }
 
-/// The columns that `COLUMNS` or standard output's terminal has, 80 where there is neither, and whether it
-/// wants colour.
+/// Returns the columns of `COLUMNS` or of standard output's terminal, or 80, and whether to use colour.
 pub(crate) fn terminal() -> (usize, bool) {
     let size = || terminal_size::terminal_size_of(std::io::stdout());
     let width = given_columns().or_else(|| size().map(|(width, _)| usize::from(width.0)));
-    // By no-color.org an empty one says nothing.
+    // By no-color.org an empty value has no effect.
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     (width.unwrap_or(80), std::io::stdout().is_terminal() && !plain)
 }
 
-/// The columns that lines have to fit into; none where standard output is a file or another program, which
-/// wants whole lines, and `COLUMNS` says nothing.
+/// Returns the columns to which lines are wrapped. `None` if `COLUMNS` is not set and standard output is a
+/// file or a pipe, where lines stay whole.
 pub(crate) fn columns() -> Option<usize> {
     given_columns().or_else(|| std::io::stdout().is_terminal().then(|| terminal().0))
 }
 
-/// `head` and `text`, which takes as many lines as the columns make of it: behind `head`, or below it where
-/// that leaves too little room.
+/// Returns `head` and `text` wrapped to the columns. The text is after `head`, or below it if the room after
+/// it is too small.
 pub(crate) fn hanging(head: &str, text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return format!("{head}{text}\n") };
     let indent = head.chars().count();
     let longest = text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-    if indent + longest.max(ROOM) > columns {
+    if indent + longest.max(MIN_TEXT_COLUMNS) > columns {
         let head = head.trim_end();
         let head = if head.is_empty() { String::new() } else { format!("{head}\n") };
         return head + wrapped(text, columns, "    ").as_str();
@@ -236,27 +263,26 @@ pub(crate) fn hanging(head: &str, text: &str, columns: Option<usize>) -> String 
     format!("{head}{}", lines.trim_start_matches(' '))
 }
 
-/// Columns that text behind a head has at least.
-const ROOM: usize = 30;
+/// Minimum columns for text after a head.
+const MIN_TEXT_COLUMNS: usize = 30;
 
-/// Whether all `files` can be written, none in place of another or of what the command reads or
-/// keeps, nor, without `force`, of what it has not written: what cannot be written should be known before
-/// the work, not after it.
+/// Checks before the work that all `files` can be written. None may replace another, or a file that the
+/// command reads or keeps (`kept`), or, without `force`, a file that the command did not write.
 pub(crate) fn check(kept: &[Called<'_>], files: &[Written<'_>], force: bool) -> Result<(), Error> {
     let mut earlier: Vec<Called<'_>> = Vec::new();
     for &Written(what, path, rule) in files {
         let Some(path) = path else { continue };
         if path == Path::new("-") || is_standard_output(path) {
-            let taken = "standard output has the results: expected a file";
-            return Err(Error::output(path, std::io::Error::other(taken)));
+            let reason = "standard output has the results: expected a file";
+            return Err(Error::output(path, std::io::Error::other(reason)));
         }
         free(path, kept.iter().chain(&earlier))?;
         match rule {
             Rule::Ours(kind) if !force => replaceable(path, kind)?,
             Rule::Nothing if !force => empty(path)?,
-            // The folder alone matters.
+            // The file will have another name, so only the folder is checked.
             Rule::Numbered if path.symlink_metadata().is_ok() => {
-                probe(&path.with_file_name(PROBE)).map_err(|e| Error::output(path, e))?;
+                probe(&path.with_file_name(PROBE_NAME)).map_err(|e| Error::output(path, e))?;
                 continue;
             }
             _ => {}
@@ -267,14 +293,14 @@ pub(crate) fn check(kept: &[Called<'_>], files: &[Written<'_>], force: bool) -> 
     Ok(())
 }
 
-/// Refuses a `path` where a file is that holds anything.
+/// Rejects a `path` with a file that is not empty.
 fn empty(path: &Path) -> Result<(), Error> {
     let taken = fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0);
     let kind = "what would be written";
     if taken { Err(Error::Foreign { path: path.to_owned(), kind }) } else { Ok(()) }
 }
 
-/// Whether what is printed goes to the file or pipe at `path`.
+/// Returns whether `path` is the file or pipe that standard output goes to.
 fn is_standard_output(path: &Path) -> bool {
     let identity = |path: &Path| {
         let there = fs::metadata(path).ok()?;
@@ -284,9 +310,9 @@ fn is_standard_output(path: &Path) -> bool {
     identity(path).is_some_and(|found| identity(Path::new("/dev/stdout")) == Some(found))
 }
 
-/// Makes the folder, if need be, and says whether drawings can be written there. Neither it nor the
-/// files of these `names` in it are in the place of any of `others`, nor, without `force`, of what is no
-/// drawing of ours.
+/// Creates the folder if necessary, and checks that drawings can be written there. Neither the folder nor
+/// the files of these `names` in it may replace any of `others`, or, without `force`, a file that is not a
+/// drawing of the command.
 pub(crate) fn check_folder(
     path: &Path,
     names: &[String],
@@ -304,9 +330,9 @@ pub(crate) fn check_folder(
         let taken = std::io::Error::other("expected a folder, found a file");
         return Err(Error::output(path, taken));
     }
-    let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE)));
+    let probed = fs::create_dir_all(path).and_then(|()| probe(&path.join(PROBE_NAME)));
     probed.map_err(|e| Error::output(path, e))
 }
 
-/// A file that nobody has.
-const PROBE: &str = ".unruffled.part";
+/// Name of a file that is created to test whether a folder is writable.
+const PROBE_NAME: &str = ".unruffled.part";

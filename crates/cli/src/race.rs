@@ -11,10 +11,11 @@ use unruffled_lab::capture::reason;
 use unruffled_lab::comparison_sweep::{ComparisonAt, ComparisonSweep};
 use unruffled_lab::{Error, Scenario};
 use unruffled_race::{
-    Competitor, Course, Entry, Failure, Finished, Length, Recording, dcr_t20, heeded,
+    Competitor, Course, Entry, Failure, Finished, Length, Recording, check_overrides, dcr_t20,
 };
 use unruffled_scenario::flags;
 
+use crate::number;
 use crate::output::{self, Kind, Report, Rule, Showable, Written};
 
 #[derive(Args)]
@@ -51,7 +52,7 @@ pub(crate) struct Arguments {
     /// How many seeds to run, whatever the scenario says
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(allow_negative_numbers = true)]
-    #[arg(value_parser = clap::builder::RangedI64ValueParser::<u64>::new().range(1..=1000))]
+    #[arg(value_parser = number::within::<u64>(1..=1000))]
     seeds: u64,
     /// Replace any key of the scenario; its beginning may be left out: alternate.extra=100ms
     #[arg(long, value_name = "KEY=VALUE")]
@@ -66,19 +67,19 @@ pub(crate) struct Arguments {
     pcap: Option<PathBuf>,
 }
 
-/// What a transfer lasts by default.
-const USUAL: Length = Length::Time(Duration::from_secs(30));
+/// Default length of a transfer.
+const DEFAULT_LENGTH: Length = Length::Time(Duration::from_secs(30));
 
-/// A kernel's setting: one of TCP's, which each network has for itself.
+/// Parses a sysctl of TCP, which each network namespace has for itself.
 fn setting(text: &str) -> Result<(String, String), String> {
-    let wanted = || {
+    let error = || {
         format!("expected net.ipv4.tcp_NAME=VALUE, such as net.ipv4.tcp_recovery=0, found {text}")
     };
-    let (key, value) = text.split_once('=').ok_or_else(wanted)?;
-    let name = key.strip_prefix("net.ipv4.tcp_").ok_or_else(wanted)?;
+    let (key, value) = text.split_once('=').ok_or_else(error)?;
+    let name = key.strip_prefix("net.ipv4.tcp_").ok_or_else(error)?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if name.is_empty() || !plain || value.is_empty() {
-        return Err(wanted());
+        return Err(error());
     }
     Ok((key.to_owned(), value.to_owned()))
 }
@@ -91,7 +92,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 }
 
 fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    heeded(&arguments.set)?;
+    check_overrides(&arguments.set)?;
     let text = flags::text(&arguments.scenario, &arguments.set)?;
     let scenario = Scenario::parse_for_real_packets(&arguments.scenario, &text, &arguments.set)?;
     for (flag, zero) in [
@@ -127,19 +128,19 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
             let written = output::write(path, |file| {
                 let mut recording = Recording::new(file).map_err(reason)?;
                 if results.insert(race(Some(&mut recording))).is_err() {
-                    // An earlier recording stays where it is.
+                    // An error here keeps an earlier recording.
                     return Err(std::io::ErrorKind::Other.into());
                 }
                 recording.finish().map_err(reason)
             });
             let results = results.transpose()?;
             written.map_err(|e| Error::output(path, e))?;
-            crate::tell(&format!("packets at the left end, seed 1: {}", path.display()));
+            crate::print_notice(&format!("packets at the left end, seed 1: {}", path.display()));
             results.ok_or("no race")?
         }
     };
     let failures = results.failures();
-    failures.iter().for_each(|failure| crate::tell(&format!("unruffled: {failure}")));
+    failures.iter().for_each(|failure| crate::print_notice(&format!("unruffled: {failure}")));
     let shown: &dyn Showable = match &results {
         Results::One(finished) => &finished.comparison,
         Results::Sweep(sweep, _) => sweep,
@@ -150,10 +151,10 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>
     Ok(if failures.is_empty() { printed } else { ExitCode::FAILURE })
 }
 
-/// One race, or one for each value of a paper's table.
+/// Results of one race, or of one for each value of a paper's table.
 enum Results {
     One(Finished),
-    /// And the transfers that failed.
+    /// The races, and the failed transfers.
     Sweep(ComparisonSweep, Vec<Failure>),
 }
 
@@ -166,14 +167,15 @@ impl Results {
     }
 }
 
-/// The races of table 20 of TCP-DCR.
+/// Runs the races of table 20 of TCP-DCR.
 fn sweep(
     arguments: &Arguments,
     table: &Scenario,
     competitors: &[Competitor],
     mut recording: Option<&mut Recording<Output>>,
 ) -> Result<Results, Box<dyn std::error::Error>> {
-    let (mut points, mut failures) = (Vec::new(), Vec::new());
+    let mut points = Vec::new();
+    let mut failures = Vec::new();
     for deviation in dcr_t20::DEVIATIONS {
         let name = format!("name={}-{deviation}ms", dcr_t20::NAME);
         let mut overrides = vec![name, format!("{}={deviation} ms", dcr_t20::KEY)];
@@ -183,10 +185,15 @@ fn sweep(
         failures.extend(finished.failures);
         points.push(ComparisonAt { value: deviation, comparison: finished.comparison });
     }
-    let (name, quantity) = (dcr_t20::NAME.to_owned(), dcr_t20::QUANTITY.to_owned());
-    let (title, source) = (table.title.clone(), table.source.clone());
-    let paper = Some(dcr_t20::paper());
-    Ok(Results::Sweep(ComparisonSweep { name, title, source, quantity, points, paper }, failures))
+    let sweep = ComparisonSweep {
+        name: dcr_t20::NAME.to_owned(),
+        title: table.title.clone(),
+        source: table.source.clone(),
+        quantity: dcr_t20::QUANTITY.to_owned(),
+        points,
+        paper: Some(dcr_t20::paper()),
+    };
+    Ok(Results::Sweep(sweep, failures))
 }
 
 fn run(
@@ -198,7 +205,7 @@ fn run(
     let length = match (arguments.bytes.or(scenario.bytes()), arguments.duration) {
         (_, Some(time)) => Length::Time(Duration::from_nanos(time.as_nanos())),
         (Some(octets), None) => Length::Bytes(octets),
-        (None, None) => USUAL,
+        (None, None) => DEFAULT_LENGTH,
     };
     let course = Course {
         scenario,
@@ -212,7 +219,7 @@ fn run(
     with_progress(&course, recording)
 }
 
-/// The competitors that the flags ask for.
+/// Returns the competitors that the flags select.
 fn competitors(
     arguments: &Arguments,
     scenario: &Scenario,

@@ -1,5 +1,5 @@
-//! What is said of a command line that makes no sense: one line, with what was expected and what may have
-//! been meant.
+//! The line for a command line that Clap rejects: what is wrong, what was expected, and what may have been
+//! meant.
 
 use std::path::Path;
 
@@ -10,82 +10,136 @@ use unruffled_units::{did_you_mean, similar};
 
 use crate::Cli;
 
-/// The line for Clap's `error`.
+/// Returns the line for Clap's `error`.
 pub(crate) fn line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    // Clap's first paragraph says what is wrong, its usage what was expected.
-    let what = text.split("\n\n").next().unwrap_or_default();
-    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    let what = in_range(what.trim_start_matches("error: "));
-    // Of what cannot go together its usage shows the one.
-    let usage = match error.kind() {
-        ErrorKind::ArgumentConflict => Some("only one of them"),
-        _ if of_no_number(error) => Some("a whole number"),
-        _ => text.lines().find_map(|line| line.strip_prefix("Usage: ")),
-    };
-    let usage = usage.map_or(String::new(), |usage| format!(": expected {usage}"));
-    format!("{what}{usage}{}", meant(error).map_or(String::new(), |meant| did_you_mean(&meant)))
+    let expected =
+        expected(error).map_or(String::new(), |expected| format!(": expected {expected}"));
+    let hint = meant(error).map_or(String::new(), |meant| did_you_mean(&meant));
+    format!("{}{expected}{hint}", one_line(&problem(error)))
 }
 
-/// What the command line may have been meant for.
+/// Returns what is wrong, from the kind of the error and its context.
+fn problem(error: &clap::Error) -> String {
+    let argument = strings(error, ContextKind::InvalidArg);
+    let argument = argument.join(" ");
+    let value = strings(error, ContextKind::InvalidValue).join(" ");
+    let subcommand = strings(error, ContextKind::InvalidSubcommand).join(" ");
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => format!("unrecognized subcommand '{subcommand}'"),
+        ErrorKind::MissingSubcommand => {
+            format!("'{subcommand}' requires a subcommand but one was not provided")
+        }
+        ErrorKind::UnknownArgument => format!("unexpected argument '{argument}' found"),
+        ErrorKind::MissingRequiredArgument => {
+            format!("the following required arguments were not provided: {argument}")
+        }
+        ErrorKind::ArgumentConflict => conflict(error, &argument),
+        // Clap uses this kind for a value that is missing, too.
+        ErrorKind::InvalidValue if value.is_empty() => {
+            format!("a value is required for '{argument}' but none was supplied")
+        }
+        ErrorKind::InvalidValue => format!("invalid value '{value}' for '{argument}'"),
+        ErrorKind::ValueValidation => {
+            let source = std::error::Error::source(error);
+            let reason = source.map_or(String::new(), |source| format!(": {source}"));
+            format!("invalid value '{value}' for '{argument}'{reason}")
+        }
+        ErrorKind::TooManyValues => format!("unexpected value '{value}' for '{argument}' found"),
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            format!("another number of values is required for '{argument}'")
+        }
+        ErrorKind::NoEquals => {
+            format!("an equal sign is needed when assigning values to '{argument}'")
+        }
+        kind => kind.to_string(),
+    }
+}
+
+fn conflict(error: &clap::Error, argument: &str) -> String {
+    let others = strings(error, ContextKind::PriorArg);
+    match &others[..] {
+        [same] if same == argument => {
+            format!("the argument '{argument}' cannot be used multiple times")
+        }
+        [other] => format!("the argument '{argument}' cannot be used with '{other}'"),
+        others => format!("the argument '{argument}' cannot be used with: {}", others.join(" ")),
+    }
+}
+
+/// Returns what was expected, unless [`problem`] has it.
+fn expected(error: &clap::Error) -> Option<String> {
+    if error.kind() == ErrorKind::ArgumentConflict {
+        return Some("only one of them".to_owned());
+    }
+    let values = strings(error, ContextKind::ValidValue);
+    if !values.is_empty() {
+        return Some(format!("one of {}", values.join(", ")));
+    }
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
+    let usage = usage.to_string();
+    let first = usage.lines().next().unwrap_or_default();
+    Some(first.trim_start_matches("Usage: ").to_owned())
+}
+
+/// Returns what the command line may have been meant for.
 fn meant(error: &clap::Error) -> Option<String> {
-    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg];
-    let suggested = suggested.into_iter().chain([ContextKind::SuggestedValue]);
-    let clap = suggested.filter_map(|kind| error.get(kind)).find_map(|value| match value {
-        ContextValue::String(one) => Some(one.clone()),
-        ContextValue::Strings(several) => several.last().cloned(),
+    for kind in
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+    {
+        if let Some(suggestion) = strings(error, kind).pop() {
+            return Some(suggestion);
+        }
+    }
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            strings(error, ContextKind::InvalidSubcommand).pop().and_then(|name| subcommand(&name))
+        }
+        ErrorKind::UnknownArgument => {
+            strings(error, ContextKind::InvalidArg).pop().and_then(|found| flag(&found))
+        }
         _ => None,
-    });
-    clap.or_else(|| match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => subcommand(name),
-        (ErrorKind::UnknownArgument, _) => flag(error),
-        _ => None,
-    })
+    }
 }
 
-/// The command for what stands in a subcommand's place: one that is like it, or one that takes it.
+/// Returns the command for `name`, given in place of a subcommand: a similar one, or one that reads a
+/// file or scenario of that name.
 fn subcommand(name: &str) -> Option<String> {
     let commands = Cli::command();
     if let Some(like) = similar(name, commands.get_subcommands().map(clap::Command::get_name)) {
         return Some(like.to_owned());
     }
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
-    let captured = matches!(ending, Some("pcap" | "pcapng" | "cap" | "gz"));
-    let scenario = BUILTIN.iter().any(|(builtin, _)| *builtin == name) || ending == Some("toml");
-    match (captured, scenario) {
-        (true, _) => Some(format!("unruffled analyze {name}")),
-        (_, true) => Some(format!("unruffled compare {name}")),
-        _ => None,
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    if matches!(extension, Some("pcap" | "pcapng" | "cap" | "gz")) {
+        return Some(format!("unruffled analyze {name}"));
     }
+    let is_scenario =
+        extension == Some("toml") || BUILTIN.iter().any(|(builtin, _)| *builtin == name);
+    is_scenario.then(|| format!("unruffled compare {name}"))
 }
 
-/// The flag of the subcommand that is like the one that was given.
-fn flag(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else { return None };
+/// Returns the flag of the given subcommand that is similar to `found`.
+fn flag(found: &str) -> Option<String> {
     let mut given = std::env::args().skip(1);
     let commands = Cli::command();
     let command = commands.find_subcommand(given.next()?)?;
-    // Of letters behind one dash Clap names the first alone.
-    let one_dash = |word: &String| word.starts_with(found.as_str()) && !word.starts_with("--");
-    let whole = given.find(|word| found.starts_with('-') && one_dash(word));
-    let found = whole.unwrap_or_else(|| found.clone());
+    // Of several letters behind one dash, Clap names the first.
+    let whole = given
+        .find(|word| found.starts_with('-') && word.starts_with(found) && !word.starts_with("--"));
+    let found = whole.unwrap_or_else(|| found.to_owned());
     let word = found.trim_start_matches('-').split('=').next().unwrap_or_default();
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
     similar(word, flags).map(|flag| format!("--{flag}"))
 }
 
-/// Whether a value is no whole number at all, of which the standard library tells what it found alone.
-fn of_no_number(error: &clap::Error) -> bool {
-    use std::error::Error;
-    error.source().is_some_and(|source| source.is::<std::num::ParseIntError>())
+/// Returns the strings of a context, or none if the error has no such context.
+fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(several)) => several.clone(),
+        _ => Vec::new(),
+    }
 }
 
-/// What Clap says of a number out of a flag's range, with what was expected.
-fn in_range(what: &str) -> String {
-    let range = what.rsplit_once(" is not in ").and_then(|(before, range)| {
-        let (least, most) = range.split_once("..=")?;
-        let found = before.rsplit_once(": ").map_or(before, |(flag, _)| flag);
-        Some(format!("{found}: expected a whole number from {least} to {most}"))
-    });
-    range.unwrap_or_else(|| what.to_owned())
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -15,6 +15,7 @@ use unruffled_scenario::Place;
 use unruffled_units::count;
 
 use crate::Printed;
+use crate::number;
 use crate::output::{self, Kind, Report, Rule, Written};
 
 #[derive(Args)]
@@ -63,16 +64,16 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }
 
-/// Where the report goes unless the command says otherwise.
-const REPORT: &str = "unruffled-reproduction.html";
+/// Default file of the report.
+const DEFAULT_REPORT: &str = "unruffled-reproduction.html";
 
-/// Octets of stack: an expression's lists may lie 20,000 deep in each other, and take a call a level.
-const STACK: usize = 256 << 20;
+/// Octets of stack. Lists in expressions may be nested 20,000 levels deep, and each level takes a call.
+const STACK_OCTETS: usize = 256 << 20;
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let work = || match execute(arguments) {
@@ -80,10 +81,11 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         Err(error) => crate::refuse(error),
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("reproduce".to_owned()).stack_size(STACK);
+        let thread =
+            std::thread::Builder::new().name("reproduce".to_owned()).stack_size(STACK_OCTETS);
         match thread.spawn_scoped(scope, work) {
             Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // Where memory is short, the usual stack is enough for most.
+            // If memory is short, the default stack suffices for most expressions.
             Err(_) => work(),
         }
     })
@@ -95,9 +97,9 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
         let list = reproduce::list(&experiments, output::columns());
         return Ok(crate::print(Printed::People(list)));
     }
-    let wanted = arguments.check.as_deref().map(baseline).transpose()?;
+    let expected = arguments.check.as_deref().map(baseline).transpose()?;
     let report = (!arguments.no_report)
-        .then(|| Report::at(arguments.report.as_deref(), || REPORT.to_owned()));
+        .then(|| Report::at(arguments.report.as_deref(), || DEFAULT_REPORT.to_owned()));
     let mut files: Vec<Written<'_>> = report.iter().map(Report::output).collect();
     files.extend([
         Written("the Markdown", arguments.markdown.as_deref(), Rule::Ours(Kind::Markdown)),
@@ -135,15 +137,15 @@ fn execute(arguments: &Arguments) -> Result<ExitCode, Error> {
     };
     let printed = crate::print(text);
     let all = arguments.experiments.is_empty() && arguments.paper.is_none();
-    let lost = wanted.map(|wanted| lost(&wanted, &outcomes, all)).unwrap_or_default();
+    let lost = expected.map(|expected| lost(&expected, &outcomes, all)).unwrap_or_default();
     for claim in &lost {
-        crate::tell(&format!("unruffled: no longer holds: {claim}"));
+        crate::print_notice(&format!("unruffled: no longer holds: {claim}"));
     }
     written?;
     Ok(if lost.is_empty() { printed } else { ExitCode::FAILURE })
 }
 
-/// What was asked for.
+/// Returns the selected experiments.
 fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
     let mut experiments = match arguments.experiments.as_slice() {
         [] => Experiment::all(arguments.quick)?,
@@ -154,7 +156,8 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
     };
     for (i, experiment) in experiments.iter().enumerate() {
         if experiments[..i].iter().any(|earlier| earlier.id == experiment.id) {
-            let (place, name) = ("experiments".to_owned(), experiment.id.clone());
+            let place = "experiments".to_owned();
+            let name = experiment.id.clone();
             return Err(unruffled_scenario::Error::Twice { place, name }.into());
         }
     }
@@ -177,7 +180,7 @@ fn experiments(arguments: &Arguments) -> Result<Vec<Experiment>, Error> {
     Ok(experiments)
 }
 
-/// The claims that should hold.
+/// Reads the list of claims that should hold.
 fn baseline(path: &Path) -> Result<BTreeSet<String>, Error> {
     let text = unruffled_scenario::text::read(path)
         .map_err(|reason| Error::NoList { name: path.display().to_string(), reason })?;
@@ -199,36 +202,36 @@ fn name(outcome: &FigureOutcome<'_>, claim: &str) -> String {
     format!("{}: {claim}", outcome.experiment.id)
 }
 
-/// Those of `wanted` that do not hold, with what was measured. Where not `all` experiments were asked
-/// for, those of the others do not count.
-fn lost(wanted: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) -> Vec<String> {
+/// Returns the `expected` claims that do not hold, with their measurements. Unless `all` experiments were
+/// selected, claims of the others are left out.
+fn lost(expected: &BTreeSet<String>, outcomes: &[FigureOutcome<'_>], all: bool) -> Vec<String> {
     let mut lost = Vec::new();
-    let mut there = BTreeSet::new();
+    let mut present = BTreeSet::new();
     for outcome in outcomes {
         for claim in &outcome.claims {
             let name = name(outcome, &claim.text);
-            if claim.holds != Holds::Yes && wanted.contains(&name) {
+            if claim.holds != Holds::Yes && expected.contains(&name) {
                 lost.push(format!("{name} ({})", claim.measured));
             }
-            there.insert(name);
+            present.insert(name);
         }
     }
-    // A claim that is gone, or reads otherwise, no longer holds either.
-    let asked = |claim: &str| {
+    // A claim that was removed or renamed does not hold either.
+    let is_selected = |claim: &str| {
         let id = claim.split_once(": ").map_or("", |(id, _)| id);
         all || outcomes.iter().any(|outcome| outcome.experiment.id == id)
     };
-    let gone = wanted.difference(&there).filter(|claim| asked(claim));
+    let gone = expected.difference(&present).filter(|claim| is_selected(claim));
     lost.extend(gone.map(|gone| format!("{gone} (no such claim)")));
     lost
 }
 
-/// The file of a figure in a folder of them.
+/// Returns the file name of a figure.
 fn picture(experiment: &Experiment) -> String {
     format!("{}.svg", experiment.id)
 }
 
-/// The folder of a Markdown file's pictures.
+/// Returns the folder of a Markdown file's pictures.
 fn beside(markdown: &Path) -> PathBuf {
     markdown.with_extension("")
 }
@@ -249,22 +252,22 @@ fn write(
         }
         Ok(())
     };
-    let told = |what: &str, path: &Path, written: Result<(), unruffled_lab::Error>| {
-        written.map(|()| crate::tell(&format!("{what}: {}", path.display())))
+    let announce = |what: &str, path: &Path, written: Result<(), unruffled_lab::Error>| {
+        written.map(|()| crate::print_notice(&format!("{what}: {}", path.display())))
     };
     let reported = report.map_or(Ok(()), |report| report.write(&page::reproduction(outcomes)));
     let drawn =
-        arguments.figures.as_deref().map_or(Ok(()), |into| told("figures", into, draw(into)));
+        arguments.figures.as_deref().map_or(Ok(()), |into| announce("figures", into, draw(into)));
     let marked = arguments.markdown.as_deref().map_or(Ok(()), |path| {
         let pictures = beside(path);
         let folder = pictures.file_name().map_or("".into(), |name| name.to_string_lossy());
         let page = || text(path, &page::markdown(outcomes, &folder));
-        told("markdown", path, draw(&pictures).and_then(|()| page()))
+        announce("markdown", path, draw(&pictures).and_then(|()| page()))
     });
     let listed = arguments.write_check.as_deref().map_or(Ok(()), |path| {
         let mut list = String::new();
         for outcome in outcomes {
-            // What is known to fail in full holds in a quick run by chance, if it does.
+            // A claim that is known to fail in a full run holds in a quick one only by chance.
             let sound = |c: &&ClaimOutcome| {
                 let known = c.known.is_some() || c.cause.is_some();
                 c.holds == Holds::Yes && !known && c.other_reading.is_none()
@@ -276,11 +279,11 @@ fn write(
         }
         text(path, &list)
     });
-    // What one of them lacks is no reason to lose the others.
+    // All files are written; the first error is returned.
     reported.and(drawn).and(marked).and(listed)
 }
 
-/// How far the runs are.
+/// Progress of the runs.
 struct Bar(ProgressBar);
 
 impl Bar {
@@ -289,17 +292,17 @@ impl Bar {
     }
 }
 
-/// Costs are large numbers; the bar counts in thousandths of all.
-const UNIT: f64 = 1e6;
+/// Cost per unit of the progress bar, since costs are large numbers.
+const COST_UNIT: f64 = 1e6;
 
 impl Progress for Bar {
-    fn begin(&self, runs: usize, cost: f64, there: usize) {
-        self.0.set_length((cost / UNIT) as u64);
-        let kept = if there > 0 { format!(", {there} from the store") } else { String::new() };
+    fn begin(&self, runs: usize, cost: f64, stored: usize) {
+        self.0.set_length((cost / COST_UNIT) as u64);
+        let kept = if stored > 0 { format!(", {stored} from the store") } else { String::new() };
         self.0.set_message(format!("{}{kept}", count(runs, "run")));
     }
 
     fn done(&self, cost: f64) {
-        self.0.inc((cost / UNIT) as u64);
+        self.0.inc((cost / COST_UNIT) as u64);
     }
 }

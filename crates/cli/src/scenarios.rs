@@ -45,7 +45,7 @@ fn execute(arguments: &Arguments) -> Result<Printed, Error> {
         let text = Scenario::text(name)?;
         return Ok(match arguments.json {
             true => Printed::Json(format!("{:#}\n", scenario::description(name, &text)?)),
-            // A file: its lines stay as they are.
+            // The text of a file is not wrapped.
             false => Printed::Data(text),
         });
     }
@@ -57,7 +57,7 @@ fn execute(arguments: &Arguments) -> Result<Printed, Error> {
     listing().map(Printed::People)
 }
 
-/// One line for each.
+/// Returns a line for each built-in scenario.
 fn listing() -> Result<String, Error> {
     let width = scenario::BUILTIN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -68,7 +68,7 @@ fn listing() -> Result<String, Error> {
     Ok(text)
 }
 
-/// Writes the file of the scenario that `save` names first to what it names next.
+/// Writes the scenario `save[0]` to the file `save[1]`, or to its default name.
 fn save_as(save: &[String], force: bool) -> Result<(), Error> {
     let Some(name) = save.first() else { return Ok(()) };
     let text = Scenario::text(name)?;
@@ -79,6 +79,6 @@ fn save_as(save: &[String], force: bool) -> Result<(), Error> {
         force || files::holds(&path, &text),
     )?;
     output::write_text(&path, &text).map_err(|e| Error::output(&path, e))?;
-    crate::tell(&format!("scenario: {}", path.display()));
+    crate::print_notice(&format!("scenario: {}", path.display()));
     Ok(())
 }

@@ -1,22 +1,21 @@
-//! Text as the terminal takes it: in ASCII where the locale has no more, and within its columns.
+//! Adapts text to the terminal: to ASCII if the locale has no Unicode, and to its width.
 
 use std::sync::OnceLock;
 
 use unruffled_lab::advice::COMMAND;
 
-/// Whether the locale has all of Unicode, as POSIX orders the variables that say so. Where none says
-/// anything, it has.
+/// Returns whether the locale has Unicode, by the variables in POSIX's order. Without any variable it has.
 pub(crate) fn is_unicode() -> bool {
     static UNICODE: OnceLock<bool> = OnceLock::new();
     *UNICODE.get_or_init(|| {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-        locale.is_none_or(|locale| takes_unicode(&locale))
+        locale.is_none_or(|locale| has_unicode(&locale))
     })
 }
 
-/// Whether the locale of that name, such as `de_DE.UTF-8@euro`, has all of Unicode.
-fn takes_unicode(locale: &str) -> bool {
+/// Returns whether the locale of that name, such as `de_DE.UTF-8@euro`, has Unicode.
+fn has_unicode(locale: &str) -> bool {
     let codeset = locale.split('@').next().and_then(|name| name.split_once('.'));
     codeset.is_some_and(|(_, codeset)| {
         let codeset = codeset.to_lowercase();
@@ -24,13 +23,13 @@ fn takes_unicode(locale: &str) -> bool {
     })
 }
 
-/// `text` as the locale has it, and within so many columns, if any.
+/// Returns `text` in the locale's character set, wrapped to `columns` if given.
 pub(crate) fn shown(text: &str, columns: Option<usize>) -> String {
     let text = if is_unicode() { text.to_owned() } else { ascii(text) };
     columns.map_or_else(|| text.clone(), |columns| within(&text, columns.max(1)))
 }
 
-/// JSON as the locale has it: what is not ASCII is escaped, which means the same.
+/// Returns JSON in the locale's character set, with escapes of equal meaning if it has no Unicode.
 pub(crate) fn json(text: &str) -> String {
     if is_unicode() || text.is_ascii() {
         return text.to_owned();
@@ -48,13 +47,13 @@ pub(crate) fn json(text: &str) -> String {
     escaped
 }
 
-/// `text` in ASCII. What stands in tables keeps its width.
+/// Returns `text` in ASCII. Table cells keep their width.
 fn ascii(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
     let mut plain = String::with_capacity(text.len());
-    // Between a mean and its interval there is room for the longer sign.
+    // The blanks between a mean and its interval give room for the longer sign.
     for c in text.replace(" ± ", "+/-").chars() {
         match c {
             c if c.is_ascii() => plain.push(c),
@@ -82,8 +81,8 @@ fn ascii(text: &str) -> String {
     plain
 }
 
-/// `text` with the lines that are too long for so many columns broken between words, or within those that
-/// have no room of their own. What follows stands a little further in.
+/// Wraps lines that are longer than `columns` between words, or within words that are longer. Continuation
+/// lines have a larger indent.
 fn within(text: &str, columns: usize) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -97,20 +96,23 @@ fn within(text: &str, columns: usize) -> String {
     lines
 }
 
-/// One line as several. A command goes on behind a backslash, as shells have it.
+/// Wraps one line. A command continues after a backslash, as in a shell.
 fn broken(line: &str, columns: usize) -> String {
     let command = line.strip_prefix(COMMAND).is_some_and(|rest| !rest.starts_with(' '));
-    let (columns, mark) = if command { (columns.saturating_sub(2), " \\") } else { (columns, "") };
+    let mark = if command { " \\" } else { "" };
+    let columns = columns.saturating_sub(mark.len());
     let indent = line.len() - line.trim_start_matches(' ').len();
     let first = indent.min(columns / 2);
     let further = if first + 2 <= columns / 2 { first + 2 } else { first };
-    let (mut text, mut used) = (" ".repeat(first), first);
+    let mut text = " ".repeat(first);
+    let mut used = first;
     let mut empty = true;
     for word in line.split(' ').filter(|word| !word.is_empty()) {
         let wide = width(word);
         if !empty && used + 1 + wide > columns {
             text += &format!("{mark}\n{}", " ".repeat(further));
-            (used, empty) = (further, true);
+            used = further;
+            empty = true;
         }
         if !empty {
             text.push(' ');
@@ -134,7 +136,7 @@ fn broken(line: &str, columns: usize) -> String {
     text
 }
 
-/// The columns that `text` takes: colours take none.
+/// Returns the columns of `text`. Colour codes take none.
 fn width(text: &str) -> usize {
     let mut columns = 0;
     let mut chars = text.chars();
@@ -153,8 +155,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codeset_of_a_locale_says_whether_it_has_unicode() {
-        for (locale, wanted) in [
+    fn the_codeset_of_a_locale_determines_whether_it_has_unicode() {
+        for (locale, expected) in [
             ("C", false),
             ("POSIX", false),
             ("C.UTF-8", true),
@@ -163,12 +165,12 @@ mod tests {
             ("de_DE", false),
             ("de_DE.ISO-8859-15@euro", false),
         ] {
-            assert_eq!(takes_unicode(locale), wanted, "{locale}");
+            assert_eq!(has_unicode(locale), expected, "{locale}");
         }
     }
 
     #[test]
-    fn a_command_that_is_broken_can_still_be_copied() {
+    fn a_wrapped_command_can_be_copied() {
         let text = "       unruffled analyze slow.pcap --scenario path.toml\n";
         let shown = "       unruffled analyze slow.pcap \\\n         --scenario path.toml\n";
         assert_eq!(within(text, 40), shown);
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn json_in_ascii_means_the_same() {
         let text = "{\"a\": \"τ – 𝄞\"}";
-        // The locale of the test says nothing of this one.
+        // Escaped by hand, since the locale of the test may have Unicode.
         let mut escaped = String::new();
         for unit in "τ – 𝄞".encode_utf16() {
             match u8::try_from(unit).ok().filter(u8::is_ascii) {
@@ -206,8 +208,8 @@ mod tests {
             let text = within(text, columns);
             assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");
         }
-        let wanted = "short\n  a line of several\n    words, and\n    one-that-is-long\n    er-than-all-the-\n    columns\n\nend";
-        assert_eq!(within(text, 20), wanted);
+        let expected = "short\n  a line of several\n    words, and\n    one-that-is-long\n    er-than-all-the-\n    columns\n\nend";
+        assert_eq!(within(text, 20), expected);
         assert_eq!(within("\u{1b}[1mbold\u{1b}[0m", 4), "\u{1b}[1mbold\u{1b}[0m");
     }
 }

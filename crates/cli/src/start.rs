@@ -1,6 +1,6 @@
-//! What `unruffled` alone prints: what to do first.
+//! The first steps, which `unruffled` prints without arguments.
 
-/// One command a line, and what it shows.
+/// The first commands, each with what it shows.
 #[cfg(target_os = "linux")]
 const STEPS: &str = "
 First steps:
@@ -20,7 +20,7 @@ First steps:
   unruffled analyze slow.pcap      what slowed the connections of a capture
 ";
 
-/// The text without a line feed at its end.
+/// Returns the text, without a line feed at its end.
 pub(crate) fn text() -> String {
     format!(
         "unruffled {}: TCP that keeps its speed when the network shuffles packets\n{STEPS}\n\

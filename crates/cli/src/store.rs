@@ -1,4 +1,4 @@
-//! `unruffled store`, and where the store is.
+//! `unruffled store`, and the location of the store.
 
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use unruffled_lab::store::StoreError;
 use unruffled_lab::store::{MODEL, Prune, Store};
 use unruffled_units::count;
 
+use crate::number;
 use crate::output::{Kind, Rule, Written};
 use crate::{Printed, on_one_line, output};
 
@@ -36,9 +37,9 @@ enum Action {
     },
     /// Remove runs; by default those of other versions of the model
     Prune {
-        /// Those that were made more than so many days ago
+        /// Those that are older than this number of days
         #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
-        #[arg(value_parser = clap::value_parser!(u32).range(0..))]
+        #[arg(value_parser = number::within::<u32>(0..=u32::MAX))]
         older: Option<u32>,
         /// Those of other versions of the model
         #[arg(long, conflicts_with = "older")]
@@ -49,13 +50,13 @@ enum Action {
     },
 }
 
-/// The file of the store that [`chosen`] opens, if it is one.
+/// Returns the file of the store that [`chosen`] opens, unless it is in memory.
 pub(crate) fn place(path: Option<&Path>, none: bool) -> Option<PathBuf> {
-    let usual = || path.map(Path::to_owned).or_else(unruffled_lab::store::usual);
-    (!none).then(usual).flatten()
+    let path = || path.map(Path::to_owned).or_else(unruffled_lab::store::usual);
+    (!none).then(path).flatten()
 }
 
-/// The store that was asked for, the usual one, or one that goes with the process.
+/// Opens the store at `path`, the default one, or, for `none`, one in memory.
 pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     if none {
         return Store::in_memory();
@@ -65,7 +66,7 @@ pub(crate) fn chosen(path: Option<&Path>, none: bool) -> Result<Store, Error> {
     }
     let (store, note) = Store::usual()?;
     if let Some(note) = note {
-        crate::tell(&format!("unruffled: {note} (see --store)"));
+        crate::print_notice(&format!("unruffled: {note} (see --store)"));
     }
     Ok(store)
 }
@@ -94,7 +95,7 @@ fn execute(arguments: &Arguments) -> Result<String, Error> {
                 (None, true) => Prune::All,
                 (None, false) => Prune::OtherVersions,
             };
-            // What is no store yet does not become one.
+            // Checked first, so that another file does not become a store.
             Store::look(&path)?;
             let removed = Store::open(&path)?.prune(which)?;
             let path = on_one_line(&path.display().to_string());
@@ -137,7 +138,7 @@ fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
         let written = store.csv(|line| out.write_all(line)).map_err(named);
         let written = written.and_then(|()| out.flush().map_err(|e| Error::output(file, e)));
         return match written {
-            // A reader that has gone away is no error.
+            // A reader that has closed the pipe is no error.
             Err(Error::Output { reason, .. }) if reason.kind() == ErrorKind::BrokenPipe => {
                 Ok(String::new())
             }
@@ -150,7 +151,7 @@ fn export(store: &Store, file: &Path, force: bool) -> Result<String, Error> {
     let written = output::write(file, |mut out| {
         refused = store.csv(|line| out.write_all(line)).err();
         match &refused {
-            // What is there is not the whole.
+            // The error discards the incomplete file.
             Some(_) => Err(ErrorKind::Other.into()),
             None => out.flush(),
         }
@@ -168,7 +169,7 @@ mod tests {
     use unruffled_lab::{Scenario, run};
 
     #[test]
-    fn what_is_shown_has_no_control_characters() {
+    fn the_listing_has_no_control_characters() {
         let scenario = Scenario::load("rr-3", &["duration=1 s".to_owned()]).expect("exists");
         let sack = unruffled_tcp::Variant::named("sack").expect("exists");
         let run = Run {

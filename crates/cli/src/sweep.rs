@@ -12,6 +12,7 @@ use unruffled_lab::grid::{Grid, Hypercube, Plan, Sweep, Watch, announcement};
 use unruffled_scenario::flags::{self, Flags};
 
 use crate::Printed;
+use crate::number;
 use crate::output::{self, Report, Showable as _};
 
 #[derive(Args)]
@@ -54,14 +55,14 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     #[arg(conflicts_with = "dask")]
     jobs: Option<u16>,
 }
 
-/// Draws a Latin hypercube with SciPy, in Python's package and in the command alike.
-const LATIN: &str = include_str!("../../../python/unruffled/_latin.py");
+/// Python script that draws a Latin hypercube with SciPy. The Python package uses the same.
+const LATIN_SCRIPT: &str = include_str!("../../../python/unruffled/_latin.py");
 
 pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let (overrides, flags) = match overrides(arguments) {
@@ -73,7 +74,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
         None => match execute(arguments, &overrides, &flags) {
             Ok((text, report)) => {
                 let printed = crate::print(text);
-                // What was found is shown even if the report could not be written.
+                // Results are shown even if the report could not be written.
                 return report.map_or_else(crate::refuse, |()| printed);
             }
             Err(error) => Err(error.by_flag(&flags).into()),
@@ -82,7 +83,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     done.unwrap_or_else(crate::refuse)
 }
 
-/// The keys that flags replace, and which flag gave which key.
+/// Returns the overrides of all flags, and the flag of each key.
 fn overrides(arguments: &Arguments) -> Result<(Vec<String>, Flags), Error> {
     let mut overrides = arguments.set.clone();
     if !arguments.variants.is_empty() {
@@ -98,7 +99,7 @@ fn overrides(arguments: &Arguments) -> Result<(Vec<String>, Flags), Error> {
     Ok((overrides, flags::given(&arguments.set, flags)?))
 }
 
-/// What to print, and what became of the report.
+/// Returns the text to print, and the result of writing the report.
 fn execute(
     arguments: &Arguments,
     overrides: &[String],
@@ -113,7 +114,8 @@ fn execute(
     let replaced = grid.replaced();
     let progress = output::bar(None, "{msg}");
     progress.set_message("preparing");
-    let hypercube = grid.hypercube().map(|wanted| draw(&arguments.grid, wanted)).transpose()?;
+    let hypercube =
+        grid.hypercube().map(|hypercube| draw(&arguments.grid, hypercube)).transpose()?;
     let pool = crate::pool(arguments.jobs)?;
     let plan = pool.install(|| Plan::new(grid, hypercube.as_deref(), Vec::new(), never()))?;
     let store = crate::store::chosen(arguments.store.as_deref(), arguments.no_store)?;
@@ -123,10 +125,10 @@ fn execute(
     let file = arguments.grid.display();
     for (key, own, new) in replaced {
         let by = flags.iter().find(|(of, _)| *of == key).map_or("--set", |(_, flag)| flag);
-        crate::tell(&format!("{file}: {key}: {by} {new} in place of {own}"));
+        crate::print_notice(&format!("{file}: {key}: {by} {new} in place of {own}"));
     }
     let threads = pool.current_num_threads();
-    crate::tell(&announcement(&sweep, seconds, threads, "core"));
+    crate::print_notice(&announcement(&sweep, seconds, threads, "core"));
     let left = sweep.missing().len() as u64;
     let bar = Bar(output::bar(Some(left), "{msg} [{wide_bar}] {pos}/{len} runs, {eta}"));
     bar.0.set_message(sweep.plan().name().to_owned());
@@ -152,26 +154,26 @@ impl Watch for Bar {
     }
 }
 
-/// The interpreter that knows of SciPy and Dask.
+/// Returns the command of the Python interpreter with SciPy and Dask.
 fn python() -> Command {
     let named = std::env::var_os("UNRUFFLED_PYTHON").filter(|name| !name.is_empty());
     Command::new(named.unwrap_or_else(|| "python3".into()))
 }
 
-/// The points of a Latin hypercube, number by number.
-fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
+/// Draws the coordinates of a Latin hypercube, point by point.
+fn draw(file: &Path, hypercube: Hypercube) -> Result<Vec<f64>, Error> {
     let refused = |reason: String| Error::Latin { file: file.to_owned(), reason };
-    let Hypercube { points, dimensions, seed } = wanted;
+    let Hypercube { points, dimensions, seed } = hypercube;
     let numbers = [points.to_string(), dimensions.to_string(), seed.to_string()];
-    let drawn = python().args(["-c", LATIN]).args(numbers).stdin(Stdio::null()).output();
+    let drawn = python().args(["-c", LATIN_SCRIPT]).args(numbers).stdin(Stdio::null()).output();
     let absent = |reason| {
         let expected = "expected python3 with scipy, or UNRUFFLED_PYTHON that names one";
         refused(format!("Python cannot be run ({reason}): {expected}"))
     };
     let drawn = drawn.map_err(absent)?;
     if !drawn.status.success() {
-        let complaint = String::from_utf8_lossy(&drawn.stderr);
-        let last = complaint.lines().last().unwrap_or("it has failed").to_owned();
+        let message = String::from_utf8_lossy(&drawn.stderr);
+        let last = message.lines().last().unwrap_or("it has failed").to_owned();
         return Err(refused(last));
     }
     let text = String::from_utf8_lossy(&drawn.stdout);
@@ -179,7 +181,7 @@ fn draw(file: &Path, wanted: Hypercube) -> Result<Vec<f64>, Error> {
     numbers.map_err(|reason| refused(reason.to_string()))
 }
 
-/// Lets Python's package do it: Dask is Python's.
+/// Runs the sweep by the Python package, which uses Dask.
 fn by_dask(
     arguments: &Arguments,
     address: &str,
@@ -207,7 +209,7 @@ fn by_dask(
         Ok(output) if output.status.success() => {}
         _ => return Err(format!("--dask: {expected}; UNRUFFLED_PYTHON names another one").into()),
     }
-    // Its progress and complaints go where ours do.
+    // Progress and errors go to this command's standard error.
     let ended = command.stderr(Stdio::inherit()).output();
     let ended = ended.map_err(|reason| format!("--dask: {reason}: {expected}"))?;
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();

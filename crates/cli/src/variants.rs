@@ -40,7 +40,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     crate::print(Printed::People(text))
 }
 
-/// One line, and its source, for each of the senders, then for each of the parts.
+/// Returns a line and the source for each sender, then for each part.
 fn listing(variants: &[Variant]) -> String {
     let rows = variants.iter().map(|v| (v.name(), v.row().about, v.row().source));
     let width = rows.clone().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -77,12 +77,12 @@ fn in_full(variant: &Variant) -> String {
     text
 }
 
-/// A parameter's default for people: of a fraction whose digits do not end, three tell enough.
+/// Returns a parameter's default for people: a fraction with many digits is rounded to three.
 fn brief(parameter: &Parameter) -> String {
-    const LONG: usize = 8;
+    const MAX_DIGITS: usize = 8;
     let exact = parameter.show(parameter.default);
     match parameter.unit {
-        Unit::Number | Unit::Windows if exact.len() > LONG => {
+        Unit::Number | Unit::Windows if exact.len() > MAX_DIGITS => {
             let rounded = format!("{:.2e}", parameter.default).parse();
             parameter.show(rounded.unwrap_or(parameter.default))
         }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * How the retransmission timer backs off. Late packets make RTO longer, since RTTs vary with them (RFC 6298, section 2): each try
- * after an outage comes later than in order, by up to twice as much as the first. A congestion control cannot set RTO, but from
- * Linux 6.15 on the most that it may be. So it doubles with each try, as it must, from what it would be in order.
+ * Backoff of the retransmission timer. Late packets make RTO longer, since RTTs vary with them
+ * (RFC 6298, section 2), so each try after an outage comes later than in order. A congestion
+ * control cannot set RTO, but since Linux 6.15 it can set its maximum. With that, RTO doubles
+ * with each try, as required, from the value that it would have in order.
  */
 #pragma once
 #include "connection.h"
 
-#define TRIES 6		/* then half a minute has passed, and it doubles from where it is */
-#define LEAST_BOUND 1000	/* ms; the kernel takes none below */
+/* Number of tries with a bound. After half a minute RTO doubles from its value. */
+#define BOUNDED_TRIES 6
+/* Minimum of TCP_RTO_MAX_MS. */
+#define MIN_BOUND_MS 1000
 
 /*
- * A connection that its application has closed is given up once RTO is the most that it may be (tcp_write_timeout), and an impatient
- * one (sysctl) the sooner the less that is: RFC 1122, section 4.2.3.5, has eight tries at least.
+ * Returns whether RTO may be bounded. The kernel drops a connection that its application has
+ * closed once RTO reaches its maximum (tcp_write_timeout). If the sysctl allows few tries, it
+ * drops a connection the earlier, the lower the maximum is. RFC 1122, section 4.2.3.5, requires
+ * eight tries.
  */
 static __always_inline bool may_bound(struct sock *sk)
 {
@@ -22,7 +27,10 @@ static __always_inline bool may_bound(struct sock *sk)
 	       BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_retries2) >= 8;
 }
 
-/* How long the kernel has been resending what it resends, in ms, as it reckons itself (retransmits_timed_out). */
+/*
+ * Returns for how long the kernel has been retransmitting, in ms, by its own measure
+ * (retransmits_timed_out).
+ */
 static __always_inline __u32 resending_for(struct tcp_sock *tp)
 {
 	if (!tp->retrans_stamp)
@@ -33,21 +41,25 @@ static __always_inline __u32 resending_for(struct tcp_sock *tp)
 }
 
 /*
- * The most that RTO may be is what it was before. Nothing does this where a program changes its congestion control in an outage, for
- * release() may set no options.
+ * Restores the maximum of RTO. If a program changes its congestion control in an outage, the
+ * bound stays, since release() cannot set options.
  */
 static __noinline void unbound_rto(struct sock *sk, struct connection *c)
 {
-	int most = c->rto_most;
+	int rto_max_ms = c->rto_max_ms;
 
-	c->rto_most = 0;
-	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &most, sizeof most);
+	c->rto_max_ms = 0;
+	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &rto_max_ms, sizeof rto_max_ms);
 }
 
-/* The minimum of RTO (tcp_rto_min): a sysctl's or a program's, or the route's. */
+/*
+ * Returns the minimum of RTO (tcp_rto_min): that of the route, or that of a sysctl or the
+ * program.
+ */
 static __always_inline __u32 rto_min_us(struct sock *sk)
 {
-	__u32 *metrics = (void *)(BPF_CORE_READ(sk, sk_dst_cache, _metrics) & ~3UL), locked = 0, ms = 0;
+	__u32 *metrics = (void *)(BPF_CORE_READ(sk, sk_dst_cache, _metrics) & ~3UL);
+	__u32 locked = 0, ms = 0;
 
 	bpf_probe_read_kernel(&locked, sizeof locked, metrics + RTAX_LOCK - 1);
 	bpf_probe_read_kernel(&ms, sizeof ms, metrics + RTAX_RTO_MIN - 1);
@@ -56,30 +68,37 @@ static __always_inline __u32 rto_min_us(struct sock *sk)
 	return tcp_sk(sk)->inet_conn.icsk_rto_min * (USEC_PER_SEC / hz);
 }
 
-/* The timer has expired, and the kernel is about to double RTO. */
+/* Bounds RTO when the timer has expired, before the kernel doubles RTO. */
 static __noinline void bound_rto(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u32 tries = tp->inet_conn.icsk_backoff + 1;
-	__u32 in_order = (((__u64)c->lateness.on_time + rto_min_us(sk)) << min(tries, TRIES)) / 1000;
-	int most = 0, bound = max(in_order, LEAST_BOUND);
+	__u64 rto_in_order = (__u64)c->lateness.on_time + rto_min_us(sk);
+	__u32 in_order = (rto_in_order << min(tries, BOUNDED_TRIES)) / 1000;
+	int rto_max_ms = 0, bound = max(in_order, MIN_BOUND_MS);
 
 	/*
-	 * When the timer next expires, the kernel gives the connection up if it has been resending for as long as its tries would have
-	 * taken with the most that RTO may be: with eight tries, three or four times as much. In one outage it has been for no more than
-	 * the sum of the tries before, but where a second begins in the recovery from the first it counts from that one.
+	 * When the timer next expires, the kernel drops the connection if it has been
+	 * retransmitting for as long as its tries would take with the maximum of RTO. With eight
+	 * tries that is three or four times the maximum. In one outage this time is at most the
+	 * sum of the earlier tries. If a second outage begins in the recovery from the first, the
+	 * time counts from the first.
 	 */
-	if (!c->lateness.hold || !may_bound(sk) || tries > TRIES || resending_for(tp) > 2 * (__u32)bound) {
-		if (c->rto_most)
+	if (!c->lateness.hold || !may_bound(sk) || tries > BOUNDED_TRIES ||
+	    resending_for(tp) > 2 * (__u32)bound) {
+		if (c->rto_max_ms)
 			unbound_rto(sk, c);
 		return;
 	}
-	if (!c->rto_most) {
-		if (bpf_getsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &most, sizeof most) || most <= 0)
+	if (!c->rto_max_ms) {
+		long failed = bpf_getsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &rto_max_ms,
+					     sizeof rto_max_ms);
+
+		if (failed || rto_max_ms <= 0)
 			return;
-		c->rto_most = most;
+		c->rto_max_ms = rto_max_ms;
 	}
-	most = c->rto_most;
-	bound = min(bound, most);
+	rto_max_ms = c->rto_max_ms;
+	bound = min(bound, rto_max_ms);
 	bpf_setsockopt(sk, IPPROTO_TCP, TCP_RTO_MAX_MS, &bound, sizeof bound);
 }

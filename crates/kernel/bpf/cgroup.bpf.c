@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Gives the congestion control to the connections of one cgroup, before their handshake where that is possible. */
+/*
+ * Selects the congestion control for the connections of one cgroup, before their handshake where
+ * that is possible.
+ */
 #include "linux.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
@@ -20,7 +23,10 @@ int choose(struct bpf_sock_ops *ops)
 {
 	char name[] = "unruffled";
 
-	/* A listener hands it on to what it accepts; one that listened before is why the established are asked, too. */
+	/*
+	 * Accepted connections inherit it from their listener. A listener may be older than this
+	 * program, so established connections get it, too.
+	 */
 	switch (ops->op) {
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Whether a socket has the congestion control. */
+/* Tests whether a socket has the congestion control. */
 #pragma once
 #include "linux.h"
 

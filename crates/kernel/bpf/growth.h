@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * How the window grows and shrinks: CUBIC (RFC 9438) with HyStart, as Linux computes them (net/ipv4/tcp_cubic.c), on a window of
- * our own. Written anew because the kernel's functions can be called from BPF only on some architectures, read snd_cwnd, from
- * which what is held back is missing, and count HyStart's rounds by cumulative ACKs, which stand still behind a hole.
+ * Growth and reduction of the window: CUBIC (RFC 9438) with HyStart, as Linux computes them
+ * (net/ipv4/tcp_cubic.c), on a separate window. The kernel's functions are not used because BPF
+ * programs can call them only on some architectures, because they read snd_cwnd, which lacks the
+ * held segments, and because they count HyStart's rounds by cumulative ACKs, which stop at a
+ * hole.
  */
 #pragma once
 #include "connection.h"
@@ -12,7 +14,10 @@
 
 static __always_inline bool in_slow_start(struct connection *c) { return c->cwnd < c->ssthresh; }
 
-/* Cubic root of what is above zero, by Newton's method from a power of two above it: six steps are exact below 2^21. */
+/*
+ * Cubic root of a positive number, by Newton's method from a power of two above it. Six steps are
+ * exact for roots below 2^21.
+ */
 static __always_inline __u32 cubic_root(__u64 a)
 {
 	__u64 root, rest = a;
@@ -30,7 +35,10 @@ static __always_inline __u32 cubic_root(__u64 a)
 	return root;
 }
 
-/* ssthresh after a loss event at a window of `from` (RFC 9438, sections 4.6 and 4.7, fast convergence). */
+/*
+ * ssthresh after a loss event at a window of `from` (RFC 9438, sections 4.6 and 4.7, fast
+ * convergence).
+ */
 static __always_inline __u32 cubic_ssthresh(struct connection *c, __u32 from)
 {
 	struct cubic *q = &c->cubic;
@@ -40,13 +48,13 @@ static __always_inline __u32 cubic_ssthresh(struct connection *c, __u32 from)
 	return max(from * BETA / 1024, 2);
 }
 
-/* After a timeout nothing of what was learned is taken to hold (bictcp_reset). */
+/* Discards CUBIC's state after a timeout (bictcp_reset). */
 static __always_inline void cubic_reset(struct connection *c)
 {
 	__builtin_memset(&c->cubic, 0, sizeof c->cubic);
 }
 
-/* How many acknowledged segments it takes for one more in the window. */
+/* Calculates how many acknowledged segments the window needs to grow by one. */
 static __always_inline void cubic_update(struct connection *c, __u32 acked)
 {
 	struct cubic *q = &c->cubic;
@@ -67,12 +75,17 @@ static __always_inline void cubic_update(struct connection *c, __u32 acked)
 				q->k = 0;
 				q->origin = cwnd;
 			} else {
-				/* K = cbrt((W_max - cwnd) / C), RFC 9438, section 4.2; in 1024ths of a second */
-				q->k = cubic_root((1ULL << 40) / CUBE_SCALE * (q->last_max - cwnd));
+				/*
+				 * K = cbrt((W_max - cwnd) / C), RFC 9438, section 4.2; in s /
+				 * 1024
+				 */
+				q->k = cubic_root((1ULL << 40) / CUBE_SCALE *
+						  (q->last_max - cwnd));
 				q->origin = q->last_max;
 			}
 		}
-		t = (__u64)(now - q->epoch) * 1024 / hz + (__u64)q->delay_min * 1024 / USEC_PER_SEC;
+		t = (__u64)(now - q->epoch) * 1024 / hz +
+		    (__u64)q->delay_min * 1024 / USEC_PER_SEC;
 		k = q->k;
 		offset = t < k ? k - t : t - k;
 		if (offset > 1 << 18) /* four minutes: no window is that far from its origin */
@@ -85,7 +98,10 @@ static __always_inline void cubic_update(struct connection *c, __u32 acked)
 		if (!q->last_max && q->interval > 20)
 			q->interval = 20;
 	}
-	/* RFC 9438, section 4.3: not slower than Reno with the same factor, 3 (1 - beta) / (1 + beta) segments per window. */
+	/*
+	 * RFC 9438, section 4.3: not slower than Reno with the same factor, 3 (1 - beta) / (1 +
+	 * beta) segments per window.
+	 */
 	delta = max(cwnd * (1024 + BETA) / (3 * (1024 - BETA)), 1);
 	q->reno += q->acked / delta;
 	q->acked %= delta;
@@ -94,10 +110,11 @@ static __always_inline void cubic_update(struct connection *c, __u32 acked)
 	q->interval = max(q->interval, 2);
 }
 
-/* Whether the window is what limits the sender (tcp_is_cwnd_limited). */
+/* Returns whether the window limits the sender (tcp_is_cwnd_limited). */
 static __always_inline bool cwnd_limited(struct tcp_sock *tp, struct connection *c)
 {
-	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited) || (in_slow_start(c) && c->cwnd < 2 * tp->max_packets_out);
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited) ||
+	       (in_slow_start(c) && c->cwnd < 2 * tp->max_packets_out);
 }
 
 static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u32 acked)
@@ -131,8 +148,9 @@ static __always_inline void grow(struct tcp_sock *tp, struct connection *c, __u3
 }
 
 /*
- * HyStart: leaves slow start when ACKs have come in one train for half the lowest RTT, or when the delay rises. A round is over
- * when a packet sent in it is delivered. `rtt` is that of a packet that was not overtaken.
+ * HyStart: leaves slow start when ACKs have arrived in one train for half the lowest RTT, or when
+ * the delay rises. A round ends when a packet that was sent in it is delivered. `rtt` is the RTT
+ * of a packet that was not overtaken.
  */
 static __always_inline void hystart(struct sock *sk, struct connection *c, __u32 rtt)
 {
@@ -140,7 +158,7 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 	struct cubic *q = &c->cubic;
 	__u32 now = tp->tcp_mstamp;
 
-	/* RTTs right after a reduction are those of the queue that caused it. */
+	/* RTTs shortly after a reduction include the queue that caused it. */
 	if (!in_slow_start(c) && q->epoch && (__s32)(jiffies() - q->epoch) < (__s32)hz)
 		return;
 	if (!q->delay_min || rtt < q->delay_min)
@@ -170,7 +188,10 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 	} else if (q->round_rtt > q->delay_min + clamp(q->delay_min >> 3, 4000, 16000)) {
 		q->left = 1;
 	} else if (c->lateness.hold) {
-		/* Where half of the packets are late, a round has grown the queue by far more than in order: asked anew each time. */
+		/*
+		 * If half of the packets are late, the queue grows far more in a round than in
+		 * order. So the test is repeated within a round.
+		 */
 		q->round_rtt = ~0U;
 		q->samples = 0;
 	}
@@ -179,22 +200,24 @@ static __always_inline void hystart(struct sock *sk, struct connection *c, __u32
 }
 
 /*
- * RFC 7661, section 4, in the form of tcp_cwnd_restart: half for each RTO without data, as far as the initial window. A window that
- * is used in part only does not grow and stays: under CUBIC, Linux validates it after an RTO without an ACK, which is this.
+ * Reduces the window after a pause (RFC 7661, section 4, as tcp_cwnd_restart): by half for each
+ * RTO without data, down to the initial window. A window that is used only in part does not grow,
+ * and stays: under CUBIC, Linux validates it only after an RTO without an ACK.
  */
 static __always_inline void restart_after_idle(struct tcp_sock *tp, struct connection *c)
 {
 	struct sock *sk = (struct sock *)tp;
-	__u32 now = jiffies(), rto = tp->inet_conn.icsk_rto, floor = min(c->cwnd, TCP_INIT_CWND);
+	__u32 now = jiffies(), rto = tp->inet_conn.icsk_rto;
+	__u32 floor = min(c->cwnd, TCP_INIT_CWND);
 	__s32 idle = now - tp->lsndtime;
 
-	/* Time without data is none in which the window would have grown (bictcp_cwnd_event). */
+	/* The window does not grow in time without data (bictcp_cwnd_event). */
 	if (c->cubic.epoch && idle > 0) {
 		c->cubic.epoch += idle;
 		if (before(now, c->cubic.epoch))
 			c->cubic.epoch = now;
 	}
-	/* A retransmission is no pause (tcp_slow_start_after_idle_check). */
+	/* With packets in flight there is no pause (tcp_slow_start_after_idle_check). */
 	if (!rto || idle <= (__s32)rto || tp->packets_out)
 		return;
 	if (!BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_slow_start_after_idle))
@@ -210,13 +233,15 @@ static __always_inline __u32 rescaled(__u32 window, __u32 from, __u32 to)
 }
 
 /*
- * Segments have another size. Where a probe found that the path takes larger ones, the windows stay as they are in octets
- * (tcp_mtup_probe_success). Where it takes only smaller ones, or a route or the peer's window allows larger ones, they stay in
- * segments, as the kernel has it.
+ * Adapts the windows to another segment size. If a probe found that the path carries larger
+ * segments, the windows stay the same in octets (tcp_mtup_probe_success). If the path carries
+ * only smaller ones, or if a route or the peer's window allows larger ones, they stay the same in
+ * segments, as in the kernel.
  */
 static __noinline void follow_segments(struct tcp_sock *tp, struct connection *c)
 {
-	__u32 from = c->mss, to = tp->mss_cache, probed = tp->inet_conn.icsk_mtup.search_low;
+	__u32 from = c->mss, to = tp->mss_cache;
+	__u32 probed = tp->inet_conn.icsk_mtup.search_low;
 	bool found = probed > c->probed;
 
 	c->mss = to;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the window was. A packet that waited before it was sent again counts as one that was deemed lost a round trip after it was
- * sent: the window that is cut is the one of that time, and so are the losses that the cut answers for. Else waiting would pay: the
- * window would grow on while a loss waits, and one cut would answer for more losses than in order.
+ * Earlier windows. A packet that was held before it is sent again counts as deemed lost a round
+ * trip after it was sent. The window of that time is reduced, and the reduction covers the losses
+ * up to that time. Otherwise holding would be an advantage: the window would grow while a loss
+ * waits, and one reduction would cover more losses than in order.
  */
 #pragma once
 #include "connection.h"
 #include "lateness.h"
 
-static __always_inline void remember(struct tcp_sock *tp, struct connection *c)
+static __always_inline void record_window(struct tcp_sock *tp, struct connection *c)
 {
 	struct history *h = &c->history;
-	__u32 now = tp->tcp_mstamp, interval = (c->lateness.on_time + c->lateness.hold) / (MOMENTS - 4);
+	__u32 now = tp->tcp_mstamp;
+	__u32 interval = (c->lateness.on_time + c->lateness.hold) / (MOMENTS - 4);
 	struct moment *m = &h->moment[h->latest & (MOMENTS - 1)];
 
 	if (m->at && now - m->at < interval)
@@ -23,7 +25,10 @@ static __always_inline void remember(struct tcp_sock *tp, struct connection *c)
 	m->queue = queueing(c);
 }
 
-/* A cut made at `since` was undone: the window has been `window` since then. */
+/*
+ * Corrects the history after a reduction at `since` is undone: the window was `window` since
+ * then.
+ */
 static __always_inline void amend(struct connection *c, __u32 since, __u32 window)
 {
 	for (__u32 i = 0; i < MOMENTS; i++) {
@@ -35,13 +40,21 @@ static __always_inline void amend(struct connection *c, __u32 since, __u32 windo
 }
 
 /*
- * When the packet `seq`, sent at `sent`, would have been deemed lost in order. Moments are of ACKs: where none came, as in an outage,
- * the last one may be of before it was sent, and it is the next that counts, lest a cut not even answer for its own packet.
+ * Returns the moment at which the packet `seq`, sent at `sent`, would have been deemed lost in
+ * order. Moments are recorded with ACKs. After a time without ACKs, as in an outage, the latest
+ * one may be from before the packet was sent. Then the next one counts, so that the reduction
+ * covers at least this packet.
  */
-static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent)
+static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct connection *c,
+						    __u32 seq, __u32 sent)
 {
 	struct history *h = &c->history;
-	struct moment then = { .at = tp->tcp_mstamp, .next = tp->snd_nxt, .window = c->cwnd, .queue = queueing(c) };
+	struct moment then = {
+		.at = tp->tcp_mstamp,
+		.next = tp->snd_nxt,
+		.window = c->cwnd,
+		.queue = queueing(c),
+	};
 	__u32 due = sent + c->lateness.on_time;
 
 	for (__u32 i = 0; i < MOMENTS && before(due, then.at); i++) {
@@ -51,12 +64,15 @@ static __always_inline struct moment moment_of_loss(struct tcp_sock *tp, struct 
 			break;
 		then = *m;
 	}
-	/* A queue that was full then overflows until the cut: all that is one event, which a cut in time would have ended. */
+	/*
+	 * A queue that was full at that moment overflows until the reduction. All its losses are
+	 * one event, since a timely reduction would have ended them.
+	 */
 	if (then.queue)
 		then.next = tp->snd_nxt;
 	else if (before(then.next, tp->snd_una))
 		then.next = tp->snd_una;
-	/* A cut since then was not undone by it. */
+	/* A later reduction stays. */
 	then.window = min(then.window, c->cwnd);
 	return then;
 }

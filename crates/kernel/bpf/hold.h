@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What is held back. The kernel (RACK) deems packets lost and would send them again at once; here they wait until they are later
- * than packets lately were. A congestion control cannot say so to the kernel, but it is asked for min_tso_segs at the head of
- * tcp_xmit_retransmit_queue() and of tcp_write_xmit(), and may set snd_cwnd there: in the first to what is in flight and the
- * segments that may be sent again, in the second to the window less what is held.
+ * Retransmissions that are held back. The kernel (RACK) deems packets lost and would send them
+ * again at once. Here they wait until they are later than recent packets were. A congestion
+ * control has no callback for this, but the kernel calls min_tso_segs at the start of
+ * tcp_xmit_retransmit_queue() and of tcp_write_xmit(), where snd_cwnd may be set: in the first to
+ * what is in flight plus the segments that may be sent again, in the second to the window minus
+ * the held segments.
  */
 #pragma once
 #include "connection.h"
 
+/* Maximum number of steps over the queue of sent packets. */
 #define STEPS_OF_WALK 256
 
 static __always_inline __u64 word(__u64 address)
@@ -25,8 +28,9 @@ struct step {
 };
 
 /*
- * One step over the queue of packets sent, in the order of their numbers: down to the left, to a packet, or up. Nested loops, or
- * the state on the stack, cost newer verifiers half a million instructions.
+ * Makes one step over the queue of sent packets, in the order of their numbers: down to the left,
+ * to a packet, or up. With nested loops, or with the state on the stack, newer verifiers need
+ * half a million instructions.
  */
 static long step(__u32 index, struct step *s)
 {
@@ -57,9 +61,12 @@ static long step(__u32 index, struct step *s)
 	cb = (void *)(node + bpf_core_field_offset(struct sk_buff, cb));
 	sacked = BPF_CORE_READ(cb, sacked);
 	if ((sacked & TCPCB_LOST) && !(sacked & (TCPCB_SACKED_ACKED | TCPCB_SACKED_RETRANS))) {
-		bpf_probe_read_kernel(&sent_ns, sizeof sent_ns, (void *)(node + bpf_core_field_offset(struct sk_buff, skb_mstamp_ns)));
+		sent_ns = word(node + bpf_core_field_offset(struct sk_buff, skb_mstamp_ns));
 		sent = sent_ns / 1000;
-		/* The kernel sends again in this order: one that waits keeps those behind it waiting. */
+		/*
+		 * The kernel retransmits in this order, so a waiting packet blocks those behind
+		 * it.
+		 */
 		if ((__s32)(w->now - sent - w->overdue) < 0)
 			return 1;
 		if (!w->found) {
@@ -75,18 +82,23 @@ static long step(__u32 index, struct step *s)
 	return 0;
 }
 
-/* Whether the application has no more to send: not where it waits for room in the send buffer. */
+/*
+ * Returns whether the application has no more data to send. An application that waits for room in
+ * the send buffer has.
+ */
 static __always_inline bool at_end(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	return tp->write_seq == tp->snd_nxt && !(BPF_CORE_READ(sk, sk_socket, flags) & 1 << SOCK_NOSPACE);
+	return tp->write_seq == tp->snd_nxt &&
+	       !(BPF_CORE_READ(sk, sk_socket, flags) & 1 << SOCK_NOSPACE);
 }
 
 /*
- * How many windows the send buffer has room for (tcp_sndbuf_expand), in windows that the kernel takes for ours at the moment: of what
- * is kept until the latest packet is acknowledged not two, as usual, but eight. For the kernel lengthens the buffer only while it
- * limits the sender and snd_cwnd leaves room, and what is held back takes that away: so it must last while the window grows.
+ * Returns the size of the send buffer (tcp_sndbuf_expand), in windows of snd_cwnd. The buffer
+ * holds eight times the data that is stored until the latest packet is acknowledged, in place of
+ * the usual two. The kernel enlarges the buffer only while it limits the sender and snd_cwnd
+ * leaves room. Held segments take that room, so the buffer must suffice while the window grows.
  */
 static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connection *c)
 {
@@ -99,7 +111,7 @@ static __always_inline __u32 buffer_windows(struct tcp_sock *tp, struct connecti
 	return clamp(8 * kept / max(window, tp->reordering + 1), 2, 64);
 }
 
-/* When the first packet that the kernel deems lost was sent, after the timer expired. */
+/* Returns the send time of the first packet that the kernel deems lost, after the timer expired. */
 static __always_inline __u32 head_sent(struct sock *sk, struct connection *c)
 {
 	struct walk *w = &c->hold.walk;
@@ -113,7 +125,10 @@ static __always_inline __u32 head_sent(struct sock *sk, struct connection *c)
 	return w->found ? w->sent : w->now - c->lateness.on_time;
 }
 
-/* Segments that are late enough to be sent again; all that the kernel deems lost where they need not wait. */
+/*
+ * Returns the number of segments that are late enough to be sent again. If they need not wait,
+ * these are all segments that the kernel deems lost.
+ */
 static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -126,7 +141,7 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 	w->now = tp->tcp_mstamp;
 	if (!c->lateness.hold)
 		return lost;
-	/* At the end, or where nothing is on its way, waiting would be paid for by the application. */
+	/* At the end of the data, or with nothing in flight, a wait would delay the application. */
 	waits = in_flight(tp) && !at_end(sk);
 	w->overdue = waits ? max(c->lateness.on_time, 1000) + c->lateness.hold : 0;
 	w->ready = w->seq = w->sent = 0;
@@ -140,7 +155,7 @@ static __always_inline __u32 overdue(struct sock *sk, struct connection *c)
 	return waits ? min(w->ready, lost) : lost;
 }
 
-/* The window that the kernel's new data sees. */
+/* Sets snd_cwnd for new data. */
 static __always_inline void show_window(struct tcp_sock *tp, struct connection *c)
 {
 	struct hold *h = &c->hold;
@@ -153,23 +168,24 @@ static __always_inline void show_window(struct tcp_sock *tp, struct connection *
 	tp->snd_cwnd = h->silent ? 1 : max(window, 2);
 }
 
-/* Lets `n` segments be sent again now, as far as the window allows. */
+/* Sets snd_cwnd so that the kernel retransmits `n` segments, as far as the window allows. */
 static __always_inline void release(struct tcp_sock *tp, struct connection *c, __u32 n)
 {
 	struct hold *h = &c->hold;
-	__u32 flying = in_flight(tp), pipe = flying + h->held, room;
+	__u32 flight = in_flight(tp), pipe = flight + h->held, room;
 
 	room = c->cwnd > pipe ? c->cwnd - pipe : 1;
 	if (h->ceiling)
-		room = min(room, h->ceiling > flying ? h->ceiling - flying : 1);
-	tp->snd_cwnd = max(flying + min(n, room), 1);
+		room = min(room, h->ceiling > flight ? h->ceiling - flight : 1);
+	tp->snd_cwnd = max(flight + min(n, room), 1);
 }
 
 /*
- * Until something is retransmitted in a recovery, the kernel un-marks all that is lost when SND.UNA advances
- * (tcp_try_undo_partial), and RACK never finds the truly lost again. So one segment of each recovery is sent at once.
+ * Returns whether a canary is needed. Until a segment is retransmitted in a recovery, the kernel
+ * clears all loss marks when SND.UNA advances (tcp_try_undo_partial), and RACK does not mark
+ * truly lost segments again. So one segment of each recovery is sent at once.
  */
-static __always_inline bool wants_canary(struct tcp_sock *tp)
+static __always_inline bool needs_canary(struct tcp_sock *tp)
 {
 	return missing(tp) && !tp->retrans_stamp;
 }
@@ -181,29 +197,30 @@ static __always_inline void send_canary(struct tcp_sock *tp, struct connection *
 
 	k->at = tp->total_retrans;
 	k->made++;
-	k->asked = 1;
+	k->requested = 1;
 	k->kept = k->next - k->first < 4;
 	if (k->kept) {
 		canary = &k->out[k->next++ & 3];
 		canary->sent = tp->tcp_mstamp;
 		canary->seq = tp->snd_una;
 		canary->next = tp->snd_nxt;
-		canary->answered = !uncovered(tp, c);
+		canary->is_covered = !uncovered(tp, c);
 		canary->window = c->cwnd;
 	}
 	c->hold.held = missing(tp) - 1;
 	tp->snd_cwnd = in_flight(tp) + 1;
 }
 
-/* The first packet after a pause: the head is no older. */
+/* Restarts the age of the head with the first packet after a pause. */
 static __always_inline void begin_flight(struct tcp_sock *tp, struct connection *c)
 {
 	c->hold.head_since = tp->tcp_mstamp;
 }
 
 /*
- * Un-marked packets that are truly lost keep RACK's timer going, and with it the retransmission timer from expiring. Where the head
- * is overdue and nothing was sent again: nothing more is sent, so that the timer expires and marks anew.
+ * Truly lost packets without loss marks keep RACK's timer running, which prevents the
+ * retransmission timer from expiring. If the head is overdue and nothing was retransmitted,
+ * nothing more is sent, so that the timer expires and sets the marks again.
  */
 static __always_inline void watch_head(struct tcp_sock *tp, struct connection *c)
 {
@@ -214,8 +231,10 @@ static __always_inline void watch_head(struct tcp_sock *tp, struct connection *c
 		h->head = tp->snd_una;
 		h->head_since = now;
 		h->silent = 0;
-	} else if (c->lateness.hold && tp->sacked_out && !tp->retrans_out && ca_state(tp) != TCP_CA_Loss &&
-		   now - h->head_since > c->lateness.on_time + c->lateness.hold + srtt_us(tp) / 2) {
+	} else if (c->lateness.hold && tp->sacked_out && !tp->retrans_out &&
+		   ca_state(tp) != TCP_CA_Loss &&
+		   now - h->head_since >
+			   c->lateness.on_time + c->lateness.hold + srtt_us(tp) / 2) {
 		h->silent = 1;
 	}
 }

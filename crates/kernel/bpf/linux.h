@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel's types, as far as the programs read them. Offsets are those of the running kernel: libbpf relocates each access by
- * name (CO-RE), so what is not used here need not be declared, and order does not matter.
+ * Types of the kernel, with the fields that the programs read. libbpf relocates each access by
+ * name to the offset in the running kernel (CO-RE), so unused fields are left out, and their
+ * order does not matter.
  */
 #pragma once
 
@@ -84,7 +85,7 @@ struct socket {
 };
 
 struct dst_entry {
-	unsigned long _metrics; /* an address, but for its two lowest bits */
+	unsigned long _metrics; /* an address whose two lowest bits are flags */
 };
 
 struct sock {
@@ -114,20 +115,27 @@ enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, T
 struct ack_sample;
 
 struct rate_sample {
-	long rtt_us; /* of the youngest packet that this ACK reports and that was sent once; below zero: none */
+	/* RTT of the latest packet that this ACK covers and that was sent once. Negative: none. */
+	long rtt_us;
 	__u32 acked_sacked;
 };
 
 struct tcp_congestion_ops {
-	/* First, for the loader to find. It takes out the first where cong_control has the flags, and one of the other two: since Linux
-	 * 7.1 CA_EVENT_TX_START is a call of its own. */
+	/*
+	 * These three are the first members so that the loader finds them. It removes the first
+	 * one if cong_control has the flags, and one of the other two: since Linux 7.1,
+	 * CA_EVENT_TX_START has its own callback.
+	 */
 	void (*in_ack_event)(struct sock *sk, __u32 flags);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
 	void (*cwnd_event_tx_start)(struct sock *sk);
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, __u8 new_state);
 	__u32 (*min_tso_segs)(struct sock *sk);
-	/* Two arguments before Linux 6.10, four since; the loader asks the running kernel. */
+	/*
+	 * Two arguments before Linux 6.10, four since. The loader reads this from the kernel's
+	 * BTF.
+	 */
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 (*sndbuf_expand)(struct sock *sk);
@@ -148,7 +156,7 @@ struct inet_connection_sock {
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_backoff;
 	struct {
-		int search_low; /* octets of the largest packet that a probe has found to fit */
+		int search_low; /* octets of the largest packet that a probe found to fit */
 	} icsk_mtup;
 };
 
@@ -157,11 +165,11 @@ struct tcp_options_received {
 };
 
 struct tcp_rack {
-	__u64 mstamp; /* when the youngest packet delivered was sent, us */
+	__u64 mstamp; /* send time of the latest packet that was delivered, us */
 };
 
 struct sk_buff {
-	struct rb_node rbnode; /* of the queue of packets sent */
+	struct rb_node rbnode; /* node of the queue of sent packets */
 	unsigned char *head, *data;
 	__u16 network_header;
 	char cb[48];
@@ -178,16 +186,16 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	struct tcp_options_received rx_opt;
 	struct tcp_rack rack;
-	__u64 tcp_mstamp;	/* us; the time of the ACK being processed */
+	__u64 tcp_mstamp;	/* time of the current ACK, us */
 	__u64 tcp_clock_cache;	/* ns */
 	__u32 snd_una, snd_nxt, write_seq, high_seq;
 	__u32 snd_cwnd, snd_cwnd_clamp, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, snd_cwnd_used;
 	__u32 packets_out, sacked_out, lost_out, retrans_out;
 	__u32 max_packets_out, reordering;
 	__u8 is_cwnd_limited : 1;
-	__u8 tcp_usec_ts : 1; /* Linux 6.7: retrans_stamp is in microseconds, else in milliseconds */
+	__u8 tcp_usec_ts : 1; /* since Linux 6.7: retrans_stamp is in us, else in ms */
 	__u8 ecn_flags;
-	__u32 srtt_us; /* eight times */
+	__u32 srtt_us; /* eight times SRTT */
 	__u32 mss_cache;
 	__u32 lsndtime; /* jiffies */
 	__u32 total_retrans, dsack_dups, retrans_stamp;
@@ -222,7 +230,7 @@ enum {
 	IPPROTO_TCP = 6,
 	TCP_CONGESTION = 13,
 	TCP_RTO_MAX_MS = 44,
-	RTAX_LOCK = 1, /* metrics of routes, from 1 on */
+	RTAX_LOCK = 1, /* metrics of routes, from 1 */
 	RTAX_RTO_MIN = 13,
 };
 
@@ -231,7 +239,11 @@ enum {
 static __always_inline bool before(__u32 a, __u32 b) { return (__s32)(a - b) < 0; }
 static __always_inline __u32 max(__u32 a, __u32 b) { return a > b ? a : b; }
 static __always_inline __u32 min(__u32 a, __u32 b) { return a < b ? a : b; }
-static __always_inline __u32 clamp(__u32 v, __u32 low, __u32 high) { return max(low, min(v, high)); }
+
+static __always_inline __u32 clamp(__u32 v, __u32 low, __u32 high)
+{
+	return max(low, min(v, high));
+}
 
 static __always_inline struct tcp_sock *tcp_sk(struct sock *sk) { return (struct tcp_sock *)sk; }
 
@@ -240,13 +252,13 @@ static __always_inline __u8 ca_state(struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
 }
 
-/* RFC 6675's pipe, as the kernel keeps it (tcp_packets_in_flight). */
+/* RFC 6675's pipe, as the kernel calculates it (tcp_packets_in_flight). */
 static __always_inline __u32 in_flight(struct tcp_sock *tp)
 {
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* Deemed lost by the kernel, and not sent again since. */
+/* Segments that the kernel deems lost and that were not sent again. */
 static __always_inline __u32 missing(struct tcp_sock *tp)
 {
 	return tp->lost_out > tp->retrans_out ? tp->lost_out - tp->retrans_out : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Gives listeners of one network namespace that have the congestion control its default back: what is accepted inherits, even where
- * it is registered no longer.
+ * Resets listeners of one network namespace that have the congestion control to the namespace's
+ * default. Accepted connections inherit the congestion control of their listener, even one that
+ * is not registered any more.
  */
 #include "linux.h"
 #include "chosen.h"
@@ -13,7 +14,7 @@ struct bpf_iter__tcp {
 } __attribute__((preserve_access_index));
 
 SEC("iter/tcp")
-int take_back(struct bpf_iter__tcp *ctx)
+int reset_listener(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *common = ctx->sk_common;
 	const struct tcp_congestion_ops *ops;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Which network namespace the caller is in: what a socket tells as SO_NETNS_COOKIE, and no other namespace ever has. */
+/*
+ * Reads the cookie of the caller's network namespace: the unique number that sockets return as
+ * SO_NETNS_COOKIE.
+ */
 #include "linux.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
@@ -17,7 +20,7 @@ struct task_struct {
 #pragma clang attribute pop
 
 SEC("syscall")
-int tell_cookie(__u64 *cookie)
+int read_cookie(__u64 *cookie)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The timestamps option among those of a SYN. */
+/* Finds the timestamps option among the options of a SYN. */
 #pragma once
 #include "linux.h"
 
@@ -12,22 +12,22 @@ enum {
 	OPTIONS_MAX = 40,
 };
 
-/* The options, while they are searched. */
+/* State of a search through the options. */
 struct search {
 	__u8 octet[64];
 	__u32 length, at;
-	__u32 found; /* where timestamps begin, and 1 */
+	__u32 found; /* offset of timestamps plus 1. 0: none */
 	bool authenticated;
 };
 
-/* One option; a loop in place would be verified for each way through it. */
+/* Examines one option. The verifier would follow every path through an inline loop. */
 static long next_option(__u32 index, struct search *s)
 {
 	__u32 at = s->at, kind, length;
 
 	if (at + 2 > s->length || at > OPTIONS_MAX)
 		return 1;
-	/* Linux 6.1 forgets a bound that was not made where it counts. */
+	/* Linux 6.1 loses a bound that was checked earlier. */
 	at &= 63;
 	barrier_var(at);
 	if (at > OPTIONS_MAX)
@@ -42,7 +42,7 @@ static long next_option(__u32 index, struct search *s)
 	}
 	if (kind == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH && at + length <= s->length)
 		s->found = at + 1;
-	/* The option's code is over the others, too. */
+	/* Its authentication code covers the other options, so they must stay. */
 	if (kind == OPTION_AUTHENTICATION) {
 		s->authenticated = true;
 		return 1;

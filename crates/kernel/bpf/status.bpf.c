@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* How the connections stand: an iterator over what is kept of them, in all network namespaces. */
+/* Iterators over the state of the connections in all network namespaces. */
 #include "linux.h"
 #include "connection.h"
 #include "lateness.h"
@@ -18,9 +18,9 @@ struct bpf_iter__bpf_sk_storage_map {
 	struct connection *value;
 } __attribute__((preserve_access_index));
 
-/* One connection, as status.rs reads it. */
+/* State of one connection; record.rs parses it. */
 struct record {
-	__u8 peer[16], local[16]; /* the first four where IPv4 */
+	__u8 peer[16], local[16]; /* the first four octets for IPv4 */
 	__u16 family, peer_port, local_port, state;
 	__u32 cwnd, held;
 	__u32 srtt, late, hold;
@@ -32,7 +32,7 @@ struct record {
 	__u64 socket;
 };
 
-/* An octet for each connection of which another version keeps what is not known here. */
+/* Writes an octet for each connection of another version, whose state has an unknown format. */
 SEC("iter/bpf_sk_storage_map")
 int count(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -47,8 +47,9 @@ int count(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
+/* Writes a record for each connection. */
 SEC("iter/bpf_sk_storage_map")
-int tell(struct bpf_iter__bpf_sk_storage_map *ctx)
+int dump(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct sock *sk = ctx->sk;
 	struct connection *c = ctx->value;
@@ -63,7 +64,8 @@ int tell(struct bpf_iter__bpf_sk_storage_map *ctx)
 	r.peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	r.local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 	if (r.family == 2) { /* AF_INET */
-		__be32 peer = BPF_CORE_READ(sk, __sk_common.skc_daddr), local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		__be32 peer = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		__be32 local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
 
 		__builtin_memcpy(r.peer, &peer, 4);
 		__builtin_memcpy(r.local, &local, 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Timeouts: what the expiry of the retransmission timer does to the window, and how the window comes back when it was for nothing.
+ * Timeouts: the reduction of the window when the retransmission timer expires, and its
+ * restoration after a spurious timeout.
  */
 #pragma once
 #include "backoff.h"
@@ -10,16 +11,17 @@
 #include "verdict.h"
 
 /*
- * The kernel is about to enter state Loss, not because the timer expired, but to send again in pieces what was too big for the path
- * (tcp_simple_retransmit): that says nothing of congestion, and it leaves the window alone. A timeout has noted what an undo needs or,
- * where it comes while CWR is under way, left room for one segment.
+ * Returns whether the kernel enters state Loss to resegment packets that were too big for the
+ * path (tcp_simple_retransmit), and not because the timer expired. That is no sign of congestion,
+ * and the kernel does not change the window. At a timeout the kernel has saved state for an undo
+ * or, during CWR, left room for one segment.
  */
-static __always_inline bool were_too_big(struct tcp_sock *tp)
+static __always_inline bool were_resegmented(struct tcp_sock *tp)
 {
 	return !tp->prior_ssthresh && !tp->undo_marker && tp->snd_cwnd != in_flight(tp) + 1;
 }
 
-/* The retransmission timer expired. */
+/* Handles the expiry of the retransmission timer. */
 static __always_inline void timeout(struct sock *sk, struct connection *c)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -32,9 +34,12 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 	c->gentle = c->lateness.hold && tp->sacked_out && (h->silent || acked);
 	h->held = h->silent = 0;
 	if (c->gentle) {
-		if (c->rto_most)
+		if (c->rto_max_ms)
 			unbound_rto(sk, c);
-		/* ACKs still come: one packet is later than the timer, and the path has not collapsed. */
+		/*
+		 * ACKs still arrive, so one packet is later than the timer and the path is not
+		 * dead.
+		 */
 		suspect(tp, c, tp->snd_una, head_sent(sk, c), 0);
 		tp->snd_cwnd = max(window, 1);
 		return;
@@ -45,7 +50,7 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 		c->rto_ssthresh = c->ssthresh;
 		c->rto_cut = uncovered(tp, c);
 	}
-	/* One cut answers for all that was sent before, however often the timer expires, and be it one that was made before. */
+	/* One reduction covers all data sent before, even if the timer expires again. */
 	if (uncovered(tp, c))
 		reduce_at_once(tp, c);
 	c->covered = c->rto_next = tp->snd_nxt;
@@ -56,7 +61,10 @@ static __always_inline void timeout(struct sock *sk, struct connection *c)
 	tp->snd_cwnd = max(c->cwnd, 1);
 }
 
-/* The timeout was for nothing: by slow start, and no burst, for nothing may have come for long (RFC 4015, section 3.3). */
+/*
+ * Undoes a spurious timeout. The window returns by slow start, not in a burst, since no ACK may
+ * have arrived for long (RFC 4015, section 3.3).
+ */
 static __always_inline void undo_timeout(struct tcp_sock *tp, struct connection *c)
 {
 	c->ssthresh = max(c->ssthresh, max(c->rto_ssthresh, c->rto_cwnd));
@@ -64,13 +72,16 @@ static __always_inline void undo_timeout(struct tcp_sock *tp, struct connection 
 	c->cubic.left = 1;
 	c->returns = 1;
 	c->rto_cwnd = 0;
-	/* Nothing of this window is answered for. */
+	/* No reduction covers the losses of this window any more. */
 	if (c->rto_cut)
 		c->covered = tp->snd_una;
 	c->counters.restored++;
 }
 
-/* Whether the window is on its way back: what was sent before the timeout is not all acknowledged. */
+/*
+ * Returns whether the window is being restored: not all data from before the timeout is
+ * acknowledged.
+ */
 static __always_inline bool returning(struct tcp_sock *tp, struct connection *c)
 {
 	c->returns = c->returns && before(tp->snd_una, c->rto_next);

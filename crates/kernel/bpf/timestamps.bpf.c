@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Takes the timestamps option out of handshakes: out of SYNs that leave sockets with the congestion control, and out of SYNs that
- * come for listeners with it. The octets become NOPs, so no length changes. Linux has no such switch for a socket.
+ * Removes the timestamps option from handshakes: from SYNs of sockets with the congestion
+ * control, and from SYNs for listeners with it. Its octets become NOPs, so no length changes.
+ * Linux has no socket option for this.
  */
 #include "linux.h"
 #include "chosen.h"
@@ -9,7 +10,7 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* include/uapi/linux/bpf.h; the context is translated by the verifier, not relocated. */
+/* include/uapi/linux/bpf.h. The verifier translates the context; libbpf does not relocate it. */
 struct bpf_sock;
 
 struct bpf_sock_tuple {
@@ -26,8 +27,9 @@ struct bpf_sock_tuple {
 };
 
 struct __sk_buff {
-	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
-	__u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id;
+	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto;
+	__u32 priority, ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end;
+	__u32 napi_id;
 	__u32 family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port;
 	__u32 data_meta;
 	__u64 flow_keys, tstamp;
@@ -39,7 +41,7 @@ struct bpf_fib_lookup {
 	__u8 family, l4_protocol;
 	__be16 sport, dport, tot_len;
 	__u32 ifindex, flowinfo;
-	__be32 src[4], dst[4]; /* the first where IPv4 */
+	__be32 src[4], dst[4]; /* the first one for IPv4 */
 	__u8 link[16];
 };
 
@@ -54,13 +56,13 @@ enum {
 	AF_INET6 = 10,
 	PACKET_HOST = 0,
 	NOT_FORWARDED = 4, /* BPF_FIB_LKUP_RET_NOT_FWDED */
-	FORWARDS_NOTHING = 5, /* BPF_FIB_LKUP_RET_FWD_DISABLED */
+	FORWARDING_DISABLED = 5, /* BPF_FIB_LKUP_RET_FWD_DISABLED */
 	SYN = 0x02,
 	ACK = 0x10,
 	TCP_HEADER = 20,
 };
 
-/* Offsets are from the network header. */
+/* A packet. Offsets are from the network header. */
 struct packet {
 	__u32 tcp, end;
 	bool v6;
@@ -72,20 +74,21 @@ static __always_inline long load(struct __sk_buff *skb, __u32 at, void *to, __u3
 	return bpf_skb_load_bytes_relative(skb, at, to, length, BPF_HDR_START_NET);
 }
 
-/* Reads headers as far as needed; true if it is a SYN without ACK. */
+/* Parses the headers of a SYN without ACK. Returns whether the packet is one. */
 static __always_inline bool parse_syn(struct __sk_buff *skb, struct packet *p)
 {
 	__u8 ip[40], tcp[TCP_HEADER];
 
 	if (skb->protocol == __builtin_bswap16(ETH_P_IP)) {
-		if (load(skb, 0, ip, 20) || ip[9] != IPPROTO_TCP || (((ip[6] << 8) | ip[7]) & IP_FRAGMENT))
+		if (load(skb, 0, ip, 20) || ip[9] != IPPROTO_TCP ||
+		    (((ip[6] << 8) | ip[7]) & IP_FRAGMENT))
 			return false;
 		p->tcp = (ip[0] & 15) * 4;
 		p->v6 = false;
 		__builtin_memcpy(&p->tuple.ipv4.saddr, ip + 12, 4);
 		__builtin_memcpy(&p->tuple.ipv4.daddr, ip + 16, 4);
 	} else if (skb->protocol == __builtin_bswap16(ETH_P_IPV6)) {
-		/* Extension headers in a SYN are not followed. */
+		/* Extension headers in a SYN are not supported. */
 		if (load(skb, 0, ip, 40) || ip[6] != IPPROTO_TCP)
 			return false;
 		p->tcp = 40;
@@ -108,25 +111,30 @@ static __always_inline bool parse_syn(struct __sk_buff *skb, struct packet *p)
 	return true;
 }
 
-/* Where the option begins; 0: there is none. */
+/* Returns the offset of the option. 0: there is none. */
 static __always_inline __u32 find(struct __sk_buff *skb, struct packet *p)
 {
 	struct search s = {};
 	__u32 length = p->end - p->tcp - TCP_HEADER;
 
-	if (length < TIMESTAMPS_LENGTH || length > OPTIONS_MAX || load(skb, p->tcp + TCP_HEADER, s.octet, length))
+	if (length < TIMESTAMPS_LENGTH || length > OPTIONS_MAX ||
+	    load(skb, p->tcp + TCP_HEADER, s.octet, length))
 		return 0;
 	s.length = length;
 	bpf_loop(OPTIONS_MAX, next_option, &s, 0);
 	return s.found && !s.authenticated ? p->tcp + TCP_HEADER + s.found - 1 : 0;
 }
 
-/* Overwrites the option by NOPs, and brings the checksum up to date (RFC 1624). */
+/* Overwrites the option with NOPs, and updates the checksum (RFC 1624). */
 static __always_inline void remove_option(struct __sk_buff *skb, struct packet *p, __u32 at)
 {
-	/* The context is a struct sk_buff. Its data begins at the link layer, of which a TUN device has none. */
+	/*
+	 * The context is a struct sk_buff. Its data begins at the link layer, which packets of a
+	 * TUN device do not have.
+	 */
 	struct sk_buff *kernel = (void *)skb;
-	__u32 network = BPF_CORE_READ(kernel, network_header) - (__u32)(BPF_CORE_READ(kernel, data) - BPF_CORE_READ(kernel, head));
+	__u32 headroom = BPF_CORE_READ(kernel, data) - BPF_CORE_READ(kernel, head);
+	__u32 network = BPF_CORE_READ(kernel, network_header) - headroom;
 	__u8 option[12] = {}, nops[12] = {};
 	__s64 difference;
 	__u32 sum;
@@ -141,7 +149,7 @@ static __always_inline void remove_option(struct __sk_buff *skb, struct packet *
 	sum = difference;
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	if ((at - p->tcp) & 1) /* the checksum's words begin at even octets */
+	if ((at - p->tcp) & 1) /* words of the checksum begin at even octets */
 		sum = ((sum & 0xff) << 8) | (sum >> 8);
 	bpf_skb_store_bytes(skb, network + at, nops, TIMESTAMPS_LENGTH, 0);
 	bpf_l4_csum_replace(skb, network + p->tcp + 16, 0, sum, 0);
@@ -166,11 +174,18 @@ int outgoing_syn(struct __sk_buff *skb)
 	return TCX_NEXT;
 }
 
-/* Whether it goes no further: a listener for any address is found also for what is only forwarded. */
+/*
+ * Returns whether the packet is for this host. A listener for any address is also found for
+ * packets that are only forwarded.
+ */
 static __always_inline bool is_for_us(struct __sk_buff *skb, struct packet *p)
 {
-	struct bpf_fib_lookup route = { .family = p->v6 ? AF_INET6 : AF_INET, .l4_protocol = IPPROTO_TCP, .ifindex = skb->ifindex };
-	long answer;
+	struct bpf_fib_lookup route = {
+		.family = p->v6 ? AF_INET6 : AF_INET,
+		.l4_protocol = IPPROTO_TCP,
+		.ifindex = skb->ifindex,
+	};
+	long result;
 
 	if (p->v6) {
 		__builtin_memcpy(route.src, p->tuple.ipv6.saddr, 16);
@@ -179,8 +194,8 @@ static __always_inline bool is_for_us(struct __sk_buff *skb, struct packet *p)
 		route.src[0] = p->tuple.ipv4.saddr;
 		route.dst[0] = p->tuple.ipv4.daddr;
 	}
-	answer = bpf_fib_lookup(skb, &route, sizeof route, 0);
-	return answer == NOT_FORWARDED || answer == FORWARDS_NOTHING;
+	result = bpf_fib_lookup(skb, &route, sizeof route, 0);
+	return result == NOT_FORWARDED || result == FORWARDING_DISABLED;
 }
 
 SEC("tcx/ingress")
@@ -189,22 +204,23 @@ int incoming_syn(struct __sk_buff *skb)
 	struct packet p = {};
 	struct bpf_sock *sk;
 	struct tcp_sock *tp;
-	bool listens;
-	__u32 at;
+	bool is_chosen;
+	__u32 at, length;
 
-	/* A bridge's interfaces see what is for others. */
+	/* The interfaces of a bridge also receive packets for other hosts. */
 	if (skb->pkt_type != PACKET_HOST || !parse_syn(skb, &p))
 		return TCX_NEXT;
 	at = find(skb, &p);
 	if (!at)
 		return TCX_NEXT;
-	sk = bpf_skc_lookup_tcp(skb, &p.tuple, p.v6 ? sizeof p.tuple.ipv6 : sizeof p.tuple.ipv4, BPF_F_CURRENT_NETNS, 0);
+	length = p.v6 ? sizeof p.tuple.ipv6 : sizeof p.tuple.ipv4;
+	sk = bpf_skc_lookup_tcp(skb, &p.tuple, length, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return TCX_NEXT;
 	tp = bpf_skc_to_tcp_sock(sk);
-	listens = tp && is_unruffled(tp);
+	is_chosen = tp && is_unruffled(tp);
 	bpf_sk_release(sk);
-	if (listens && is_for_us(skb, &p))
+	if (is_chosen && is_for_us(skb, &p))
 		remove_option(skb, &p, at);
 	return TCX_NEXT;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * unruffled: a congestion control for Linux that tells late packets from lost ones. What the kernel asks of a congestion control,
- * in the order of an ACK's way; how it works is in the parts.
+ * unruffled: a congestion control for Linux that distinguishes late packets from lost ones. This
+ * file has the callbacks of the kernel, in the order in which an ACK reaches them. The headers
+ * have the algorithm.
  */
 #include "linux.h"
 #include "connection.h"
@@ -17,16 +18,20 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 SEC("struct_ops")
 void BPF_PROG(unruffled_init, struct sock *sk)
 {
-	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct connection *c =
+		bpf_sk_storage_get(&unruffled_conns, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!c)
 		return;
-	/* What this one left behind before. */
+	/* Remove the state of an earlier connection of this socket. */
 	__builtin_memset(c, 0, sizeof *c);
 	connection(sk);
 }
 
-/* Called before cong_control; the only way to hear of ECE before Linux 6.10. The loader takes it out where there is another. */
+/*
+ * Called before cong_control. Before Linux 6.10 only this callback reports ECE; on later kernels
+ * the loader removes it.
+ */
 SEC("struct_ops")
 void BPF_PROG(unruffled_in_ack, struct sock *sk, __u32 flags)
 {
@@ -36,7 +41,7 @@ void BPF_PROG(unruffled_in_ack, struct sock *sk, __u32 flags)
 		c->ece = !!(flags & CA_ACK_ECE);
 }
 
-/* Called on entering Recovery, CWR and Loss; the window is cut elsewhere. */
+/* Called on entering Recovery, CWR and Loss. The window is reduced elsewhere. */
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 {
@@ -45,7 +50,7 @@ __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 	__u32 ssthresh = tp->snd_ssthresh;
 	__u64 clock = tp->tcp_clock_cache;
 
-	/* The verifier takes no load that may be of the map's memory or of the kernel's. */
+	/* The verifier rejects a load whose address may be in the map or in the kernel. */
 	barrier_var(ssthresh);
 	barrier_var(clock);
 	if (!c)
@@ -54,17 +59,20 @@ __u32 BPF_PROG(unruffled_ssthresh, struct sock *sk)
 	return c->ssthresh;
 }
 
-/* Another congestion control takes over, or the connection ends. */
+/* Called when another congestion control takes over, or the connection ends. */
 SEC("struct_ops")
 void BPF_PROG(unruffled_release, struct sock *sk)
 {
 	struct connection *c = bpf_sk_storage_get(&unruffled_conns, sk, 0, 0);
 
-	/* What is held back is no longer; the window is. */
+	/* Nothing is held back any more, so the kernel gets the whole window. */
 	if (c && c->cwnd)
 		tcp_sk(sk)->snd_cwnd = c->cwnd;
-	/* A socket that is disconnected enters state Open next, where it gets back what may not be given back here. */
-	if (!c || !c->rto_most || sk->__sk_common.skc_state != TCP_CLOSE)
+	/*
+	 * A disconnected socket enters state Open next, where TCP_RTO_MAX_MS is restored. That is
+	 * not possible here.
+	 */
+	if (!c || !c->rto_max_ms || sk->__sk_common.skc_state != TCP_CLOSE)
 		bpf_sk_storage_delete(&unruffled_conns, sk);
 }
 
@@ -77,14 +85,14 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 	if (!c)
 		return;
 	if (state == TCP_CA_Loss) {
-		if (were_too_big(tp))
+		if (were_resegmented(tp))
 			c->gentle = c->hold.held = c->hold.silent = 0;
 		else
 			timeout(sk, c);
 		return;
 	}
 	c->rto_cwnd = c->gentle = 0;
-	if (c->rto_most)
+	if (c->rto_max_ms)
 		unbound_rto(sk, c);
 	if (state == TCP_CA_CWR && uncovered(tp, c))
 		reduce_at_once(tp, c);
@@ -92,7 +100,10 @@ void BPF_PROG(unruffled_set_state, struct sock *sk, __u8 state)
 		suspect_now(tp, c);
 }
 
-/* The kernel found that a timeout (F-RTO, Eifel) or, from a peer without DSACK, a recovery was spurious. */
+/*
+ * Called when the kernel finds a timeout spurious (F-RTO, Eifel), or a recovery if the peer sends
+ * no DSACKs.
+ */
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 {
@@ -116,7 +127,7 @@ __u32 BPF_PROG(unruffled_undo, struct sock *sk)
 	return max(c->cwnd, 2);
 }
 
-/* Something is sent, and nothing was in flight. */
+/* Handles a transmission when nothing is in flight. */
 static __always_inline void start(struct sock *sk)
 {
 	struct connection *c = connection(sk);
@@ -137,21 +148,23 @@ void BPF_PROG(unruffled_event, struct sock *sk, enum tcp_ca_event event)
 		start(sk);
 }
 
-/* The loader takes out this or unruffled_event. */
+/* The loader removes either this or unruffled_event. */
 SEC("struct_ops")
 void BPF_PROG(unruffled_start, struct sock *sk)
 {
 	start(sk);
 }
 
-/* One ACK, after the kernel has marked what it acknowledges and what it deems lost. */
+/*
+ * Handles an ACK, after the kernel has marked acknowledged segments and those that it deems lost.
+ */
 static __noinline int control(struct sock *sk, int flag, const struct rate_sample *rs)
 {
 	struct connection *c = connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	__u8 state;
 	__u32 acked;
-	bool answering, settling, conserving;
+	bool in_reduction, many_missing, conserving;
 
 	if (!c || !rs)
 		return 0;
@@ -159,33 +172,44 @@ static __noinline int control(struct sock *sk, int flag, const struct rate_sampl
 	acked = rs->acked_sacked;
 	c->last_ack = tp->tcp_mstamp;
 	c->hold.clock = tp->tcp_clock_cache;
-	if (c->rto_most)
+	if (c->rto_max_ms)
 		unbound_rto(sk, c);
 	if (tp->mss_cache != c->mss)
 		follow_segments(tp, c);
 
-	if (learn(tp, c, flag, rs->rtt_us))
+	if (update_lateness(tp, c, flag, rs->rtt_us))
 		hystart(sk, c, rs->rtt_us);
 	watch_head(tp, c);
 	judge(tp, c);
 	/* RFC 3168, section 6.1.2. */
 	if ((flag & FLAG_ECE) && state != TCP_CA_CWR && uncovered(tp, c)) {
 		reduce_at_once(tp, c);
-		answer_echo(tp);
+		confirm_ece(tp);
 	}
 
-	/* No growth in the round trip of a cut, and in slow start none while much is missing, unless a timeout has said all. */
-	answering = !uncovered(tp, c) && (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
-	settling = in_slow_start(c) && missing(tp) > c->cwnd / 4 && (state != TCP_CA_Loss || c->gentle);
-	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !answering && !resting(tp, c) && !settling)
+	/*
+	 * The window does not grow in the round trip of a reduction. In slow start it does not
+	 * grow while many segments are missing, except after a timeout, which marks all of them
+	 * lost.
+	 */
+	in_reduction = !uncovered(tp, c) &&
+		       (state == TCP_CA_CWR || (state >= TCP_CA_Recovery && reduced(&c->verdict)));
+	many_missing = in_slow_start(c) && missing(tp) > c->cwnd / 4 &&
+		       (state != TCP_CA_Loss || c->gentle);
+	if (acked && (flag & FLAG_FORWARD_PROGRESS) && !in_reduction && !resting(tp, c) &&
+	    !many_missing)
 		grow(tp, c, acked);
-	remember(tp, c);
+	record_window(tp, c);
 
-	/* After a cut, and while the window of before a timeout comes back, a segment leaves for one that arrived (RFC 6937, section 3,
-	 * SSRB): not for all that the first ACK after an outage tells of at once. */
+	/*
+	 * After a reduction, and while the window from before a timeout is restored, a segment is
+	 * sent for each that arrived (RFC 6937, section 3, SSRB). The first ACK after an outage
+	 * may cover many segments; those do not all count.
+	 */
 	if (returning(tp, c))
 		acked = min(acked, TCP_INIT_CWND);
-	conserving = c->returns || (answering && state >= TCP_CA_Recovery && !in_slow_start(c));
+	conserving = c->returns ||
+		     (in_reduction && state >= TCP_CA_Recovery && !in_slow_start(c));
 	c->hold.ceiling = conserving ? in_flight(tp) + acked + 1 : 0;
 	tp->snd_ssthresh = c->ssthresh;
 	show_window(tp, c);
@@ -215,7 +239,7 @@ void unruffled_control(__u64 *arguments)
 	}
 }
 
-/* Called at the head of tcp_xmit_retransmit_queue() and of tcp_write_xmit(). */
+/* Called at the start of tcp_xmit_retransmit_queue() and of tcp_write_xmit(). */
 SEC("struct_ops")
 __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 {
@@ -228,13 +252,15 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 	if (!c)
 		return 2;
 	/* The application has closed it. */
-	if (c->rto_most && !may_bound(sk))
+	if (c->rto_max_ms && !may_bound(sk))
 		unbound_rto(sk, c);
 	state = ca_state(tp);
 	recovering = state == TCP_CA_Recovery || (state == TCP_CA_Loss && c->gentle);
 	/*
-	 * Which of the two? On an ACK's way the clock tells: tcp_write_xmit() sets it. Elsewhere (pacing, small queues, RACK's timer)
-	 * the kernel sends again only where snd_cwnd leaves room, and this takes the room away: so room means sending again.
+	 * Find out which function the caller is. While an ACK is handled, the clock shows it,
+	 * since tcp_write_xmit() sets it. Elsewhere (pacing, small queues, RACK's timer) the
+	 * kernel retransmits only if snd_cwnd leaves room, and show_window() leaves none. So room
+	 * means a retransmission.
 	 */
 	resending = tp->tcp_clock_cache == c->hold.clock || tp->snd_cwnd > in_flight(tp);
 	if (recovering && missing(tp) && resending) {
@@ -243,14 +269,14 @@ __u32 BPF_PROG(unruffled_segs, struct sock *sk)
 		c->hold.held = missing(tp) - n;
 		if (c->hold.walk.found)
 			suspect(tp, c, c->hold.walk.seq, c->hold.walk.sent, n);
-		if (!n && wants_canary(tp))
+		if (!n && needs_canary(tp))
 			send_canary(tp, c);
 		else
 			release(tp, c, n);
 	} else if (state != TCP_CA_Loss || c->gentle) {
 		show_window(tp, c);
 	}
-	return 2; /* as without a congestion control's wish */
+	return 2; /* the kernel's default */
 }
 
 SEC("struct_ops")
@@ -274,7 +300,10 @@ struct tcp_congestion_ops unruffled = {
 	.cong_control = (void *)unruffled_control,
 	.sndbuf_expand = (void *)unruffled_sndbuf,
 	.min_tso_segs = (void *)unruffled_segs,
-	/* Any program may choose it, and any network namespace have it as its default: it takes no more than its share. */
+	/*
+	 * Any program may choose it, and any network namespace may have it as its default: it
+	 * takes no more than its share of a path.
+	 */
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "unruffled",
 };

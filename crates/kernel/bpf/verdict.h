@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What counts as a loss event, and the verdict on each. A segment that is sent again although its number is not answered for yet
- * opens an event: the window is cut as by CUBIC. If DSACKs then report all its retransmissions as duplicates, the event was spurious
- * and its cut is undone; if one of them is not reported in time, it was needed. Where events are often spurious, the cut waits for
- * the verdict, unless many segments are missing at once; it answers for the losses of one round trip all the same. What few ACKs
- * need is not inlined: the others then have half the code to load.
+ * Loss events, and the verdict on each. A retransmission of a segment that no reduction covers
+ * opens an event, for which the window is reduced as by CUBIC. If DSACKs then report all its
+ * retransmissions as duplicates, the event was spurious, and its reduction is undone. If one of
+ * them is not reported in time, it was needed.
+ *
+ * If events are often spurious, the reduction waits for the verdict, unless many segments are
+ * missing at once. It covers the losses of one round trip in either case.
+ *
+ * Functions that few ACKs need are not inlined, so that the other ACKs load half as much code.
  */
 #pragma once
 #include "connection.h"
@@ -13,60 +17,75 @@
 #include "lateness.h"
 #include "reports.h"
 
-#define OFTEN 300 /* of 1024 */
+/* Share of spurious events above which reductions wait for the verdict, in 1024ths. */
+#define SPURIOUS_THRESHOLD 300
 
-/* How long a report may take: to the receiver and back, and what is late. */
-static __always_inline __u32 patience(struct tcp_sock *tp, struct connection *c)
+/* Time in which a DSACK must arrive: twice to the receiver and back, and the lateness. */
+static __always_inline __u32 report_timeout(struct tcp_sock *tp, struct connection *c)
 {
 	return 2 * srtt_us(tp) + lateness(c);
 }
 
-/* How long a cut that was made waits to be undone: packets may be later than any yet, and waiting does no harm. */
-static __always_inline __u32 long_patience(struct tcp_sock *tp, struct connection *c)
+/*
+ * Time in which a reduction may be undone. It is longer, since packets may be later than any
+ * before, and a long wait does no harm.
+ */
+static __always_inline __u32 undo_period(struct tcp_sock *tp, struct connection *c)
 {
-	return max(patience(tp, c), rto_us(tp));
+	return max(report_timeout(tp, c), rto_us(tp));
 }
 
-/* Whether losses from `first` on and before `covered` are of one round trip with those of another cut. */
+/*
+ * Returns whether losses from `first` up to `covered` (exclusive) share a round trip with those
+ * of another reduction.
+ */
 static __always_inline bool overlap(__u32 first, __u32 covered, __u32 others, __u32 others_covered)
 {
 	return before(first, others_covered) && before(others, covered);
 }
 
-/* A cut for these losses was made, or undone: it does, or does not, answer for the canaries of its round trip. */
-static __always_inline void answer_canaries(struct connection *c, __u32 first, __u32 covered, __u8 answered)
+/*
+ * Records whether a reduction for these losses, just made or undone, covers the canaries of its
+ * round trip.
+ */
+static __always_inline void cover_canaries(struct connection *c, __u32 first, __u32 covered,
+					   __u8 is_covered)
 {
 	for (__u32 i = 0; i < 4; i++) {
 		struct canary *canary = &c->canaries.out[i];
 
 		if (overlap(first, covered, canary->seq, canary->next))
-			canary->answered = answered;
+			canary->is_covered = is_covered;
 	}
 }
 
-/* Cuts the window, from what it was when the losses happened that this answers for: those from `first` on and before `covered`. */
-static __noinline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 first, __u32 covered)
+/*
+ * Reduces the window for the losses from `first` up to `covered` (exclusive). `from` is the
+ * window at the time of the losses.
+ */
+static __noinline void reduce(struct tcp_sock *tp, struct connection *c, __u32 from, __u32 first,
+			      __u32 covered)
 {
-	answer_canaries(c, first, covered, 1);
+	cover_canaries(c, first, covered, 1);
 	c->ssthresh = cubic_ssthresh(c, from);
 	c->cwnd = min(c->cwnd, c->ssthresh);
 	c->covered = before(covered, c->covered) ? c->covered : covered;
 	tp->snd_ssthresh = c->ssthresh;
 }
 
-/* A cut for a loss that was believed when its round trip was over: it rests for one all the same. */
+/* Stops growth for a round trip after a late reduction, whose own round trip has passed already. */
 static __always_inline void rest(struct tcp_sock *tp, struct connection *c)
 {
 	c->rest = tp->snd_nxt;
 }
 
-/* After a timeout the window grows at once. */
+/* Returns whether growth is stopped. After a timeout it is not. */
 static __always_inline bool resting(struct tcp_sock *tp, struct connection *c)
 {
 	return ca_state(tp) != TCP_CA_Loss && before(tp->snd_una, c->rest);
 }
 
-/* A loss whose evidence cannot be a packet that is late. */
+/* Reduces the window for a loss or a mark that cannot be a late packet. */
 static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connection *c)
 {
 	c->counters.events++;
@@ -74,20 +93,27 @@ static __always_inline void reduce_at_once(struct tcp_sock *tp, struct connectio
 }
 
 /*
- * CWR on the next new segment (tcp_ecn_queue_cwr), or the peer goes on echoing: the kernel says so only where a recovery begins, and
- * where packets are often late one may last.
+ * Sets CWR on the next new segment (tcp_ecn_queue_cwr), since the peer repeats ECE until then.
+ * The kernel sets it only when a recovery begins, and with frequent late packets a recovery may
+ * last long.
  */
-static __always_inline void answer_echo(struct tcp_sock *tp)
+static __always_inline void confirm_ece(struct tcp_sock *tp)
 {
 	if (!(tp->ecn_flags & TCP_ECN_MODE_ACCECN))
 		tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-static __always_inline struct event *event_at(struct verdict *v, __u32 i) { return &v->event[i & (EVENTS - 1)]; }
+static __always_inline struct event *event_at(struct verdict *v, __u32 i)
+{
+	return &v->event[i & (EVENTS - 1)];
+}
 
-/* Whether an event has no verdict yet. */
+/* Returns whether an event has no verdict yet. */
 static __always_inline bool pending(struct verdict *v) { return v->oldest != v->next; }
+
 static __always_inline struct event *latest(struct verdict *v) { return event_at(v, v->next - 1); }
+
+/* Returns whether the window is reduced for an event that has no verdict yet. */
 static __always_inline bool reduced(struct verdict *v) { return pending(v) && latest(v)->reduced; }
 
 static __always_inline void close_event(struct tcp_sock *tp, struct connection *c, struct event *e)
@@ -103,7 +129,7 @@ static __always_inline struct event *open_event(struct tcp_sock *tp, struct conn
 
 	if (pending(v) && !e->closed)
 		close_event(tp, c, e);
-	/* More cannot wait: the oldest is believed. */
+	/* The ring is full, so the oldest event is dropped and its reduction stays. */
 	if (v->next - v->oldest == EVENTS)
 		v->oldest++;
 	e = event_at(v, v->next++);
@@ -116,8 +142,12 @@ static __always_inline struct event *open_event(struct tcp_sock *tp, struct conn
 	return e;
 }
 
-/* `n` segments are about to be sent again, the first of them `seq`, which was sent at `sent`. */
-static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent, __u32 n)
+/*
+ * Opens or extends an event before `n` segments are sent again. The first of them is `seq`, which
+ * was sent at `sent`.
+ */
+static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 seq, __u32 sent,
+			       __u32 n)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = latest(v);
@@ -137,27 +167,31 @@ static __noinline void suspect(struct tcp_sock *tp, struct connection *c, __u32 
 	e->opened = tp->tcp_mstamp;
 	e->covered = then.next;
 	e->overflow = then.queue > 0;
-	if (many || v->spurious <= OFTEN) {
+	if (many || v->spurious <= SPURIOUS_THRESHOLD) {
 		reduce(tp, c, then.window, e->from, then.next);
 		e->reduced = 1;
 	}
 }
 
-/* A packet is deemed lost now, and nothing is held. */
+/* Opens an event for a packet that is deemed lost now, while nothing is held. */
 static __always_inline void suspect_now(struct tcp_sock *tp, struct connection *c)
 {
 	suspect(tp, c, tp->snd_una, (__u32)tp->tcp_mstamp - c->lateness.on_time, 0);
 }
 
-/* Undoes the cut of event `i`: the window is what those that stand would have made of the one before it. */
+/*
+ * Undoes the reduction of event `i`. The window becomes what the remaining reductions make of the
+ * window before that event.
+ */
 static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 i)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = event_at(v, i);
-	__u32 window = e->window, ssthresh = e->ssthresh, last_max = e->last_max, since = e->opened;
+	__u32 window = e->window, ssthresh = e->ssthresh;
+	__u32 last_max = e->last_max, since = e->opened;
 	bool standing = false;
 
-	answer_canaries(c, e->from, e->covered, 0);
+	cover_canaries(c, e->from, e->covered, 0);
 	for (__u32 n = 1; n < EVENTS; n++) {
 		if ((__s32)(v->next - i - n) <= 0)
 			break;
@@ -169,23 +203,26 @@ static __noinline void restore(struct tcp_sock *tp, struct connection *c, __u32 
 		e->last_max = last_max;
 		last_max = window;
 		ssthresh = window = window * BETA / 1024;
-		answer_canaries(c, e->from, e->covered, 1);
+		cover_canaries(c, e->from, e->covered, 1);
 		standing = true;
 	}
 	c->counters.restored++;
 	c->cwnd = max(c->cwnd, window);
 	amend(c, since, window);
-	/* A slow start that was left because the delay rose is not begun again. */
+	/* A slow start that HyStart has left does not begin again. */
 	c->ssthresh = max(c->ssthresh, c->cubic.left ? min(ssthresh, c->cwnd) : ssthresh);
-	/* RFC 9438, section 4.9: W_max as well; the curve begins anew at this window. */
+	/* RFC 9438, section 4.9: W_max is restored, too. The curve restarts at this window. */
 	c->cubic.last_max = last_max;
 	c->cubic.epoch = 0;
-	/* Nothing of this window is answered for, and what else it lost counts anew. */
+	/* No reduction covers this window any more, so other losses in it open an event. */
 	if (!standing)
 		c->covered = tp->snd_una;
 }
 
-/* The `n` retransmissions from the one of that number on were needed: those of the events that they are of. */
+/*
+ * Marks `n` retransmissions from number `from` as needed, and refutes the events that they belong
+ * to.
+ */
 static __noinline void refute(struct verdict *v, __u32 from, __u32 n)
 {
 	v->needed += n;
@@ -199,14 +236,14 @@ static __noinline void refute(struct verdict *v, __u32 from, __u32 n)
 	}
 }
 
-/* Retransmissions that nobody reported in time were needed. */
+/* Marks retransmissions that were not reported in time as needed. */
 static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
 	__u32 now = tp->tcp_mstamp, from;
 	__s32 late;
 
-	if (now - v->stepped <= long_patience(tp, c) / STEPS)
+	if (now - v->stepped <= undo_period(tp, c) / STEPS)
 		return;
 	from = settled(tp, c);
 	v->stepped = now;
@@ -216,8 +253,8 @@ static __always_inline void settle(struct tcp_sock *tp, struct connection *c)
 		refute(v, from, late);
 }
 
-/* The cut of a canary answers for the events of its round trip that wait for their verdict. */
-static __always_inline void answer_events(struct connection *c, __u32 first, __u32 covered)
+/* Marks pending events of a canary's round trip as covered by the reduction for the canary. */
+static __always_inline void cover_events(struct connection *c, __u32 first, __u32 covered)
 {
 	struct verdict *v = &c->verdict;
 
@@ -227,11 +264,14 @@ static __always_inline void answer_events(struct connection *c, __u32 first, __u
 		if ((__s32)(v->next - v->oldest - n) <= 0)
 			break;
 		if (overlap(first, covered, e->from, e->covered))
-			e->answered = 1;
+			e->is_covered = 1;
 	}
 }
 
-/* A canary that nobody reported was needed: a packet was lost. */
+/*
+ * Reduces the window for a canary that was not reported as a duplicate, since its packet was
+ * lost.
+ */
 static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 {
 	struct canaries *k = &c->canaries;
@@ -240,14 +280,14 @@ static __noinline void settle_canary(struct tcp_sock *tp, struct connection *c)
 	__u32 covered = canary->next;
 
 	barrier_var(covered);
-	if (canary->answered)
+	if (canary->is_covered)
 		return;
 	then = moment_of_loss(tp, c, canary->seq, canary->sent - c->lateness.on_time);
 	if (then.queue)
 		covered = then.next;
 	c->counters.events++;
 	reduce(tp, c, min(canary->window, c->cwnd), canary->seq, covered);
-	answer_events(c, canary->seq, covered);
+	cover_events(c, canary->seq, covered);
 	rest(tp, c);
 }
 
@@ -255,52 +295,63 @@ static __always_inline void settle_canaries(struct tcp_sock *tp, struct connecti
 {
 	struct canaries *k = &c->canaries;
 
-	if (k->first != k->next && (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent > patience(tp, c))
+	if (k->first != k->next &&
+	    (__u32)tp->tcp_mstamp - k->out[k->first & 3].sent > report_timeout(tp, c))
 		settle_canary(tp, c);
 }
 
-/* The losses that a cut answers for that was not made at once. */
-static __always_inline __u32 answered(struct tcp_sock *tp, struct event *e)
+/* Returns the end of the losses that a delayed reduction covers. */
+static __always_inline __u32 covered_by(struct tcp_sock *tp, struct event *e)
 {
 	__u32 next = tp->snd_nxt, covered = e->covered;
 
-	/* The verifier takes no load that may be of the map's memory or of the kernel's. */
+	/* The verifier rejects a load whose address may be in the map or in the kernel. */
 	barrier_var(next);
 	barrier_var(covered);
 	return e->overflow ? next : covered;
 }
 
-/* Whether what this event suspected arrived before anything was sent again: pacing or small queues kept that back. */
-static __always_inline bool came_by_itself(struct tcp_sock *tp, struct connection *c, struct event *e)
+/*
+ * Returns whether the suspected packet arrived before anything was sent again, because pacing or
+ * small queues delayed the retransmission.
+ */
+static __always_inline bool original_arrived(struct tcp_sock *tp, struct connection *c,
+					     struct event *e)
 {
 	return made(tp, c) == e->first && before(e->from, tp->snd_una);
 }
 
-/* The verdicts that can be given, the oldest event's first. */
+/* Gives all verdicts that are possible now, from the oldest event on. */
 static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 {
 	struct verdict *v = &c->verdict;
 	struct event *e = latest(v);
-	__u32 now = tp->tcp_mstamp;
+	__u32 now = tp->tcp_mstamp, half_srtt = srtt_us(tp) / 2;
 
-	if (!e->closed && (came_by_itself(tp, c, e) || (made(tp, c) != e->first && now - e->opened > srtt_us(tp) / 2)))
+	if (!e->closed && (original_arrived(tp, c, e) ||
+			   (made(tp, c) != e->first && now - e->opened > half_srtt)))
 		close_event(tp, c, e);
 	for (__u32 n = 0; n < EVENTS; n++) {
+		__u32 timeout;
 		bool late;
 
 		e = event_at(v, v->oldest);
 		if (!pending(v) || !e->closed)
 			break;
-		late = (__s32)(e->last - e->first) > 0 && (__s32)(settled(tp, c) - e->last) >= 0 && !e->refuted && !replicates(tp, c);
-		if (late || came_by_itself(tp, c, e)) {
+		late = (__s32)(e->last - e->first) > 0 &&
+		       (__s32)(settled(tp, c) - e->last) >= 0 && !e->refuted &&
+		       !network_duplicates(tp, c);
+		timeout = e->reduced ? undo_period(tp, c) : report_timeout(tp, c);
+		if (late || original_arrived(tp, c, e)) {
 			v->spurious += (1024 - v->spurious) >> 3;
 			c->counters.spurious++;
 			if (e->reduced)
 				restore(tp, c, v->oldest);
-		} else if (e->refuted || now - e->opened > (e->reduced ? long_patience(tp, c) : patience(tp, c)) + srtt_us(tp) / 2) {
+		} else if (e->refuted || now - e->opened > timeout + half_srtt) {
 			v->spurious -= v->spurious >> 3;
-			if (!e->reduced && !e->answered && e->last != e->first) {
-				reduce(tp, c, min(e->window, c->cwnd), e->from, answered(tp, e));
+			if (!e->reduced && !e->is_covered && e->last != e->first) {
+				reduce(tp, c, min(e->window, c->cwnd), e->from,
+				       covered_by(tp, e));
 				rest(tp, c);
 			}
 		} else {
@@ -312,7 +363,11 @@ static __noinline void judge_events(struct tcp_sock *tp, struct connection *c)
 
 static __always_inline void judge(struct tcp_sock *tp, struct connection *c)
 {
-	/* Behind by half of all numbers it would be ahead; but a canary is judged when its packet has long been acknowledged. */
+	/*
+	 * A number that is behind by half of all numbers would count as ahead. It stays far
+	 * behind SND.UNA, since the verdict on a canary comes long after its packet is
+	 * acknowledged.
+	 */
 	if ((__s32)(tp->snd_una - c->covered) > (1 << 30))
 		c->covered = tp->snd_una - (1 << 30);
 	if (before(c->rest, tp->snd_una))

@@ -1,4 +1,4 @@
-//! In place of the programs, where they were not compiled.
+//! Replaces `object.rs` in builds without BPF programs.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use crate::Error;
 use crate::state::State;
 
-/// The congestion control is registered as long as this lives.
+/// A registration of the congestion control. Never exists in this build.
 #[derive(Debug)]
 pub(crate) struct Registered(());
 
-/// Says what the build lacked.
+/// Returns the error that names what the build lacked.
 fn missing<T>() -> Result<T, Error> {
     Err(Error::NotBuilt(if cfg!(feature = "bpf") {
         "this build has no BPF programs, since clang was missing: install clang and build again"
@@ -30,7 +30,7 @@ impl Registered {
     }
 }
 
-/// Links that are gone with this value.
+/// Links of programs. Never exist in this build.
 #[derive(Debug)]
 pub(crate) struct Links(());
 
@@ -81,7 +81,7 @@ impl Listeners {
         missing()
     }
 
-    pub(crate) fn take_back(&self) -> Result<(), Error> {
+    pub(crate) fn reset(&self) -> Result<(), Error> {
         missing()
     }
 }

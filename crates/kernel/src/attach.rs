@@ -1,59 +1,60 @@
-//! Into the kernel, and out of it again.
+//! Loads the congestion control into the kernel, and removes it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::namespace::Identity;
-use crate::state::{Former, State, Turn};
+use crate::state::{FormerSettings, State, StateLock};
 use crate::{
     Error, NAME, Registered, cgroup, is_registered, namespace, object, pins, requirements,
 };
 
-/// What is asked for besides the registration.
+/// Options of [`attach`].
 #[derive(Clone, Debug, Default)]
 pub struct Attachment {
-    /// It becomes the default of this network namespace, and timestamps are switched off there.
+    /// Whether the congestion control becomes the default of this network namespace, where timestamps are
+    /// switched off.
     pub default: bool,
-    /// The new connections of this cgroup get it, without timestamps.
+    /// Cgroup whose new connections use the congestion control, without timestamps.
     pub cgroup: Option<PathBuf>,
 }
 
-/// What attaching came to.
+/// Result of [`attach`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
     /// The congestion control was registered.
     Now,
     /// It was registered already.
     Before,
-    /// That of another build was registered already, and stays.
+    /// The congestion control of another build was registered already, and stays.
     OfAnotherBuild,
 }
 
-/// What detaching came to.
+/// Result of [`detach`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detached {
-    /// What was attached is undone.
+    /// Everything that was attached is undone.
     Now,
     /// Nothing was attached.
     Nothing,
 }
 
-const DEFAULT: &str = "tcp_congestion_control";
-const TIMESTAMPS: &str = "tcp_timestamps";
-const OFF: &str = "0";
+const CONTROL_SYSCTL: &str = "tcp_congestion_control";
+const TIMESTAMPS_SYSCTL: &str = "tcp_timestamps";
+const TIMESTAMPS_OFF: &str = "0";
 
-/// In place of a default that is there no longer; the kernel always has the second.
-const USUAL: [&str; 2] = ["cubic", "reno"];
+/// Replacements for a default that the kernel does not have any more. Every kernel has the second one.
+const FALLBACK_CONTROLS: [&str; 2] = ["cubic", "reno"];
 
-/// Registers it, and does what is asked for. What was attached before stays.
+/// Registers the congestion control, and applies the options. Earlier attachments stay.
 ///
 /// # Errors
-/// The kernel cannot have it, or a step was refused; after the first, [`Error::Partly`], what was done
-/// up to there stays for [`detach`].
+/// If the kernel lacks something or rejects a step. If the registration succeeded, the error is
+/// [`Error::Partly`], and [`detach`] undoes the earlier steps.
 pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
     requirements::check()?;
     pins::check()?;
-    let _turn = Turn::wait()?;
+    let _lock = StateLock::acquire()?;
     let cgroup = attachment.cgroup.as_deref().map(cgroup::existing).transpose()?;
     let mut state = State::load()?;
     let attached = if pins::registration().exists() {
@@ -63,7 +64,7 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
             Attached::OfAnotherBuild
         }
     } else {
-        // Of a command that was killed, where it outlives one.
+        // Registrations of killed commands, on kernels where they outlive the command.
         object::unregister_left();
         let registered = Registered::new().map_err(|error| match is_registered() {
             true => Error::Requirement {
@@ -78,18 +79,18 @@ pub fn attach(attachment: &Attachment) -> Result<Attached, Error> {
         registered.pin(&pins::registration())?;
         Attached::Now
     };
-    let serve = || {
+    let apply = || {
         if let Some(cgroup) = cgroup {
-            serve_cgroup(&cgroup, &mut state)?;
+            attach_cgroup(&cgroup, &mut state)?;
         }
         if attachment.default { make_default(&mut state) } else { Ok(()) }
     };
-    serve().map_err(|reason| Error::Partly(Box::new(reason)))?;
+    apply().map_err(|reason| Error::Partly(Box::new(reason)))?;
     Ok(attached)
 }
 
-fn serve_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
-    // Before the cgroup's, so that there is no connection with timestamps in between.
+fn attach_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
+    // Before the cgroup is attached, so that no connection in between has timestamps.
     let namespace = namespace::own()?;
     let links = object::take_out_timestamps(state)?;
     links.pin(&pins::directory(), &format!("timestamps-{namespace}"))?;
@@ -99,34 +100,36 @@ fn serve_cgroup(cgroup: &Path, state: &mut State) -> Result<(), Error> {
 
 fn make_default(state: &mut State) -> Result<(), Error> {
     let namespace = Identity::own(Some(&object::Cookies::new()?))?;
-    let (control, mut timestamps) = (namespace::sysctl(DEFAULT)?, namespace::sysctl(TIMESTAMPS)?);
-    let earlier = state.defaults.iter().find(|former| former.namespace.is(&namespace));
-    // A new namespace inherits the default of the first one, and timestamps are its own.
+    let control = namespace::sysctl(CONTROL_SYSCTL)?;
+    let mut timestamps = namespace::sysctl(TIMESTAMPS_SYSCTL)?;
+    let earlier = state.defaults.iter().find(|former| former.namespace.matches(&namespace));
+    // A new namespace inherits the default of the first one, but not its timestamps.
     if control != NAME || earlier.is_none() {
-        // Somebody has set another default since: timestamps may be off as an earlier attach left them.
+        // Another default was set since. Timestamps may still be off from an earlier `attach`.
         if let Some(earlier) = earlier
-            && timestamps == OFF
+            && timestamps == TIMESTAMPS_OFF
         {
             timestamps.clone_from(&earlier.timestamps);
         }
-        state.defaults.retain(|former| !former.namespace.is(&namespace));
-        state.defaults.push(Former { namespace, congestion_control: control, timestamps });
+        state.defaults.retain(|former| !former.namespace.matches(&namespace));
+        state.defaults.push(FormerSettings { namespace, congestion_control: control, timestamps });
         state.store()?;
     }
-    namespace::set_sysctl(DEFAULT, NAME)?;
-    namespace::set_sysctl(TIMESTAMPS, OFF)
+    namespace::set_sysctl(CONTROL_SYSCTL, NAME)?;
+    namespace::set_sysctl(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
 }
 
-/// Also where nobody attached: a new network namespace inherits the default of the first one.
-fn put_back_defaults(state: &State) -> Result<(), Error> {
-    // Without them it is done by inodes.
+/// Restores the defaults of all network namespaces, also of those where nothing was attached: a new
+/// namespace inherits the default of the first one.
+fn restore_defaults(state: &State) -> Result<(), Error> {
+    // Without cookies, namespaces are identified by their inodes.
     let cookies = object::Cookies::new().ok();
-    // What this thread's namespace had.
+    // Former settings of this thread's namespace.
     let own = || {
         let namespace = Identity::own(cookies.as_ref()).ok()?;
-        state.defaults.iter().find(|former| former.namespace.is(&namespace))
+        state.defaults.iter().find(|former| former.namespace.matches(&namespace))
     };
-    let control_of = |former: Option<&Former>| {
+    let control_of = |former: Option<&FormerSettings>| {
         former.map(|f| f.congestion_control.clone()).filter(|control| control != NAME)
     };
     let first = File::open("/proc/1/ns/net").ok();
@@ -135,15 +138,15 @@ fn put_back_defaults(state: &State) -> Result<(), Error> {
         let done = namespace::inside(&namespace, || {
             let former = own();
             let control = control_of(former).or_else(|| first.clone());
-            // What somebody has set since stays.
-            if is_set(DEFAULT, NAME) {
-                let set = |control: &&str| namespace::set_sysctl(DEFAULT, control).is_ok();
-                let _ = control.as_deref().into_iter().chain(USUAL).find(set);
+            // A setting that was changed since stays.
+            if is_set(CONTROL_SYSCTL, NAME) {
+                let set = |control: &&str| namespace::set_sysctl(CONTROL_SYSCTL, control).is_ok();
+                let _ = control.as_deref().into_iter().chain(FALLBACK_CONTROLS).find(set);
             }
             if let Some(former) = former
-                && is_set(TIMESTAMPS, OFF)
+                && is_set(TIMESTAMPS_SYSCTL, TIMESTAMPS_OFF)
             {
-                let _ = namespace::set_sysctl(TIMESTAMPS, &former.timestamps);
+                let _ = namespace::set_sysctl(TIMESTAMPS_SYSCTL, &former.timestamps);
             }
         });
         if state.defaults.iter().any(|former| former.namespace.inode == inode) {
@@ -157,33 +160,34 @@ fn is_set(key: &str, value: &str) -> bool {
     namespace::sysctl(key).is_ok_and(|now| now == value)
 }
 
-/// What listens hands its congestion control on, even one that is registered no longer.
-fn take_back_listeners() -> Result<(), Error> {
+/// Resets all listeners to the default of their namespace. A listener passes its congestion control on to new
+/// connections, even if it is no longer registered.
+fn reset_listeners() -> Result<(), Error> {
     let listeners = object::Listeners::new()?;
     for (_, namespace) in namespace::all() {
         let mut done = Ok(());
-        // Another's namespace may not be ours to enter.
-        let _ = namespace::inside(&namespace, || done = listeners.take_back());
+        // The process may lack the rights to enter a namespace.
+        let _ = namespace::inside(&namespace, || done = listeners.reset());
         done?;
     }
     Ok(())
 }
 
-/// Undoes what every [`attach`] did. Connections that live keep it; new ones do not get it, and what
-/// listens gets the default of its network namespace. Where nothing is attached, nothing is needed but root.
+/// Undoes every [`attach`]. Existing connections keep the congestion control, new ones do not get it, and
+/// listeners get the default of their network namespace. If nothing is attached, only root is required.
 ///
 /// # Errors
-/// A step was refused, or nothing says whether something is attached.
+/// If the kernel rejects a step, or if the state cannot be read.
 pub fn detach() -> Result<Detached, Error> {
     requirements::check_root()?;
-    let _turn = Turn::wait()?;
+    let _lock = StateLock::acquire()?;
     let registered = is_registered();
     let is_attached = State::exists() || pins::directory().exists();
     if registered || is_attached {
         requirements::check()?;
         pins::check()?;
     }
-    // Of commands that were killed; without cgroups there are none.
+    // Cgroups of killed commands. Without cgroups there are none.
     let _ = cgroup::sweep();
     if !is_attached {
         object::unregister_left();
@@ -191,7 +195,7 @@ pub fn detach() -> Result<Detached, Error> {
         return Ok(if done { Detached::Now } else { Detached::Nothing });
     }
     let state = State::load()?;
-    put_back_defaults(&state)?;
+    restore_defaults(&state)?;
     object::remove_filters(&state)?;
     for link in pins::links() {
         object::unpin(&link)?;
@@ -200,8 +204,8 @@ pub fn detach() -> Result<Detached, Error> {
         object::unregister(&pins::registration())?;
     }
     object::unregister_left();
-    // Said last, so that it keeps nothing else; done before it is forgotten that there is something to do.
-    let listeners = take_back_listeners();
+    // Done before the state is removed; an error is returned after it, so that the other steps are done.
+    let listeners = reset_listeners();
     pins::remove();
     State::remove();
     listeners.map(|()| Detached::Now)

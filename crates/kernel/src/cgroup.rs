@@ -1,4 +1,4 @@
-//! Cgroups of version 2.
+//! Control groups of version 2.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Where cgroups are mounted.
+/// Returns the mount point of the cgroups.
 pub(crate) fn root() -> Result<PathBuf, Error> {
-    // Another mount point's name may be no UTF-8.
+    // The name of another mount point may not be UTF-8.
     let mounts = fs::read("/proc/self/mounts").unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts);
-    let of_version_2 = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
-    let mount = mounts.lines().find(of_version_2).and_then(|line| line.split(' ').nth(1));
+    let is_version_2 = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
+    let mount = mounts.lines().find(is_version_2).and_then(|line| line.split(' ').nth(1));
     mount.map(unescaped).ok_or_else(|| Error::Requirement {
         found: "no cgroups of version 2 are mounted".to_owned(),
         expected: "mount -t cgroup2 none /sys/fs/cgroup",
     })
 }
 
-/// What `/proc/self/mounts` means: white space and backslashes are written as three octal digits there.
+/// Decodes a path of `/proc/self/mounts`, where white space and backslashes are three octal digits.
 fn unescaped(path: &str) -> PathBuf {
     let mut parts = path.split('\\');
     let mut octets = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -35,11 +35,11 @@ fn unescaped(path: &str) -> PathBuf {
     OsString::from_vec(octets).into()
 }
 
-/// A cgroup that is there, by its path or by that within the hierarchy.
+/// Returns an existing cgroup, given its path or its path within the hierarchy.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, Error> {
     let root = root()?;
     let within = root.join(path.strip_prefix("/").unwrap_or(path));
-    // By whatever links.
+    // The path may contain symbolic links.
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     [resolved, within]
         .into_iter()
@@ -50,25 +50,25 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf, Error> {
         })
 }
 
-/// What its pin is named by.
+/// Returns the number in the name of a cgroup's pin.
 pub(crate) fn identity(path: &Path) -> Result<u64, Error> {
     Ok(fs::metadata(path).map_err(Error::file(path))?.ino())
 }
 
-/// A cgroup that goes when nobody is in it any more, at the latest with the next [`sweep`].
+/// The cgroup of a command. It is removed when it is empty, at the latest by the next [`sweep`].
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct RunCgroup {
     path: PathBuf,
-    /// Where this process was, and whoever stays behind goes.
+    /// Cgroup of this process, to which remaining processes are moved.
     former: PathBuf,
 }
 
 const PREFIX: &str = "unruffled-run-";
 const MEMBERS: &str = "cgroup.procs";
-/// How often it is tried to move whoever is left out of a cgroup.
-const ATTEMPTS: usize = 10;
+/// Maximum number of attempts to move the remaining processes out of a cgroup.
+const MAX_ATTEMPTS: usize = 10;
 
-impl Own {
+impl RunCgroup {
     pub(crate) fn new() -> Result<Self, Error> {
         sweep()?;
         let former = own_cgroup()?;
@@ -83,8 +83,8 @@ impl Own {
         &self.path
     }
 
-    /// Does `work`, which may start processes, as a member. Where this process cannot leave afterwards,
-    /// what `work` gave is dropped.
+    /// Runs `work`, which may start processes, as a member of the cgroup. If this process cannot leave the
+    /// cgroup afterwards, the result of `work` is dropped.
     pub(crate) fn as_member<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
         enter(&self.path, "0")?;
         let result = work();
@@ -93,10 +93,10 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for RunCgroup {
     fn drop(&mut self) {
-        // A command may leave processes behind, and those may start others meanwhile.
-        for _ in 0..ATTEMPTS {
+        // A command may leave processes behind, which may start others in the meantime.
+        for _ in 0..MAX_ATTEMPTS {
             if fs::remove_dir(&self.path).is_ok() {
                 break;
             }
@@ -108,7 +108,7 @@ impl Drop for Own {
     }
 }
 
-/// The cgroup of this process.
+/// Returns the cgroup of this process.
 fn own_cgroup() -> Result<PathBuf, Error> {
     let file = "/proc/self/cgroup";
     let text = fs::read_to_string(file).map_err(Error::file(file))?;
@@ -116,13 +116,13 @@ fn own_cgroup() -> Result<PathBuf, Error> {
     Ok(root()?.join(path.unwrap_or_default()))
 }
 
-/// Moves a process there; `0` is this one.
+/// Moves a process to the cgroup; `0` is this process.
 fn enter(cgroup: &Path, process: &str) -> Result<(), Error> {
     let file = cgroup.join(MEMBERS);
     fs::write(&file, process).map_err(Error::file(file))
 }
 
-/// Removes what killed commands left, where nobody is in it; how many there are with somebody in it.
+/// Removes empty cgroups of killed commands, and returns the number of those that are not empty.
 pub(crate) fn sweep() -> Result<usize, Error> {
     fn within(directory: &Path) -> io::Result<usize> {
         let mut left = 0;
@@ -131,11 +131,11 @@ pub(crate) fn sweep() -> Result<usize, Error> {
             if !entry?.is_dir() {
                 continue;
             }
-            // A command that is run may run another.
+            // A command under `run` may use `run` itself.
             left += within(&path).unwrap_or(0);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with(PREFIX) {
-                // It is refused while somebody is in it.
+                // The kernel refuses while a process is in it.
                 left += usize::from(fs::remove_dir(&path).is_err());
             }
         }

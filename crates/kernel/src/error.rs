@@ -1,57 +1,79 @@
-//! Why the congestion control is not in the kernel.
+//! Errors of loading, attaching and running.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something was refused; prints as one line.
+/// An error; prints as one line.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The programs were not compiled.
+    /// This build has no BPF programs.
     #[error("{0}")]
     NotBuilt(&'static str),
-    /// The kernel or the process cannot have it.
+    /// The kernel or the process lacks something.
     #[error("{found}: expected {expected}")]
     Requirement {
-        /// What there is.
+        /// What was found.
         found: String,
-        /// What it takes.
+        /// What is required.
         expected: &'static str,
     },
-    /// The kernel did not take a program, or what was asked with one.
+    /// The kernel rejected a program, a map or a link.
     #[error("{what}: {reason}")]
     Program {
-        /// What was to be done.
+        /// The program, map or link, or what was to be done.
         what: String,
-        /// What libbpf and the kernel say.
+        /// The message of libbpf or of the kernel's verifier.
         reason: String,
+        /// The error of libbpf.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// A file, most of them the kernel's.
+    /// A file cannot be read or written. Most are the kernel's.
     #[error("{}: {reason}", .path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
+        #[source]
         reason: io::Error,
     },
-    /// A step was refused when others had been made.
+    /// A step failed after earlier ones had succeeded.
     #[error("{0}; what was attached before stays until `unruffled detach`")]
-    Partly(Box<Self>),
-    /// The command of `run` was not started.
+    Partly(#[source] Box<Self>),
+    /// The command of `run` cannot be started.
     #[error("{}: {reason}", .command.display())]
     NotStarted {
-        /// Its name, as it was given.
+        /// Name of the command, as given.
         command: PathBuf,
-        /// Why not.
+        /// The error of the system.
+        #[source]
         reason: io::Error,
-        /// Whether there is no such file.
+        /// Whether the command does not exist.
         missing: bool,
     },
 }
 
 impl Error {
-    /// Something went wrong with the file.
+    /// Returns a function that makes an error of the file at `path`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |reason| Self::File { path, reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_the_source_of_ours() {
+        let error = Error::file("/sys/fs/bpf")(io::ErrorKind::PermissionDenied.into());
+        let partly = Error::Partly(Box::new(error));
+        let file = partly.source().expect("has a source");
+        assert_eq!(file.to_string(), "/sys/fs/bpf: permission denied");
+        let system = file.source().and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::PermissionDenied));
     }
 }

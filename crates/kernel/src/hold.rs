@@ -1,4 +1,4 @@
-//! The congestion control stays registered as long as somebody needs it, whoever registered it.
+//! Keeps the congestion control registered while it is in use, by this or another process.
 
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -8,36 +8,37 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use crate::{Error, Registered, is_registered, object, pins};
 
-/// Others may register it, and end, before we do either.
-const TRIES: usize = 3;
+/// Maximum number of attempts to register. Another process may register or end between two steps.
+const MAX_ATTEMPTS: usize = 3;
 
-/// It is registered as long as this lives.
+/// Keeps the congestion control registered until it is dropped.
 #[derive(Debug, Default)]
 pub struct Hold {
     own: Vec<Registered>,
-    /// Another's registration, which this keeps when the other ends.
+    /// Registration of another process. It stays when that process ends.
     shared: Option<OwnedFd>,
-    /// Another's that cannot be shared.
+    /// Whether another process has a registration that cannot be shared.
     is_anothers: bool,
 }
 
 impl Hold {
-    /// Registers it where nobody else has, and keeps another's registration where one has. Before Linux 6.4
-    /// nothing keeps that, and out of another PID namespace it is not seen: so ask again before it is needed
-    /// again.
+    /// Registers the congestion control, or shares the registration of another process.
+    ///
+    /// Before Linux 6.4 a registration cannot be shared, nor can one of a process in another PID namespace.
+    /// It may end at any time, so call this again before each use.
     ///
     /// # Errors
-    /// The kernel cannot have it.
+    /// If the kernel lacks something or rejects the programs.
     pub fn ensure(&mut self) -> Result<(), Error> {
         let mut refusal = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             if is_registered() {
                 let is_held = self.shared.is_some() || !self.own.is_empty();
                 if is_held || self.is_anothers {
                     return Ok(());
                 }
-                self.shared = anothers();
-                // Whoever has it may have ended meanwhile.
+                self.shared = registration_of_another();
+                // The other process may have ended since.
                 if self.shared.is_some() || is_registered() {
                     self.is_anothers = self.shared.is_none();
                     return Ok(());
@@ -49,7 +50,7 @@ impl Hold {
                     self.own.push(registered);
                     return Ok(());
                 }
-                // Somebody else may have been faster.
+                // Another process may have registered it first.
                 Err(error) => refusal = Some(error),
             }
         }
@@ -57,8 +58,8 @@ impl Hold {
     }
 }
 
-/// The link of another's registration: that of `attach`, or of a process.
-fn anothers() -> Option<OwnedFd> {
+/// Returns the link of an existing registration: that of `attach`, or that of a process.
+fn registration_of_another() -> Option<OwnedFd> {
     let maps = object::registrations();
     let pinned = object::pinned(&pins::registration()).filter(|link| is_own(link, &maps));
     pinned.or_else(|| {
@@ -80,20 +81,20 @@ fn of_process(process: &Path, maps: &[u32]) -> Option<OwnedFd> {
         let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let number = number.to_str()?.parse().ok()?;
         let link = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()?;
-        // The number may be another file's by now.
+        // The number may belong to another file since.
         is_own(&link, maps).then_some(link)
     })
 }
 
-/// Whether what this process has open there is the link of a registration.
+/// Returns whether a file that this process has open is the link of a registration.
 fn is_own(link: &OwnedFd, maps: &[u32]) -> bool {
     registers(&Path::new("/proc/self/fdinfo").join(link.as_raw_fd().to_string()), maps)
 }
 
-/// Whether this is told of the link of a registration, which one of these maps describes.
+/// Returns whether this `fdinfo` describes the link of a registration with one of these maps.
 fn registers(fdinfo: &Path, maps: &[u32]) -> bool {
-    let told = fs::read_to_string(fdinfo).unwrap_or_default();
-    let value = |key: &str| told.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    let text = fs::read_to_string(fdinfo).unwrap_or_default();
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
     let map = value("map_id:").and_then(|id| id.parse().ok());
     value("link_type:") == Some("struct_ops") && map.is_some_and(|map| maps.contains(&map))
 }

@@ -1,15 +1,48 @@
-//! The kernel's own TCP, unruffled: a congestion control in BPF (struct_ops) that tells late packets
-//! from lost ones, and how it comes into the kernel and out of it again.
+//! The congestion control `unruffled` for the kernel's own TCP, in BPF (struct_ops). It distinguishes late
+//! packets from lost ones.
 //!
-//! - [`attach`]: loads and registers it, pinned so that it outlives the process; makes it the default
-//!   of a network namespace, or gives it to the connections of a cgroup.
-//! - [`detach`]: undoes all that, whoever did it and however that ended.
-//! - [`run()`]: one program under it.
-//! - [`Sample`]: how its connections stand, and what they deliver.
-//! - [`Hold`]: it is registered as long as this lives, for races.
+//! - [`attach`]: loads and registers the congestion control, and pins it so that it outlives the process.
+//!   Optionally makes it the default of a network namespace, or selects it for the connections of a cgroup.
+//! - [`detach`]: undoes every [`attach`], also of other processes and of killed ones.
+//! - [`run()`]: runs one program under the congestion control.
+//! - [`Sample`]: the state of its connections; two samples have their rates.
+//! - [`Hold`]: keeps the congestion control registered while it lives, for races.
 //!
-//! The program itself is `bpf/unruffled.bpf.c`. It is compiled with the feature `bpf`, by clang;
-//! without either, each of these says so.
+//! The main program is `bpf/unruffled.bpf.c`. The feature `bpf` compiles it with clang. Without the feature
+//! or clang, the functions return [`Error::NotBuilt`].
+//!
+//! # Examples
+//!
+//! All functions require root. This makes `unruffled` the default of the network namespace, and undoes that:
+//!
+//! ```no_run
+//! use unruffled_kernel::{Attachment, attach, detach};
+//!
+//! # fn main() -> Result<(), unruffled_kernel::Error> {
+//! attach(&Attachment { default: true, cgroup: None })?;
+//! // New connections use it until:
+//! detach()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This prints the rate and the lateness of each connection over a second:
+//!
+//! ```no_run
+//! use std::thread;
+//! use std::time::Duration;
+//!
+//! use unruffled_kernel::Sample;
+//!
+//! # fn main() -> Result<(), unruffled_kernel::Error> {
+//! let earlier = Sample::take()?;
+//! thread::sleep(Duration::from_secs(1));
+//! for connection in Sample::take()?.since(&earlier).connections {
+//!     println!("{}: {} bit/s, late {:?}", connection.peer, connection.rate_bps, connection.late);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 #![cfg(target_os = "linux")]
 
 mod attach;
@@ -42,10 +75,10 @@ use object::Registered;
 pub use run::{Signal, run};
 pub use status::{Connection, Sample, Status};
 
-/// The congestion control's name in the kernel.
+/// Name of the congestion control in the kernel.
 pub const NAME: &str = "unruffled";
 
-/// Whether the kernel has it now.
+/// Returns whether the congestion control is registered in the kernel.
 pub fn is_registered() -> bool {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = std::fs::read_to_string(path).unwrap_or_default();

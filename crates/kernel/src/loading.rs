@@ -1,4 +1,4 @@
-//! The BPF objects: opened and loaded, their links pinned, and why libbpf refuses one.
+//! Opens and loads BPF objects, pins their links, and turns libbpf's messages into errors.
 
 use std::fs;
 use std::path::Path;
@@ -8,36 +8,29 @@ use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramMut}
 
 use crate::Error;
 
-/// An object, aligned as an ELF file has to be.
-macro_rules! object {
-    ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
-    };
+pub(crate) const UNRUFFLED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/unruffled.bpf.o"));
+pub(crate) const STATUS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/status.bpf.o"));
+pub(crate) const CGROUP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cgroup.bpf.o"));
+pub(crate) const LISTENERS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listeners.bpf.o"));
+pub(crate) const NAMESPACE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/namespace.bpf.o"));
+pub(crate) const TIMESTAMPS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/timestamps.bpf.o"));
+
+/// Messages of libbpf, which have the reason for its errors.
+static MESSAGES: Mutex<String> = Mutex::new(String::new());
+
+fn record_message(_: PrintLevel, text: String) {
+    let mut messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    messages.push_str(&text);
 }
 
-pub(crate) const UNRUFFLED: &[u8] = object!("unruffled");
-pub(crate) const STATUS: &[u8] = object!("status");
-pub(crate) const CGROUP: &[u8] = object!("cgroup");
-pub(crate) const LISTENERS: &[u8] = object!("listeners");
-pub(crate) const NAMESPACE: &[u8] = object!("namespace");
-pub(crate) const TIMESTAMPS: &[u8] = object!("timestamps");
-
-/// What libbpf complained of: its errors are numbers, its messages say why.
-static COMPLAINT: Mutex<String> = Mutex::new(String::new());
-
-fn listen(_: PrintLevel, text: String) {
-    let mut complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-    complaint.push_str(&text);
-}
-
-/// What failed, and what libbpf said of it.
+/// Returns a function that makes an error of `what` failed and libbpf's message.
 pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Error {
     let what = what.into();
     move |error| {
-        let complaint = COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = complaint.lines().next().unwrap_or_default().trim();
-        // The verifier's reason is the last line of its log but for its statistics.
-        let lines: Vec<_> = complaint.lines().collect();
+        let messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = messages.lines().next().unwrap_or_default().trim();
+        // The verifier's reason is the last line of its log before the statistics.
+        let lines: Vec<_> = messages.lines().collect();
         let end = lines.iter().position(|line| line.starts_with("processed "));
         let verifier = end.and_then(|end| lines[..end].last());
         let reason = match (first, verifier) {
@@ -45,14 +38,14 @@ pub(crate) fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) 
             (first, None) => first.to_owned(),
             (first, Some(why)) => format!("{first} ({why})"),
         };
-        Error::Program { what, reason }
+        Error::Program { what, reason, source: Some(Box::new(error)) }
     }
 }
 
 /// Opens an object.
 pub(crate) fn open(object: &[u8]) -> Result<OpenObject, Error> {
-    COMPLAINT.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+    MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, record_message)));
     ObjectBuilder::default().open_memory(object).map_err(refused("the BPF object"))
 }
 
@@ -60,21 +53,22 @@ pub(crate) fn load(object: OpenObject) -> Result<Object, Error> {
     object.load().map_err(refused("this kernel does not take the BPF programs"))
 }
 
-/// Its program of that name.
+/// Returns the program of that name.
 pub(crate) fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, Error> {
     let mut programs = object.progs_mut();
     programs.find(|program| program.name() == name).ok_or_else(|| Error::Program {
         what: format!("program {name}"),
         reason: "not in the object".to_owned(),
+        source: None,
     })
 }
 
-/// Links that are gone with this value.
+/// Links of programs, which are removed when this value is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Links(pub(crate) Vec<(String, Link)>);
 
 impl Links {
-    /// Lets them outlive this process, in place of former ones of that name.
+    /// Pins the links so that they outlive this process. They replace links of the same name.
     pub(crate) fn pin(self, directory: &Path, prefix: &str) -> Result<(), Error> {
         for (name, mut link) in self.0 {
             let path = directory.join(format!("{prefix}-{name}"));
@@ -88,7 +82,7 @@ impl Links {
     }
 }
 
-/// Removes what a pinned link holds.
+/// Removes a pinned link.
 pub(crate) fn unpin(pin: &Path) -> Result<(), Error> {
     fs::remove_file(pin).map_err(Error::file(pin))
 }

@@ -1,4 +1,4 @@
-//! Network namespaces: which is which, and work in another.
+//! Network namespaces: their identity, and work in another one.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,32 +15,33 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::object::Cookies;
 
-const OWN: &str = "/proc/thread-self/ns/net";
+const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
-/// Which one: its inode's number is used again when it is gone, and another may have it.
+/// Identity of a network namespace. The inode alone is not enough: another namespace may get its number
+/// later.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// The inode of `/proc/PID/ns/net`.
+    /// Inode of `/proc/PID/ns/net`.
     #[serde(rename = "namespace")]
     pub(crate) inode: u64,
-    /// What no other has; nothing, if an older version wrote it down.
+    /// The kernel's unique cookie. `None` in files of an older version.
     #[serde(default)]
     cookie: Option<u64>,
 }
 
 impl Identity {
-    /// That of this thread's; without cookies, by the inode alone.
+    /// Returns the identity of this thread's namespace; without `cookies`, from the inode alone.
     pub(crate) fn own(cookies: Option<&Cookies>) -> Result<Self, Error> {
         Ok(Self { inode: own()?, cookie: cookies.map(Cookies::own).transpose()? })
     }
 
-    /// Whether both are of the same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    /// Returns whether both identify the same namespace.
+    pub(crate) fn matches(&self, other: &Self) -> bool {
         let cookies = self.cookie.zip(other.cookie);
         self.inode == other.inode && cookies.is_none_or(|(one, another)| one == another)
     }
 
-    /// Does `work` in this one; nothing, if no process is in it any more.
+    /// Runs `work` in this namespace. Does nothing if no process is left in it.
     #[cfg(bpf)]
     pub(crate) fn within(
         &self,
@@ -51,18 +52,18 @@ impl Identity {
             return Ok(());
         };
         inside(&namespace, || match Self::own(cookies) {
-            Ok(found) if !self.is(&found) => Ok(()),
+            Ok(found) if !self.matches(&found) => Ok(()),
             found => found.map(|_| work()),
         })?
     }
 }
 
-/// The inode of this thread's.
+/// Returns the inode of this thread's namespace.
 pub(crate) fn own() -> Result<u64, Error> {
-    Ok(fs::metadata(OWN).map_err(Error::file(OWN))?.ino())
+    Ok(fs::metadata(OWN_NAMESPACE).map_err(Error::file(OWN_NAMESPACE))?.ino())
 }
 
-/// Does `work` in this namespace.
+/// Runs `work` on a new thread in this namespace.
 pub(crate) fn inside<T: Send>(
     namespace: &File,
     work: impl FnOnce() -> T + Send,
@@ -74,14 +75,14 @@ pub(crate) fn inside<T: Send>(
             entered.map(|()| work())
         });
         match worker.join() {
-            Ok(done) => done.map_err(|reason| Error::file(OWN)(reason.into())),
+            Ok(done) => done.map_err(|reason| Error::file(OWN_NAMESPACE)(reason.into())),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
 }
 
-/// All network namespaces that have a process or are mounted here, by a name or otherwise, with their
-/// inodes. One is open at a time: there may be more than files may be.
+/// Returns all network namespaces that have a process or a mount, with their inodes. One is open at a time,
+/// since there may be more namespaces than a process may have open files.
 pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = processes.map(|entry| entry.path().join("ns/net"));
@@ -92,24 +93,25 @@ pub(crate) fn all() -> impl Iterator<Item = (u64, File)> {
         if seen.contains(&fs::metadata(&path).ok()?.ino()) {
             return None;
         }
-        // A process may have ended meanwhile, and what is open is not another's.
+        // The process may have ended since. An open file still identifies the namespace.
         let file = File::open(&path).ok()?;
         let inode = file.metadata().ok()?.ino();
         seen.insert(inode).then_some((inode, file))
     })
 }
 
-/// Where network namespaces are mounted, by proc_pid_mountinfo(5).
+/// Returns the mount points of network namespaces; proc_pid_mountinfo(5) has the format.
 fn mounted(mounts: &str) -> Vec<PathBuf> {
     let place = |line: &str| {
         let mut fields = line.split(' ').skip(3);
-        let (root, place) = (fields.next()?, fields.next()?);
+        let root = fields.next()?;
+        let place = fields.next()?;
         root.starts_with("net:[").then(|| unescaped(place))
     };
     mounts.lines().filter_map(place).collect()
 }
 
-/// A path whose blanks and backslashes are written in octal.
+/// Decodes a path whose white space and backslashes are octal escapes.
 fn unescaped(written: &str) -> PathBuf {
     let mut path = Vec::new();
     let mut rest = written.as_bytes();
@@ -130,7 +132,7 @@ fn unescaped(written: &str) -> PathBuf {
     OsString::from_vec(path).into()
 }
 
-/// A sysctl of this thread's namespace.
+/// Returns a sysctl of this thread's namespace.
 pub(crate) fn sysctl(key: &str) -> Result<String, Error> {
     let path = path(key);
     let value = fs::read_to_string(&path).map_err(Error::file(&path))?;

@@ -1,6 +1,6 @@
-//! What the BPF programs do for the rest: the congestion control, fitted to the running kernel and
-//! registered, its choice in a cgroup, and the records of connections. All that touches libbpf is
-//! here, in `loading.rs` and in `timestamps.rs`; `absent.rs` stands here where nothing was compiled.
+//! The BPF programs as the other modules use them: the congestion control, adapted to the running kernel
+//! and registered, its selection in a cgroup, and the records of connections. Only this module,
+//! `loading.rs` and `timestamps.rs` use libbpf. Without BPF programs, `absent.rs` replaces this module.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -24,26 +24,26 @@ use crate::loading::{
 };
 pub(crate) use crate::timestamps::{remove_filters, take_out_timestamps};
 
-/// Which build's congestion control this is, by its code.
+/// Returns a number that identifies the build of the congestion control: a hash of its code.
 pub(crate) fn build() -> u64 {
     let mut hasher = DefaultHasher::new();
     UNRUFFLED.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The name of the maps that keep connections.
+/// Name of the maps that store connections.
 const CONNECTIONS: &str = "unruffled_conns";
 
-/// The congestion control is registered as long as this lives.
+/// A registration of the congestion control, which ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Registered {
     link: Link,
-    /// Its programs and maps.
+    /// Programs and maps of the congestion control.
     _object: Object,
 }
 
 impl Registered {
-    /// Loads and registers it.
+    /// Loads and registers the congestion control.
     pub(crate) fn new() -> Result<Self, Error> {
         crate::requirements::check()?;
         let mut object = load(Kernel::running()?.fit(open(UNRUFFLED)?)?)?;
@@ -52,13 +52,14 @@ impl Registered {
             let mut operations: MapMut<'_> = operations.ok_or_else(|| Error::Program {
                 what: "the congestion control".to_owned(),
                 reason: "not in the object".to_owned(),
+                source: None,
             })?;
             operations.attach_struct_ops().map_err(refused("registering the congestion control"))?
         };
         Ok(Self { link, _object: object })
     }
 
-    /// Lets it outlive this process.
+    /// Pins the registration, so that it outlives this process.
     pub(crate) fn pin(mut self, path: &Path) -> Result<(), Error> {
         self.link.pin(path).map_err(refused(path.to_string_lossy()))?;
         self.link.disconnect();
@@ -66,27 +67,27 @@ impl Registered {
     }
 }
 
-/// What programs have to know of a kernel before they are loaded.
+/// Properties of a kernel that programs need before they are loaded.
 struct Kernel {
     /// Ticks per second.
     ticks: u32,
-    /// Two before 6.10, four since.
+    /// Number of arguments of `cong_control`: two before 6.10, four since.
     cong_control_arguments: u32,
-    /// Registrations are links since 6.4.
+    /// Whether registrations are links, as they are since 6.4.
     has_links: bool,
-    /// The first packet in flight is told of by a call of its own since 7.1.
+    /// Whether the first packet in flight has its own callback, as it does since 7.1.
     has_start: bool,
 }
 
 impl Kernel {
     fn running() -> Result<Self, Error> {
-        let unfit = |found: &str| Error::Requirement {
+        let unsuitable = |found: &str| Error::Requirement {
             found: found.to_owned(),
             expected: "a kernel with CONFIG_BPF_JIT, CONFIG_BPF_SYSCALL, CONFIG_DEBUG_INFO_BTF and TCP",
         };
-        let btf = Btf::from_vmlinux().map_err(|_| unfit("BTF that cannot be read"))?;
+        let btf = Btf::from_vmlinux().map_err(|_| unsuitable("BTF that cannot be read"))?;
         if btf.type_by_name::<Struct<'_>>("bpf_struct_ops_tcp_congestion_ops").is_none() {
-            return Err(unfit("no congestion control in BPF in this kernel's configuration"));
+            return Err(unsuitable("no congestion control in BPF in this kernel's configuration"));
         }
         let operations: Option<Struct<'_>> = btf.type_by_name("tcp_congestion_ops");
         let member = |called: &str| {
@@ -98,24 +99,24 @@ impl Kernel {
             let function = pointer.referenced_type().skip_mods_and_typedefs();
             Some(FuncProto::try_from(function).ok()?.iter().count() as u32)
         });
-        let arguments = arguments.ok_or_else(|| unfit("no cong_control in this kernel"))?;
+        let arguments = arguments.ok_or_else(|| unsuitable("no cong_control in this kernel"))?;
         let mut values = btf.type_by_kind::<Enum<'_>>();
         let has_links = values.any(|e| e.iter().any(|v| v.name.is_some_and(|n| n == "BPF_F_LINK")));
-        // The coarse clock's resolution is one tick.
+        // The resolution of the coarse clock is one tick.
         let tick = clock_getres(ClockId::MonotonicCoarse).tv_nsec.max(1) as u64;
         let ticks = ((1_000_000_000 + tick / 2) / tick) as u32;
         let has_start = member("cwnd_event_tx_start").is_some();
         Ok(Self { ticks, cong_control_arguments: arguments, has_links, has_start })
     }
 
-    /// Takes out of the congestion control what this kernel does not call, and tells it what it has to know.
+    /// Removes callbacks that this kernel does not have, and sets the constants of the congestion control.
     fn fit(&self, mut object: OpenObject) -> Result<OpenObject, Error> {
         for mut map in object.maps_mut() {
             if map.map_type() == MapType::StructOps {
                 if !self.has_links {
                     map.set_map_flags(0).map_err(refused("a registration without link"))?;
                 }
-                // The first members; see linux.h.
+                // The first members of the structure in linux.h.
                 if let Some(value) = map.initial_value_mut() {
                     let unused =
                         [self.cong_control_arguments == 4, self.has_start, !self.has_start];
@@ -123,9 +124,9 @@ impl Kernel {
                     members.filter(|(_, unused)| *unused).for_each(|(member, _)| member.fill(0));
                 }
             }
-            let constants = map.name().to_string_lossy().ends_with(".rodata");
-            if let (true, Some(value)) = (constants, map.initial_value_mut()) {
-                // The first two words; see connection.h.
+            let is_constants = map.name().to_string_lossy().ends_with(".rodata");
+            if is_constants && let Some(value) = map.initial_value_mut() {
+                // The first two words, which connection.h declares.
                 value[0..4].copy_from_slice(&self.ticks.to_ne_bytes());
                 value[4..8].copy_from_slice(&self.cong_control_arguments.to_ne_bytes());
             }
@@ -134,17 +135,17 @@ impl Kernel {
     }
 }
 
-/// Undoes a pinned registration.
+/// Removes a pinned registration.
 pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
     let fail = || refused(pin.to_string_lossy());
     let mut link = Link::open(pin).map_err(fail())?;
     let kind = format!("/proc/self/fd/{}", link.as_fd().as_raw_fd());
     let kind = fs::read_link(&kind).map_err(Error::file(kind))?;
     if kind.to_string_lossy().contains("bpf-map") {
-        // Before 6.4 the pin is that of the map, and its only element is the registration.
+        // Before 6.4 the pin is that of the map, whose only element is the registration.
         let map = MapHandle::from_pinned_path(pin).map_err(fail())?;
         let deleted = map.delete(&0_u32.to_ne_bytes());
-        // Somebody may have ended between the two steps.
+        // The registration may have ended between the two steps.
         if crate::is_registered() {
             deleted.map_err(fail())?;
         }
@@ -152,14 +153,14 @@ pub(crate) fn unregister(pin: &Path) -> Result<(), Error> {
     link.unpin().map_err(fail())
 }
 
-/// The link that is pinned there, if any.
+/// Returns the link that is pinned there, if any.
 pub(crate) fn pinned(pin: &Path) -> Option<OwnedFd> {
-    // libbpf complains where there is none.
+    // libbpf prints a warning where there is none.
     let pin = pin.exists().then_some(pin)?;
     Link::open(pin).ok()?.as_fd().try_clone_to_owned().ok()
 }
 
-/// The maps of all registrations in the kernel, by their ids.
+/// Returns the ids of the maps of all registrations in the kernel.
 pub(crate) fn registrations() -> Vec<u32> {
     let is_ours = |info: &MapInfo| {
         info.ty == MapType::StructOps && info.name.to_string_lossy() == crate::NAME
@@ -167,8 +168,8 @@ pub(crate) fn registrations() -> Vec<u32> {
     MapInfoIter::default().filter(is_ours).map(|info| info.id).collect()
 }
 
-/// Before 6.4 a registration outlives whoever registered it and was killed. With links the kernel
-/// refuses: those are another's, who lives.
+/// Removes registrations of killed processes. Before 6.4 a registration outlives its process. A
+/// registration by a link belongs to a live process, and the kernel refuses to remove it.
 pub(crate) fn unregister_left() {
     for id in registrations() {
         let map = MapHandle::from_map_id(id);
@@ -176,7 +177,7 @@ pub(crate) fn unregister_left() {
     }
 }
 
-/// Gives the congestion control to new connections of a cgroup.
+/// Selects the congestion control for new connections of a cgroup.
 pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
     let object = load(open(CGROUP)?)?;
     let directory = File::open(cgroup).map_err(Error::file(cgroup))?;
@@ -186,7 +187,7 @@ pub(crate) fn choose_in_cgroup(cgroup: &Path) -> Result<Links, Error> {
     Ok(Links(vec![("choose".to_owned(), link)]))
 }
 
-/// Gives listeners under it the default of their network namespace.
+/// Program that resets listeners under the congestion control to the default of their network namespace.
 pub(crate) struct Listeners(Object);
 
 impl Listeners {
@@ -194,17 +195,17 @@ impl Listeners {
         Ok(Self(load(open(LISTENERS)?)?))
     }
 
-    /// Those of this thread's network namespace.
-    pub(crate) fn take_back(&self) -> Result<(), Error> {
+    /// Resets the listeners of this thread's network namespace.
+    pub(crate) fn reset(&self) -> Result<(), Error> {
         let what = "the iterator over listeners";
-        let link = program(&self.0, "take_back")?.attach().map_err(refused(what))?;
+        let link = program(&self.0, "reset_listener")?.attach().map_err(refused(what))?;
         let mut iterator = Iter::new(&link).map_err(refused(what))?;
         iterator.read_to_end(&mut Vec::new()).map_err(Error::file(what))?;
         Ok(())
     }
 }
 
-/// The kernel's names of network namespaces.
+/// Program that reads the kernel's unique cookies of network namespaces.
 pub(crate) struct Cookies(Object);
 
 impl Cookies {
@@ -212,33 +213,34 @@ impl Cookies {
         Ok(Self(load(open(NAMESPACE)?)?))
     }
 
-    /// That of this thread's.
+    /// Returns the cookie of this thread's namespace.
     pub(crate) fn own(&self) -> Result<u64, Error> {
         let mut cookie = [0; 8];
         let input = ProgramInput { context_in: Some(&mut cookie), ..ProgramInput::default() };
-        let told = program(&self.0, "tell_cookie")?.test_run(input);
-        told.map_err(refused("the network namespace"))?;
+        let ran = program(&self.0, "read_cookie")?.test_run(input);
+        ran.map_err(refused("the network namespace"))?;
         Ok(u64::from_ne_bytes(cookie))
     }
 }
 
-/// What is told of each connection, as `status.bpf.c` writes it, and how many there are of which another
-/// version keeps something else.
+/// Returns the records of all connections in the format of `status.bpf.c`, and the number of connections
+/// whose records have the format of another version.
 pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
-    let kept: Vec<_> =
+    let maps: Vec<_> =
         MapInfoIter::default().filter(|info| info.name.to_string_lossy() == CONNECTIONS).collect();
-    let (mut records, mut others) = (Vec::new(), Vec::new());
-    if kept.is_empty() {
+    let mut records = Vec::new();
+    let mut others = Vec::new();
+    if maps.is_empty() {
         return Ok((records, 0));
     }
     let object = open(STATUS)?;
     let own = object.maps().find(|map| map.name() == CONNECTIONS).map(|map| map.value_size());
     let object = load(object)?;
-    for info in kept {
-        // One may be gone by now.
+    for info in maps {
+        // The map may have disappeared since.
         let Ok(map) = MapHandle::from_map_id(info.id) else { continue };
-        let (name, told) = if own == Some(info.value_size) {
-            ("tell", &mut records)
+        let (name, output) = if own == Some(info.value_size) {
+            ("dump", &mut records)
         } else {
             ("count", &mut others)
         };
@@ -246,7 +248,7 @@ pub(crate) fn records() -> Result<(Vec<u8>, usize), Error> {
         let options = IterOpts::Map(MapIterOpts::from_fd(map.as_fd()));
         let link = program(&object, name)?.attach_iter_with_opts(options).map_err(refused(what))?;
         let mut iterator = Iter::new(&link).map_err(refused(what))?;
-        iterator.read_to_end(told).map_err(Error::file(what))?;
+        iterator.read_to_end(output).map_err(Error::file(what))?;
     }
     Ok((records, others.len()))
 }
@@ -263,7 +265,7 @@ mod tests {
     use crate::loading::TIMESTAMPS;
 
     #[test]
-    fn no_program_costs_the_verifier_much() {
+    fn the_verifier_takes_few_instructions_for_each_program() {
         if let Err(refusal) = crate::requirements::check() {
             eprintln!("skipped: {refusal}");
             return;
@@ -283,7 +285,7 @@ mod tests {
         assert!((1..50_000).contains(&largest), "{largest} instructions");
     }
 
-    /// What another version keeps of a connection has another size.
+    /// Records of another version have another size.
     #[test]
     fn connections_of_another_version_are_counted() {
         if let Err(refusal) = crate::requirements::check() {

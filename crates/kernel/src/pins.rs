@@ -1,4 +1,4 @@
-//! Where what outlives the command is: the BPF file system, mounted if nobody has.
+//! Pins in the BPF file system, which outlive the command. The file system is mounted if it is not.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -10,17 +10,17 @@ use crate::Error;
 
 const BPFFS: &str = "/sys/fs/bpf";
 
-/// The directory of all pins.
+/// Returns the directory of all pins.
 pub(crate) fn directory() -> PathBuf {
     Path::new(BPFFS).join(crate::NAME)
 }
 
-/// Where the registration is pinned.
+/// Returns the path of the registration's pin.
 pub(crate) fn registration() -> PathBuf {
     directory().join("congestion_control")
 }
 
-/// The last that is mounted on /sys, and hides what was before: its source and its kind.
+/// Returns the source and the type of the last mount on /sys, which hides earlier ones.
 fn sys_of(mounts: &str) -> Option<(&str, &str)> {
     let fields = |line| {
         let mut fields = str::split_whitespace(line);
@@ -30,12 +30,13 @@ fn sys_of(mounts: &str) -> Option<(&str, &str)> {
     mounts.lines().rev().filter_map(fields).find_map(sys)
 }
 
-/// What is pinned here is seen by every command and outlives this one, and nobody else can take it away.
+/// Checks that every command sees the pins, that they outlive this command, and that only root can remove
+/// them.
 pub(crate) fn check() -> Result<(), Error> {
     let device = |path: &str| fs::metadata(path).map(|found| found.dev()).ok();
-    // `ip netns exec` mounts a /sys of its own.
+    // `ip netns exec` mounts its own /sys.
     let first = device(&format!("/proc/1/root{BPFFS}"));
-    // In a container its root may be out of reach, but not what is mounted there.
+    // In a container the root of process 1 may be inaccessible, but its mounts are readable.
     let mounts = |process: &str| fs::read_to_string(format!("/proc/{process}/mounts")).ok();
     let other_sys = match (mounts("1"), mounts("self")) {
         (Some(first), Some(own)) => sys_of(&first) != sys_of(&own),
@@ -59,7 +60,7 @@ pub(crate) fn check() -> Result<(), Error> {
     }
 }
 
-/// Makes the directory of the pins.
+/// Creates the directory of the pins.
 pub(crate) fn prepare() -> Result<(), Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     if !mounts.lines().any(|line| line.split(' ').nth(1) == Some(BPFFS)) {
@@ -71,15 +72,14 @@ pub(crate) fn prepare() -> Result<(), Error> {
     made.map_err(Error::file(&directory))
 }
 
-/// All pins but the registration.
+/// Returns all pins except the registration.
 pub(crate) fn links() -> Vec<PathBuf> {
     let entries = fs::read_dir(directory()).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| *path != registration()).collect()
 }
 
-/// Removes the directory, which is empty by now.
+/// Removes the directory if it is empty.
 pub(crate) fn remove() {
-    // If something is in it, then for a reason.
     let _ = fs::remove_dir(directory());
 }
 
@@ -88,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sys_of_a_namespace_is_told_from_the_machines() {
+    fn the_sys_of_a_namespace_is_distinguished_from_the_machines() {
         let machine = "sysfs /sys sysfs rw 0 0\nbpf /sys/fs/bpf bpf rw 0 0\n";
-        // `ip netns exec NAME` mounts another on top of it, which it calls NAME.
+        // `ip netns exec NAME` mounts another one on top of it, with the source NAME.
         let own = format!("{machine}name /sys sysfs rw 0 0\n");
         assert_eq!(sys_of(machine), Some(("sysfs", "sysfs")));
         assert_eq!(sys_of(&own), Some(("name", "sysfs")));

@@ -1,25 +1,25 @@
-//! One connection at one moment, as `status.bpf.c` writes it.
+//! Parses the records of connections that `status.bpf.c` writes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// The octets of one record.
-const RECORD: usize = 128;
+/// Size of a record, in octets.
+const RECORD_OCTETS: usize = 128;
 
 const AF_INET: u16 = 2;
 
-/// Closed sockets and listeners are no connections (include/net/tcp_states.h).
-const NO_CONNECTIONS: [u16; 2] = [7, 10];
+/// States of sockets that are not connections: closed, and listening (include/net/tcp_states.h).
+const UNCONNECTED_STATES: [u16; 2] = [7, 10];
 
-/// What the kernel keeps of a connection. Counters are those of the whole connection; `_before` is what
-/// they were when the connection came under the congestion control. Times are by `CLOCK_MONOTONIC`.
+/// State of a connection. Counters cover the whole connection; a field with `_before` has the value at the
+/// time when the connection came under the congestion control. Times are by `CLOCK_MONOTONIC`.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
     pub(crate) cwnd: u32,
     pub(crate) held: u32,
-    /// Nothing before the first sample.
+    /// Smoothed round-trip time. `None` before the first sample.
     pub(crate) rtt: Option<Duration>,
     pub(crate) late: Duration,
     pub(crate) hold: Duration,
@@ -31,17 +31,17 @@ pub(crate) struct Record {
     pub(crate) resent_before: u32,
     pub(crate) acked: u64,
     pub(crate) acked_before: u64,
-    /// When it came under the congestion control; nothing during the handshake.
+    /// Time at which the connection came under the congestion control. `None` during the handshake.
     pub(crate) began: Option<Duration>,
-    /// When the record was made.
+    /// Time of the record.
     pub(crate) now: Duration,
-    /// Where the kernel keeps it; another connection may be there later.
+    /// Address of the socket in the kernel. A later connection may have the same address.
     pub(crate) socket: u64,
 }
 
-/// Those of `octets` that are of connections.
+/// Parses all records of connections in `octets`.
 pub(crate) fn parse(octets: &[u8]) -> Vec<Record> {
-    octets.chunks_exact(RECORD).filter_map(Record::parse).collect()
+    octets.chunks_exact(RECORD_OCTETS).filter_map(Record::parse).collect()
 }
 
 impl Record {
@@ -50,8 +50,9 @@ impl Record {
         let u16 = |at: usize| u16::from_ne_bytes([record[at], record[at + 1]]);
         let u32 = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap_or_default());
         let u64 = |at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap_or_default());
-        let (family, state) = (u16(32), u16(38));
-        if NO_CONNECTIONS.contains(&state) {
+        let family = u16(32);
+        let state = u16(38);
+        if UNCONNECTED_STATES.contains(&state) {
             return None;
         }
         let address = |at, port| {

@@ -1,4 +1,4 @@
-//! One program under it.
+//! Runs one program under the congestion control.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,35 +13,37 @@ pub use rustix::process::Signal;
 use rustix::process::{Pid, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 
-use crate::state::{State, Turn};
+use crate::state::{State, StateLock};
 use crate::{Error, Hold, cgroup, object, pins, requirements};
 
-/// How often the command is looked after.
-const TICK: Duration = Duration::from_millis(50);
+/// Interval at which the command and the signals are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `command`: its connections, and those of its children, get the congestion control, without
-/// timestamps. Nothing is left when it has ended: what it started and left behind is moved to the cgroup
-/// of this process. What `signalled` tells, the command is sent; if it is told before that was started,
-/// that is how it ended.
+/// Runs `command`. Its connections and those of its children use the congestion control, without
+/// timestamps.
+///
+/// When the command ends, everything is undone; processes that it leaves behind are moved to the cgroup of
+/// this process. `signalled` is polled for signals, which are passed on to the command. A signal before the
+/// command is started ends the run with the status of that signal.
 ///
 /// # Errors
-/// The kernel cannot have it; the command cannot be started ([`Error::NotStarted`]), or not be looked after
-/// any more: then it is killed.
+/// If the kernel lacks something; if the command cannot be started ([`Error::NotStarted`]); or if the
+/// command cannot be supervised any longer, in which case it is killed.
 pub fn run(
     command: &mut Command,
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
     requirements::check()?;
-    let turn = loop {
-        if let Some(turn) = Turn::try_take()? {
-            break turn;
+    let lock = loop {
+        if let Some(lock) = StateLock::try_acquire()? {
+            break lock;
         }
         if let Some(signal) = signalled() {
             return Ok(ended_by(signal));
         }
-        thread::sleep(TICK);
+        thread::sleep(POLL_INTERVAL);
     };
-    let status = under(turn, command, signalled);
+    let status = run_locked(lock, command, signalled);
     remove_filters()?;
     status
 }
@@ -50,15 +52,15 @@ fn ended_by(signal: Signal) -> ExitStatus {
     ExitStatus::from_raw(signal.as_raw())
 }
 
-fn under(
-    turn: Turn,
+fn run_locked(
+    lock: StateLock,
     command: &mut Command,
     signalled: impl Fn() -> Option<Signal>,
 ) -> Result<ExitStatus, Error> {
-    // As long as the command runs; connections that outlive it hold it themselves.
+    // Held while the command runs. Connections that outlive the command keep the programs themselves.
     let mut hold = Hold::default();
     hold.ensure()?;
-    let own = cgroup::Own::new()?;
+    let own = cgroup::RunCgroup::new()?;
     let mut state = State::load()?;
     let _timestamps = object::take_out_timestamps(&mut state)?;
     let _chosen = object::choose_in_cgroup(own.path())?;
@@ -67,8 +69,8 @@ fn under(
         return Ok(ended_by(signal));
     }
     let child = own.as_member(|| Supervised::spawn(command))?;
-    // Until somebody was in it, another's sweep would have taken the cgroup for one that is left.
-    drop(turn);
+    // The cgroup has a member now. Before that, the sweep of another process would have removed it.
+    drop(lock);
     let mut child = child.map_err(|reason| not_started(&name, reason))?;
     loop {
         if let Some(status) = child.0.try_wait().map_err(Error::file(&name))? {
@@ -76,19 +78,19 @@ fn under(
         }
         if let Some(signal) = signalled().filter(|&signal| !is_from_terminal(signal)) {
             let id = i32::try_from(child.0.id()).ok().and_then(Pid::from_raw);
-            // It may have ended.
+            // Fails if the command has ended.
             let _ = id.map(|id| kill_process(id, signal));
         }
-        thread::sleep(TICK);
-        // Whoever had registered it may have ended.
+        thread::sleep(POLL_INTERVAL);
+        // The process that registered the congestion control may have ended.
         hold.ensure()?;
     }
 }
 
-/// Why a command was not started.
+/// Returns the error for a command that cannot be started.
 fn not_started(command: &OsStr, reason: io::Error) -> Error {
     let not_found = reason.kind() == ErrorKind::NotFound;
-    let missing = not_found && !is_there(command);
+    let missing = not_found && !exists(command);
     let reason = if not_found && !missing {
         io::Error::other("its interpreter does not exist")
     } else {
@@ -97,8 +99,8 @@ fn not_started(command: &OsStr, reason: io::Error) -> Error {
     Error::NotStarted { command: command.into(), reason, missing }
 }
 
-/// Whether a command's file is there, be it of use or not.
-fn is_there(command: &OsStr) -> bool {
+/// Returns whether the file of a command exists, executable or not.
+fn exists(command: &OsStr) -> bool {
     let file = Path::new(command);
     if command.is_empty() || command.as_encoded_bytes().contains(&b'/') {
         return file.exists();
@@ -107,15 +109,15 @@ fn is_there(command: &OsStr) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(file).is_file())
 }
 
-/// Whether a terminal sent the signal, as it seems, and so to the command as well.
+/// Returns whether the signal probably came from a terminal, which sends it to the command as well.
 fn is_from_terminal(signal: Signal) -> bool {
     let in_foreground =
         |terminal| tcgetpgrp(terminal).is_ok_and(|foreground| foreground == getpgrp());
     [Signal::INT, Signal::QUIT].contains(&signal) && File::open("/dev/tty").is_ok_and(in_foreground)
 }
 
-/// A command that ends with whoever looks after it: it would go on with another congestion control than
-/// it was run for.
+/// A command that is killed when its supervision ends, since it would otherwise continue with another
+/// congestion control.
 struct Supervised(Child);
 
 impl Supervised {
@@ -126,16 +128,16 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // If it has ended, neither does anything.
+        // Neither has an effect if the command has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Where the kernel has no links to interfaces, filters go with the last command that is run, unless
-/// a cgroup has them.
+/// Removes filters on kernels without links to interfaces, unless another command or an attached cgroup uses
+/// them.
 fn remove_filters() -> Result<(), Error> {
-    let _turn = Turn::wait()?;
+    let _lock = StateLock::acquire()?;
     let mut state = State::load()?;
     if state.filters.is_empty() || !pins::links().is_empty() || cgroup::sweep()? > 0 {
         return Ok(());

@@ -1,7 +1,7 @@
-//! What was before: kept in a file, since nobody may remember it who ends before `detach`.
+//! The settings before `attach`, in a file that `detach` reads.
 //!
-//! It is written before anything is changed, so that a command that is killed leaves no change that
-//! the file does not name.
+//! The file is written before anything is changed, so a killed command leaves no change that the file does
+//! not name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -16,21 +16,21 @@ use crate::namespace::Identity;
 const LOCK: &str = "/run/unruffled.lock";
 const FILE: &str = "/run/unruffled/attached.json";
 
-/// What `detach` has to put back.
+/// Settings that `detach` restores.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Which build's congestion control is registered; nothing, if that build did not tell.
+    /// Build of the registered congestion control. `None` in files of an older version.
     #[serde(default)]
     pub(crate) build: Option<u64>,
-    /// Network namespaces whose default was changed.
-    pub(crate) defaults: Vec<Former>,
-    /// Interfaces with filters of kernels without links for them.
+    /// Former settings of network namespaces whose default was changed.
+    pub(crate) defaults: Vec<FormerSettings>,
+    /// Interfaces with filters, on kernels without links for them.
     pub(crate) filters: Vec<Filters>,
 }
 
-/// What a network namespace had.
+/// Settings of a network namespace before they were changed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Former {
+pub(crate) struct FormerSettings {
     #[serde(flatten)]
     pub(crate) namespace: Identity,
     pub(crate) congestion_control: String,
@@ -43,25 +43,26 @@ pub(crate) struct Filters {
     #[serde(flatten)]
     pub(crate) namespace: Identity,
     pub(crate) interface: i32,
-    /// It was not there before.
+    /// Whether `attach` created the queueing discipline.
     pub(crate) own: bool,
 }
 
-/// Whoever attaches, detaches or runs waits for the others: each reads what is kept, and writes it anew.
+/// Lock on the state. `attach`, `detach` and `run` hold it while they read the file and write it again.
 ///
-/// The lock ends with the process. Its file stays, or two could lock two of them; only root may open it, or
-/// anybody could keep everybody else waiting.
+/// The lock ends with the process. Its file is never removed, since two processes could otherwise lock two
+/// different files. Only root may open it, so that other users cannot block root.
 #[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "locked as long as it is open")] File);
+pub(crate) struct StateLock(#[expect(dead_code, reason = "locked as long as it is open")] File);
 
-impl Turn {
-    pub(crate) fn wait() -> Result<Self, Error> {
+impl StateLock {
+    /// Waits for the lock.
+    pub(crate) fn acquire() -> Result<Self, Error> {
         let locked = Self::open().and_then(|file| file.lock().map(|()| file));
         Ok(Self(locked.map_err(Error::file(LOCK))?))
     }
 
-    /// None if another has it.
-    pub(crate) fn try_take() -> Result<Option<Self>, Error> {
+    /// Returns the lock, or `None` if another process holds it.
+    pub(crate) fn try_acquire() -> Result<Option<Self>, Error> {
         let file = Self::open().map_err(Error::file(LOCK))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
@@ -77,7 +78,7 @@ impl Turn {
 }
 
 impl State {
-    /// What is kept; nothing, if nothing is attached.
+    /// Reads the file. The state is empty if nothing is attached.
     pub(crate) fn load() -> Result<Self, Error> {
         match fs::read_to_string(FILE) {
             Ok(text) => serde_json::from_str(&text).map_err(|reason| Error::Requirement {
@@ -90,7 +91,7 @@ impl State {
         }
     }
 
-    /// Keeps it, at once or not at all.
+    /// Replaces the file atomically.
     pub(crate) fn store(&self) -> Result<(), Error> {
         let new = format!("{FILE}.new");
         let text = serde_json::to_string_pretty(self).expect("plain data");
@@ -102,7 +103,7 @@ impl State {
             .map_err(Error::file(FILE))
     }
 
-    /// There is nothing to keep any more.
+    /// Removes the file.
     pub(crate) fn remove() {
         let _ = fs::remove_file(FILE);
         if let Some(directory) = Path::new(FILE).parent() {

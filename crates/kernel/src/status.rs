@@ -1,4 +1,4 @@
-//! How the connections stand, and what they delivered between two looks.
+//! State and rates of the connections under the congestion control.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,42 +10,42 @@ use serde::Serialize;
 use crate::record::{self, Record};
 use crate::{Error, object, requirements};
 
-/// A connection under the congestion control, in whichever network namespace. Counts are of the time since
-/// it came under the congestion control.
+/// A connection under the congestion control, in any network namespace. Counts start when the connection
+/// came under the congestion control.
 #[derive(Clone, Debug, Serialize)]
 pub struct Connection {
-    /// Who receives.
+    /// Address of the receiver.
     pub peer: SocketAddr,
-    /// The own end.
+    /// Local address.
     pub local: SocketAddr,
-    /// What was acknowledged per second of the [interval](Status::interval): 0 where nothing was.
+    /// Bits acknowledged per second of the [interval](Status::interval).
     pub rate_bps: f64,
-    /// The congestion window now, in segments.
+    /// Congestion window, in segments.
     pub cwnd: u32,
-    /// Smoothed round-trip time (RFC 6298); nothing before the first sample.
+    /// Smoothed round-trip time (RFC 6298). `None` before the first sample.
     #[serde(rename = "rtt_s", serialize_with = "seconds_if_any")]
     pub rtt: Option<Duration>,
-    /// How late packets were at most in the last 8 to 16 s in which ACKs arrived.
+    /// Maximum lateness of packets in the last 8 to 16 s in which ACKs arrived.
     #[serde(rename = "late_s", serialize_with = "seconds")]
     pub late: Duration,
-    /// How much later than usual a packet must be now before it is sent again.
+    /// Lateness beyond the usual at which a packet is sent again.
     #[serde(rename = "hold_s", serialize_with = "seconds")]
     pub hold: Duration,
-    /// Segments that the kernel deems lost and that are held back now.
+    /// Number of segments that the kernel deems lost and that are held back.
     pub held: u32,
-    /// Loss events.
+    /// Number of loss events.
     pub events: u32,
-    /// Those of them that proved spurious.
+    /// Number of loss events that proved spurious.
     pub spurious: u32,
-    /// How often the window was restored.
+    /// Number of times that the window was restored.
     pub restored: u32,
-    /// How often the retransmission timer expired.
+    /// Number of times that the retransmission timer expired.
     pub timeouts: u32,
-    /// Retransmissions.
+    /// Number of retransmissions.
     pub retransmissions: u32,
     /// Octets acknowledged.
     pub acked: u64,
-    /// How long it has been under the congestion control; nothing during the handshake.
+    /// Time under the congestion control. `None` during the handshake.
     #[serde(rename = "age_s", serialize_with = "seconds_if_any")]
     pub age: Option<Duration>,
 }
@@ -58,33 +58,34 @@ fn seconds_if_any<S: serde::Serializer>(time: &Option<Duration>, to: S) -> Resul
     time.map(|time| time.as_secs_f64()).serialize(to)
 }
 
-/// What there is in all network namespaces.
+/// State of the connections in all network namespaces.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     /// The connections, those with the highest rate first.
     pub connections: Vec<Connection>,
-    /// How many more there are, under the congestion control of another version: no more is known of them.
+    /// Number of connections under the congestion control of another version, about which nothing else is
+    /// known.
     pub others: usize,
-    /// How many ended within the interval, or left the congestion control.
+    /// Number of connections that ended within the interval, or left the congestion control.
     pub ended: usize,
-    /// The time that rates cover, as measured.
+    /// Measured time that the rates cover.
     pub interval: Duration,
 }
 
-/// One look at all connections. Two of them make a [`Status`].
+/// A sample of all connections. Two samples give a [`Status`].
 #[derive(Clone, Debug)]
 pub struct Sample {
     records: Vec<Record>,
     others: usize,
-    /// By `CLOCK_MONOTONIC`, before the first record.
+    /// Time before the first record, by `CLOCK_MONOTONIC`.
     at: Duration,
 }
 
 impl Sample {
-    /// Looks at all connections in all network namespaces.
+    /// Samples all connections in all network namespaces.
     ///
     /// # Errors
-    /// The process may not ask, or the programs are missing.
+    /// If the process lacks the rights, or the build has no BPF programs.
     pub fn take() -> Result<Self, Error> {
         requirements::check()?;
         let now = clock_gettime(ClockId::Monotonic);
@@ -94,19 +95,19 @@ impl Sample {
         Ok(Self { records: record::parse(&octets), others, at })
     }
 
-    /// Whether there is no connection.
+    /// Returns whether there is no connection.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.others == 0
     }
 
-    /// How the connections stand now, with their rates since `earlier`.
+    /// Returns the state of the connections with their rates since `earlier`.
     pub fn since(&self, earlier: &Self) -> Status {
         let identity = |record: &Record| (record.socket, record.began);
         let mut former: BTreeMap<_, _> = earlier.records.iter().map(|r| (identity(r), r)).collect();
         let connections = self.records.iter().map(|record| {
             let rate = match former.remove(&identity(record)) {
                 Some(former) => rate(record, former.acked, former.now),
-                // It is new: all that it has was acknowledged since then.
+                // A new connection: everything was acknowledged since then.
                 None => {
                     let began = record.began.unwrap_or(earlier.at);
                     rate(record, record.acked_before, began.min(earlier.at))
@@ -121,9 +122,9 @@ impl Sample {
     }
 }
 
-/// Bits acknowledged per second since `then`, when the counter was at `acked`.
+/// Returns the bits acknowledged per second since `then`, when the counter was at `acked`.
 fn rate(record: &Record, acked: u64, then: Duration) -> f64 {
-    // A socket that is connected anew counts from 0.
+    // The counter of a socket that is connected again starts from 0.
     let octets = record.acked.checked_sub(acked).unwrap_or(record.acked);
     let time = record.now.saturating_sub(then);
     if time.is_zero() { 0.0 } else { 8.0 * octets as f64 / time.as_secs_f64() }
@@ -159,7 +160,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A connection that began at 1 s with 1000 octets behind it, and a look at it.
+    /// Returns the record of a connection that began at 1 s, when 1000 octets had been acknowledged.
     fn record(socket: u64, acked: u64, now_ms: u64) -> Record {
         let any = SocketAddr::from(([192, 0, 2, 1], socket as u16));
         Record {
@@ -193,11 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_what_was_acknowledged_over_the_time_between_two_looks() {
+    fn a_rate_is_what_was_acknowledged_between_two_samples() {
         let earlier = sample(10_000, vec![record(1, 5_000, 10_000), record(2, 8_000, 10_001)]);
         let now = sample(12_000, vec![record(1, 5_000, 12_003), record(2, 508_000, 12_001)]);
         let status = now.since(&earlier);
-        // 500,000 octets in 2 s; the other one is idle.
+        // 500,000 octets in 2 s. The other connection is idle.
         assert_eq!(rates(&status), [(2, 2e6), (1, 0.0)]);
         assert_eq!((status.interval, status.ended), (2 * SECOND, 0));
         let first = &status.connections[0];
@@ -205,14 +206,14 @@ mod tests {
         assert_eq!(first.age, Some(Duration::from_millis(11_001)));
     }
 
-    /// A burst of 100,000 octets right before the second look is no rate of its own.
+    /// A burst of 100,000 octets shortly before the second sample counts over the whole interval.
     #[test]
-    fn what_is_new_is_held_against_the_whole_interval() {
+    fn the_rate_of_a_new_connection_covers_the_whole_interval() {
         let mut new = record(1, 101_000, 11_000);
         new.began = Some(Duration::from_millis(10_999));
         let status = sample(11_000, vec![new]).since(&sample(10_000, vec![]));
         assert_eq!(rates(&status), [(1, 800_000.0)]);
-        // The first look missed it: it is older than the interval.
+        // The first sample missed a connection that is older than the interval.
         let missed = record(1, 101_000, 11_000);
         let status = sample(11_000, vec![missed]).since(&sample(10_000, vec![]));
         assert_eq!(rates(&status), [(1, 80_000.0)]);
@@ -228,17 +229,17 @@ mod tests {
         assert_eq!(status.ended, 2);
     }
 
-    /// As a socket has it that is disconnected and connected again.
+    /// A socket that is disconnected and connected again has such a counter.
     #[test]
-    fn a_counter_that_starts_anew_counts_from_nought() {
+    fn a_counter_that_restarts_counts_from_zero() {
         let earlier = sample(10_000, vec![record(1, 900_000, 10_000)]);
         let status = sample(11_000, vec![record(1, 500, 11_000)]).since(&earlier);
         assert_eq!(rates(&status), [(1, 4_000.0)]);
         assert_eq!(status.connections[0].acked, 0);
     }
 
-    /// The time for which a connection is under the congestion control, and the octets that are
-    /// acknowledged then, with when. Times are in ms.
+    /// The time for which a connection is under the congestion control, in ms, and bursts of acknowledged
+    /// octets within it.
     #[derive(Clone, Debug)]
     struct Tenure {
         socket: u64,
@@ -253,7 +254,7 @@ mod tests {
             (self.began..self.began + self.length).contains(&at)
         }
 
-        /// What is acknowledged later than `from`, up to `to`.
+        /// Returns the octets acknowledged after `from`, up to `to`.
         fn acked(&self, from: u64, to: u64) -> u64 {
             let within = |at: u64| (from + 1..=to).contains(&(self.began + at));
             let bursts = self.bursts.iter().filter(|(at, _)| *at > 0 && within(*at));
@@ -282,7 +283,7 @@ mod tests {
     }
 
     proptest! {
-        /// Bursts at any times, in connections that come, end, leave and return, in sockets used again.
+        /// Bursts at any time, in connections that begin, end, leave and return, in reused sockets.
         #[test]
         fn a_rate_is_the_traffic_of_its_interval(
             tenures in prop::collection::vec(tenure(), 0..12),
@@ -290,28 +291,29 @@ mod tests {
             offset in 0..1000_u64,
         ) {
             // One socket has one tenure at a time.
-            let mut apart: Vec<Tenure> = Vec::new();
+            let mut disjoint: Vec<Tenure> = Vec::new();
             for tenure in tenures {
-                let meets = |other: &Tenure| {
+                let overlaps = |other: &Tenure| {
                     other.socket == tenure.socket
                         && other.began <= tenure.began + tenure.length
                         && tenure.began <= other.began + other.length
                 };
-                if !apart.iter().any(meets) {
-                    apart.push(tenure);
+                if !disjoint.iter().any(overlaps) {
+                    disjoint.push(tenure);
                 }
             }
-            let there = |at: u64| apart.iter().filter(move |tenure| tenure.is_at(at));
-            let look = |at: u64| sample(at, there(at).map(|tenure| tenure.record(at)).collect());
+            let present = |at: u64| disjoint.iter().filter(move |tenure| tenure.is_at(at));
+            let look = |at: u64| sample(at, present(at).map(|tenure| tenure.record(at)).collect());
             for n in 0..10 {
-                let (from, to) = (offset + n * interval, offset + (n + 1) * interval);
+                let from = offset + n * interval;
+                let to = from + interval;
                 let status = look(to).since(&look(from));
                 let bits = |tenure: &Tenure| 8 * tenure.acked(from.max(tenure.began), to);
-                let mut expected: Vec<_> = there(to)
+                let mut expected: Vec<_> = present(to)
                     .map(|t| (t.socket as u16, (1000 * bits(t)) as f64 / interval as f64))
                     .collect();
                 expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-                let ended = there(from).filter(|tenure| !tenure.is_at(to)).count();
+                let ended = present(from).filter(|tenure| !tenure.is_at(to)).count();
                 prop_assert_eq!(status.ended, ended);
                 let found = rates(&status);
                 prop_assert_eq!(found.len(), expected.len());
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_no_rate() {
+    fn over_no_time_the_rate_is_zero() {
         let earlier = sample(10_000, vec![record(1, 1_000, 10_000)]);
         let status = sample(10_000, vec![record(1, 900_000, 10_000)]).since(&earlier);
         assert_eq!(rates(&status), [(1, 0.0)]);

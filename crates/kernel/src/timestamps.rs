@@ -1,4 +1,4 @@
-//! The programs that take timestamps out of handshakes, on each interface of this network namespace.
+//! Programs that remove timestamps from handshakes, on each interface of this network namespace.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -17,12 +17,12 @@ use crate::state::{Filters, State};
 
 const INTERFACES: &str = "/proc/thread-self/net/dev";
 
-/// Our filters are told from others' by handle and priority.
+/// Handle and priority identify our filters.
 const HANDLE: u32 = 0x756e;
 const PRIORITY: u32 = 0x756e;
 
-/// Puts them on every interface but loopback. Where the kernel has links for that (6.6), they are gone
-/// with what is returned; else they stay until [`remove_filters`].
+/// Attaches the programs to every interface except loopback. On kernels with links to interfaces (6.6) they
+/// are removed with the returned value; on others they stay until [`remove_filters`].
 pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     let object = load(open(TIMESTAMPS)?)?;
     let cookies = if has_links() { None } else { Some(Cookies::new()?) };
@@ -32,7 +32,7 @@ pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
             None => link(&object, &name, index).map(|served| links.0.extend(served)),
             Some(cookies) => filter(&object, state, Identity::own(Some(cookies))?, &name, index),
         };
-        // One that is gone by now needs none.
+        // The interface may have disappeared since.
         if served.is_err() && interfaces()?.iter().all(|(_, there)| *there != index) {
             continue;
         }
@@ -41,12 +41,12 @@ pub(crate) fn take_out_timestamps(state: &mut State) -> Result<Links, Error> {
     Ok(links)
 }
 
-/// Puts them on an interface by links, which are named.
+/// Attaches the programs to an interface by links, and returns the links with their names.
 fn link(object: &Object, name: &str, interface: i32) -> Result<Vec<(String, Link)>, Error> {
     let programs = [("outgoing_syn", "out"), ("incoming_syn", "in")];
     let links = programs.map(|(program_name, way)| {
-        // Of all that attaches to an interface by a link, libbpf-rs offers only XDP; the kind of link
-        // follows from the program.
+        // For links to interfaces, libbpf-rs has a function for XDP only. The kernel derives the type of the
+        // link from the program.
         let link = program(object, program_name)?.attach_xdp(interface);
         let link = link.map_err(refused(format!("interface {name}")))?;
         Ok((format!("{interface}-{way}"), link))
@@ -54,7 +54,7 @@ fn link(object: &Object, name: &str, interface: i32) -> Result<Vec<(String, Link
     links.into_iter().collect()
 }
 
-/// Puts them on an interface without links.
+/// Attaches the programs to an interface as filters, without links.
 fn filter(
     object: &Object,
     state: &mut State,
@@ -63,8 +63,8 @@ fn filter(
     interface: i32,
 ) -> Result<(), Error> {
     let refused = || refused(format!("interface {name}"));
-    let there = |f: &Filters| f.namespace.is(&namespace) && f.interface == interface;
-    if !state.filters.iter().any(there) {
+    let is_same = |f: &Filters| f.namespace.matches(&namespace) && f.interface == interface;
+    if !state.filters.iter().any(is_same) {
         state.filters.push(Filters { namespace, interface, own: !has_clsact(interface) });
         state.store()?;
     }
@@ -87,7 +87,8 @@ fn hook(
     builder.hook(point)
 }
 
-/// Whether somebody has put a clsact queueing discipline on it: a query of ours finds no such.
+/// Returns whether the interface has a clsact queueing discipline. A query without one is an invalid
+/// argument.
 fn has_clsact(interface: i32) -> bool {
     let no_program = std::io::stdin();
     let mut hook = hook(no_program.as_fd(), interface, TC_EGRESS);
@@ -99,14 +100,14 @@ pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
     if state.filters.is_empty() {
         return Ok(());
     }
-    // What can be undone is undone without them, too.
+    // Without cookies, namespaces are identified by their inodes.
     let cookies = Cookies::new().ok();
     for filters in &state.filters {
         filters.namespace.within(cookies.as_ref(), || {
             let no_program = std::io::stdin();
             for point in [TC_EGRESS, TC_INGRESS] {
                 let mut hook = hook(no_program.as_fd(), filters.interface, point);
-                // The interface may be gone.
+                // Fails if the interface has disappeared.
                 let _ = hook.detach();
             }
             if filters.own {
@@ -118,14 +119,15 @@ pub(crate) fn remove_filters(state: &State) -> Result<(), Error> {
     Ok(())
 }
 
-/// Links of programs to interfaces came with 6.6.
+/// Returns whether the kernel has links of programs to interfaces, as it does since 6.6.
 fn has_links() -> bool {
     let Ok(btf) = Btf::from_vmlinux() else { return false };
     let mut values = btf.type_by_kind::<Enum<'_>>();
     values.any(|e| e.iter().any(|v| v.name.is_some_and(|n| n == "BPF_TCX_INGRESS")))
 }
 
-/// Names and indices. Not from /sys, which shows the namespace in which it was mounted.
+/// Returns names and indices of the interfaces except loopback. /sys is not used, since it has those of the
+/// namespace in which it was mounted.
 fn interfaces() -> Result<Vec<(String, i32)>, Error> {
     let table = fs::read_to_string(INTERFACES).map_err(Error::file(INTERFACES))?;
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None);

@@ -1,11 +1,17 @@
-/* What becomes of what is kept of a connection where it begins, pauses, is long or ends: traces computed by hand. */
+/*
+ * The state of a connection at its start, in pauses and outages, and at its end: traces computed
+ * by hand.
+ */
 #include "traces.h"
 #include "../bpf/options.h"
 #include "../bpf/timeout.h"
 
 static struct sock *sk = (struct sock *)&tp;
 
-/* A cgroup's program chooses when the SYN is about to leave: there are no numbers yet, and the window is not that of the route. */
+/*
+ * A cgroup's program chooses the congestion control before the SYN is sent. There are no sequence
+ * numbers yet, and the window is not that of the route.
+ */
 static void a_connection_begins_with_the_numbers_of_its_handshake(void)
 {
 	start();
@@ -25,7 +31,7 @@ static void a_connection_begins_with_the_numbers_of_its_handshake(void)
 	expect(c.counters.events, 1);
 }
 
-/* As under CUBIC: the window in half a round trip of 100 ms. */
+/* The window in half a round trip of 100 ms, as under CUBIC. */
 static void the_first_window_is_paced(void)
 {
 	start();
@@ -38,8 +44,8 @@ static void the_first_window_is_paced(void)
 	expect(sk->sk_pacing_rate, 289600);
 }
 
-/* net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio: the first below half of ssthresh. */
-static void pacing_is_by_the_ratios_of_the_network(void)
+/* net.ipv4.tcp_pacing_ss_ratio below half of ssthresh, and tcp_pacing_ca_ratio above. */
+static void pacing_uses_the_ratios_of_the_network(void)
 {
 	start();
 	tp.mss_cache = 1000;
@@ -56,8 +62,8 @@ static void pacing_is_by_the_ratios_of_the_network(void)
 	expect(sk->sk_pacing_rate, 2000000);
 }
 
-/* There was no memory when it chose this congestion control. */
-static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void)
+/* There was no memory when the congestion control was chosen. */
+static void a_connection_without_state_begins_when_there_is_memory(void)
 {
 	start();
 	memset(&c, 0, sizeof c);
@@ -69,7 +75,7 @@ static void a_connection_that_nothing_was_kept_of_begins_when_there_is_room(void
 	expect(c.cwnd, 10);
 }
 
-/* The SYN was sent twice, which nobody reports; the first cut is for a packet that was late. */
+/* The SYN was sent twice, which is never reported. The first reduction is for a late packet. */
 static void a_handshake_that_took_two_tries_leaves_nothing_to_report(void)
 {
 	start();
@@ -86,8 +92,8 @@ static void a_handshake_that_took_two_tries_leaves_nothing_to_report(void)
 	expect(c.counters.spurious, 1);
 }
 
-/* A cut, then more than half of all numbers without one. */
-static void a_cut_answers_for_its_losses_only(void)
+/* A reduction, then more than half of all sequence numbers without one. */
+static void a_reduction_covers_its_losses_only(void)
 {
 	start();
 	resend(0, 1);
@@ -103,7 +109,7 @@ static void a_cut_answers_for_its_losses_only(void)
 	expect(c.cwnd, 70);
 }
 
-/* All has arrived; five seconds later something is sent, and what was sent second arrives first. */
+/* All data has arrived. Five seconds later two segments are sent, and the second arrives first. */
 static void a_pause_makes_no_packet_overdue(void)
 {
 	start();
@@ -122,10 +128,10 @@ static void a_pause_makes_no_packet_overdue(void)
 }
 
 /*
- * The kernel deems one packet lost that was sent 20 ms ago. It waits, unless the application has no more to send: then it goes at once,
- * and is suspected all the same.
+ * The kernel deems a packet lost that was sent 20 ms ago. It waits, unless the application has no
+ * more data: then it is sent at once, and is suspected too.
  */
-static void what_goes_at_once_at_the_end_is_answered_for(void)
+static void a_retransmission_at_the_end_of_data_is_suspected_too(void)
 {
 	struct socket socket = { 0 };
 	struct sk_buff packet = { .skb_mstamp_ns = 1000000000 };
@@ -145,7 +151,7 @@ static void what_goes_at_once_at_the_end_is_answered_for(void)
 	expect(overdue(sk, &c), 1);
 	expect(c.hold.walk.found, 1);
 	expect(c.hold.walk.seq, 40);
-	/* Nothing else is on its way. */
+	/* Nothing else is in flight. */
 	tp.write_seq += 1000;
 	tp.packets_out = 1;
 	expect(overdue(sk, &c), 1);
@@ -185,19 +191,19 @@ static __u32 after_two_seconds(__u32 sysctl, __u32 packets_out)
 	return c.cwnd;
 }
 
-static void a_pause_takes_the_window_back_where_the_kernel_does(void)
+static void a_pause_shrinks_the_window_where_the_kernel_does(void)
 {
 	expect(after_two_seconds(1, 0), 10);
 	expect(after_two_seconds(0, 0), 100); /* net.ipv4.tcp_slow_start_after_idle=0 */
-	expect(after_two_seconds(1, 5), 100); /* the head is sent again, in an outage */
+	expect(after_two_seconds(1, 5), 100); /* a retransmission in an outage */
 }
 
-/* The timer expires for the `tries`th time, in an outage. */
+/* Returns the maximum of RTO after the timer expires for the `tries`th time in an outage. */
 static int bounded_at(__u32 tries)
 {
 	tp.inet_conn.icsk_backoff = tries - 1;
 	bound_rto(sk, &c);
-	return rto_most;
+	return rto_max_ms;
 }
 
 static void an_established_connection_bounds_its_timer(void)
@@ -205,35 +211,35 @@ static void an_established_connection_bounds_its_timer(void)
 	start();
 	sk->__sk_common.skc_state = TCP_ESTABLISHED;
 	network.ipv4.sysctl_tcp_retries2 = 15;
-	rto_most = 120000;
+	rto_max_ms = 120000;
 }
 
 /* Packets on time take 100 ms: RTO is 300 ms in order. */
 static void the_timer_doubles_from_what_it_would_be_in_order(void)
 {
 	an_established_connection_bounds_its_timer();
-	expect(bounded_at(1), 1000); /* the kernel takes no less */
+	expect(bounded_at(1), 1000); /* the minimum of the kernel */
 	expect(bounded_at(2), 1200);
 	expect(bounded_at(6), 19200);
 	expect(bounded_at(7), 120000);
-	expect(c.rto_most, 0);
+	expect(c.rto_max_ms, 0);
 	expect(bounded_at(1), 1000);
 	unbound_rto(sk, &c);
-	expect(rto_most, 120000);
+	expect(rto_max_ms, 120000);
 }
 
-static void the_timer_may_be_no_longer_than_its_user_says(void)
+static void the_timer_keeps_the_maximum_of_its_user(void)
 {
 	an_established_connection_bounds_its_timer();
-	rto_most = 2000;
+	rto_max_ms = 2000;
 	expect(bounded_at(1), 1000);
 	expect(bounded_at(5), 2000);
 	unbound_rto(sk, &c);
-	expect(rto_most, 2000);
+	expect(rto_max_ms, 2000);
 }
 
-/* `ip route … rto_min 3s`: 3.1 s in order. Without lock it is what was measured once. */
-static void the_timer_is_bounded_to_no_less_than_the_route_says(void)
+/* `ip route … rto_min 3s`: 3.1 s in order. Without a lock it is an earlier measurement. */
+static void the_bound_respects_the_minimum_of_the_route(void)
 {
 	an_established_connection_bounds_its_timer();
 	metrics[RTAX_RTO_MIN - 1] = 3000;
@@ -243,8 +249,8 @@ static void the_timer_is_bounded_to_no_less_than_the_route_says(void)
 	expect(bounded_at(2), 12400);
 }
 
-/* In order, closed by the application, impatient, or before Linux 6.15. */
-static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
+/* In order, closed by the application, with few tries, or before Linux 6.15. */
+static void the_timer_is_not_bounded_where_that_does_harm(void)
 {
 	an_established_connection_bounds_its_timer();
 	c.lateness.hold = 0;
@@ -258,14 +264,15 @@ static void the_timer_is_left_alone_where_bounding_it_does_harm(void)
 	network.ipv4.sysctl_tcp_retries2 = 5;
 	expect(bounded_at(1), 120000);
 	an_established_connection_bounds_its_timer();
-	rto_most = 0;
+	rto_max_ms = 0;
 	expect(bounded_at(1), 0);
-	expect(c.rto_most, 0);
+	expect(c.rto_max_ms, 0);
 }
 
 /*
- * The second outage begins in the recovery from the first, with the backoff forgotten: the kernel has been resending for 3 s already,
- * and with a most of 1 s it would give the connection up after 14.4.
+ * The second outage begins in the recovery from the first, after the backoff was reset. The
+ * kernel has been retransmitting for 3 s already, and with a maximum of 1 s it would drop the
+ * connection after 14.4 s.
  */
 static void a_second_outage_does_not_bound_the_timer(void)
 {
@@ -275,7 +282,7 @@ static void a_second_outage_does_not_bound_the_timer(void)
 	expect(bounded_at(1), 1000);
 	tp.retrans_stamp -= 1000;
 	expect(bounded_at(1), 120000);
-	expect(c.rto_most, 0);
+	expect(c.rto_max_ms, 0);
 	tp.tcp_usec_ts = 1;
 	tp.retrans_stamp = 1000000 + 8000 * 1000;
 	expect(bounded_at(1), 1000);
@@ -283,7 +290,7 @@ static void a_second_outage_does_not_bound_the_timer(void)
 	expect(bounded_at(1), 120000);
 }
 
-/* A hundred on their way, an outage, and the timer expires. */
+/* A hundred segments are in flight, and the timer expires in an outage. */
 static void a_timeout(void)
 {
 	an_established_connection_bounds_its_timer();
@@ -292,14 +299,17 @@ static void a_timeout(void)
 	tp.snd_cwnd = 1;
 	tp.prior_ssthresh = 80;
 	tp.undo_marker = 1;
-	expect(were_too_big(&tp), false);
+	expect(were_resegmented(&tp), false);
 	timeout(sk, &c);
 	expect(c.cwnd, 1);
 	expect(c.ssthresh, 70);
 }
 
-/* Chosen in the middle of an outage, when the timer has expired before: the window was cut for that. */
-static void a_takeover_in_an_outage_cuts_no_second_time(void)
+/*
+ * The congestion control is chosen in an outage, after the timer expired and the window was
+ * reduced.
+ */
+static void a_takeover_in_an_outage_does_not_reduce_again(void)
 {
 	a_timeout();
 	memset(&c, 0, sizeof c);
@@ -312,8 +322,11 @@ static void a_takeover_in_an_outage_cuts_no_second_time(void)
 	expect(c.ssthresh, 70);
 }
 
-/* All had arrived, of which an ACK tells at once (tcp_try_undo_loss): the window is back in slow start, until that is acknowledged. */
-static void an_undone_timeout_lets_no_burst_go(void)
+/*
+ * All data had arrived, which one ACK shows (tcp_try_undo_loss). The window returns by slow start
+ * until all data is acknowledged.
+ */
+static void an_undone_timeout_sends_no_burst(void)
 {
 	a_timeout();
 	tp.snd_una = 90;
@@ -328,7 +341,7 @@ static void an_undone_timeout_lets_no_burst_go(void)
 	expect(returning(&tp, &c), false);
 }
 
-static void another_timeout_ends_the_way_back(void)
+static void another_timeout_ends_the_restoration(void)
 {
 	a_timeout();
 	tp.snd_una = 50;
@@ -338,19 +351,25 @@ static void another_timeout_ends_the_way_back(void)
 	expect(returning(&tp, &c), false);
 }
 
-/* tcp_simple_retransmit: no undo is noted, and the window is what it was. With CWR under way nor is it at a timeout. */
-static void what_was_too_big_is_no_timeout(void)
+/*
+ * tcp_simple_retransmit saves no state for an undo, and does not change the window. Neither does
+ * a timeout during CWR save state, but it leaves room for one segment.
+ */
+static void resegmentation_is_no_timeout(void)
 {
 	start();
 	tp.packets_out = 10;
 	tp.lost_out = 10;
 	tp.snd_cwnd = 20;
-	expect(were_too_big(&tp), true);
+	expect(were_resegmented(&tp), true);
 	tp.snd_cwnd = 1;
-	expect(were_too_big(&tp), false);
+	expect(were_resegmented(&tp), false);
 }
 
-/* A probe doubles the segments; later the path takes only a quarter, and then a route allows twice that. */
+/*
+ * A probe doubles the segments. Later the path carries only a quarter, and then a route allows
+ * half.
+ */
 static void a_probe_for_larger_segments_leaves_the_window_in_octets(void)
 {
 	start();
@@ -374,19 +393,19 @@ static void a_probe_for_larger_segments_leaves_the_window_in_octets(void)
 	expect(c.ssthresh, 0x7fffffff);
 }
 
-/* CWR, also in the middle of a recovery; with AccECN the flag means something else. */
-static void an_echo_is_answered(void)
+/* CWR is set, also within a recovery. With AccECN the flag has another meaning. */
+static void an_echo_is_confirmed(void)
 {
 	start();
 	tp.ecn_flags = 1;
-	answer_echo(&tp);
+	confirm_ece(&tp);
 	expect(tp.ecn_flags, 1 | TCP_ECN_QUEUE_CWR);
 	tp.ecn_flags = TCP_ECN_MODE_ACCECN;
-	answer_echo(&tp);
+	confirm_ece(&tp);
 	expect(tp.ecn_flags, TCP_ECN_MODE_ACCECN);
 }
 
-/* Where timestamps begin among these, and 1; 0: they stay. */
+/* Returns the offset of timestamps plus 1, or 0 if they stay. */
 static __u32 found(const char *options, __u32 length)
 {
 	struct search s = { .length = length };
@@ -409,27 +428,27 @@ static void timestamps_are_found_unless_they_are_authenticated(void)
 }
 
 static const struct trace traces[] = {
-	TRACE(a_connection_that_nothing_was_kept_of_begins_when_there_is_room),
+	TRACE(a_connection_without_state_begins_when_there_is_memory),
 	TRACE(a_connection_begins_with_the_numbers_of_its_handshake),
 	TRACE(the_first_window_is_paced),
-	TRACE(pacing_is_by_the_ratios_of_the_network),
+	TRACE(pacing_uses_the_ratios_of_the_network),
 	TRACE(a_handshake_that_took_two_tries_leaves_nothing_to_report),
-	TRACE(a_cut_answers_for_its_losses_only),
+	TRACE(a_reduction_covers_its_losses_only),
 	TRACE(a_pause_makes_no_packet_overdue),
-	TRACE(what_goes_at_once_at_the_end_is_answered_for),
+	TRACE(a_retransmission_at_the_end_of_data_is_suspected_too),
 	TRACE(a_route_limits_the_window),
-	TRACE(a_pause_takes_the_window_back_where_the_kernel_does),
+	TRACE(a_pause_shrinks_the_window_where_the_kernel_does),
 	TRACE(the_timer_doubles_from_what_it_would_be_in_order),
-	TRACE(the_timer_may_be_no_longer_than_its_user_says),
-	TRACE(the_timer_is_bounded_to_no_less_than_the_route_says),
-	TRACE(the_timer_is_left_alone_where_bounding_it_does_harm),
+	TRACE(the_timer_keeps_the_maximum_of_its_user),
+	TRACE(the_bound_respects_the_minimum_of_the_route),
+	TRACE(the_timer_is_not_bounded_where_that_does_harm),
 	TRACE(a_second_outage_does_not_bound_the_timer),
-	TRACE(a_takeover_in_an_outage_cuts_no_second_time),
-	TRACE(an_undone_timeout_lets_no_burst_go),
-	TRACE(another_timeout_ends_the_way_back),
-	TRACE(what_was_too_big_is_no_timeout),
+	TRACE(a_takeover_in_an_outage_does_not_reduce_again),
+	TRACE(an_undone_timeout_sends_no_burst),
+	TRACE(another_timeout_ends_the_restoration),
+	TRACE(resegmentation_is_no_timeout),
 	TRACE(a_probe_for_larger_segments_leaves_the_window_in_octets),
-	TRACE(an_echo_is_answered),
+	TRACE(an_echo_is_confirmed),
 	TRACE(timestamps_are_found_unless_they_are_authenticated),
 };
 

@@ -1,7 +1,7 @@
 /* Traces of the congestion control's parts, computed by hand. */
 #include "traces.h"
 
-static void what_nobody_reports_was_lost(void)
+static void a_retransmission_that_is_not_reported_was_needed(void)
 {
 	start();
 	resend(0, 2);
@@ -13,7 +13,7 @@ static void what_nobody_reports_was_lost(void)
 	expect(c.verdict.needed, 2);
 }
 
-static void what_is_reported_was_late(void)
+static void a_reported_retransmission_was_spurious(void)
 {
 	start();
 	resend(0, 2);
@@ -26,7 +26,7 @@ static void what_is_reported_was_late(void)
 	expect(c.counters.spurious, 1);
 }
 
-static void one_round_trip_is_cut_once(void)
+static void the_window_is_reduced_once_per_round_trip(void)
 {
 	start();
 	resend(0, 1);
@@ -42,8 +42,11 @@ static void one_round_trip_is_cut_once(void)
 	expect(c.counters.events, 2);
 }
 
-/* Three round trips, a cut in each; the first one's segment was lost, those of the others were late. */
-static void a_loss_does_not_keep_later_cuts_from_being_undone(void)
+/*
+ * A reduction in each of three round trips. The segment of the first was lost, the others were
+ * late.
+ */
+static void later_reductions_are_undone_although_an_earlier_loss_was_real(void)
 {
 	start();
 	resend(0, 1);
@@ -58,11 +61,11 @@ static void a_loss_does_not_keep_later_cuts_from_being_undone(void)
 	expect(c.cwnd, 34); /* 100, 70, 49, 34 */
 	wait_until(400);
 	expect(c.verdict.needed, 0);
-	wait_until(500); /* the first was not reported in time, and its cut stands */
+	wait_until(500); /* the first was not reported in time, so its reduction stands */
 	expect(c.verdict.needed, 1);
 	expect(c.cwnd, 34);
 	acknowledge(200, 1);
-	expect(c.cwnd, 49); /* one of two is undone: 70 * 0.7 */
+	expect(c.cwnd, 49); /* one of two reductions is undone: 70 * 0.7 */
 	expect(c.covered, 220);
 	acknowledge(200, 1);
 	expect(c.cwnd, 70);
@@ -72,8 +75,8 @@ static void a_loss_does_not_keep_later_cuts_from_being_undone(void)
 	expect(c.cwnd, 70);
 }
 
-/* Pacing or small queues kept back what was to be sent again, until it was acknowledged by itself. */
-static void what_arrives_before_it_is_sent_again_was_late(void)
+/* Pacing or small queues delay the retransmission until the original is acknowledged. */
+static void a_segment_that_arrives_before_its_retransmission_was_late(void)
 {
 	start();
 	suspect(&tp, &c, 0, 1000000 - 327000, 2);
@@ -86,13 +89,13 @@ static void what_arrives_before_it_is_sent_again_was_late(void)
 	expect(c.ssthresh, 80);
 	expect(c.counters.spurious, 1);
 	expect(c.counters.restored, 1);
-	/* What else this window lost counts. */
+	/* Another loss in this window counts. */
 	resend(1, 1);
 	expect(c.cwnd, 70);
 }
 
-/* The same where one of two arrives when the other has been sent again: a report decides. */
-static void what_arrives_when_another_was_sent_again_disproves_nothing(void)
+/* One of two segments arrives after the other was sent again, so a report decides. */
+static void an_arrival_after_another_retransmission_proves_nothing(void)
 {
 	start();
 	suspect(&tp, &c, 0, 1000000 - 327000, 2);
@@ -105,8 +108,8 @@ static void what_arrives_when_another_was_sent_again_disproves_nothing(void)
 	expect(c.counters.spurious, 0);
 }
 
-/* It was sent again after all, later than half a round trip; a report takes 400 ms from then. */
-static void what_is_sent_again_later_is_reported_all_the_same(void)
+/* It is sent again later than half a round trip. A report takes 400 ms from then. */
+static void a_late_retransmission_is_reported_too(void)
 {
 	start();
 	suspect(&tp, &c, 0, 1000000 - 327000, 1);
@@ -119,7 +122,10 @@ static void what_is_sent_again_later_is_reported_all_the_same(void)
 	expect(c.counters.spurious, 1);
 }
 
-/* A round trip of 20 ms and packets that are late by two of them, which is not known yet: a report takes three. */
+/*
+ * Packets are late by two round trips of 20 ms, which is not known yet, so a report takes three
+ * round trips.
+ */
 static void a_first_lateness_does_not_end_slow_start(void)
 {
 	start();
@@ -137,7 +143,7 @@ static void a_first_lateness_does_not_end_slow_start(void)
 	expect(c.ssthresh, 1 << 30);
 }
 
-static void where_cuts_are_often_spurious_they_wait_for_the_verdict(void)
+static void reductions_that_are_often_spurious_wait_for_the_verdict(void)
 {
 	start();
 	c.verdict.spurious = 301;
@@ -148,8 +154,8 @@ static void where_cuts_are_often_spurious_they_wait_for_the_verdict(void)
 	expect(c.verdict.spurious, 301 - 301 / 8);
 }
 
-/* Losses in two round trips: two cuts, although neither was made before the second loss. */
-static void what_waits_answers_for_its_round_trip_only(void)
+/* Losses in two round trips are two reductions, although neither precedes the second loss. */
+static void a_waiting_reduction_covers_its_round_trip_only(void)
 {
 	start();
 	c.verdict.spurious = 301;
@@ -169,8 +175,11 @@ static void what_waits_answers_for_its_round_trip_only(void)
 	expect(c.covered, 200);
 }
 
-/* Ten are missing at once while a cut waits: that one is made, and what it answers for stays answered for. */
-static void an_older_cut_takes_nothing_back(void)
+/*
+ * Ten segments are missing at once while a reduction waits. Their reduction is made at once and
+ * stays.
+ */
+static void an_older_reduction_does_not_shrink_what_is_covered(void)
 {
 	start();
 	c.verdict.spurious = 301;
@@ -186,8 +195,8 @@ static void an_older_cut_takes_nothing_back(void)
 	expect(c.covered, 200);
 }
 
-/* Until the window is cut the queue stays full, and what it drops is one event. */
-static void an_overflow_ends_with_the_cut(void)
+/* The queue stays full until the window is reduced, and all its drops are one event. */
+static void an_overflow_ends_with_the_reduction(void)
 {
 	start();
 	c.lateness.on_time = 150000;
@@ -203,7 +212,7 @@ static void an_overflow_ends_with_the_cut(void)
 	expect(c.covered, 200);
 }
 
-static void many_at_once_do_not_wait(void)
+static void many_losses_at_once_do_not_wait(void)
 {
 	start();
 	c.verdict.spurious = 1000;
@@ -222,8 +231,8 @@ static void lose_nine_times(void)
 	}
 }
 
-/* What would have no place of its own joins the latest: no cut that waits is forgotten. */
-static void no_more_cuts_wait_than_are_kept(void)
+/* A loss beyond the ring joins the latest event, so every waiting reduction stays. */
+static void at_most_eight_reductions_wait(void)
 {
 	start();
 	c.verdict.spurious = 301;
@@ -232,7 +241,7 @@ static void no_more_cuts_wait_than_are_kept(void)
 	expect(c.cwnd, 100);
 }
 
-static void more_events_than_are_kept_are_believed(void)
+static void events_beyond_eight_stand_without_a_verdict(void)
 {
 	start();
 	lose_nine_times();
@@ -241,31 +250,36 @@ static void more_events_than_are_kept_are_believed(void)
 	at(90);
 	acknowledge(tp.snd_nxt, 9);
 	wait_until(200);
-	/* All but the first are undone: 100 * 0.7. */
+	/* All reductions except the first are undone: 100 * 0.7. */
 	expect(c.cwnd, 70);
 }
 
-/* The window grows by one in 10 ms while a segment waits; the cut is from what it was a round trip after that was sent. */
-static void waiting_does_not_pay(void)
+/*
+ * The window grows by one in 10 ms while a segment waits. The reduction is from the window a
+ * round trip after the segment was sent.
+ */
+static void waiting_is_no_advantage(void)
 {
 	start();
 	for (__u32 ms = 0; ms <= 330; ms += 10) {
 		at(ms);
 		c.cwnd = 100 + ms / 10;
-		remember(&tp, &c); /* each 30 ms: a twelfth of 327 at least */
+		record_window(&tp, &c); /* every 30 ms: at least a twelfth of 327 */
 	}
 	resend(0, 1); /* sent at 3, deemed lost in order at 103: 109 at 90 */
 	expect(c.cwnd, 76);
 }
 
-/* A segment is late while the cut that is undone was in force; the window was 100 all along. */
-static void a_cut_that_was_undone_does_not_make_the_next_one_deeper(void)
+/*
+ * A segment is late while a reduction is in force that is undone later. The window counts as 100.
+ */
+static void an_undone_reduction_does_not_deepen_the_next_one(void)
 {
 	start();
 	resend(0, 1);
 	for (__u32 ms = 0; ms <= 180; ms += 30) {
 		at(ms);
-		remember(&tp, &c);
+		record_window(&tp, &c);
 	}
 	at(200);
 	acknowledge(20, 1);
@@ -275,7 +289,7 @@ static void a_cut_that_was_undone_does_not_make_the_next_one_deeper(void)
 	expect(c.cwnd, 70);
 }
 
-/* A segment is sent again at 0, and `after` ms later one ahead of time on purpose. */
+/* A segment is sent again at 0, and a canary `after` ms later. */
 static void with_a_canary(__u32 after)
 {
 	start();
@@ -287,22 +301,22 @@ static void with_a_canary(__u32 after)
 	tp.total_retrans++;
 }
 
-static void a_report_within_a_round_trip_of_a_canary_is_anothers(void)
+static void a_report_within_a_round_trip_of_a_canary_belongs_to_another(void)
 {
 	with_a_canary(50);
-	hear_of_a_duplicate(140);
+	receive_dsack(140);
 	expect(c.canaries.reported, 0);
 	expect(c.counters.spurious, 1);
 	expect(c.cwnd, 100);
-	hear_of_a_duplicate(240);
+	receive_dsack(240);
 	expect(c.canaries.reported, 1);
 }
 
-/* The report may be that of either; it does not clear the other of a loss. */
-static void a_report_that_may_be_a_canarys_is(void)
+/* The report may belong to either, and does not refute the other loss. */
+static void a_report_that_may_be_a_canarys_is_assigned_to_it(void)
 {
 	with_a_canary(50);
-	hear_of_a_duplicate(150);
+	receive_dsack(150);
 	expect(c.canaries.reported, 1);
 	wait_until(1000);
 	expect(c.counters.spurious, 0);
@@ -310,18 +324,18 @@ static void a_report_that_may_be_a_canarys_is(void)
 	expect(c.cwnd, 70);
 }
 
-/* The path grew shorter than any round trip that is remembered. */
-static void a_report_that_no_other_awaits_is_a_canarys(void)
+/* The path became shorter than any recorded round trip. */
+static void a_report_without_another_retransmission_is_a_canarys(void)
 {
 	with_a_canary(50);
-	hear_of_a_duplicate(60);
+	receive_dsack(60);
 	expect(c.canaries.reported, 0);
-	hear_of_a_duplicate(70);
+	receive_dsack(70);
 	expect(c.canaries.reported, 1);
 }
 
-/* What it says is known long after its packet was acknowledged. */
-static void a_canary_that_nobody_reports_is_a_loss(void)
+/* The verdict comes long after the packet was acknowledged. */
+static void a_canary_that_is_not_reported_is_a_loss(void)
 {
 	start();
 	c.canaries.made = c.canaries.next = tp.total_retrans = 1;
@@ -344,15 +358,15 @@ static void lose_the_head(void)
 	tp.total_retrans++;
 }
 
-/* Pacing forbade it, and an ACK un-marked what was missing; 400 ms later something else is sent again. */
-static void a_canary_that_was_not_sent_is_none(void)
+/* Pacing delays it, and an ACK clears the loss mark. 400 ms later another segment is sent again. */
+static void a_canary_that_was_not_sent_does_not_count(void)
 {
 	start();
 	tp.lost_out = 1;
 	send_canary(&tp, &c);
 	tp.lost_out = 0;
 	at(10);
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	wait_until(400);
 	expect(c.counters.events, 0);
 	expect(c.cwnd, 100);
@@ -365,7 +379,7 @@ static void a_canary_that_was_not_sent_is_none(void)
 	expect(c.cwnd, 100);
 }
 
-static void a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts(void)
+static void a_canary_and_a_loss_of_the_next_round_trip_are_two_reductions(void)
 {
 	lose_the_head();
 	at(350);
@@ -378,7 +392,7 @@ static void a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts(void)
 	expect(c.cwnd, 49);
 }
 
-static void a_canary_and_a_loss_of_its_round_trip_are_one_cut(void)
+static void a_canary_and_a_loss_of_its_round_trip_are_one_reduction(void)
 {
 	lose_the_head();
 	at(350);
@@ -389,8 +403,8 @@ static void a_canary_and_a_loss_of_its_round_trip_are_one_cut(void)
 	expect(c.cwnd, 70);
 }
 
-/* The same where cuts wait for their verdict: the canary's comes first. */
-static void a_canarys_cut_answers_for_what_waits(void)
+/* The reduction for the canary precedes the verdict on the waiting event. */
+static void a_canarys_reduction_covers_waiting_events(void)
 {
 	lose_the_head();
 	c.verdict.spurious = 1024;
@@ -402,20 +416,20 @@ static void a_canarys_cut_answers_for_what_waits(void)
 	expect(c.cwnd, 70);
 }
 
-static void a_cut_that_was_undone_answers_for_no_canary(void)
+static void an_undone_reduction_covers_no_canary(void)
 {
 	lose_the_head();
 	at(20);
 	resend(50, 1);
 	expect(c.cwnd, 70);
-	hear_of_a_duplicate(90);
+	receive_dsack(90);
 	expect(c.cwnd, 100);
 	wait_until(1000);
 	expect(c.cwnd, 70);
 }
 
-/* The window does not grow in the round trip of a cut, though it comes when its segment has long been passed. */
-static void a_cut_that_comes_late_rests_for_a_round_trip(void)
+/* The reduction comes long after its segment was acknowledged. */
+static void a_late_reduction_stops_growth_for_a_round_trip(void)
 {
 	lose_the_head();
 	at(400);
@@ -430,14 +444,14 @@ static void a_cut_that_comes_late_rests_for_a_round_trip(void)
 	expect(resting(&tp, &c), false);
 }
 
-/* The retransmission timer expires ahead of the wait, at 410 ms, for what was sent at 0 ms. */
-static void a_timer_that_comes_first_answers_for_one_round_trip(void)
+/* The retransmission timer expires at 410 ms, before the hold ends, for a segment sent at 0 ms. */
+static void a_timer_that_expires_first_covers_one_round_trip(void)
 {
 	start();
 	for (__u32 ms = 0; ms <= 390; ms += 30) {
 		at(ms);
 		tp.snd_nxt = 100 + ms;
-		remember(&tp, &c);
+		record_window(&tp, &c);
 	}
 	at(410);
 	tp.snd_nxt = 510;
@@ -450,14 +464,17 @@ static void a_timer_that_comes_first_answers_for_one_round_trip(void)
 	expect(c.cwnd, 49);
 }
 
-/* What the last ACK before an outage of five seconds let go is lost, and found to be by the first one after it. */
-static void what_an_outage_took_is_cut_once(void)
+/*
+ * Segments sent after the last ACK before an outage of five seconds are lost, which the first ACK
+ * after it shows.
+ */
+static void losses_of_an_outage_are_one_reduction(void)
 {
 	start();
-	remember(&tp, &c);
+	record_window(&tp, &c);
 	tp.snd_nxt = 150;
 	at(5000);
-	remember(&tp, &c);
+	record_window(&tp, &c);
 	tp.snd_una = 100;
 	suspect(&tp, &c, 100, 1000000, 1);
 	expect(c.cwnd, 70);
@@ -467,34 +484,34 @@ static void what_an_outage_took_is_cut_once(void)
 	expect(c.counters.events, 1);
 }
 
-static void late_is_what_was_overtaken(void)
+static void an_overtaken_packet_is_late(void)
 {
 	start();
 	c.lateness.greatest[0] = 0;
 	at(400);
 	tp.rack.mstamp = tp.tcp_mstamp - 100000;
-	expect(learn(&tp, &c, 0, 100000), true);
+	expect(update_lateness(&tp, &c, 0, 100000), true);
 	expect(lateness(&c), 0);
 	expect(c.lateness.hold, 0);
 	at(500);
 	tp.rack.mstamp = tp.tcp_mstamp - 100000;
-	expect(learn(&tp, &c, 0, 300000), false); /* sent before what had come */
+	expect(update_lateness(&tp, &c, 0, 300000), false); /* sent before a delivered packet */
 	expect(lateness(&c), 200000);
 	expect(c.lateness.on_time, 100000);
-	expect(c.lateness.hold, 227000); /* an eighth and 2 ms more */
-	tp.inet_conn.icsk_rto = 50; /* 200 ms: held for seven eighths of it at most */
-	learn(&tp, &c, 0, -1);
+	expect(c.lateness.hold, 227000); /* plus an eighth and 2 ms */
+	tp.inet_conn.icsk_rto = 50; /* 200 ms: the hold is at most seven eighths of it */
+	update_lateness(&tp, &c, 0, -1);
 	expect(c.lateness.hold, 175000);
 }
 
-static void lateness_is_forgotten_after_two_periods(void)
+static void lateness_expires_after_two_periods(void)
 {
 	start();
 	at(7500);
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	expect(lateness(&c), 200000);
 	at(16000);
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	expect(lateness(&c), 0);
 	expect(c.lateness.hold, 0);
 }
@@ -506,34 +523,34 @@ static void a_spurious_retransmission_was_sent_too_early(void)
 	tp.total_retrans = 3;
 	at(200);
 	tp.dsack_dups = 1;
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	expect(lateness(&c), 100000); /* a round trip at first */
 	at(250);
 	tp.dsack_dups = 2;
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	expect(lateness(&c), 100000); /* once in a round trip */
 	at(350);
 	tp.dsack_dups = 3;
-	learn(&tp, &c, 0, -1);
-	expect(lateness(&c), 139500); /* 114.5 were held, a quarter of a round trip more */
+	update_lateness(&tp, &c, 0, -1);
+	expect(lateness(&c), 139500); /* the hold of 114.5 plus a quarter of a round trip */
 }
 
-/* The network duplicates packets; one that is lost later was lost all the same. */
-static void what_the_network_duplicates_reports_no_retransmission(void)
+/* The network duplicates packets. A later loss is a loss. */
+static void duplicates_of_the_network_report_no_retransmission(void)
 {
 	start();
 	c.lateness.greatest[0] = c.lateness.hold = 0;
 	for (__u32 n = 1; n <= 5; n++)
-		hear_of_a_duplicate(10 * n);
+		receive_dsack(10 * n);
 	expect(lateness(&c), 0);
 	resend(0, 1);
-	hear_of_a_duplicate(200);
+	receive_dsack(200);
 	wait_until(1000);
 	expect(c.cwnd, 70);
 	expect(c.counters.spurious, 0);
 	expect(c.verdict.needed + tp.dsack_dups, tp.total_retrans);
 	tp.total_retrans = 10;
-	wait_until(17000); /* nothing of the kind for 16 s */
+	wait_until(17000); /* no duplicate of the network for 16 s */
 	tp.snd_una = 100;
 	tp.snd_nxt = 200;
 	resend(100, 1);
@@ -543,79 +560,79 @@ static void what_the_network_duplicates_reports_no_retransmission(void)
 	expect(c.counters.spurious, 1);
 }
 
-/* A burst of what it duplicated is over; nothing was sent again that would make up for it. */
-static void what_the_network_duplicated_is_forgotten(void)
+/* A burst of duplicates of the network is over, without as many retransmissions. */
+static void duplicates_of_the_network_expire(void)
 {
 	start();
 	for (__u32 n = 1; n <= 5; n++)
-		hear_of_a_duplicate(10 * n);
+		receive_dsack(10 * n);
 	for (__u32 ms = 1000; ms <= 25000; ms += 1000) {
 		at(ms);
-		learn(&tp, &c, 0, -1);
+		update_lateness(&tp, &c, 0, -1);
 	}
 	resend(0, 1);
 	expect(c.cwnd, 70);
-	hear_of_a_duplicate(25200);
+	receive_dsack(25200);
 	expect(c.cwnd, 100);
 	expect(c.counters.spurious, 1);
-	hear_of_a_duplicate(25300); /* one more is the network's again */
+	receive_dsack(25300); /* one more is a duplicate of the network again */
 	resend(50, 1);
-	hear_of_a_duplicate(25500);
+	receive_dsack(25500);
 	expect(c.cwnd, 70);
 }
 
-/* In 72 minutes the clock comes around. */
-static void what_the_network_duplicated_does_not_come_back(void)
+/* The clock wraps after 72 minutes. */
+static void expired_duplicates_do_not_return(void)
 {
 	start();
-	hear_of_a_duplicate(10);
+	receive_dsack(10);
 	tp.total_retrans++;
 	for (__u32 s = 1; s <= 4295; s++) {
 		at(1000 * s);
-		learn(&tp, &c, 0, -1);
+		update_lateness(&tp, &c, 0, -1);
 		judge(&tp, &c);
 	}
 	resend(0, 1);
-	hear_of_a_duplicate(4295200);
+	receive_dsack(4295200);
 	expect(c.cwnd, 100);
 }
 
 static const struct trace traces[] = {
-	TRACE(what_nobody_reports_was_lost),
-	TRACE(what_is_reported_was_late),
-	TRACE(one_round_trip_is_cut_once),
-	TRACE(a_loss_does_not_keep_later_cuts_from_being_undone),
-	TRACE(what_arrives_before_it_is_sent_again_was_late),
-	TRACE(what_arrives_when_another_was_sent_again_disproves_nothing),
-	TRACE(what_is_sent_again_later_is_reported_all_the_same),
+	TRACE(a_retransmission_that_is_not_reported_was_needed),
+	TRACE(a_reported_retransmission_was_spurious),
+	TRACE(the_window_is_reduced_once_per_round_trip),
+	TRACE(later_reductions_are_undone_although_an_earlier_loss_was_real),
+	TRACE(a_segment_that_arrives_before_its_retransmission_was_late),
+	TRACE(an_arrival_after_another_retransmission_proves_nothing),
+	TRACE(a_late_retransmission_is_reported_too),
 	TRACE(a_first_lateness_does_not_end_slow_start),
-	TRACE(where_cuts_are_often_spurious_they_wait_for_the_verdict),
-	TRACE(what_waits_answers_for_its_round_trip_only),
-	TRACE(an_older_cut_takes_nothing_back),
-	TRACE(an_overflow_ends_with_the_cut),
-	TRACE(many_at_once_do_not_wait),
-	TRACE(no_more_cuts_wait_than_are_kept),
-	TRACE(more_events_than_are_kept_are_believed),
-	TRACE(waiting_does_not_pay),
-	TRACE(a_cut_that_was_undone_does_not_make_the_next_one_deeper),
-	TRACE(a_report_within_a_round_trip_of_a_canary_is_anothers),
-	TRACE(a_report_that_may_be_a_canarys_is),
-	TRACE(a_report_that_no_other_awaits_is_a_canarys),
-	TRACE(a_canary_that_nobody_reports_is_a_loss),
-	TRACE(a_canary_that_was_not_sent_is_none),
-	TRACE(a_canary_and_a_loss_of_the_next_round_trip_are_two_cuts),
-	TRACE(a_canary_and_a_loss_of_its_round_trip_are_one_cut),
-	TRACE(a_canarys_cut_answers_for_what_waits),
-	TRACE(a_cut_that_was_undone_answers_for_no_canary),
-	TRACE(a_cut_that_comes_late_rests_for_a_round_trip),
-	TRACE(a_timer_that_comes_first_answers_for_one_round_trip),
-	TRACE(what_an_outage_took_is_cut_once),
-	TRACE(late_is_what_was_overtaken),
-	TRACE(lateness_is_forgotten_after_two_periods),
+	TRACE(reductions_that_are_often_spurious_wait_for_the_verdict),
+	TRACE(a_waiting_reduction_covers_its_round_trip_only),
+	TRACE(an_older_reduction_does_not_shrink_what_is_covered),
+	TRACE(an_overflow_ends_with_the_reduction),
+	TRACE(many_losses_at_once_do_not_wait),
+	TRACE(at_most_eight_reductions_wait),
+	TRACE(events_beyond_eight_stand_without_a_verdict),
+	TRACE(waiting_is_no_advantage),
+	TRACE(an_undone_reduction_does_not_deepen_the_next_one),
+	TRACE(a_report_within_a_round_trip_of_a_canary_belongs_to_another),
+	TRACE(a_report_that_may_be_a_canarys_is_assigned_to_it),
+	TRACE(a_report_without_another_retransmission_is_a_canarys),
+	TRACE(a_canary_that_is_not_reported_is_a_loss),
+	TRACE(a_canary_that_was_not_sent_does_not_count),
+	TRACE(a_canary_and_a_loss_of_the_next_round_trip_are_two_reductions),
+	TRACE(a_canary_and_a_loss_of_its_round_trip_are_one_reduction),
+	TRACE(a_canarys_reduction_covers_waiting_events),
+	TRACE(an_undone_reduction_covers_no_canary),
+	TRACE(a_late_reduction_stops_growth_for_a_round_trip),
+	TRACE(a_timer_that_expires_first_covers_one_round_trip),
+	TRACE(losses_of_an_outage_are_one_reduction),
+	TRACE(an_overtaken_packet_is_late),
+	TRACE(lateness_expires_after_two_periods),
 	TRACE(a_spurious_retransmission_was_sent_too_early),
-	TRACE(what_the_network_duplicates_reports_no_retransmission),
-	TRACE(what_the_network_duplicated_is_forgotten),
-	TRACE(what_the_network_duplicated_does_not_come_back),
+	TRACE(duplicates_of_the_network_report_no_retransmission),
+	TRACE(duplicates_of_the_network_expire),
+	TRACE(expired_duplicates_do_not_return),
 };
 
 int main(void)

@@ -1,4 +1,4 @@
-//! The congestion control's parts, compiled for the host, against traces computed by hand.
+//! The headers of the congestion control, compiled for the host, against traces computed by hand.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_parts_do_what_the_traces_say() {
+fn the_congestion_control_matches_the_traces() {
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
     for traces in ["traces", "states"] {
-        hold(&compiler, traces);
+        run(&compiler, traces);
     }
 }
 
-fn hold(compiler: &OsStr, traces: &str) {
+fn run(compiler: &OsStr, traces: &str) {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(traces);
     let compiled = Command::new(compiler)
-        // The parts are inline functions, of which the traces use some.
+        // The headers are inline functions, and each program uses only some.
         .args(["-std=gnu11", "-Wall", "-Werror", "-Wno-unknown-pragmas"])
         .args(["-Wno-unknown-attributes", "-Wno-unused-function"])
         .args(["-I", "tests/host", &format!("tests/{traces}.c"), "-o"])
@@ -27,6 +27,6 @@ fn hold(compiler: &OsStr, traces: &str) {
         return;
     };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let told = Command::new(program).output().expect("it was compiled");
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+    let ran = Command::new(program).output().expect("it was compiled");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
 }

@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::{Error, Namespace};
 
-/// How often a program is looked after.
-const TICK: Duration = Duration::from_millis(10);
+/// Interval at which a waiting caller checks the program.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A program that runs in a namespace. Dropping it kills it.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub struct Application {
 }
 
 impl Application {
-    /// Starts `command` in `namespace`, in the process group of the caller: a terminal's Ctrl-C is
-    /// for it, too, and it may read from the terminal.
+    /// Starts `command` in `namespace`, in the process group of the caller. A terminal's Ctrl-C reaches it,
+    /// and it may read from the terminal.
     ///
     /// # Errors
     /// See [`Namespace::spawn`].
@@ -30,7 +30,7 @@ impl Application {
         Ok(Self { child: namespace.spawn(command)?, own_group: false })
     }
 
-    /// Starts `command` in `namespace`, out of a terminal's reach.
+    /// Starts `command` in `namespace`, in its own process group. A terminal's Ctrl-C does not reach it.
     ///
     /// # Errors
     /// See [`Namespace::spawn`].
@@ -41,39 +41,39 @@ impl Application {
         Ok(Self { child: namespace.spawn(command.process_group(0))?, own_group: true })
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status if the program has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits for its end, but for no longer than `patience`.
-    pub fn wait_for(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + patience;
+    /// Waits for the end of the program, at most for `timeout`.
+    pub fn wait_for(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + timeout;
         loop {
             let ended = self.ended();
             if ended.is_some() || Instant::now() >= deadline {
                 return ended;
             }
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Asks it to end, and kills it if it has not after `patience`.
+    /// Sends SIGTERM, and kills the program if it has not ended after `timeout`.
     ///
     /// # Errors
-    /// It cannot be waited for.
-    pub fn end(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+    /// If the system cannot wait for the program.
+    pub fn end(&mut self, timeout: Duration) -> io::Result<ExitStatus> {
         if let Some(status) = self.ended() {
             return Ok(status);
         }
-        // It has not been waited for, so the id is still its own. Failures end in the kill below.
+        // It has not been reaped, so the id still belongs to it. Failures end in the kill below.
         if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
             let _ = match self.own_group {
                 true => kill_process_group(pid, Signal::TERM),
                 false => kill_process(pid, Signal::TERM),
             };
         }
-        if let Some(status) = self.wait_for(patience) {
+        if let Some(status) = self.wait_for(timeout) {
             return Ok(status);
         }
         self.child.kill()?;
@@ -83,7 +83,7 @@ impl Application {
 
 impl Drop for Application {
     fn drop(&mut self) {
-        // Either fails only if it has ended already.
+        // Each fails only if the program has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,9 +1,9 @@
-//! One direction of a path of several links, and the packets on it; clock-free.
+//! One direction of a path of several links, and the packets on it, without a clock.
 //!
-//! A [`Link`] wants its packets in the order of time. As long as a link keeps order, the next one
-//! can be asked at once; behind a link that shuffles, packets wait here until they are due and go
-//! on in the order of their arrival. They go on *at* the instant they were due, however late
-//! anybody asked, so being late at one hop does not add up over the next.
+//! A [`Link`] expects its packets in the order of time. While a link keeps order, a packet is offered to
+//! the next link at once. Behind a link that reorders, packets wait here until they are due, and are then
+//! offered to the next link in the order of their arrival. They are offered *at* the instant at which they
+//! were due, even if [`Chain::take`] is called later, so lateness does not accumulate over hops.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,12 +13,12 @@ use unruffled_path::{
 };
 use unruffled_units::Instant;
 
-/// A link of the path, and the seed of all that is random on it.
+/// A link of the path, and the seed of its random decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeededLink {
-    /// The link; both directions have the same rate, delay and queue.
+    /// Configuration of the link. Both directions have the same rate, delay and queue.
     pub link: LinkConfig,
-    /// Its seed; the two directions draw from different streams of it.
+    /// Seed of the link. The two directions use different random streams of it.
     pub seed: u64,
 }
 
@@ -28,20 +28,21 @@ impl From<(&LinkConfig, u64)> for SeededLink {
     }
 }
 
-/// What became of the packets so far.
+/// Counts of the packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that came to the path.
+    /// Packets that entered the path.
     pub offered: u64,
-    /// Packets that have left it at its far end, copies included.
+    /// Packets that left the path at its far end, copies included.
     pub delivered: u64,
-    /// Those of them that left behind one that had come later.
+    /// Delivered packets that left after one that had entered later.
     pub overtaken: u64,
     /// Packets that a full queue dropped.
     pub dropped: u64,
-    /// Packets lost behind a queue.
+    /// Packets that a link lost behind its queue.
     pub lost: u64,
-    /// Times that a packet left the order at a link: delayed, sent again, or ahead of others.
+    /// Number of times that a link took a packet out of order: delayed it, sent it again, or sent it ahead
+    /// of others.
     pub delayed: u64,
     /// Copies that a link made.
     pub duplicated: u64,
@@ -55,11 +56,12 @@ pub struct Chain<P> {
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Orders packets that are due at the same instant.
     serial: u64,
-    /// The latest to come among those that have left, counted from 1.
+    /// Highest number among the packets that have left; see [`Crossing::number`].
     last_out: u64,
     counts: Counts,
-    /// The hop before which packets are shown, and those that came there.
+    /// Hop before which packets are shown.
     shown_before: Option<usize>,
+    /// Packets that passed there since the last call of [`Chain::shown`].
     shown: Vec<(Instant, P)>,
 }
 
@@ -71,29 +73,29 @@ struct Waiting<P> {
     packet: Crossing<P>,
 }
 
-/// The next step of a packet that waits.
+/// Next step of a waiting packet.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// It comes to this hop; the number of hops stands for the far end.
+    /// It arrives at this hop. The number of hops stands for the far end.
     Hop(usize),
-    /// This hop damaged it, and may send it again.
+    /// This hop damaged it and may send it again.
     Again(usize, Ticket),
 }
 
 /// A packet on its way.
 #[derive(Clone, Debug)]
 struct Crossing<P> {
-    /// Which of those that came it is, counted from 1.
+    /// Number of the packet in the order of entry, from 1.
     number: u64,
     bytes: u32,
     packet: P,
 }
 
 impl<P: Clone> Chain<P> {
-    /// An empty path through `hops`, which are listed from left to right, in `direction`.
+    /// Creates an empty path through `hops`, which are listed from left to right, in `direction`.
     ///
     /// # Errors
-    /// A link's configuration that makes no sense.
+    /// If the configuration of a link is invalid.
     pub fn new(hops: &[SeededLink], direction: Direction) -> Result<Self, ConfigError> {
         let link = |hop: &SeededLink| Link::new(&hop.link, direction, hop.seed);
         let mut hops = hops.iter().map(link).collect::<Result<Vec<_>, _>>()?;
@@ -112,7 +114,7 @@ impl<P: Clone> Chain<P> {
         })
     }
 
-    /// From now on, [`shown`](Self::shown) gives the packets that pass between the leftmost link
+    /// Enables [`shown`](Self::shown), which then returns the packets that pass between the leftmost link
     /// and the others. A path of one link has no such place.
     pub fn show_between(&mut self) {
         let before = match self.direction {
@@ -122,25 +124,25 @@ impl<P: Clone> Chain<P> {
         self.shown_before = (self.hops.len() > 1).then_some(before);
     }
 
-    /// The packets that have passed there since this was last asked, and when each did.
+    /// Returns the packets that passed there since the last call, each with its time.
     pub fn shown(&mut self) -> impl Iterator<Item = (Instant, P)> {
         self.shown.drain(..)
     }
 
-    /// Takes a packet of `bytes` octets at `now`, which must not go backwards, neither here nor
-    /// behind what [`take`](Self::take) was told.
+    /// Enters a packet of `bytes` octets at `now`, which must not be earlier than the time of any earlier
+    /// call of this method or of [`take`](Self::take).
     pub fn offer(&mut self, packet: P, bytes: u32, now: Instant) {
         self.counts.offered += 1;
         let number = self.counts.offered;
         self.cross(Crossing { number, bytes, packet }, 0, now);
     }
 
-    /// When something happens next on the path.
+    /// Returns the time of the next event on the path, if any.
     pub fn due(&self) -> Option<Instant> {
         self.waiting.peek().map(|Reverse(first)| first.due)
     }
 
-    /// The next packet that has left the path by `now`, and when it did.
+    /// Returns the next packet that has left the path by `now`, with the time at which it left.
     pub fn take(&mut self, now: Instant) -> Option<(Instant, P)> {
         loop {
             if self.due()? > now {
@@ -170,12 +172,12 @@ impl<P: Clone> Chain<P> {
         }
     }
 
-    /// What became of the packets so far.
+    /// Returns the counts of the packets so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The packet comes to hop `next` at `at`.
+    /// Moves the packet to hop `next` at `at`, and on while links keep order.
     fn cross(&mut self, packet: Crossing<P>, mut next: usize, mut at: Instant) {
         while let Some(hop) = self.hops.get_mut(next) {
             let outcome = hop.offer(packet.bytes, self.direction, at);
@@ -191,7 +193,7 @@ impl<P: Clone> Chain<P> {
         self.wait(packet, Next::Hop(next), at);
     }
 
-    /// What became of the packet at `hop`.
+    /// Handles the outcome of the packet at `hop`.
     fn travel(&mut self, packet: Crossing<P>, hop: usize, outcome: Outcome) {
         let arrival = match outcome.verdict {
             Verdict::Drop(DropCause::Queue) => return self.counts.dropped += 1,
@@ -248,21 +250,27 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// 1 ms for every 1000 octets, then 10 ms.
+    /// A link that takes 1 ms for every 1000 octets, then 10 ms.
     fn hop(impairments: Vec<Impairment>) -> SeededLink {
-        let (rate, delay) = (Rate::from_bps(8e6), Duration::from_millis(10));
-        SeededLink {
-            link: LinkConfig { rate, delay, queue: Some(3), red: None, impairments },
-            seed: 1,
-        }
+        let link = LinkConfig {
+            rate: Rate::from_bps(8e6),
+            delay: Duration::from_millis(10),
+            queue: Some(3),
+            red: None,
+            impairments,
+        };
+        SeededLink { link, seed: 1 }
     }
 
     fn every_second_late() -> Impairment {
-        let (extra, applies) = (Duration::from_millis(100), Applies::Data);
-        Impairment::Alternate { every: 2, extra, applies }
+        Impairment::Alternate {
+            every: 2,
+            extra: Duration::from_millis(100),
+            applies: Applies::Data,
+        }
     }
 
-    /// Offers packets 0, 1, 2 … of 1000 octets at `times`, and takes all that comes out.
+    /// Offers packets 0, 1, 2 … of 1000 octets at `times`, and returns those that leave.
     fn trace(chain: &mut Chain<usize>, times: &[u64]) -> Vec<(Instant, usize)> {
         let mut out = Vec::new();
         for (packet, &time) in times.iter().enumerate() {
@@ -291,17 +299,17 @@ mod tests {
     }
 
     #[test]
-    fn late_packets_come_to_the_next_link_when_they_get_there() {
+    fn late_packets_are_offered_to_the_next_link_when_they_arrive_there() {
         let hops = [hop(vec![every_second_late()]), hop(vec![])];
         let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
         let late = trace(&mut chain, &[0, 1, 2]);
-        // The second link is free again long before the late packet gets there.
+        // The second link is idle again long before the late packet arrives.
         assert_eq!(late, [(at(22), 0), (at(24), 2), (at(123), 1)]);
         assert_eq!((chain.counts().delayed, chain.counts().overtaken), (1, 1));
     }
 
     #[test]
-    fn acknowledgements_cross_the_links_backwards_and_are_spared_what_befalls_data() {
+    fn acknowledgements_cross_the_links_backwards_without_the_impairments_of_data() {
         let slow = SeededLink {
             link: LinkConfig { rate: Rate::from_bps(8e5), ..hop(vec![]).link },
             ..hop(vec![])
@@ -334,7 +342,7 @@ mod tests {
         // Sent from 0 to 1 ms and from 5 to 6 ms; the other from 2 to 3 ms.
         assert_eq!(trace(&mut chain, &[0, 2]), [(at(24), 1), (at(27), 0)]);
         assert_eq!((chain.counts().delayed, chain.counts().overtaken), (1, 1));
-        // No poll came in between.
+        // The same without a poll in between.
         let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
         chain.offer(0, 1000, at(0));
         chain.offer(1, 1000, at(2));
@@ -344,7 +352,7 @@ mod tests {
 
     #[test]
     fn packets_are_shown_between_the_links_when_they_pass_there() {
-        // 11 ms each; from the right, the place is behind two of them.
+        // Each link takes 11 ms. From the right, the place is behind two of them.
         for (direction, passed) in [(Direction::Forward, 11), (Direction::Reverse, 22)] {
             let hops = [hop(vec![]), hop(vec![]), hop(vec![])];
             let mut chain = Chain::new(&hops, direction).unwrap();
@@ -358,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_late_changes_nothing() {
+    fn a_late_poll_changes_nothing() {
         let hops = [hop(vec![every_second_late()]), hop(vec![])];
         let mut chain = Chain::new(&hops, Direction::Forward).unwrap();
         chain.offer(0, 1000, at(0));

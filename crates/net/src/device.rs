@@ -5,22 +5,22 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::Error;
 
-/// Its name in either namespace.
+/// Name of the device in both namespaces.
 pub(crate) const DEVICE: &str = "path0";
 
-/// A TUN device that does not block.
+/// A non-blocking TUN device.
 pub(crate) struct Device(SyncDevice);
 
 impl Device {
-    /// A device in the network namespace of this thread. Without offload: packets come with their
+    /// Creates a device in the network namespace of this thread. It has no offload: packets have their
     /// checksums, and none is longer than the MTU.
     ///
     /// # Errors
-    /// The process may not, or the kernel cannot.
+    /// If the process lacks the rights, or the kernel lacks TUN.
     pub(crate) fn new() -> Result<Self, Error> {
         let builder = DeviceBuilder::new().name(DEVICE).enable(false);
-        let device = builder.build_sync().map_err(refused)?;
-        device.set_nonblocking(true).map_err(refused)?;
+        let device = builder.build_sync().map_err(device_error)?;
+        device.set_nonblocking(true).map_err(device_error)?;
         Ok(Self(device))
     }
 }
@@ -38,8 +38,8 @@ impl std::fmt::Debug for Device {
     }
 }
 
-/// Why there is no device.
-fn refused(reason: std::io::Error) -> Error {
+/// Returns the error for a device that cannot be created.
+fn device_error(reason: std::io::Error) -> Error {
     match reason.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOENT | Errno::ENODEV | Errno::ENXIO) => Error::NoTun(reason),
         _ => Error::kernel("a TUN device", reason),

@@ -1,4 +1,4 @@
-//! The emulated path at work: one thread for each direction.
+//! The emulated path in real time, with one thread for each direction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +18,12 @@ pub struct Emulator {
     lanes: Option<[JoinHandle<LaneReport>; 2]>,
 }
 
-/// The counts of an emulator that has stopped.
+/// Counts of a stopped emulator.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// From left to right: data.
+    /// Left to right, which carries data.
     pub forward: LaneReport,
-    /// From right to left: acknowledgements.
+    /// Right to left, which carries acknowledgements.
     pub reverse: LaneReport,
 }
 
@@ -58,10 +58,11 @@ impl Emulator {
         Ok(Self { stop, lanes: Some([forward, reverse]) })
     }
 
-    /// Stops and reports. Packets on their way are gone.
+    /// Stops the emulator and returns its counts. Packets on their way are discarded.
     pub fn stop(mut self) -> Report {
         self.stop.store(true, Ordering::Relaxed);
-        let lanes = self.lanes.take().expect("only this method takes them, and the emulator");
+        let lanes =
+            self.lanes.take().expect("only this method takes them, and it consumes the emulator");
         let [forward, reverse] = lanes.map(|lane| match lane.join() {
             Ok(report) => report,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -74,15 +75,15 @@ impl Drop for Emulator {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for lane in self.lanes.take().into_iter().flatten() {
-            // A panic there has been printed.
+            // A panic of the thread has been printed.
             let _ = lane.join();
         }
     }
 }
 
 impl Report {
-    /// How late packets of both directions were.
+    /// Returns the lateness of the packets of both directions.
     pub fn lateness(&self) -> Lateness {
-        self.forward.lateness.clone().and(&self.reverse.lateness)
+        self.forward.lateness.clone().merge(&self.reverse.lateness)
     }
 }

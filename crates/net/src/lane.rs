@@ -1,15 +1,15 @@
-//! One direction of the emulated path in real time: reads packets from one device, lets them cross
+//! One direction of the emulated path in real time: reads packets from one device, passes them over
 //! a [`Chain`], and writes each to the other device when it is due.
 //!
-//! The thread sleeps until shortly before the next packet is due and spins for the rest, because a
-//! sleeping thread wakes up some 50 µs late. While it spins it reads what comes, so the instant at
-//! which a packet came to the path is known about as well as the one at which it left. It asks for
-//! the lowest real-time priority: it needs little, but at once. Beside programs that keep all
-//! processors busy, that took the 99th percentile of its lateness from 1 to 5 ms down to 30 µs;
-//! niceness did not, since it only counts among the processes of one session.
+//! The thread sleeps until shortly before the next packet is due, and then spins, because a sleeping
+//! thread wakes up some 50 µs late. While it spins, it reads arriving packets, so arrival times are as
+//! precise as departure times. The thread has the lowest real-time priority, since it needs little time
+//! but needs it at once. Beside programs that keep all processors busy, this reduced the 99th percentile
+//! of lateness from 1 to 5 ms to 30 µs. Niceness did not, since it only counts among the processes of one
+//! session.
 //!
-//! What it cannot know is when a packet came while the thread was kept off the processor; such a
-//! packet enters the path late, and a busy machine shows in the lateness of those it was to write.
+//! The arrival time of a packet is not known if the thread was not running. Such a packet enters the path
+//! late. A busy machine shows in the lateness of the packets that were due meanwhile.
 
 use std::io::ErrorKind;
 use std::num::NonZeroU64;
@@ -28,36 +28,36 @@ use crate::priority::real_time;
 use crate::spin::Budget;
 use crate::{Chain, Counts, Lateness, Passed, Place, Tap};
 
-/// How long the thread sleeps before it looks whether it is to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+/// Maximum sleep, after which the thread checks whether it has to stop.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 
-/// Packets read in a row before those due get their turn.
+/// Maximum number of packets that are read before due packets are written.
 const BATCH: usize = 64;
 
-/// The most that an IP packet can hold.
-const LARGEST_PACKET: usize = 65_536;
+/// Maximum size of an IP packet, in octets.
+const MAX_PACKET: usize = 65_536;
 
-/// The counts of one direction.
+/// Counts of one direction.
 #[derive(Clone, Debug)]
 pub struct LaneReport {
-    /// What became of the packets on the path.
+    /// Counts of the packets on the path.
     pub counts: Counts,
-    /// Packets that are not for the path: multicast, broadcast, link-local.
+    /// Packets that the path does not carry: multicast, broadcast, link-local.
     pub ignored: u64,
-    /// Packets that the far end's device did not take, because it was down.
+    /// Packets that the far end's device rejected because it was down.
     pub refused: u64,
-    /// How late those delivered were.
+    /// Lateness of the delivered packets.
     pub lateness: Lateness,
 }
 
-/// What a lane is between, and what it shares with the other one.
+/// The ends of a lane, and the state that both lanes share.
 pub(crate) struct Wiring {
     pub(crate) from: Arc<Device>,
     pub(crate) to: Arc<Device>,
-    /// The beginning of time.
+    /// Start of the emulation.
     pub(crate) start: Clock,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Who is shown what passes, and the direction of the packets.
+    /// Receiver of copies, and the direction of the packets.
     pub(crate) tap: Option<(Tap, Direction)>,
 }
 
@@ -72,16 +72,22 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) fn new(wiring: Wiring, chain: Chain<Box<[u8]>>) -> Self {
-        let (budget, lateness) = (Budget::new(), Lateness::new());
-        Self { wiring, chain, budget, ignored: 0, refused: 0, lateness }
+        Self {
+            wiring,
+            chain,
+            budget: Budget::new(),
+            ignored: 0,
+            refused: 0,
+            lateness: Lateness::new(),
+        }
     }
 
-    /// Carries packets until it is told to stop.
+    /// Carries packets until `stop` is set.
     pub(crate) fn run(mut self) -> LaneReport {
-        // It only makes it more punctual, and need not succeed.
+        // A failure only makes the thread less punctual.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         real_time();
-        let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
+        let mut buffer = vec![0; MAX_PACKET].into_boxed_slice();
         while !self.wiring.stop.load(Ordering::Relaxed) {
             self.deliver();
             if self.collect(&mut buffer) < BATCH {
@@ -108,14 +114,14 @@ impl Lane {
         }
         if let Some((tap, direction)) = &self.wiring.tap {
             for (at, packet) in self.chain.shown() {
-                // The reader is gone.
+                // Fails if the reader has been dropped.
                 let _ =
                     tap.send(Passed { at, place: Place::Between, direction: *direction, packet });
             }
         }
     }
 
-    /// Writes a packet that was due; if the device would block, until it no longer does.
+    /// Writes a packet that is due. If the device would block, waits until it does not.
     fn write(&mut self, packet: &[u8], due: Instant) {
         while !self.wiring.stop.load(Ordering::Relaxed) {
             let now = self.now();
@@ -125,9 +131,7 @@ impl Lane {
                     return self.lateness.record(now.since(due));
                 }
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => {
-                        wait_for(&self.wiring.to, PollFlags::OUT, LONGEST_SLEEP)
-                    }
+                    ErrorKind::WouldBlock => wait_for(&self.wiring.to, PollFlags::OUT, MAX_SLEEP),
                     ErrorKind::Interrupted | ErrorKind::OutOfMemory => {}
                     _ => return self.refused += 1,
                 },
@@ -135,7 +139,7 @@ impl Lane {
         }
     }
 
-    /// Reads what has come, up to a batch, and says how much it was.
+    /// Reads up to a batch of packets, and returns their number.
     fn collect(&mut self, buffer: &mut [u8]) -> usize {
         for read in 0..BATCH {
             match self.wiring.from.recv(buffer) {
@@ -151,7 +155,7 @@ impl Lane {
                 }
                 Err(error) => {
                     if error.kind() != ErrorKind::WouldBlock {
-                        // The device has been removed: poll no longer waits for it.
+                        // The device has been removed, so poll does not wait for it.
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }
                     return read;
@@ -161,27 +165,28 @@ impl Lane {
         BATCH
     }
 
-    /// Shows a packet at the end that it comes from or, if it does not `enter`, goes to.
+    /// Copies a packet to the tap: at the end that it comes from if it `enters` the path, otherwise at the
+    /// end that it goes to.
     fn show(&self, packet: &[u8], enters: bool, at: Instant) {
         if let Some((tap, direction)) = &self.wiring.tap {
             let left = (*direction == Direction::Forward) == enters;
             let place = if left { Place::Left } else { Place::Right };
-            // The reader is gone.
+            // Fails if the reader has been dropped.
             let _ = tap.send(Passed { at, place, direction: *direction, packet: packet.into() });
         }
     }
 
-    /// Sleeps until a packet comes, or until shortly before one is due.
+    /// Sleeps until a packet arrives, or until shortly before one is due.
     fn rest(&mut self) {
         let now = self.now();
-        let sleep = self.chain.due().map_or(LONGEST_SLEEP, |due| self.budget.sleep(now, due));
+        let sleep = self.chain.due().map_or(MAX_SLEEP, |due| self.budget.sleep(now, due));
         if sleep > Duration::ZERO {
-            wait_for(&self.wiring.from, PollFlags::IN, sleep.min(LONGEST_SLEEP));
+            wait_for(&self.wiring.from, PollFlags::IN, sleep.min(MAX_SLEEP));
         }
     }
 }
 
-/// Waits until the device is ready, or for `span`. A signal may end it early.
+/// Waits until the device is ready, at most for `span`. A signal may end the wait early.
 fn wait_for(device: &Device, what: PollFlags, span: Duration) {
     let nanos = span.as_nanos();
     let timeout = Timespec {

@@ -1,12 +1,12 @@
-//! How far behind its own plan the emulator was.
+//! The emulator's lateness: how long after its due time it delivered each packet.
 
 use hdrhistogram::Histogram;
 use unruffled_units::Duration;
 
-/// The 99th percentile above which results should not be trusted.
-pub const TOLERABLE: Duration = Duration::from_millis(1);
+/// Maximum 99th percentile of lateness with which results are reliable.
+pub const MAX_TOLERABLE_LATENESS: Duration = Duration::from_millis(1);
 
-/// How late packets were handed over, each against the instant at which it was due.
+/// Distribution of the lateness of packets.
 #[derive(Clone, Debug)]
 pub struct Lateness(Histogram<u64>);
 
@@ -17,7 +17,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Of no packet yet. Times are kept to three digits, up to a minute.
+    /// Creates an empty distribution. Times have three significant digits, up to a minute.
     pub fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3);
         Self(histogram.expect("these bounds are in the histogram's range"))
@@ -27,31 +27,32 @@ impl Lateness {
         self.0.saturating_record(late.as_nanos());
     }
 
-    /// The packets of both.
+    /// Returns the distribution of the packets of both.
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
+    pub fn merge(mut self, other: &Self) -> Self {
         self.0 += &other.0;
         self
     }
 
-    /// How many packets were measured.
+    /// Returns the number of packets.
     pub fn packets(&self) -> u64 {
         self.0.len()
     }
 
-    /// The lateness that a share of the packets did not exceed; zero if there were none.
+    /// Returns the lateness that a share of the packets (0 to 1) did not exceed, or zero without packets.
     pub fn quantile(&self, share: f64) -> Duration {
         Duration::from_nanos(if self.0.is_empty() { 0 } else { self.0.value_at_quantile(share) })
     }
 
-    /// How late the latest packet was.
+    /// Returns the largest lateness.
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.0.max())
     }
 
-    /// Whether the machine could not keep up.
+    /// Returns whether the machine could not keep up: the 99th percentile exceeds
+    /// [`MAX_TOLERABLE_LATENESS`].
     pub fn is_intolerable(&self) -> bool {
-        self.quantile(0.99) > TOLERABLE
+        self.quantile(0.99) > MAX_TOLERABLE_LATENESS
     }
 }
 
@@ -76,8 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn no_packet_is_no_lateness() {
-        let none = Lateness::new().and(&Lateness::new());
+    fn without_packets_lateness_is_zero() {
+        let none = Lateness::new().merge(&Lateness::new());
         assert_eq!((none.packets(), none.quantile(0.99)), (0, Duration::ZERO));
         assert!(!none.is_intolerable());
     }

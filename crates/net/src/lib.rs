@@ -1,14 +1,43 @@
 //! Real packets: two network namespaces of one Linux machine, joined by an emulated path.
 //!
-//! - [`Namespace`]: a network of its own, which lives no longer than the process that made it.
-//! - [`Pair`]: two of them, left and right, each with a TUN device that all its traffic goes to.
-//! - [`Application`]: a program at one end; [`Statistics`]: what a kernel counts there.
-//! - [`Emulator`]: carries packets from one device to the other over a [`Chain`] of the same links
-//!   that the simulator uses, in real time, and measures how late it was itself.
-//! - [`Chain`]: one direction of such a path; knows no clock and no device.
+//! - [`Namespace`]: a network namespace that ends with the process that created it.
+//! - [`Pair`]: two namespaces, left and right, each with a TUN device for all its traffic.
+//! - [`Application`]: a program at one end.
+//! - [`Statistics`]: the kernel's counters at one end.
+//! - [`Emulator`]: carries packets from one device to the other in real time, over a [`Chain`] of the same
+//!   links that the simulator uses, and measures its own lateness.
+//! - [`Chain`]: one direction of the path, without clock and device.
 //!
-//! Left to right is the forward direction, the one that carries data; right to left carries
-//! acknowledgements.
+//! Left to right is the forward direction, which carries data. Right to left carries acknowledgements.
+//!
+//! # Example
+//!
+//! `ping` over a path with a round-trip time of 20 ms. Root and `ip` (iproute2) are required.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use unruffled_net::{Application, Pair, SeededLink};
+//! use unruffled_path::LinkConfig;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let link = LinkConfig {
+//!     rate: None,
+//!     delay: unruffled_units::Duration::from_millis(10),
+//!     queue: None,
+//!     red: None,
+//!     impairments: Vec::new(),
+//! };
+//! let pair = Pair::new(1500)?;
+//! let emulator = pair.emulate(&[SeededLink { link, seed: 1 }], None)?;
+//! let mut ping = pair.shell("ping -c 3 $UNRUFFLED_RIGHT");
+//! let mut ping = Application::start(&pair.left.namespace, &mut ping)?;
+//! ping.wait_for(Duration::from_secs(10));
+//! let report = emulator.stop();
+//! println!("{} packets, {} late", report.forward.counts.offered, report.lateness().max());
+//! # Ok(())
+//! # }
+//! ```
 #![cfg(target_os = "linux")]
 
 mod application;
@@ -31,7 +60,7 @@ pub use chain::{Chain, Counts, SeededLink};
 pub use emulator::{Emulator, Report};
 pub use error::Error;
 pub use lane::LaneReport;
-pub use lateness::{Lateness, TOLERABLE};
+pub use lateness::{Lateness, MAX_TOLERABLE_LATENESS};
 pub use namespace::Namespace;
 pub use pair::{Pair, Side};
 pub use priority::real_time;

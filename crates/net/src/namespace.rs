@@ -1,16 +1,17 @@
 //! Network namespaces that leave nothing behind.
 //!
-//! A named namespace (`ip netns add`) is a mount that outlives whoever made it, so a killed program
-//! leaves it behind, with every process that runs in it. Here, a namespace has no name. It is kept
-//! by a *keeper*, the first process of a process namespace that goes with the network namespace.
-//! The keeper only waits for the end of a pipe whose other end its maker holds. When the maker ends,
-//! in whatever way, `kill -9` included, the kernel closes the pipe, the keeper ends, and with it the
-//! kernel kills everything that was started in the namespace, however far it had detached itself.
-//! The network namespace goes with the last of them, and with it its devices.
+//! A named namespace (`ip netns add`) is a mount. It outlives its creator, so a killed program leaves it
+//! behind with every process in it. A [`Namespace`] has no name. Its lifetime is that of a *keeper*, the
+//! first process of a process namespace that belongs to the network namespace.
 //!
-//! Addresses and routes are set by iproute2's `ip`: its batch is what a reader would type, it is
-//! there wherever namespaces are, and a netlink library would bring an asynchronous runtime along
-//! for the sake of six messages. Sysctls are files, so they are written as such.
+//! The keeper waits for the end of a pipe whose other end its creator holds. When the creator ends in any
+//! way, `kill -9` included, the kernel closes the pipe and the keeper ends. The kernel then kills every
+//! process that was started in the namespace, even one that has detached itself. The network namespace
+//! and its devices disappear with the last process.
+//!
+//! Addresses and routes are set by iproute2's `ip`, which is installed wherever namespaces are in use. Its
+//! batch commands are readable, and a netlink library would add an asynchronous runtime for six messages.
+//! Sysctls are files, and are written as files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -23,8 +24,11 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
 
-/// A network namespace and the processes in it, all of which end with this value, or with the
-/// process that holds it.
+/// Time for which a dropped namespace waits for the end of its keeper.
+const REAP_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A network namespace and the processes in it. All end when this value is dropped, or when the process
+/// that holds it ends.
 #[derive(Debug)]
 pub struct Namespace {
     keeper: Child,
@@ -33,11 +37,11 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A namespace with nothing in it but a loopback interface that is up. The keeper shows `name`
-    /// in lists of processes.
+    /// Creates a namespace whose only interface is the loopback interface, which is up. Lists of
+    /// processes show the keeper as `name`.
     ///
     /// # Errors
-    /// The process may not, or the kernel cannot.
+    /// If the process lacks the rights, or the kernel lacks namespaces.
     pub fn new(name: &str) -> Result<Self, Error> {
         let namespace = on_own_thread(|| -> Result<Self, Error> {
             unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWPID)
@@ -47,7 +51,7 @@ impl Namespace {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                // A terminal's Ctrl-C is not for it.
+                // In its own process group, a terminal's Ctrl-C does not reach it.
                 .process_group(0)
                 .spawn()
                 .map_err(|reason| Error::Program {
@@ -65,18 +69,18 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// The keeper's process id, for `nsenter --target`.
+    /// Returns the keeper's process id, for `nsenter --target`.
     pub fn keeper(&self) -> u32 {
         self.keeper.id()
     }
 
-    /// Runs `work` on a thread of its own that is in the network namespace.
+    /// Runs `work` on a new thread in the network namespace.
     ///
-    /// Sockets and devices belong for ever to the namespace that they were made in; so do threads
-    /// and processes, unless they leave it.
+    /// Sockets and devices belong permanently to the namespace in which they are created. Threads and
+    /// processes belong to it until they leave it.
     ///
     /// # Errors
-    /// The thread cannot enter, or `work` failed.
+    /// If the thread cannot enter the namespace, or if `work` fails.
     pub fn run<T: Send, E: From<Error> + Send>(
         &self,
         work: impl FnOnce() -> Result<T, E> + Send,
@@ -87,10 +91,10 @@ impl Namespace {
         })
     }
 
-    /// Starts `command` in the namespace; it ends with the namespace at the latest.
+    /// Starts `command` in the namespace. The command ends with the namespace at the latest.
     ///
     /// # Errors
-    /// The thread cannot enter, or the command cannot be run.
+    /// If the thread cannot enter the namespace, or if the command cannot be run.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
         on_own_thread(|| {
             self.enter_network()?;
@@ -103,8 +107,8 @@ impl Namespace {
         })
     }
 
-    /// Whether anything in it waits for TCP connections, or has a UDP socket with no peer: a server is up.
-    /// One that asks for a name has a UDP socket with a peer.
+    /// Returns whether a server runs in the namespace: a socket that listens for TCP connections, or a UDP
+    /// socket without a peer. A program that resolves a name has a UDP socket with a peer.
     pub fn is_listening(&self) -> bool {
         // include/net/tcp_states.h
         const LISTEN: &str = "0A";
@@ -122,11 +126,11 @@ impl Namespace {
     /// Sets a sysctl of the namespace, such as `net.ipv4.tcp_congestion_control`.
     ///
     /// # Errors
-    /// There is no such sysctl, or it does not take the value.
+    /// If there is no such sysctl, or if the kernel rejects the value.
     pub fn sysctl(&self, key: &str, value: &str) -> Result<(), Error> {
         let path = format!("/proc/sys/{}", key.replace('.', "/"));
         self.run(|| {
-            // The kernel shows each thread the sysctls of its own network.
+            // A thread's /proc/sys has the sysctls of its own network.
             let result = File::options().write(true).open(path);
             result
                 .and_then(|mut file| file.write_all(value.as_bytes()))
@@ -134,31 +138,31 @@ impl Namespace {
         })
     }
 
-    /// Gives `ip` a batch of commands, one a line.
+    /// Runs `ip` with a batch of commands, one per line.
     ///
     /// # Errors
-    /// There is no `ip`, or it complains.
+    /// If `ip` is not installed, or if it rejects a command.
     pub fn ip(&self, batch: &str) -> Result<(), Error> {
         self.run(|| {
             let missing = |reason| Error::Program { program: "ip", package: "iproute2", reason };
             let mut ip = Command::new("ip");
-            // Where people without root's PATH keep it, too.
+            // It may be in a folder that is only in root's PATH.
             let path = std::env::var("PATH").unwrap_or_default();
             ip.env("PATH", format!("{path}:/usr/sbin:/sbin"));
             ip.args(["-batch", "-"]).stdin(Stdio::piped());
             let mut ip =
                 ip.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(missing)?;
             if let Some(mut stdin) = ip.stdin.take() {
-                // If it does not listen, its complaint says why.
+                // If it has ended already, its error message has the reason.
                 let _ = stdin.write_all(batch.as_bytes());
             }
-            let mut complaint = String::new();
+            let mut message = String::new();
             if let Some(mut stderr) = ip.stderr.take() {
-                stderr.read_to_string(&mut complaint).map_err(missing)?;
+                stderr.read_to_string(&mut message).map_err(missing)?;
             }
             match ip.wait() {
                 Ok(status) if status.success() => Ok(()),
-                Ok(_) => Err(Error::Ip(complaint.lines().collect::<Vec<_>>().join(" "))),
+                Ok(_) => Err(Error::Ip(message.lines().collect::<Vec<_>>().join(" "))),
                 Err(reason) => Err(missing(reason)),
             }
         })
@@ -172,18 +176,19 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Only this process may reap it, so the id is still its own.
+        // Only this process reaps it, so the id still belongs to it.
         let _ = self.keeper.kill();
-        // It cannot be reaped before everything else that ran in the namespace was; if the caller
-        // has yet to do that, waiting would be for ever.
-        let patience = Instant::now() + Duration::from_millis(500);
-        while matches!(self.keeper.try_wait(), Ok(None)) && Instant::now() < patience {
+        // It cannot be reaped before every other process of the namespace. The caller may not have
+        // reaped its own yet, so the wait has a limit.
+        let deadline = Instant::now() + REAP_TIMEOUT;
+        while matches!(self.keeper.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(2));
         }
     }
 }
 
-/// Namespaces belong to threads: to enter one for a while is to have a thread for it.
+/// Runs `work` on a new thread. A thread belongs to one namespace, so a temporary stay in another takes
+/// another thread.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| match scope.spawn(work).join() {
         Ok(result) => result,
@@ -191,7 +196,7 @@ fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Whether the kernel has IPv6 switched on.
+/// Returns whether IPv6 is enabled in the kernel.
 pub(crate) fn has_ipv6() -> io::Result<bool> {
     std::fs::exists("/proc/sys/net/ipv6")
 }

@@ -1,13 +1,12 @@
-//! Which packets the path carries.
+//! The choice of packets that the path carries.
 //!
-//! Kernels send more than what applications gave them: multicast listener reports, router
-//! solicitations. On an emulated path these would take a place in the queue, and a turn of what
-//! befalls every second packet. So only unicast is carried; link-local addresses mean nothing
-//! across the path, and what is no IP has no business on a TUN device.
+//! Kernels send packets of their own, such as multicast listener reports and router solicitations. On an
+//! emulated path these would occupy the queue, and shift an impairment of every second packet. So the path
+//! carries only unicast IP packets whose addresses are not link-local.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Whether the path carries this IP packet.
+/// Returns whether the path carries this packet.
 pub(crate) fn is_carried(packet: &[u8]) -> bool {
     match packet.first().map(|octet| octet >> 4) {
         Some(4) => destination(packet, 16, 20).is_some_and(|to: [u8; 4]| {
@@ -22,7 +21,7 @@ pub(crate) fn is_carried(packet: &[u8]) -> bool {
     }
 }
 
-/// The address at `offset` of a packet that has at least a `header`.
+/// Returns the address at `offset` of a packet that has at least `header` octets.
 fn destination<const N: usize>(packet: &[u8], offset: usize, header: usize) -> Option<[u8; N]> {
     if packet.len() < header {
         return None;
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_only_the_link_is_not() {
+    fn addresses_of_the_link_alone_are_not_carried() {
         for to in [[224, 0, 0, 22], [255, 255, 255, 255], [0, 0, 0, 0], [169, 254, 1, 1]] {
             assert!(!is_carried(&v4(to)), "{to:?}");
         }
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ip_is_not() {
+    fn packets_that_are_not_ip_are_not_carried() {
         assert!(!is_carried(&[]));
         assert!(!is_carried(&[0x45; 19]));
         assert!(!is_carried(&[0x60; 39]));

@@ -1,4 +1,4 @@
-//! What a kernel counts, network by network: `/proc/net/snmp` and `/proc/net/netstat`.
+//! The kernel's counters of a network: `/proc/net/snmp` and `/proc/net/netstat`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +11,10 @@ use crate::Namespace;
 pub struct Statistics(BTreeMap<String, u64>);
 
 impl Statistics {
-    /// Those of a network, since it was made.
+    /// Reads the counters of a network since its creation.
     ///
     /// # Errors
-    /// The kernel does not show them.
+    /// If the kernel's tables cannot be read.
     pub fn of(namespace: &Namespace) -> io::Result<Self> {
         let mut statistics = Self::default();
         for table in ["snmp", "netstat"] {
@@ -24,17 +24,17 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// A counter; zero if this kernel has none of that name.
+    /// Returns a counter, or zero if this kernel does not have it.
     pub fn get(&self, group: &str, name: &str) -> u64 {
         self.0.get(&format!("{group}{name}")).copied().unwrap_or(0)
     }
 
-    /// Lines come in pairs with the same beginning: names, then values.
+    /// Reads a table. Its lines come in pairs with the same prefix: names, then values.
     fn read(&mut self, table: &str) {
         let mut lines = table.lines().filter_map(|line| line.split_once(':'));
         while let (Some((group, names)), Some((_, values))) = (lines.next(), lines.next()) {
             for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
-                // Negative ones are settings, such as Tcp's MaxConn.
+                // Negative values are settings, such as MaxConn of Tcp.
                 if let Ok(value) = value.parse() {
                     self.0.insert(format!("{group}{name}"), value);
                 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_values_stand_below_each_other() {
+    fn values_have_the_names_of_the_line_above() {
         let mut statistics = Statistics::default();
         statistics
             .read("Tcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 7\nUdp: InDatagrams\nUdp: 3\n");

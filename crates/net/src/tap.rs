@@ -1,33 +1,34 @@
-//! Copies of the packets that cross the path, for whoever records them.
+//! Copies of the packets that cross the path, for recordings.
 
 use std::sync::mpsc::Sender;
 
 use unruffled_path::Direction;
 use unruffled_units::Instant;
 
-/// Where a packet is seen.
+/// Place at which a packet is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At the left end: data as it leaves there, acknowledgements as they arrive.
+    /// The left end: data as it leaves, acknowledgements as they arrive.
     Left,
-    /// Behind the first link from the left, before the others; not on a path of one link.
+    /// Between the leftmost link and the others. A path of one link has no such place.
     Between,
-    /// At the right end.
+    /// The right end.
     Right,
 }
 
-/// A packet as it was seen at a place.
+/// A packet that passed a place.
 #[derive(Clone, Debug)]
 pub struct Passed {
-    /// Since the start of the emulation.
+    /// Time since the start of the emulation.
     pub at: Instant,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Forward packets leave the left end, reverse ones arrive there.
+    /// Direction of the packet: forward packets leave the left end, reverse ones arrive there.
     pub direction: Direction,
     /// The IP packet.
     pub packet: Box<[u8]>,
 }
 
-/// Where copies go. The emulator waits for no reader, and goes on without one.
+/// Channel for the copies. The emulator does not wait for its reader, and continues if the reader is
+/// dropped.
 pub type Tap = Sender<Passed>;

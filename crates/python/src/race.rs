@@ -9,7 +9,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unruffled_kernel::{NAME, is_registered};
-use unruffled_race::{Course, Entry, Length, heeded};
+use unruffled_race::{Course, Entry, Length, check_overrides};
 use unruffled_units::{parse_bytes, parse_duration};
 
 use crate::background::{self, Ticket};
@@ -47,7 +47,7 @@ pub(crate) fn race(
 ) -> PyResult<(Comparison, Vec<String>)> {
     let origin = Origin::of(scenario)?;
     let overrides = values::overrides(set)?;
-    heeded(&overrides).map_err(refused)?;
+    check_overrides(&overrides).map_err(refused)?;
     let scenario = origin.load_for_real_packets(&overrides).map_err(refused)?;
     let of = |argument: &'static str| move |reason| refused(format!("{argument}: {reason}"));
     let time = duration.map(parse_duration).transpose().map_err(of("duration"))?;

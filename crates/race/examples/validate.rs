@@ -1,7 +1,7 @@
-//! Simulator against wire: the same scenarios and senders, goodput of both, as a Markdown table.
+//! Compares simulator and wire: goodput of the same scenarios and senders, as a Markdown table.
 //!
 //! `cargo run --release -p unruffled-race --example validate`, as root; twenty minutes. It fails if a
-//! cell differs by more than a tenth, and says how much of that may be chance. With
+//! cell differs by more than a tenth, and prints the confidence interval of each difference. With
 //! `--features unruffled-kernel/bpf` the last column is the kernel's own TCP under `unruffled attach`,
 //! beside its prediction.
 
@@ -17,16 +17,16 @@ use unruffled_race::{Competitor, Course, Length, Recording};
 
 /// A line of the table.
 struct Scene {
-    /// What the table calls it.
+    /// Name in the table.
     what: &'static str,
     scenario: &'static str,
-    /// Keys changed in it.
+    /// Overrides of the scenario's keys.
     changes: &'static [&'static str],
-    /// More where more is left to chance.
+    /// Number of seeds: more where chance has more influence.
     seeds: u64,
-    /// Whether its cells must agree.
+    /// Whether the cells of our senders must agree.
     held: bool,
-    /// Whether the kernel's must.
+    /// Whether the kernel's cell must agree.
     kernel_held: bool,
 }
 
@@ -45,7 +45,7 @@ const SCENES: [Scene; 6] = [
         changes: &["link.bottleneck.loss.fraction=0.5%"],
         seeds: 6,
         held: true,
-        // RFC 9438 lets the window grow faster past its former height; Linux does not.
+        // RFC 9438 lets the window grow faster beyond its earlier maximum; Linux does not.
         kernel_held: false,
     },
     Scene {
@@ -72,8 +72,8 @@ const SCENES: [Scene; 6] = [
         held: true,
         kernel_held: true,
     },
-    // With windows of two or three segments it is a matter of single acknowledgements which packet
-    // takes which path.
+    // With windows of two or three segments, single acknowledgements decide which packet takes which
+    // path.
     Scene {
         what: "every second 200 ms late (not held)",
         scenario: "half-late",
@@ -86,18 +86,18 @@ const SCENES: [Scene; 6] = [
 
 const VARIANTS: [&str; 5] = ["sack", "rr-ta", "dcr-ack", "tcp-pr-sack", "rack"];
 
-/// The last column: the kernel's, as the engine predicts it.
+/// Last column: the kernel's own TCP under `unruffled attach`, beside the engine's prediction.
 const KERNEL: &str = "the kernel's unruffled";
 const PREDICTION: &str = "unruffled+cubic";
 
-/// What goes in this time.
+/// Duration of each transfer.
 const SECONDS: u64 = 30;
 
-/// Races that run side by side; one at 10 Mb/s needs a fifth of a processor.
-const AT_ONCE: usize = 3;
+/// Number of concurrent races. A race at 10 Mb/s needs a fifth of a processor.
+const CONCURRENT_RACES: usize = 3;
 
-/// Cells may differ by so much of what is simulated.
-const TOLERABLE: f64 = 0.1;
+/// Maximum difference of a cell, as a share of the simulated goodput.
+const MAX_DIFFERENCE: f64 = 0.1;
 
 fn main() -> ExitCode {
     match validate() {
@@ -112,10 +112,10 @@ fn main() -> ExitCode {
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Prints the table; whether all cells that are held agree.
+/// Prints the table and returns whether all cells that must agree do.
 fn validate() -> Fallible<bool> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build()?;
-    // Held for all races; without it, the column is left out.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(CONCURRENT_RACES).build()?;
+    // Loaded for all races. If that fails, the column is left out.
     let mut hold = unruffled_kernel::Hold::default();
     let registered = hold.ensure();
     if let Err(reason) = &registered {
@@ -129,22 +129,24 @@ fn validate() -> Fallible<bool> {
     });
     println!("| path | seeds | {} |", columns.join(" | "));
     println!("|---|---|{}", "---|".repeat(columns.len()));
-    let (mut agree, mut late) = (true, Duration::ZERO);
+    let mut agree = true;
+    let mut late = Duration::ZERO;
     let mut cells = cells.into_iter();
     for scene in &SCENES {
         let mut line = format!("| {} | {} |", scene.what, scene.seeds);
         for (column, cell) in columns.iter().zip(cells.by_ref()) {
-            let Cell { simulated, apart: Estimate { mean, half_width }, lateness } = cell?;
+            let Cell { simulated, difference: Estimate { mean, half_width }, lateness } = cell?;
             let wire = simulated * (1.0 + mean);
-            let agrees = mean.abs() <= TOLERABLE;
+            let agrees = mean.abs() <= MAX_DIFFERENCE;
             let bold = if agrees { "" } else { "**" };
-            let chance = if scene.seeds > 1 {
+            let interval = if scene.seeds > 1 {
                 format!(" ± {:.1}", half_width * 100.0)
             } else {
                 String::new()
             };
             let percent = mean * 100.0;
-            line += &format!(" {simulated:.2} / {wire:.2}, {bold}{percent:+.1}{chance} %{bold} |");
+            line +=
+                &format!(" {simulated:.2} / {wire:.2}, {bold}{percent:+.1}{interval} %{bold} |");
             agree &= agrees || !(if *column == KERNEL { scene.kernel_held } else { scene.held });
             late = late.max(lateness);
         }
@@ -154,11 +156,13 @@ fn validate() -> Fallible<bool> {
     Ok(agree)
 }
 
-/// The simulator's mean goodput in Mb/s, how far from it the wire's is over the same seeds, as a share of
-/// it, and how late the emulator was.
+/// A cell of the table.
 struct Cell {
+    /// Mean goodput of the simulator, in Mb/s.
     simulated: f64,
-    apart: Estimate,
+    /// Difference of the wire's goodput over the same seeds, as a share of `simulated`.
+    difference: Estimate,
+    /// 99th percentile of the emulator's lateness.
     lateness: Duration,
 }
 
@@ -189,13 +193,14 @@ fn cell(scene: &Scene, variant: &str) -> Fallible<Cell> {
         return Err(failure.to_string().into());
     }
     let lateness = Duration::from_nanos(raced.lateness.quantile(0.99).as_nanos());
-    let (simulated, wire) = (goodputs(&simulated), goodputs(&raced.comparison));
+    let simulated = goodputs(&simulated);
+    let wire = goodputs(&raced.comparison);
     let expected = Estimate::of(simulated.iter().copied()).mean;
-    let apart = Estimate::of(wire.iter().zip(&simulated).map(|(w, s)| (w - s) / expected));
-    Ok(Cell { simulated: expected, apart, lateness })
+    let difference = Estimate::of(wire.iter().zip(&simulated).map(|(w, s)| (w - s) / expected));
+    Ok(Cell { simulated: expected, difference, lateness })
 }
 
-/// What each seed of the only variant delivers, in Mb/s.
+/// Returns the goodput of each seed of the only variant, in Mb/s.
 fn goodputs(comparison: &Comparison) -> Vec<f64> {
     comparison.variants[0].rows.iter().map(|row| row.flow.goodput_bps / 1e6).collect()
 }

@@ -1,4 +1,4 @@
-//! The senders that take part.
+//! The senders of a race.
 
 use std::fs;
 
@@ -9,30 +9,30 @@ use unruffled_units::hint;
 
 use crate::Error;
 
-/// The congestion controls that take part by default.
-const USUAL: [&str; 3] = ["cubic", "reno", "bbr"];
+/// Congestion controls of the kernel that take part by default.
+const DEFAULT_KERNELS: [&str; 3] = ["cubic", "reno", "bbr"];
 
-/// A sender.
+/// A sender of a race.
 #[derive(Clone, Debug)]
 pub enum Competitor {
-    /// The kernel, under this congestion control.
+    /// The kernel under this congestion control.
     Kernel(String),
-    /// Ours.
+    /// A sender of our engine.
     Ours(Box<Variant>),
 }
 
 impl Competitor {
-    /// The kernel under each of these congestion controls.
+    /// Returns the kernel under each of these congestion controls.
     ///
-    /// `unruffled` need not be there yet: it is loaded for the race.
+    /// `unruffled` may be missing from the kernel: a race loads it.
     ///
     /// # Errors
-    /// The kernel lacks one, or one is named twice.
+    /// [`Error::NoCongestionControl`] if the kernel lacks one; [`Error::Lab`] if one is named twice.
     pub fn kernels(names: &[String]) -> Result<Vec<Self>, Error> {
         let available = available();
-        let known = |name: &String| *name == NAME || available.contains(name);
+        let is_known = |name: &String| *name == NAME || available.contains(name);
         let names: Vec<_> = names.iter().map(|name| name.trim().to_owned()).collect();
-        if let Some(missing) = names.iter().find(|name| !known(name)) {
+        if let Some(missing) = names.iter().find(|name| !is_known(name)) {
             let name = missing.clone();
             let hint = match Variant::parse(&name) {
                 Ok(_) => format!("; {name} is a variant of ours (--variants)"),
@@ -40,22 +40,22 @@ impl Competitor {
             };
             return Err(Error::NoCongestionControl { name, available: available.join(", "), hint });
         }
-        let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
-        if let Some((_, name)) = names.iter().enumerate().find(twice) {
+        let is_repeated = |(i, name): &(usize, &String)| names[..*i].contains(name);
+        if let Some((_, name)) = names.iter().enumerate().find(is_repeated) {
             let (place, name) = ("--kernel".to_owned(), name.clone());
             return Err(unruffled_scenario::Error::Twice { place, name }.into());
         }
         Ok(names.into_iter().map(Self::Kernel).collect())
     }
 
-    /// The kernel under what it has of CUBIC, Reno and BBR.
-    pub(crate) fn usual_kernels() -> Vec<Self> {
+    /// Returns the kernel under CUBIC, Reno and BBR, without those that it lacks.
+    pub(crate) fn default_kernels() -> Vec<Self> {
         let available = available();
-        let there = USUAL.iter().filter(|name| available.iter().any(|a| a == *name));
-        there.map(|&name| Self::Kernel(name.to_owned())).collect()
+        let present = DEFAULT_KERNELS.iter().filter(|name| available.iter().any(|a| a == *name));
+        present.map(|&name| Self::Kernel(name.to_owned())).collect()
     }
 
-    /// The name of its rows: `kernel-cubic`, or the variant's.
+    /// Returns the name in result rows: `kernel-cubic`, or the variant's name.
     pub fn name(&self) -> String {
         match self {
             Self::Kernel(control) => format!("kernel-{control}"),
@@ -63,12 +63,12 @@ impl Competitor {
         }
     }
 
-    /// Whether it is the congestion control of `unruffled attach`.
+    /// Returns whether this is the congestion control of `unruffled attach`.
     pub(crate) fn is_loaded(&self) -> bool {
         matches!(self, Self::Kernel(control) if control == NAME)
     }
 
-    /// One line on what it is.
+    /// Returns a one-line description.
     pub(crate) fn about(&self) -> String {
         match self {
             Self::Kernel(control) => format!("Linux {} with {control}", release()),
@@ -77,14 +77,14 @@ impl Competitor {
     }
 }
 
-/// What the kernel offers.
+/// Returns the kernel's congestion controls.
 fn available() -> Vec<String> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = fs::read_to_string(path).unwrap_or_default();
     names.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The kernel's release.
+/// Returns the kernel's release, such as `6.18.5`.
 pub(crate) fn release() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()

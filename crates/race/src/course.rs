@@ -1,4 +1,4 @@
-//! A race: heats, one after another.
+//! A race as a sequence of heats.
 
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -11,7 +11,7 @@ use unruffled_lab::record::{Comparison, Medium, RunRow, Trace, VariantRuns};
 use unruffled_lab::reference::Reference;
 use unruffled_lab::statistics::Estimate;
 use unruffled_measure::share;
-use unruffled_net::{Lateness, Pair, Report, SeededLink, TOLERABLE};
+use unruffled_net::{Lateness, MAX_TOLERABLE_LATENESS, Pair, Report, SeededLink};
 use unruffled_units::count;
 
 use crate::competitor::release;
@@ -22,63 +22,64 @@ use crate::length::Length;
 use crate::payload::Payload;
 use crate::{Competitor, Error, Recording};
 
-/// A race to run: what is sent, by whom, over which path.
+/// Configuration of a race: the transfer, its senders and the path.
 #[derive(Clone, Debug)]
 pub struct Course<'a> {
-    /// The path, and settings of our senders; how long it runs, and for whom, stands below.
+    /// The path and the settings of our senders. The scenario's duration, seeds and senders are not used.
     pub scenario: &'a Scenario,
-    /// The senders.
+    /// The senders, in the order of the results.
     pub competitors: &'a [Competitor],
-    /// How much.
+    /// Length of each transfer.
     pub length: Length,
-    /// How many seeds; they are 1, 2, 3 …
+    /// Number of seeds; they are 1, 2, 3 …
     pub seeds: u64,
-    /// All send at once and share the path, in place of one after another.
+    /// Whether all senders run at once and share the path, in place of one after another.
     pub together: bool,
-    /// Our stack receives, in place of a kernel.
+    /// Whether our stack receives in place of the kernel.
     pub reverse: bool,
-    /// Settings of the kernels that send, such as `net.ipv4.tcp_recovery` and `0`.
+    /// Settings of the sending kernels, such as `net.ipv4.tcp_recovery` and `0`.
     pub sysctls: &'a [(String, String)],
 }
 
-/// A race that is over.
+/// Results of a race.
 #[derive(Debug)]
 pub struct Finished {
-    /// The results, in the order of the competitors.
+    /// Rows and traces, in the order of the competitors.
     pub comparison: Comparison,
-    /// Transfers that failed.
+    /// Failed transfers.
     pub failures: Vec<Failure>,
-    /// How late the emulator was, in all heats.
+    /// Lateness of the emulator in all heats.
     pub lateness: Lateness,
 }
 
-/// The result of one competitor in one heat.
+/// Result of one competitor in one heat.
 type Ran = Result<(RunRow, Trace), Failure>;
 
 impl Course<'_> {
-    /// How many heats there are.
+    /// Returns the number of heats.
     pub fn heats(&self) -> u64 {
         if self.together { self.seeds } else { self.seeds * self.competitors.len() as u64 }
     }
 
-    /// Runs all heats. `started` is told who runs before each heat, and `recording` gets the packets
-    /// of the first seed.
+    /// Runs all heats. `started` is called before each heat with the names of its senders; `recording`
+    /// receives the packets of the first seed.
     ///
     /// # Errors
-    /// No emulated path is to be had, or the kernel lacks a congestion control. A transfer that fails
-    /// is none of these; the others go on.
+    /// If the emulated path cannot be created, or if the kernel lacks a congestion control. A failed
+    /// transfer is not an error: it is listed in [`Finished::failures`], and the race continues.
     pub fn run<W: Write + Send>(
         &self,
         mut recording: Option<&mut Recording<W>>,
         mut started: impl FnMut(&str),
     ) -> Result<Finished, Error> {
-        let needed = self.competitors.iter().any(Competitor::is_loaded);
+        let needs_unruffled = self.competitors.iter().any(Competitor::is_loaded);
         let mut hold = Hold::default();
         let simulated = Scenario { seeds: self.seeds, ..self.length.simulated(self.scenario) };
         let reference =
             Reference::of(&simulated, never(), &|| ()).map_err(unruffled_lab::Error::from)?;
         let mut runs: Vec<VariantRuns> = self.competitors.iter().map(blank).collect();
-        let (mut failures, mut lateness) = (Vec::new(), Lateness::new());
+        let mut failures = Vec::new();
+        let mut lateness = Lateness::new();
         let all: Vec<usize> = (0..runs.len()).collect();
         let heats: Vec<&[usize]> = if self.together { vec![&all] } else { all.chunks(1).collect() };
         for seed in 1..=self.seeds {
@@ -86,12 +87,12 @@ impl Course<'_> {
                 let names: Vec<String> = heat.iter().map(|&i| self.competitors[i].name()).collect();
                 let names = names.join(" and ");
                 started(&names);
-                if needed {
+                if needs_unruffled {
                     hold.ensure()?;
                 }
                 let recording = recording.as_deref_mut().filter(|_| seed == 1);
                 let (ran, report) = self.heat(heat, seed, recording.map(|r| (r, names)))?;
-                lateness = lateness.and(&report.lateness());
+                lateness = lateness.merge(&report.lateness());
                 for (&i, ran) in heat.iter().zip(ran) {
                     match ran {
                         Ok((row, trace)) => {
@@ -120,14 +121,14 @@ impl Course<'_> {
             reference,
             beside: Vec::new(),
             flows: if self.together { self.competitors.len() as u64 } else { 1 },
-            // Each has a row of its own.
+            // Each competitor has its own row.
             compared: 1,
             variants: runs,
         };
         Ok(Finished { comparison, failures, lateness })
     }
 
-    /// Runs one heat over a path of its own; `who` has the indices of the competitors.
+    /// Runs one heat over its own path; `who` has the indices of the competitors.
     fn heat<W: Write + Send>(
         &self,
         who: &[usize],
@@ -172,7 +173,7 @@ impl Course<'_> {
                 if outcome.received.digest != expected {
                     return Err(failure(Reason::Corrupted));
                 }
-                let (mut row, trace) = outcome.tell(self.scenario);
+                let (mut row, trace) = outcome.into_row(self.scenario);
                 row.loss_rate = share(counts.dropped + counts.lost, counts.offered);
                 row.out_of_order_rate = share(counts.overtaken, counts.delivered);
                 Ok((row, trace))
@@ -181,7 +182,7 @@ impl Course<'_> {
         })
     }
 
-    /// The path and the ends, for people.
+    /// Returns the path and the ends in words.
     fn facts(&self) -> Vec<(String, String)> {
         let mut facts = self.scenario.path_in_words();
         let fact = |what: &str, value: String| (what.to_owned(), value);
@@ -212,7 +213,7 @@ impl Course<'_> {
     }
 }
 
-/// The runs of a competitor before any was made.
+/// Returns a competitor's runs before the first.
 fn blank(competitor: &Competitor) -> VariantRuns {
     VariantRuns {
         name: competitor.name(),
@@ -223,17 +224,19 @@ fn blank(competitor: &Competitor) -> VariantRuns {
     }
 }
 
-/// How late the emulator was, in one line.
+/// Returns the lateness of the emulator in one line.
 fn timeliness(lateness: &Lateness) -> String {
     let micros = |share| lateness.quantile(share).as_nanos().div_ceil(1_000);
     let mut line = format!("emulator late: p50 {} us, p99 {} us", micros(0.5), micros(0.99));
     if lateness.is_intolerable() {
-        line += &format!("; warning: the machine could not keep up, {TOLERABLE} is tolerable");
+        line += &format!(
+            "; warning: the machine could not keep up, {MAX_TOLERABLE_LATENESS} is tolerable"
+        );
     }
     line
 }
 
-/// The senders' shares of the goodput, where all ran at once.
+/// Returns the senders' shares of the goodput in a race of all at once.
 fn shares(runs: &[VariantRuns]) -> Option<String> {
     let mean = |v: &VariantRuns| Estimate::of(v.rows.iter().map(|row| row.flow.goodput_bps)).mean;
     let all: f64 = runs.iter().map(mean).sum();

@@ -2,22 +2,22 @@
 
 use unruffled_lab::comparison_sweep::Paper;
 
-/// The scenario's name.
+/// Name of the scenario.
 pub const NAME: &str = "dcr-t20";
 
-/// The key that the table varies, its values, and what the axis says.
+/// Key that the table varies.
 pub const KEY: &str = "link.emulator.delayed.deviation";
-/// The values, in milliseconds: what the paper calls the delay variance.
+/// Values of the key in milliseconds. The paper calls them the delay variance.
 pub const DEVIATIONS: [f64; 4] = [0.0, 1.0, 2.0, 3.0];
-/// What is varied.
+/// Label of the axis.
 pub const QUANTITY: &str = "standard deviation of the delay (ms)";
 
-/// Goodput in KB/s (the table prints "Kbps", the text of 33 MB in 29 s says what they are), and
-/// percent out of order.
+/// Goodput in KB/s, and percent of packets out of order. The table prints "Kbps"; 33 MB in 29 s, as the
+/// text has it, are KB/s.
 const TABLE: [(f64, f64); 4] =
     [(1127.29, 0.0), (1106.52, 13.90), (1087.45, 30.38), (1093.90, 39.87)];
 
-/// What the paper's table says, with 1 KB as 1000 octets.
+/// Returns the paper's table, with 1 KB as 1000 octets.
 pub fn paper() -> Paper {
     Paper {
         name: "the paper’s TCP-DCR".to_owned(),

@@ -1,4 +1,4 @@
-//! A competitor at the start: the sockets and stacks of its transfer.
+//! A competitor in a heat: the sockets and stacks of its transfer.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -18,29 +18,29 @@ use unruffled_wire::stream;
 use crate::guest::Role;
 use crate::length::Length;
 use crate::outcome::{Account, Transferred, Watch};
-use crate::transfer::{PATIENCE, Received, receive, send};
+use crate::transfer::{POLL_INTERVAL, Received, receive, send};
 use crate::{Competitor, Error, guest};
 
-/// The port of the first receiver.
-const PORT: u16 = 5001;
+/// Port of the first receiver.
+const FIRST_PORT: u16 = 5001;
 
-/// How long a connection may take to come about, if the transfer is not over before.
-const HANDSHAKE: Duration = Duration::from_secs(30);
+/// Time in which a connection must be established, unless the transfer ends earlier.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What every entrant of a heat is to do.
+/// The transfer that every entrant of a heat makes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
-    /// The path, and settings of our senders.
+    /// The path and the settings of our senders.
     pub(crate) scenario: &'a Scenario,
-    /// How much is sent.
+    /// Length of the transfer.
     pub(crate) length: Length,
-    /// Our stack receives, in place of a kernel.
+    /// Whether our stack receives in place of the kernel.
     pub(crate) reverse: bool,
-    /// Settings of a kernel that sends.
+    /// Settings of a sending kernel.
     pub(crate) sysctls: &'a [(String, String)],
 }
 
-/// A competitor whose transfer is about to begin.
+/// A competitor that is ready to start its transfer.
 pub(crate) struct Entrant<'a> {
     task: Task<'a>,
     competitor: &'a Competitor,
@@ -54,7 +54,7 @@ enum Sender<'a> {
     Ours(Driver),
 }
 
-/// The network that a kernel sends from: that of the end, or one behind it.
+/// The network from which a kernel sends: that of the end, or a guest's behind it.
 enum Network<'a> {
     End(&'a Namespace),
     Guest(Namespace),
@@ -71,7 +71,7 @@ impl Network<'_> {
 
 enum Receiver {
     Kernel(TcpListener),
-    /// The listener ends before the driver that runs it.
+    /// The listener is dropped before the driver that runs it.
     Ours {
         listener: stream::TcpListener,
         _driver: Driver,
@@ -79,8 +79,8 @@ enum Receiver {
 }
 
 impl<'a> Entrant<'a> {
-    /// The `n`th of those who run at once. The kernel counts network by network, so a second kernel
-    /// gets a network of its own.
+    /// Creates entrant `n` of a heat. The kernel keeps its counters per network, so each further kernel
+    /// gets its own network.
     pub(crate) fn new(
         task: Task<'a>,
         competitor: &'a Competitor,
@@ -95,7 +95,7 @@ impl<'a> Entrant<'a> {
                     .transpose()?;
                 let network = guest.map_or(Network::End(&pair.left.namespace), Network::Guest);
                 if competitor.is_loaded() {
-                    // As `attach --default` does in a network, unless the caller has it otherwise.
+                    // `attach --default` does the same. `task.sysctls` may override it.
                     network.namespace().sysctl("net.ipv4.tcp_timestamps", "0")?;
                 }
                 for (key, value) in task.sysctls {
@@ -107,14 +107,14 @@ impl<'a> Entrant<'a> {
                 Sender::Ours(guest::stack(&pair.left, n, scenario, variant, Role::Sender)?.0)
             }
         };
-        let port = PORT + u16::from(n);
+        let port = FIRST_PORT + u16::from(n);
         let (receiver, to) = if task.reverse {
             let sack = Variant::named("sack").expect("the table has it");
             let (driver, own) = guest::stack(&pair.right, n, scenario, &sack, Role::Receiver)?;
             let to = SocketAddr::new(IpAddr::V4(own), port);
             let listener = stream::TcpListener::bind(&driver.handle(), to, 1);
             let mut listener = listener.map_err(Error::system("a listener of our own"))?;
-            listener.set_accept_timeout(Some(PATIENCE));
+            listener.set_accept_timeout(Some(POLL_INTERVAL));
             (Receiver::Ours { listener, _driver: driver }, to)
         } else {
             let to = SocketAddr::new(IpAddr::V4(pair.right.v4), port);
@@ -127,7 +127,10 @@ impl<'a> Entrant<'a> {
         Ok(Self { task, competitor, sender, receiver, to })
     }
 
-    /// The transfer. It fails if no connection comes about, or if one breaks.
+    /// Runs the transfer.
+    ///
+    /// # Errors
+    /// If no connection is established, or if it breaks.
     pub(crate) fn run(self, seed: u64) -> io::Result<Transferred> {
         let Task { scenario, length, .. } = self.task;
         let start = Instant::now();
@@ -135,7 +138,8 @@ impl<'a> Entrant<'a> {
             Sender::Kernel { network, control } => {
                 let network = network.namespace();
                 let stream = network.run(|| {
-                    connect(self.to, control, self.patience()).map_err(Error::system("connecting"))
+                    connect(self.to, control, self.connect_timeout())
+                        .map_err(Error::system("connecting"))
                 });
                 let stream = stream.map_err(io::Error::other)?;
                 let received = self.transfer(stream, seed, start)?;
@@ -152,14 +156,14 @@ impl<'a> Entrant<'a> {
                         watch.lock().unwrap_or_else(PoisonError::into_inner).event(now, event);
                     })));
                 });
-                let patience = Some(self.patience());
-                let stream = stream::TcpStream::connect_from(&handle, None, self.to, patience);
+                let timeout = Some(self.connect_timeout());
+                let stream = stream::TcpStream::connect_from(&handle, None, self.to, timeout);
                 let mut stream = match stream {
                     Err(error) if error.kind() == ErrorKind::WouldBlock => None,
                     stream => Some(stream?),
                 };
                 if let Some(stream) = &mut stream {
-                    stream.set_write_timeout(Some(PATIENCE));
+                    stream.set_write_timeout(Some(POLL_INTERVAL));
                 }
                 let received = self.transfer(stream.clone(), seed, start)?;
                 handle.with(|stack| stack.watch(None));
@@ -177,26 +181,28 @@ impl<'a> Entrant<'a> {
         Ok(Transferred { received, account, name: self.competitor.name(), seed, seconds })
     }
 
-    /// How long to wait for a connection.
-    fn patience(&self) -> Duration {
+    /// Returns how long to wait for a connection.
+    fn connect_timeout(&self) -> Duration {
         match self.task.length {
-            Length::Time(time) => time.min(HANDSHAKE),
-            Length::Bytes(_) => HANDSHAKE,
+            Length::Time(time) => time.min(HANDSHAKE_TIMEOUT),
+            Length::Bytes(_) => HANDSHAKE_TIMEOUT,
         }
     }
 
-    /// Sends from `stream`, if there is one in time, to the receiver until that has enough.
+    /// Sends on `stream` until the receiver is complete. Without a stream, no connection was established
+    /// in time.
     fn transfer(
         &self,
         stream: Option<impl io::Write + Send>,
         seed: u64,
         start: Instant,
     ) -> io::Result<Received> {
-        let (length, stop) = (self.task.length, AtomicBool::new(false));
+        let length = self.task.length;
+        let stop = AtomicBool::new(false);
         let Some(stream) = stream else {
             return match length {
-                Length::Time(time) if time <= HANDSHAKE => Ok(Received::nothing()),
-                _ => Err(io::Error::other(format!("no connection within {HANDSHAKE:?}"))),
+                Length::Time(time) if time <= HANDSHAKE_TIMEOUT => Ok(Received::unconnected()),
+                _ => Err(io::Error::other(format!("no connection within {HANDSHAKE_TIMEOUT:?}"))),
             };
         };
         thread::scope(|scope| {
@@ -208,9 +214,9 @@ impl<'a> Entrant<'a> {
                 Err(panic) => std::panic::resume_unwind(panic),
             };
             match (received, sent) {
-                // A receiver that had enough may have closed before the sender heard of it.
+                // A receiver that is complete may have closed while the sender was still sending.
                 (Ok(received), _) if received.complete => Ok(received),
-                // Why nothing comes any more the sender knows best.
+                // The sender's error has the cause if data stopped arriving.
                 (_, Err(error)) | (Err(error), Ok(())) => Err(error),
                 (Ok(_), Ok(())) => Err(ErrorKind::UnexpectedEof.into()),
             }
@@ -223,7 +229,7 @@ impl<'a> Entrant<'a> {
             Receiver::Kernel(listener) => {
                 let accept = || {
                     let (stream, _) = listener.accept()?;
-                    stream.set_read_timeout(Some(PATIENCE))?;
+                    stream.set_read_timeout(Some(POLL_INTERVAL))?;
                     Ok(stream)
                 };
                 receive(accept, length, start)
@@ -231,7 +237,7 @@ impl<'a> Entrant<'a> {
             Receiver::Ours { listener, .. } => {
                 let accept = || {
                     let mut stream = listener.accept()?;
-                    stream.set_read_timeout(Some(PATIENCE));
+                    stream.set_read_timeout(Some(POLL_INTERVAL));
                     Ok(stream)
                 };
                 receive(accept, length, start)
@@ -240,24 +246,24 @@ impl<'a> Entrant<'a> {
     }
 }
 
-/// A kernel's listener, which waits for a connection no longer than an end does for octets.
+/// Creates a listener of the kernel, whose `accept` waits at most [`POLL_INTERVAL`].
 fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(at)?;
-    sockopt::set_socket_timeout(&listener, sockopt::Timeout::Recv, Some(PATIENCE))?;
+    sockopt::set_socket_timeout(&listener, sockopt::Timeout::Recv, Some(POLL_INTERVAL))?;
     Ok(listener)
 }
 
-/// A kernel's connection under a congestion control; none if there is none within `patience`. Only the
-/// first network may have another than an unrestricted one as its default, so the socket has to be
-/// told.
-fn connect(to: SocketAddr, control: &str, patience: Duration) -> io::Result<Option<TcpStream>> {
+/// Connects a socket of the kernel under a congestion control; returns `None` after `timeout`. The
+/// congestion control is set on the socket, since outside the first network namespace only unrestricted
+/// ones can be the default.
+fn connect(to: SocketAddr, control: &str, timeout: Duration) -> io::Result<Option<TcpStream>> {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
     sockopt::set_tcp_congestion(&socket, control)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(timeout))?;
     match rustix::net::connect(&socket, &to) {
         Err(Errno::INPROGRESS) => return Ok(None),
         connected => connected?,
     }
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(PATIENCE))?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(POLL_INTERVAL))?;
     Ok(Some(TcpStream::from(socket)))
 }

@@ -1,103 +1,107 @@
-//! Why a race did not take place.
+//! Errors of races.
 
-/// Why there is no race; prints as one line.
+/// An error of a race; prints as one line.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// No emulated path is to be had.
+    /// The emulated path cannot be created.
     #[error(transparent)]
     Net(#[from] unruffled_net::Error),
-    /// The congestion control that is loaded for a race.
+    /// The congestion control `unruffled` cannot be loaded for the race.
     #[error("--kernel unruffled: {0}")]
     Kernel(#[from] unruffled_kernel::Error),
     /// The kernel has no such congestion control.
     #[error("--kernel {name}: not in this kernel: expected names among {available}{hint}")]
     NoCongestionControl {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names that the kernel has.
         available: String,
-        /// What may have been meant.
+        /// A suggestion, or nothing.
         hint: String,
     },
-    /// A wrong scenario or sender.
+    /// A scenario or sender is invalid.
     #[error(transparent)]
     Scenario(#[from] unruffled_scenario::Error),
     /// A simulation that fails.
     #[error(transparent)]
     Lab(#[from] unruffled_lab::Error),
-    /// What was asked for cannot race.
+    /// The request is not possible in a race.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The scenario's traffic is not for real senders.
+    /// The scenario has traffic that real senders cannot carry.
     #[error("{file}: {key}: a race has only {expected}")]
     Traffic {
         /// The scenario's file, or its name if it is built in.
         file: String,
         /// The key, dotted.
         key: String,
-        /// What a race has.
+        /// What a race supports.
         expected: Possible,
     },
-    /// The system refused something that every race needs.
+    /// The system rejected something that every race needs.
     #[error("{what}: {reason}")]
     System {
-        /// What.
+        /// What was to be done.
         what: &'static str,
-        /// Why.
+        /// The error of the system.
+        #[source]
         reason: std::io::Error,
     },
 }
 
-/// What cannot race, and what was expected.
+/// A request that is not possible in a race.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
-    /// Linux sends no segments as small as the scenario's.
+    /// The scenario's segments are smaller than any that Linux sends.
     #[error("{file}: tcp.mss: expected at least {least} B in a race, found {mss} B")]
     Mss {
         /// The scenario's file, or its name if it is built in.
         file: String,
-        /// The smallest.
+        /// The smallest segment size of Linux, in octets.
         least: u32,
-        /// The scenario's.
+        /// The scenario's segment size, in octets.
         mss: u32,
     },
-    /// A race of all at once over one path needs to be told whose.
+    /// A race of all senders at once names no senders.
     #[error("--together: expected --variants, too")]
     NoVariants,
-    /// A sender needs what real packets do not tell.
+    /// A sender needs information that real packets do not carry.
     #[error("--variants: {0}: for simulation only: expected others")]
     SimulationOnly(String),
-    /// The scenario has traffic of its own.
+    /// The scenario has several flows, and the senders do not run at once.
     #[error("{0}: traffic: expected --together beside it")]
     Alone(String),
-    /// A key of the scenario for which a race has an option of its own.
+    /// An override names a key for which a race has a flag.
     #[error("--set: {key}: not taken by a race: expected --{key} {value}")]
-    NotHeeded {
+    HasFlag {
         /// The key.
         key: String,
-        /// What it was set to.
+        /// The value of the override.
         value: String,
     },
-    /// Nothing of a race goes uncounted.
+    /// `warmup` is not supported in races.
     #[error(
         "--set: warmup: not taken by a race, which counts from its beginning: expected other keys"
     )]
     WarmUp,
-    /// Nobody is left.
+    /// No sender takes part.
     #[error("race: no sender takes part: expected --kernel or --variants")]
-    Nobody,
+    NoSenders,
 }
 
-/// What the traffic of a race may be.
+/// Traffic that a race supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Possible {
-    /// From one end of the path to the other.
+    /// Transfers from one end of the path to the other.
     WholePath,
-    /// A single stream of each sender.
+    /// A single stream for each sender.
     Bulk,
     /// Senders that all start at once and do not stop.
     FromTheBeginning,
-    /// So many senders.
+    /// At most this number of senders.
     AtMost(u64),
 }
 
@@ -113,28 +117,47 @@ impl std::fmt::Display for Possible {
 }
 
 impl Error {
-    /// Tells what the system refused.
+    /// Returns a function that makes an error of the system while doing `what`.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |reason| Self::System { what, reason }
     }
 }
 
-/// A transfer that failed, while the race went on; prints as one line that says whose it was.
+/// A transfer that failed while the race continued; prints as one line with its sender.
 #[derive(Debug, thiserror::Error)]
 #[error("{who}: {reason}")]
 pub struct Failure {
     /// The sender and the seed.
     pub(crate) who: String,
+    #[source]
     pub(crate) reason: Reason,
 }
 
-/// Why a transfer failed.
+/// Reason for which a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
-    /// No connection came about, or it broke.
+    /// No connection was established, or it broke.
     #[error(transparent)]
     Stream(#[from] std::io::Error),
-    /// The receiver has other octets than those sent.
+    /// The receiver has other octets than the sender sent.
     #[error("what arrived is not what was sent")]
     Corrupted,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_the_source_of_ours() {
+        let error = Error::system("connecting")(io::ErrorKind::ConnectionRefused.into());
+        let system = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(system.map(io::Error::kind), Some(io::ErrorKind::ConnectionRefused));
+        let failure = Failure { who: "sack, seed 1".to_owned(), reason: Reason::Corrupted };
+        let reason = failure.source().expect("has a source");
+        assert_eq!(reason.to_string(), "what arrived is not what was sent");
+    }
 }

@@ -1,4 +1,4 @@
-//! The traffic of a scenario with real senders, who send at once.
+//! Assigns real senders to a scenario's traffic, for races of all senders at once.
 
 use unruffled_lab::Scenario;
 use unruffled_scenario::{App, Arrivals, Traffic};
@@ -7,15 +7,15 @@ use unruffled_units::Instant;
 use crate::error::Possible;
 use crate::{Competitor, Error};
 
-/// The most that can send at once: each takes addresses and threads of its own.
-const MOST: u64 = 100;
+/// Maximum number of senders at once: each needs its own addresses and threads.
+const MAX_SENDERS: u64 = 100;
 
-/// The senders of the scenario's traffic: of a group with a sender of its own that one, of the others
-/// each of `competitors`, as often as the group says. `competitors` themselves where the scenario is
-/// about a single transfer. Errors call the scenario `file`.
+/// Returns the senders of the scenario's traffic. A group with its own sender contributes that sender,
+/// any other group contributes all `competitors`, each as often as the group's count. If the scenario
+/// has a single transfer, the result is `competitors`. Errors name the scenario as `file`.
 ///
 /// # Errors
-/// Traffic that a race cannot have; one line that names the key.
+/// [`Error::Traffic`] with the key, for traffic that a race does not support.
 pub fn field(
     file: &str,
     scenario: &Scenario,
@@ -27,20 +27,20 @@ pub fn field(
     let mut field = Vec::new();
     for group in &scenario.traffic {
         check(file, scenario, group)?;
-        for _ in 0..group.count.min(MOST as u32 + 1) {
+        for _ in 0..group.count.min(MAX_SENDERS as u32 + 1) {
             match &group.sender {
                 None => field.extend(competitors.iter().cloned()),
                 Some(name) => field.push(Competitor::Ours(Box::new(scenario.fixed_sender(name)))),
             }
         }
     }
-    if field.len() as u64 > MOST {
-        return Err(refuse(file, "traffic", Possible::AtMost(MOST)));
+    if field.len() as u64 > MAX_SENDERS {
+        return Err(refuse(file, "traffic", Possible::AtMost(MAX_SENDERS)));
     }
     Ok(field)
 }
 
-/// Whether real senders can do what the group is to do: send one stream over the whole path, from
+/// Checks that real senders can carry the group's traffic: one stream each over the whole path, from
 /// the start.
 fn check(file: &str, scenario: &Scenario, group: &Traffic) -> Result<(), Error> {
     let key = |field: &str| format!("traffic.{}.{field}", group.name);

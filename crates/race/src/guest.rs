@@ -1,4 +1,4 @@
-//! Guests: stacks of ours, or other kernels, behind the kernel of an end, which forwards their packets.
+//! Guests of an end: our stacks, or further kernel networks. The kernel of the end forwards their packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,21 +12,21 @@ use unruffled_wire::stack::{Stack, StackConfig};
 use crate::Error;
 
 /// Octets of the IP and TCP headers without options.
-const HEADERS: u32 = 40;
+const HEADER_OCTETS: u32 = 40;
 
-/// The addresses of guest `n`: the host's end of the link to it, and its own. Both ends may have
-/// guests, which have to reach each other: none has an address of the other end's.
+/// Returns the addresses of guest `n`: the host's on their link, and its own. Both ends may have guests
+/// that must reach each other, so the host's number is part of the address.
 fn addresses(host: &Side, n: u8) -> (Ipv4Addr, Ipv4Addr) {
     let [.., end] = host.v4.octets();
     (Ipv4Addr::new(10, end, n, 1), Ipv4Addr::new(10, end, n, 2))
 }
 
-/// The longest packet that carries a segment of the scenario.
+/// Returns the size of the longest packet that carries a segment of the scenario, in octets.
 pub(crate) fn mtu(scenario: &Scenario) -> u16 {
-    u16::try_from(scenario.sender.mss + HEADERS).unwrap_or(u16::MAX)
+    u16::try_from(scenario.sender.mss + HEADER_OCTETS).unwrap_or(u16::MAX)
 }
 
-/// Our stack as guest `n` of an end, and its address.
+/// Starts our stack as guest `n` of an end, and returns it with its address.
 pub(crate) fn stack(
     host: &Side,
     n: u8,
@@ -35,7 +35,8 @@ pub(crate) fn stack(
     role: Role,
 ) -> Result<(Driver, Ipv4Addr), Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
-    let ((gateway, own), mtu) = (addresses(host, n), mtu(scenario));
+    let (gateway, own) = addresses(host, n);
+    let mtu = mtu(scenario);
     let tun = host.namespace.run(|| {
         let kernel = [(IpAddr::V4(gateway), 24)];
         Tun::create(&format!("guest{n}"), mtu, &kernel).map_err(Error::system("a TUN device"))
@@ -43,13 +44,13 @@ pub(crate) fn stack(
     let secret = Error::system("a secret for sequence numbers");
     let config = StackConfig::new(vec![own.into()], variant.clone()).map_err(secret)?;
     let config = StackConfig { mtu, connection: connection(scenario, role), ..config };
-    // The kernel's TCP does not wait for a processor while others compute; ours shall not either.
+    // The kernel's TCP does not wait for a processor, so our driver gets real-time priority.
     let driver = Driver::spawn_with(tun, Stack::new(config), real_time);
     let driver = driver.map_err(Error::system("a thread"))?;
     Ok((driver, own))
 }
 
-/// The role of our stack in a transfer.
+/// Role of our stack in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Sender,
@@ -57,25 +58,25 @@ pub(crate) enum Role {
     Receiver,
 }
 
-/// The standards' settings for real packets, with what the scenario says of senders.
+/// Returns the settings for real packets, with those of the scenario's senders.
 fn connection(scenario: &Scenario, role: Role) -> Config {
-    let told = &scenario.sender;
+    let sender = &scenario.sender;
     Config::wire(IpVersion::V4).with(|c| {
-        c.window.initial = told.window.initial;
-        c.window.max = told.window.max;
-        c.window.byte_counting = told.window.byte_counting;
-        c.rto.min = told.rto.min;
-        c.rto.max = told.rto.max;
-        c.ns2.duplicates = told.ns2.duplicates;
-        c.ns2.pipe = told.ns2.pipe;
-        c.timestamps.offer = told.timestamps.offer || role == Role::Receiver;
-        // A bulk transfer ends with the race, not before.
+        c.window.initial = sender.window.initial;
+        c.window.max = sender.window.max;
+        c.window.byte_counting = sender.window.byte_counting;
+        c.rto.min = sender.rto.min;
+        c.rto.max = sender.rto.max;
+        c.ns2.duplicates = sender.ns2.duplicates;
+        c.ns2.pipe = sender.ns2.pipe;
+        c.timestamps.offer = sender.timestamps.offer || role == Role::Receiver;
+        // A bulk transfer lasts until the race ends.
         c.nagle = false;
         c.patience.give_up = None;
     })
 }
 
-/// Another kernel's network as guest `n` of an end.
+/// Creates a network of the kernel as guest `n` of an end.
 pub(crate) fn network(host: &Side, n: u8, mtu: u16) -> Result<Namespace, Error> {
     host.namespace.sysctl("net.ipv4.ip_forward", "1")?;
     let (gateway, own) = addresses(host, n);

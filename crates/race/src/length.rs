@@ -1,25 +1,26 @@
-//! How much a transfer sends.
+//! The length of a transfer, in time or in octets.
 
 use std::time::Duration;
 
 use unruffled_lab::Scenario;
 use unruffled_units as units;
 
-/// A simulated transfer that takes so much longer than over an ideal path has shown how fast it is.
-const ENOUGH: units::Duration = units::Duration::from_secs(600);
+/// Limit on the duration of a simulated transfer, beyond its duration over an ideal path. The goodput of a
+/// slower transfer is measured within this limit.
+const SIMULATION_MARGIN: units::Duration = units::Duration::from_secs(600);
 
-/// How much is sent.
+/// Length of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// What can be sent in this time, the handshake included.
+    /// As many octets as can be sent in this time, handshake included.
     Time(Duration),
-    /// So many octets; their time is measured, the handshake included.
+    /// This number of octets. The time that they take is measured, handshake included.
     Bytes(u64),
 }
 
 impl Length {
-    /// How long it takes, or would take over an ideal path; as long as the scenario, where the path
-    /// sets no bound.
+    /// Returns the duration of the transfer over an ideal path, or the scenario's duration where no
+    /// link of the path has a rate.
     pub(crate) fn expected(self, scenario: &Scenario) -> units::Duration {
         match self {
             Self::Time(time) => units::Duration::from_nanos(time.as_nanos() as u64),
@@ -33,11 +34,13 @@ impl Length {
         }
     }
 
-    /// The scenario of the same transfer in simulation, from its first packet on.
+    /// Returns the scenario of the same transfer in simulation, measured from its first packet.
     pub(crate) fn simulated(self, scenario: &Scenario) -> Scenario {
         let expected = self.expected(scenario);
         let (octets, duration) = match self {
-            Self::Bytes(octets) if scenario.is_single() => (Some(octets), expected + ENOUGH),
+            Self::Bytes(octets) if scenario.is_single() => {
+                (Some(octets), expected + SIMULATION_MARGIN)
+            }
             _ => (None, expected),
         };
         let scenario = scenario.clone().with_bytes(octets);
@@ -52,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// A path that takes 100 ms there and back.
+    /// A path with a round-trip time of 100 ms.
     fn path(keys: &str) -> Scenario {
         let text = format!(
             "duration = \"7 s\"\nseeds = 1\nvariants = [\"sack\"]\n[path]\nhops = [\"only\"]\n\
@@ -61,8 +64,8 @@ mod tests {
         Scenario::parse("test", &text, &[]).expect(&text)
     }
 
-    /// Two round trips, one of them the handshake's, are most of the time of few octets; 69 segments
-    /// take 83 ms besides.
+    /// A short transfer takes little more than two round trips, one of them for the handshake. 69 segments
+    /// take another 83 ms.
     #[test]
     fn few_octets_are_compared_with_as_many_over_the_undisturbed_path() {
         let scenario = path("rate = \"10 Mbit/s\"");

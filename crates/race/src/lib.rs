@@ -1,21 +1,50 @@
-//! Real packets against each other: the same transfer by the kernel's congestion controls and by our
-//! senders, one after another over the same emulated path with the same seeds, or two at once.
+//! Races with real packets: the kernel's congestion controls and our senders make the same transfer over
+//! the same emulated path with the same seeds, one after another or at once.
 //!
-//! - [`Competitor`]: who sends, the kernel under one of its congestion controls or a variant of ours.
-//! - [`Entry`]: who takes part by what a person asked for.
-//! - [`Course`]: what is sent, how, and over which path; [`Course::run`] gives the same
+//! - [`Competitor`]: a sender, either the kernel under a congestion control or a variant of our engine.
+//! - [`Entry`]: selects the competitors from flags.
+//! - [`Course`]: the transfer, the path and the competitors. [`Course::run`] returns the same
 //!   [`Comparison`](unruffled_lab::record::Comparison) as a simulation, so tables and reports are those
 //!   of `compare`.
 //! - [`dcr_t20`]: a paper's table of such transfers.
 //! - [`Recording`]: the packets of a race as pcapng.
 //!
-//! A transfer is between two network namespaces. The kernel's sender is a socket in the left one; ours
-//! is a stack behind a TUN interface of the left one, which forwards. The receiver is a socket in the
-//! right one. With [`Course::reverse`] the kernel sends from the left and our stack, behind the right
-//! one, receives.
+//! A transfer connects two network namespaces. The kernel's sender is a socket in the left one; our
+//! sender is a stack behind a TUN interface of the left one, which forwards. The receiver is a socket in
+//! the right one. With [`Course::reverse`] the kernel sends from the left, and our stack behind the right
+//! one receives.
+//!
+//! # Example
+//!
+//! The kernel's CUBIC and our sender transfer a megabyte each over a built-in path. Root and `ip`
+//! (iproute2) are required.
+//!
+//! ```no_run
+//! use unruffled_lab::{Scenario, compare, table};
+//! use unruffled_race::{Competitor, Course, Length, Recording};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scenario = Scenario::load("half-late", &[])?;
+//! let mut competitors = Competitor::kernels(&["cubic".to_owned()])?;
+//! for variant in compare::variants(&scenario, &["unruffled".to_owned()], "example")? {
+//!     competitors.push(Competitor::Ours(Box::new(variant)));
+//! }
+//! let course = Course {
+//!     scenario: &scenario,
+//!     competitors: &competitors,
+//!     length: Length::Bytes(1_000_000),
+//!     seeds: 1,
+//!     together: false,
+//!     reverse: false,
+//!     sysctls: &[],
+//! };
+//! let finished = course.run(None::<&mut Recording<Vec<u8>>>, |names| eprintln!("{names}"))?;
+//! println!("{}", table::render(&finished.comparison, 100, false));
+//! # Ok(())
+//! # }
+//! ```
 #![cfg(target_os = "linux")]
 
-mod again;
 mod competitor;
 mod counters;
 mod course;
@@ -29,11 +58,12 @@ mod length;
 mod outcome;
 mod payload;
 mod recording;
+mod rerun;
 mod transfer;
 
 pub use competitor::Competitor;
 pub use course::{Course, Finished};
-pub use entry::{Entry, heeded};
+pub use entry::{Entry, check_overrides};
 pub use error::{Error, Failure, Possible, Refusal};
 pub use field::field;
 pub use length::Length;

@@ -13,20 +13,20 @@ use unruffled_units::{Duration, Instant};
 use crate::counters;
 use crate::transfer::{Received, SLICE};
 
-/// Follows our sender by its events.
+/// Measures our sender by its events.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The stack's time at the start.
+    /// Time of the stack at the start.
     origin: Instant,
     meter: FlowMeter,
     recorder: Recorder,
 }
 
 impl Watch {
-    /// For a transfer of about `duration` that starts now, at `origin`.
+    /// Creates a watch for a transfer of about `duration` that starts at `origin`.
     pub(crate) fn new(origin: Instant, duration: Duration, mss: u32) -> Arc<Mutex<Self>> {
-        let (meter, warmup) = (FlowMeter::default(), Duration::ZERO);
-        let recorder = Recorder::new(duration, warmup, mss);
+        let meter = FlowMeter::default();
+        let recorder = Recorder::new(duration, Duration::ZERO, mss);
         Arc::new(Mutex::new(Self { origin, meter, recorder }))
     }
 
@@ -37,7 +37,7 @@ impl Watch {
     }
 }
 
-/// The source of a sender's counts.
+/// Source of a sender's counters.
 #[derive(Debug)]
 pub(crate) enum Account {
     /// The sending kernel.
@@ -46,12 +46,12 @@ pub(crate) enum Account {
     Ours(Arc<Mutex<Watch>>),
 }
 
-/// A transfer that took place.
+/// A finished transfer.
 #[derive(Debug)]
 pub(crate) struct Transferred {
     pub(crate) received: Received,
     pub(crate) account: Account,
-    /// The name of its row.
+    /// Name of the row.
     pub(crate) name: String,
     pub(crate) seed: u64,
     /// Measured time, in seconds.
@@ -59,8 +59,8 @@ pub(crate) struct Transferred {
 }
 
 impl Transferred {
-    /// Makes the row and the trace, without what the path did to packets.
-    pub(crate) fn tell(self, scenario: &Scenario) -> (RunRow, Trace) {
+    /// Returns the row and the trace, without the path's own counts.
+    pub(crate) fn into_row(self, scenario: &Scenario) -> (RunRow, Trace) {
         let Self { received, account, name, seed, seconds } = self;
         let end = Instant::ZERO + Duration::from_secs_f64(seconds);
         let finish = |meter: &mut FlowMeter| {
@@ -82,11 +82,11 @@ impl Transferred {
         };
         let width = SLICE.as_secs_f64();
         let whole = (seconds / width) as usize;
-        // After the last octet nothing came.
+        // Slices after the last octet are empty.
         let slices = received.slices.iter().copied().chain(repeat(0)).take(whole).enumerate();
         trace.delivered =
             slices.map(|(i, n)| (i as f64 * width, n as f64 * 8e-6 / width)).collect();
-        // The last slice ends as well.
+        // A curve needs the end of the last slice, too.
         let end = trace.delivered.last().map(|&(start, mbps)| (start + width, mbps));
         trace.delivered.extend(end);
         (row, trace)

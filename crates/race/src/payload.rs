@@ -1,4 +1,5 @@
-//! The payload: random octets that both ends can make, so that each knows what is to arrive.
+//! The payload: random octets that both ends generate from the seed, so that the receiver can check what
+//! arrives.
 
 use std::hash::Hasher;
 
@@ -6,10 +7,10 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 
-/// Octets made at once.
-const CHUNK: usize = 16 << 10;
+/// Octets that are generated at a time.
+const CHUNK_OCTETS: usize = 16 << 10;
 
-/// A stream of octets without end; the same for the same seed.
+/// An endless stream of octets, determined by the seed.
 #[derive(Debug)]
 pub(crate) struct Payload {
     random: Xoshiro256PlusPlus,
@@ -20,10 +21,10 @@ pub(crate) struct Payload {
 impl Payload {
     pub(crate) fn new(seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { random, chunk: vec![0; CHUNK].into(), used: CHUNK }
+        Self { random, chunk: vec![0; CHUNK_OCTETS].into(), used: CHUNK_OCTETS }
     }
 
-    /// Some octets at the front of the stream, never none.
+    /// Returns some octets at the front of the stream, at least one.
     pub(crate) fn peek(&mut self) -> &[u8] {
         if self.used == self.chunk.len() {
             self.random.fill_bytes(&mut self.chunk);
@@ -32,14 +33,16 @@ impl Payload {
         &self.chunk[self.used..]
     }
 
-    /// Moves on by the first `n` octets of what was last peeked at.
+    /// Removes the first `n` octets that [`Payload::peek`] returned.
     pub(crate) fn advance(&mut self, n: usize) {
         self.used += n;
     }
 
-    /// The hash of the first `octets` of the stream with this seed.
+    /// Returns the hash of the first `octets` of the stream with this seed.
     pub(crate) fn hash(seed: u64, octets: u64) -> Digest {
-        let (mut payload, mut digest, mut left) = (Self::new(seed), Digest::default(), octets);
+        let mut payload = Self::new(seed);
+        let mut digest = Digest::default();
+        let mut left = octets;
         while left > 0 {
             let some = payload.peek();
             let some = &some[..some.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
@@ -52,7 +55,7 @@ impl Payload {
     }
 }
 
-/// The hash of a stream as far as it has come: SipHash-1-3, 128 bits.
+/// Hash of the octets so far: SipHash-1-3, 128 bits.
 #[derive(Clone, Default)]
 pub(crate) struct Digest(SipHasher13);
 
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_does_not_depend_on_how_the_octets_came() {
+    fn a_digest_does_not_depend_on_how_the_octets_are_divided() {
         let mut payload = Payload::new(7);
         let mut digest = Digest::default();
         let mut taken = 0;

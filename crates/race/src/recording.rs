@@ -1,4 +1,4 @@
-//! The packets of a race as pcapng: an interface for each heat, named after who ran in it.
+//! The packets of a race as pcapng, with an interface for each heat, named after its senders.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,15 +14,15 @@ use unruffled_lab::capture::section;
 use unruffled_net::{Passed, Place};
 use unruffled_units::Duration;
 
-/// Packets are put in order of time within this span.
-const DISORDER: Duration = Duration::from_secs(1);
+/// Time within which packets are sorted by their time stamps.
+const SORTING_WINDOW: Duration = Duration::from_secs(1);
 
-/// Writes what passes the left end, and other places if so wanted, whole packets. Each heat's times
-/// begin at zero, so that heats can be laid beside each other.
+/// Writes whole packets that pass the left end, and optionally other places. Each heat's times begin at
+/// zero, so that heats can be compared.
 pub struct Recording<W: Write> {
     writers: Vec<(Place, PcapNgWriter<W>)>,
     interfaces: u32,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first error. Nothing is written after it.
     failed: Option<PcapError>,
 }
 
@@ -33,25 +33,25 @@ impl<W: Write> std::fmt::Debug for Recording<W> {
 }
 
 impl<W: Write> Recording<W> {
-    /// Begins a recording.
+    /// Creates a recording of the left end.
     ///
     /// # Errors
-    /// When `output` cannot be written.
+    /// If `output` cannot be written.
     pub fn new(output: W) -> Result<Self, PcapError> {
-        let none = Self { writers: Vec::new(), interfaces: 0, failed: None };
-        none.and(Place::Left, output)
+        let empty = Self { writers: Vec::new(), interfaces: 0, failed: None };
+        empty.and(Place::Left, output)
     }
 
-    /// Records what passes `place`, too.
+    /// Adds a recording of the packets that pass `place`.
     ///
     /// # Errors
-    /// When `output` cannot be written.
+    /// If `output` cannot be written.
     pub fn and(mut self, place: Place, output: W) -> Result<Self, PcapError> {
         self.writers.push((place, PcapNgWriter::with_section_header(output, section())?));
         Ok(self)
     }
 
-    /// Writes all packets of a heat, until the senders are gone.
+    /// Writes the packets of a heat, until all senders of the channel are dropped.
     pub(crate) fn heat(&mut self, name: &str, packets: &Receiver<Passed>) {
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
@@ -67,13 +67,13 @@ impl<W: Write> Recording<W> {
                 self.failed = writer.write_pcapng_block(interface.clone()).err();
             }
         }
-        // Each direction has a thread: an answer may come here before what it answers.
+        // Each direction has its own thread, so a reply may arrive here before the packet it answers.
         let mut waiting = BTreeMap::new();
         for (packet, serial) in packets.iter().zip(0_u64..) {
             let now = packet.at;
             waiting.insert((packet.at, serial), packet);
             while let Some(first) = waiting.first_entry()
-                && now.since(first.key().0) > DISORDER
+                && now.since(first.key().0) > SORTING_WINDOW
             {
                 self.write(first.remove());
             }
@@ -98,10 +98,10 @@ impl<W: Write> Recording<W> {
         }
     }
 
-    /// Ends the recording.
+    /// Finishes the recording.
     ///
     /// # Errors
-    /// When anything could not be written.
+    /// If anything could not be written.
     pub fn finish(self) -> Result<(), PcapError> {
         match self.failed {
             Some(error) => Err(error),

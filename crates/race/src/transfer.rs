@@ -1,4 +1,4 @@
-//! The two ends of a transfer, over whatever reads and writes like a socket with timeouts.
+//! The two ends of a transfer, over any stream that reads and writes with timeouts.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant};
 use crate::length::Length;
 use crate::payload::{Digest, Payload};
 
-/// How long a read or write may wait before the end looks around.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+/// Timeout of each read and write, after which an end checks whether the transfer is over.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a transfer of a number of octets may bring nothing before it is given up. A timed one ends by
-/// its time.
-const STALLED: Duration = Duration::from_secs(120);
+/// Time without data after which a transfer of a number of octets fails. A timed transfer ends at its
+/// time.
+const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The width of a slice of the goodput over time.
+/// Width of a slice of the goodput over time.
 pub(crate) const SLICE: Duration = Duration::from_millis(500);
 
-/// What reached the receiving application.
+/// Data that reached the receiving application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Received {
     pub(crate) octets: u64,
     pub(crate) digest: Digest,
-    /// When the last octet came, since the start.
+    /// Arrival time of the last octet, from the start.
     pub(crate) last: Duration,
-    /// Octets in each [`SLICE`] since the start.
+    /// Octets in each [`SLICE`] from the start.
     pub(crate) slices: Vec<u64>,
-    /// The receiver has all that it waited for, or its time is up.
+    /// Whether the receiver has all octets, or its time is up.
     pub(crate) complete: bool,
 }
 
 impl Received {
-    /// What there is when the time is up before there is a connection.
-    pub(crate) fn nothing() -> Self {
+    /// Returns the result of a timed transfer whose time ends before a connection is established.
+    pub(crate) fn unconnected() -> Self {
         Self { complete: true, ..Self::default() }
     }
 }
 
-/// Writes octets until there are enough of them, then waits; either way until `stop` is set.
+/// Writes the octets of the transfer, then waits. Returns when `stop` is set.
 ///
 /// # Errors
 /// Those of the stream.
@@ -54,7 +54,7 @@ pub(crate) fn send(
     };
     while !stop.load(Ordering::Relaxed) {
         if left == 0 {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(POLL_INTERVAL);
             continue;
         }
         let some = payload.peek();
@@ -64,29 +64,29 @@ pub(crate) fn send(
                 payload.advance(n);
                 left -= n as u64;
             }
-            Err(error) if waits(error.kind()) => {}
+            Err(error) if is_retryable(error.kind()) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Reads octets, from the stream that `accept` gives once there is one, until there are enough of
-/// them, or the time that counts from `start` is up.
+/// Reads from the first stream that `accept` returns until the transfer is complete: all octets have
+/// arrived, or the time from `start` is up.
 ///
 /// # Errors
-/// Those of the stream, or why there is none; that the transfer is given up.
+/// Those of `accept` and of the stream, and that no data arrived for [`STALL_TIMEOUT`].
 pub(crate) fn receive<S: Read>(
     accept: impl FnMut() -> Result<S>,
     length: Length,
     start: Instant,
 ) -> Result<Received> {
-    receive_within(STALLED, accept, length, start)
+    receive_within(STALL_TIMEOUT, accept, length, start)
 }
 
-/// As [`receive`], given up after `stalled`.
+/// [`receive`] with `timeout` in place of [`STALL_TIMEOUT`].
 fn receive_within<S: Read>(
-    stalled: Duration,
+    timeout: Duration,
     mut accept: impl FnMut() -> Result<S>,
     length: Length,
     start: Instant,
@@ -103,13 +103,13 @@ fn receive_within<S: Read>(
         if received.complete {
             return Ok(received);
         }
-        if matches!(length, Length::Bytes(_)) && now.saturating_sub(received.last) > stalled {
-            return Err(Error::other(format!("nothing has arrived for {stalled:?}")));
+        if matches!(length, Length::Bytes(_)) && now.saturating_sub(received.last) > timeout {
+            return Err(Error::other(format!("nothing has arrived for {timeout:?}")));
         }
         let Some(stream) = &mut accepted else {
             match accept() {
                 Ok(stream) => accepted = Some(stream),
-                Err(error) if waits(error.kind()) => {}
+                Err(error) if is_retryable(error.kind()) => {}
                 Err(error) => return Err(error),
             }
             continue;
@@ -117,7 +117,7 @@ fn receive_within<S: Read>(
         let n = match stream.read(&mut buffer) {
             Ok(0) => return Ok(received),
             Ok(n) => n,
-            Err(error) if waits(error.kind()) => continue,
+            Err(error) if is_retryable(error.kind()) => continue,
             Err(error) => return Err(error),
         };
         let now = start.elapsed();
@@ -135,8 +135,8 @@ fn receive_within<S: Read>(
     }
 }
 
-/// Nothing is wrong, only not ready.
-fn waits(kind: ErrorKind) -> bool {
+/// Returns whether a read or write may be repeated.
+fn is_retryable(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
@@ -144,7 +144,7 @@ fn waits(kind: ErrorKind) -> bool {
 mod tests {
     use super::*;
 
-    /// Gives an octet, and nothing more.
+    /// A stream with one octet, which then stays silent.
     struct Silent(bool);
 
     impl Read for Silent {
@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_ends_a_transfer_of_octets_with_its_reason_and_one_of_a_time_with_what_came() {
-        let stalled = Duration::from_millis(20);
+    fn a_stall_fails_a_transfer_of_octets_and_not_a_timed_one() {
+        let timeout = Duration::from_millis(20);
         let receive =
-            |length| receive_within(stalled, || Ok(Silent(false)), length, Instant::now());
+            |length| receive_within(timeout, || Ok(Silent(false)), length, Instant::now());
         let error = receive(Length::Bytes(2)).expect_err("one of two octets");
         assert_eq!(error.to_string(), "nothing has arrived for 20ms");
         let received = receive(Length::Time(Duration::from_millis(60))).expect("the time is up");

@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use unruffled_lab::Error;
 use unruffled_scenario::flags::{self, Flags};
 
+use crate::number;
 use crate::output::Results;
 
 #[derive(Args)]
@@ -39,16 +40,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "random"])]
     pub(super) thresholds: Option<PathBuf>,
     /// Threads to run on [default: all cores]; the result is the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::within::<u16>(1..=1024))]
     #[arg(allow_negative_numbers = true)]
     jobs: Option<u16>,
 }
 
 impl Arguments {
-    /// The keys that flags replace, and which flag gave which key.
+    /// Returns the overrides of all flags, and the flag of each key.
     ///
     /// # Errors
-    /// A key that `--set` replaces as well.
+    /// If `--set` replaces the key of another flag.
     pub(super) fn overrides(&self) -> Result<(Vec<String>, Flags), Error> {
         let mut overrides = self.set.clone();
         overrides.extend(self.seeds.as_ref().map(|n| format!("seeds={n}")));
@@ -61,13 +62,13 @@ impl Arguments {
         Ok((overrides, flags::given(&self.set, flags)?))
     }
 
-    /// The threads to run on.
+    /// Returns the threads to run on.
     pub(super) fn pool(&self) -> Result<rayon::ThreadPool, Error> {
         crate::pool(self.jobs)
     }
 }
 
-/// Which paths.
+/// Flags that select several paths.
 #[derive(Args)]
 pub(super) struct Paths {
     /// Run all senders but Westwood and those for simulation only over all built-in scenarios, each
@@ -76,16 +77,16 @@ pub(super) struct Paths {
     pub(super) all: bool,
     /// Like --all, over N paths drawn at random
     #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+          value_parser = number::within::<u32>(1..=10_000))]
     pub(super) random: Option<u32>,
     /// What the random paths are drawn from
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
-    #[arg(allow_negative_numbers = true, value_parser = crate::seed)]
+    #[arg(allow_negative_numbers = true, value_parser = number::seed)]
     pub(super) draw: u64,
 }
 
 impl Paths {
-    /// Whether there are several.
+    /// Returns whether several paths are selected.
     pub(super) fn several(&self) -> bool {
         self.all || self.random.is_some()
     }

@@ -7,7 +7,7 @@ use unruffled_scenario::{Place, flags};
 use super::arguments::Arguments;
 use crate::{Printed, output};
 
-/// What to print, and what became of the report.
+/// Returns the text to print, and the result of writing the report.
 pub(super) fn execute(arguments: &Arguments) -> Result<(Printed, Result<(), Error>), Error> {
     let (given, flags) = arguments.overrides()?;
     if given.iter().any(|set| flags::key(set) == "variants") {

@@ -1,4 +1,4 @@
-//! `unruffled status` for people.
+//! The table of `unruffled status`.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ const HEADINGS: [&str; 11] = [
     "age s",
 ];
 
-/// A line for each connection, what the figures are of, and how many connections there are. Where a line is
-/// wider than `columns`, a connection has several.
+/// Returns a line for each connection, the meaning of the figures, and the number of connections. If a line is
+/// wider than `columns`, a connection has several lines.
 pub(super) fn render(status: &Status, is_registered: bool, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(usize::MAX);
     let rows: Vec<_> = status.connections.iter().map(cells).collect();
@@ -42,10 +42,10 @@ pub(super) fn render(status: &Status, is_registered: bool, columns: Option<usize
     text
 }
 
-/// One connection, by the headings.
+/// Returns the cells of a connection in the order of the headings.
 fn cells(c: &Connection) -> [String; 11] {
     let millis = |time: Duration| format!("{:.1}", 1e3 * time.as_secs_f64());
-    // What is little is not nothing.
+    // A low rate must not look like none.
     let rate = match c.rate_bps / 1e6 {
         rate if rate > 0.0 && rate < 0.01 => "<0.01".to_owned(),
         rate => format!("{rate:.2}"),
@@ -66,7 +66,7 @@ fn cells(c: &Connection) -> [String; 11] {
     ]
 }
 
-/// What the figures are of.
+/// Returns the meaning of the figures.
 fn explanation(interval: Duration, columns: usize) -> String {
     let figures = [
         format!("Mb/s: acknowledged in the last {:.2} s", interval.as_secs_f64()),
@@ -96,7 +96,7 @@ fn summary(status: &Status, is_registered: bool) -> Vec<String> {
     parts
 }
 
-/// The parts in as many lines as they need, broken at blanks.
+/// Joins the parts, and wraps them at blanks.
 fn wrapped(parts: impl Iterator<Item = String>, columns: usize) -> String {
     let text = parts.collect::<Vec<_>>().join("; ");
     let mut lines = String::new();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_says_what_it_is_of() {
+    fn each_figure_is_explained() {
         let expected = "\
 peer             Mb/s  cwnd  RTT ms  late ms  held  events  spurious  restored  rtx  age s
 192.0.2.1:5201   2.00    10    20.1      0.0     0       3         2         1    4     61
@@ -158,7 +158,7 @@ events to rtx: since the connection has been under unruffled, its age
     }
 
     #[test]
-    fn it_fits_a_narrow_terminal() {
+    fn the_table_fits_a_narrow_terminal() {
         for columns in [40, 80, 100] {
             let text = render(&status(), false, Some(columns));
             assert!(text.lines().all(|line| line.len() <= columns), "{text}");

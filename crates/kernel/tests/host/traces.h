@@ -1,4 +1,4 @@
-/* What traces of the congestion control's parts begin with. Segments are numbered from 0, times in ms. */
+/* Helpers of the traces. Segments are numbered from 0, and times are in ms. */
 #pragma once
 #include "../../bpf/linux.h"
 #include "../../bpf/connection.h"
@@ -12,7 +12,7 @@
 
 static struct tcp_sock tp;
 static struct net network;
-static __u32 metrics[16]; /* of its route */
+static __u32 metrics[16]; /* of the route */
 static struct dst_entry route;
 static struct connection c;
 static int failed;
@@ -32,13 +32,19 @@ static void at(__u32 ms)
 	ticks = 250 + ms / 4;
 }
 
-/* A window of 100, past slow start; a round trip of 100 ms, packets late by up to 200: reports may take 400. */
+/*
+ * Starts with a window of 100 after slow start, a round trip of 100 ms, and packets late by up to
+ * 200 ms, so that reports may take 400 ms.
+ */
 static void start(void)
 {
 	memset(&tp, 0, sizeof tp);
 	memset(&c, 0, sizeof c);
 	kept = &c;
-	network.ipv4 = (struct netns_ipv4){ .sysctl_tcp_pacing_ss_ratio = 200, .sysctl_tcp_pacing_ca_ratio = 120 };
+	network.ipv4 = (struct netns_ipv4){
+		.sysctl_tcp_pacing_ss_ratio = 200,
+		.sysctl_tcp_pacing_ca_ratio = 120,
+	};
 	((struct sock *)&tp)->__sk_common.skc_net.net = &network;
 	memset(metrics, 0, sizeof metrics);
 	route._metrics = (unsigned long)metrics | 1;
@@ -56,14 +62,14 @@ static void start(void)
 	c.lateness.hold = 227000;
 }
 
-/* Segment `seq`, sent `waited` ms ago, and those of the others that are as late are sent again. */
+/* Sends `n` segments again, from `seq` on, which was sent 327 ms ago. */
 static void resend(__u32 seq, __u32 n)
 {
 	suspect(&tp, &c, seq, (__u32)tp.tcp_mstamp - 327000, n);
 	tp.total_retrans += n;
 }
 
-/* An acknowledgement of all before `una`, with so many duplicates reported. */
+/* Receives an ACK of all data before `una` that reports `duplicates`. */
 static void acknowledge(__u32 una, __u32 duplicates)
 {
 	tp.snd_una = una;
@@ -71,7 +77,7 @@ static void acknowledge(__u32 una, __u32 duplicates)
 	judge(&tp, &c);
 }
 
-/* An acknowledgement each 10 ms until then. */
+/* Receives an ACK every 10 ms until then. */
 static void wait_until(__u32 ms)
 {
 	for (__u32 now = ((__u32)tp.tcp_mstamp - 1000000) / 1000; now < ms; now += 10) {
@@ -80,11 +86,11 @@ static void wait_until(__u32 ms)
 	}
 }
 
-static void hear_of_a_duplicate(__u32 ms)
+static void receive_dsack(__u32 ms)
 {
 	at(ms);
 	tp.dsack_dups++;
-	learn(&tp, &c, 0, -1);
+	update_lateness(&tp, &c, 0, -1);
 	judge(&tp, &c);
 }
 
@@ -95,7 +101,7 @@ struct trace {
 
 #define TRACE(name) { #name, name }
 
-/* Runs all of them; what is to be exited with. */
+/* Runs all traces, and returns the exit status. */
 static int run(const struct trace *traces, unsigned number)
 {
 	for (unsigned n = 0; n < number; n++) {

@@ -1,4 +1,4 @@
-//! Nothing is left behind, whatever becomes of the emulator.
+//! Nothing is left behind, however the emulator ends.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use unruffled_net::Application;
 
 use crate::common::{hop, pair};
 
-/// Set for the process that is to be killed.
+/// Environment variable of the process that the test kills.
 const VICTIM: &str = "UNRUFFLED_TEST_VICTIM";
 
-/// Whether a process is gone, or dead and waiting for a parent to notice.
+/// Returns whether a process has ended, reaped or not.
 fn is_gone(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
         let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
@@ -19,7 +19,7 @@ fn is_gone(pid: &str) -> bool {
     })
 }
 
-/// The processes in the network namespace of a link such as `net:[4026532281]`.
+/// Returns the processes in the network namespace of a link such as `net:[4026532281]`.
 fn inhabitants(namespace: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").expect("is mounted").flatten();
     processes
@@ -45,7 +45,7 @@ fn network_of(pid: u32) -> String {
     link.to_string_lossy().into_owned()
 }
 
-/// Not a test of its own: the process that the next test kills.
+/// The process that the next test kills. It does nothing as a test of its own.
 #[test]
 fn victim() {
     if std::env::var_os(VICTIM).is_none() {
@@ -53,7 +53,7 @@ fn victim() {
     }
     let Some(pair) = pair() else { return };
     let _emulator = pair.emulate(&[hop(None, 10, vec![])], None).expect("starts");
-    // One that detaches itself as far as it can, and one in the foreground.
+    // One program detaches itself as far as possible, the other stays in the foreground.
     let mut detached = pair.shell("setsid sh -c 'trap \"\" HUP TERM; sleep 1000 & sleep 1001' &");
     let mut waiting = pair.shell("sleep 1002; true");
     let _right = Application::start_in_background(&pair.right.namespace, &mut detached);
@@ -83,18 +83,18 @@ fn kill_9_leaves_neither_processes_nor_namespaces() {
         victim.wait().expect("has ended");
         return;
     }
-    // The keeper, and a shell with a sleep; or a detached shell with two.
+    // The keeper, and a shell with one sleep or a detached shell with two.
     eventually("the commands run", || networks.iter().all(|n| inhabitants(n).len() >= 3));
 
     victim.kill().expect("is ours");
     victim.wait().expect("is killed");
     for network in networks {
-        eventually("everybody is gone", || inhabitants(network).is_empty());
+        eventually("all processes have ended", || inhabitants(network).is_empty());
     }
 }
 
 #[test]
-fn what_was_started_in_a_namespace_ends_with_it() {
+fn programs_end_with_their_namespace() {
     let Some(pair) = pair() else { return };
     let mut command = pair.shell("setsid sleep 1003 & exit 0");
     let mut application = Application::start(&pair.left.namespace, &mut command).expect("starts");
@@ -103,17 +103,17 @@ fn what_was_started_in_a_namespace_ends_with_it() {
     let network = network_of(pair.left.namespace.keeper());
     eventually("it has detached itself", || inhabitants(&network).len() == 2);
     drop((application, pair));
-    eventually("everybody is gone", || inhabitants(&network).is_empty());
+    eventually("all processes have ended", || inhabitants(&network).is_empty());
 }
 
 #[test]
-fn a_command_that_does_not_listen_is_killed() {
+fn a_command_that_ignores_sigterm_is_killed() {
     let Some(pair) = pair() else { return };
     let mut command = pair.shell("trap '' TERM; echo ready; while :; do sleep 1; done");
-    let mut deaf =
+    let mut application =
         Application::start_in_background(&pair.right.namespace, command.stdout(Stdio::null()))
             .expect("starts");
-    assert!(deaf.ended().is_none());
-    let status = deaf.end(Duration::from_millis(50)).expect("can be waited for");
+    assert!(application.ended().is_none());
+    let status = application.end(Duration::from_millis(50)).expect("can be waited for");
     assert!(!status.success());
 }

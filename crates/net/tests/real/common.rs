@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of all tests.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use unruffled_net::{Error, Pair, SeededLink, Side};
 use unruffled_path::{Impairment, LinkConfig};
 use unruffled_units::Rate;
 
-/// Two ends, or nothing where what it takes is missing: there, the tests cannot tell.
+/// Creates two ends, or returns `None` on a machine that lacks something; tests skip themselves there.
 pub(crate) fn pair() -> Option<Pair> {
     pair_of(1500)
 }
 
-/// The same, for packets of up to `mtu` octets.
+/// [`pair`] for packets of up to `mtu` octets.
 pub(crate) fn pair_of(mtu: u16) -> Option<Pair> {
     match Pair::new(mtu) {
         Ok(pair) => Some(pair),
@@ -24,7 +24,7 @@ pub(crate) fn pair_of(mtu: u16) -> Option<Pair> {
     }
 }
 
-/// A link of `delay` ms that takes `service` ms for 1000 octets, if any.
+/// Returns a link with a delay of `delay` ms that takes `service` ms for 1000 octets, or no time.
 pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>) -> SeededLink {
     let link = LinkConfig {
         rate: service.and_then(|ms| Rate::from_bps(8e6 / ms)),
@@ -36,22 +36,22 @@ pub(crate) fn hop(service: Option<f64>, delay: u64, impairments: Vec<Impairment>
     SeededLink { link, seed: 7 }
 }
 
-/// Does `work` at one end. Sockets made there stay there.
+/// Runs `work` at one end. Sockets that it creates belong to that end.
 pub(crate) fn at<T: Send>(side: &Side, work: impl FnOnce() -> T + Send) -> T {
     side.namespace.run(|| Ok::<T, Error>(work())).expect("enters its own namespace")
 }
 
-/// A numbered packet that came through.
+/// Arrival of a numbered packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) number: u32,
-    /// From the sending application to the receiving one.
+    /// Time from the sending application to the receiving one.
     pub(crate) took: Duration,
     pub(crate) at: Instant,
 }
 
-/// Sends `count` packets of 1000 octets from left to right, `gap` apart, and waits for them until
-/// none has come for half a second.
+/// Sends `count` packets of 1000 octets from left to right, `gap` apart, and returns their arrivals. Stops
+/// when none has arrived for half a second.
 pub(crate) fn send(pair: &Pair, count: u32, gap: Duration) -> Vec<Arrival> {
     let receiver = at(&pair.right, || UdpSocket::bind((pair.right.v4, 9)).expect("a port"));
     let sender = at(&pair.left, || UdpSocket::bind((pair.left.v4, 0)).expect("a port"));

@@ -1,5 +1,5 @@
-//! Tests with real namespaces and packets. Without the rights to make them, they are skipped and
-//! say so.
+//! Tests with real namespaces and packets. Without the rights to create them, tests print that they are
+//! skipped.
 #![cfg(target_os = "linux")]
 
 mod cleanup;

@@ -1,4 +1,4 @@
-//! Real packets cross the emulated path as the links say that they do.
+//! Real packets cross the emulated path as its links specify.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,13 +13,13 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// The numbers of the packets, in the order of their arrival.
+/// Returns the numbers of the packets in the order of their arrival.
 fn numbers(arrivals: &[Arrival]) -> Vec<u32> {
     arrivals.iter().map(|arrival| arrival.number).collect()
 }
 
-/// Machines that run tests are busy, so lateness is told rather than judged.
-fn tell(report: &Report) {
+/// Prints the lateness. It is not checked, since machines that run tests are busy.
+fn print_lateness(report: &Report) {
     let lateness = report.lateness();
     let [p50, p99] = [0.5, 0.99].map(|share| lateness.quantile(share));
     eprintln!("lateness of {} packets: p50 {p50}, p99 {p99}", lateness.packets());
@@ -37,7 +37,7 @@ fn packets_take_the_propagation_delay_and_never_less() {
     assert!(took[0] >= ms(20), "{:?}", took[0]);
     assert!(took[50] < ms(25), "{:?}", took[50]);
     let report = emulator.stop();
-    tell(&report);
+    print_lateness(&report);
     assert_eq!(report.forward.counts.delivered, 100);
     assert_eq!(report.reverse.counts.offered, 0, "nothing but what applications send is carried");
 }
@@ -48,7 +48,7 @@ fn a_burst_comes_out_at_the_rate_of_the_link() {
     let emulator = pair.emulate(&[hop(Some(1.0), 10, vec![])], None).expect("starts");
     let arrivals = send(&pair, 400, ms(0));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
-    // Each takes 1 ms of the link, from when it was sent or the one before it has left.
+    // Each packet occupies the link for 1 ms, from when it is sent or its predecessor has left.
     let mut departs = arrivals[0].at - arrivals[0].took;
     let mut late: Vec<Duration> = arrivals
         .iter()
@@ -59,7 +59,7 @@ fn a_burst_comes_out_at_the_rate_of_the_link() {
         .collect();
     late.sort();
     assert!(late[200] < ms(20), "{:?}", late[200]);
-    tell(&emulator.stop());
+    print_lateness(&emulator.stop());
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_full_queue_drops_its_tail() {
     let slow = SeededLink { link: LinkConfig { queue: Some(10), ..slow.link }, ..slow };
     let emulator = pair.emulate(&[slow], None).expect("starts");
     let arrivals = send(&pair, 40, ms(0));
-    // Ten find room. On a busy machine the burst may last until one or two of them have left.
+    // The queue holds ten. On a busy machine the burst may last until one or two of them have left.
     assert!((10..=13).contains(&arrivals.len()), "{}", arrivals.len());
     assert_eq!(numbers(&arrivals)[..10], (0..10).collect::<Vec<_>>());
     let counts = emulator.stop().forward.counts;
@@ -77,7 +77,7 @@ fn a_full_queue_drops_its_tail() {
 }
 
 #[test]
-fn the_packets_late_are_those_that_the_simulated_link_delays() {
+fn the_emulator_delays_the_packets_that_the_simulated_link_delays() {
     const PACKETS: u32 = 2000;
     let Some(pair) = pair() else { return };
     let delay = Distribution::Constant(unruffled_units::Duration::from_millis(300));
@@ -101,7 +101,7 @@ fn the_packets_late_are_those_that_the_simulated_link_delays() {
     let share = late.len() as f64 / f64::from(PACKETS);
     assert!((share - 0.2).abs() < 4.0 * (0.2 * 0.8 / f64::from(PACKETS)).sqrt(), "{share}");
     let report = emulator.stop();
-    tell(&report);
+    print_lateness(&report);
     assert_eq!(report.forward.counts.delayed, late.len() as u64);
 }
 
@@ -159,7 +159,7 @@ fn a_path_too_narrow_for_ipv6_carries_ipv4() {
 }
 
 #[test]
-fn each_end_has_sysctls_of_its_own() {
+fn each_end_has_its_own_sysctls() {
     const KEY: &str = "net.ipv4.tcp_congestion_control";
     let Some(pair) = pair() else { return };
     let read = |side| {

@@ -1,4 +1,4 @@
-/* What the BPF programs' parts need of libbpf's headers where they are compiled for the host, to be tested. */
+/* Replaces libbpf's headers where the BPF headers are compiled for the host, for tests. */
 #pragma once
 
 #define __always_inline inline __attribute__((always_inline))
@@ -8,14 +8,14 @@
 #define __type(name, of) of *name
 #define barrier_var(variable)
 
-/* The time in ticks; traces set it. */
+/* The time in ticks. Traces set it. */
 static unsigned long long ticks;
 
 static unsigned long long bpf_jiffies64(void) { return ticks; }
 
 static unsigned long long bpf_ktime_get_ns(void) { return ticks; }
 
-/* What is kept of the one connection, and the memory for it where it is not yet; traces set them. */
+/* State of the connection, and free memory for it. Traces set them. */
 static void *kept, *unused;
 
 static void *bpf_sk_storage_get(void *map, void *sk, void *value, unsigned long long flags)
@@ -41,17 +41,17 @@ static long bpf_loop(unsigned times, void *step, void *context, unsigned long lo
 	return n;
 }
 
-/* TCP_RTO_MAX_MS of the one connection; 0: the kernel has no such option. */
-static int rto_most;
+/* TCP_RTO_MAX_MS of the connection. 0: the kernel has no such option. */
+static int rto_max_ms;
 
 static long bpf_getsockopt(void *sk, int level, int name, void *value, int length)
 {
-	__builtin_memcpy(value, &rto_most, length);
-	return rto_most ? 0 : -1;
+	__builtin_memcpy(value, &rto_max_ms, length);
+	return rto_max_ms ? 0 : -1;
 }
 
 static long bpf_setsockopt(void *sk, int level, int name, void *value, int length)
 {
-	__builtin_memcpy(&rto_most, value, length);
+	__builtin_memcpy(&rto_max_ms, value, length);
 	return 0;
 }

@@ -1,0 +1,208 @@
+//! `unruffled race` from outside.
+
+use std::process::{Command, Output};
+
+use crate::lack::is_lack;
+use tempfile::TempDir;
+
+/// A path on which a transfer of a megabyte takes a quarter of a second.
+const QUICK: [&str; 7] = [
+    "race",
+    "in-order",
+    "--set=rate=50Mbit/s",
+    "--set=bottleneck.delay=5ms",
+    "--bytes=1MB",
+    "--kernel=reno",
+    "--variants=sack,rr-ta+cubic",
+];
+
+fn unruffled(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unruffled"));
+    command.args(arguments).current_dir(folder).output().expect("runs")
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs the command, and returns `None` without the rights.
+fn run(folder: &TempDir, arguments: &[&str]) -> Option<Output> {
+    let output = unruffled(folder, arguments);
+    if is_lack(&error(&output)) {
+        eprintln!("skipped: {}", error(&output));
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    Some(output)
+}
+
+#[test]
+fn the_table_has_a_line_for_each_sender_and_confirms_the_octets() {
+    let folder = folder();
+    let Some(output) = run(&folder, &QUICK) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    for name in ["kernel-reno", "sack", "rr-ta+cubic"] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(name)).count(), 1, "{text}");
+    }
+    assert!(text.contains("3 transfers to the kernel, the same hash at both ends"), "{text}");
+    assert!(text.contains("emulator late: p50 "), "{text}");
+    assert_eq!(error(&output), "report: unruffled-race-in-order.html\n");
+    let page = std::fs::read_to_string(folder.path().join("unruffled-race-in-order.html"));
+    let page = page.expect("a report");
+    assert!(page.contains("Reorderings seen") && page.contains("kernel-reno"));
+    let command = "--kernel reno --variants sack,rr-ta+cubic --bytes 1000000B --seeds 1</code>";
+    assert!(page.contains(command), "the command that repeats it");
+    assert!(page.contains("seeds = 1\nvariants = ["), "the scenario of the run");
+}
+
+/// A transfer of two round trips takes much longer than its octets at the link's rate.
+#[test]
+fn a_short_transfer_is_compared_with_a_short_one() {
+    let folder = folder();
+    let short = ["--bytes=10kB", "--set=bottleneck.delay=50ms", "--kernel=none", "--no-report"];
+    let short = [&["race", "in-order", "--variants=sack", "--json"][..], &short].concat();
+    let Some(output) = run(&folder, &short) else { return };
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let share = value["rows"][0]["goodput_bps"].as_f64().expect("a number")
+        / value["undisturbed_bps"].as_f64().expect("a number");
+    assert!((0.5..1.1).contains(&share), "{share}");
+}
+
+#[test]
+fn json_has_the_rows_of_a_comparison_with_the_kernels_counters() {
+    let folder = folder();
+    let arguments = [&QUICK[..], &["--json", "--no-report", "--seeds=2"]].concat();
+    let Some(output) = run(&folder, &arguments) else { return };
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = value["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0]["variant"], "kernel-reno");
+    assert_eq!(rows[1]["seed"], 2);
+    for row in rows {
+        assert_eq!(row["delivered_segments"], 685);
+        assert!(row["sent_segments"].as_u64().is_some_and(|n| n >= 685), "{row}");
+        for field in ["retransmits", "dsacks", "reordering_events", "timeouts"] {
+            assert!(row[field].is_u64(), "{field}: {row}");
+        }
+    }
+    assert!(rows[0]["cwnd_mean"].is_null() && rows[2]["cwnd_mean"].is_f64());
+    assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none(), "no report");
+}
+
+#[test]
+fn the_papers_table_is_repeated_beside_its_numbers() {
+    let folder = folder();
+    let short = ["race", "dcr-t20", "--kernel=none", "--variants=dcr-ack", "--bytes=100kB"];
+    let Some(output) = run(&folder, &short) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let paper = text.lines().find(|line| line.starts_with("the paper’s TCP-DCR"));
+    let cells: Vec<_> = paper.expect("the paper's line").split_whitespace().skip(3).collect();
+    assert_eq!(cells, ["1,127.3", "1,106.5", "1,087.5", "1,093.9", "3.5"], "{text}");
+    let share = text.lines().find(|line| line.starts_with("out of order %")).expect("a line");
+    let share: Vec<f64> = share.split_whitespace().filter_map(|cell| cell.parse().ok()).collect();
+    assert_eq!(share.len(), 4, "{text}");
+    assert!(share[0] == 0.0 && share[3] > 5.0, "{text}");
+}
+
+#[test]
+fn a_capture_holds_the_packets_of_all_heats() {
+    let folder = folder();
+    let arguments = [&QUICK[..], &["--no-report", "--pcap=all.pcapng"]].concat();
+    let Some(_) = run(&folder, &arguments) else { return };
+    let size = std::fs::metadata(folder.path().join("all.pcapng")).expect("a capture").len();
+    assert!(size > 3_000_000, "{size}");
+}
+
+#[test]
+fn a_race_that_does_not_take_place_leaves_an_earlier_capture() {
+    let folder = folder();
+    let path = folder.path().join("all.pcapng");
+    std::fs::write(&path, "earlier").expect("a file");
+    let more = ["--no-report", "--pcap=all.pcapng", "--sysctl=net.ipv4.tcp_nothing=1"];
+    let output = unruffled(&folder, &[&QUICK[..], &more].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", error(&output));
+    assert_eq!(error(&output).lines().count(), 1, "{}", error(&output));
+    assert_eq!(std::fs::read_to_string(&path).expect("is there"), "earlier");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+#[test]
+fn invalid_arguments_are_refused_in_one_line() {
+    for (arguments, expected) in [
+        (&["nowhere"][..], "nowhere: no such scenario: expected rr-3"),
+        (&["--kernel", "tortoise"], "--kernel tortoise: not in this kernel: expected names among"),
+        (&["--kernel", "reno, tortoise"], "--kernel tortoise: not in this kernel: expected names"),
+        (&["--kernel", "reno, reno"], "--kernel: reno stands twice: expected each once"),
+        (&["--variants", "bbr3"], "--variants: bbr3: no such variant"),
+        (&["--variants", "rr-ta-rtx"], "--variants: rr-ta-rtx: for simulation only"),
+        (&["--variants", "none", "--kernel", "none"], "race: no sender takes part"),
+        (
+            &["--kernel", "none", "--variants", "sack", "--sysctl", "net.ipv4.tcp_recovery=0"],
+            "--sysctl: no kernel sends: expected some by --kernel",
+        ),
+        (&["--together"], "--together: expected --variants, too"),
+        (&["--reverse", "--variants", "sack"], "the argument '--reverse' cannot be used with"),
+        (&["--duration", "0 s"], "--duration: expected more than none"),
+        (&["--bytes", "0 B"], "--bytes: expected more than none"),
+        (&["--bytes", "1MB", "--duration", "3 s"], "the argument '--bytes <OCTETS>' cannot"),
+        (&["--set", "tcp.mss=20 B"], "half-late: tcp.mss: expected at least 88 B in a race, found"),
+        (&["--set", "duration=2s"], "--set: duration: not taken by a race: expected --duration 2s"),
+        (&["--set", " seeds = 3"], "--set: seeds: not taken by a race: expected --seeds 3"),
+        (
+            &["--set", "warmup=2s"],
+            "--set: warmup: not taken by a race, which counts from its begin",
+        ),
+        (&["--set", "variants=bbr3"], "--set: variants: bbr3: no such variant"),
+        (
+            &["--set", "variants=sack", "--variants", "rack"],
+            "--set: variants: expected this or --variants, not both",
+        ),
+        (
+            &["--seeds", "0"],
+            "invalid value '0' for '--seeds <N>': expected a whole number from 1 to 1000",
+        ),
+        (&["--report", "nowhere/a.html"], "nowhere/a.html: cannot be written: "),
+        (&["--report", "a", "--pcap", "./a"], "./a: would replace the report: expected another"),
+    ] {
+        let folder = folder();
+        let output = unruffled(&folder, &[&["race"], arguments].concat());
+        let text = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with(&format!("unruffled: {expected}")), "{arguments:?}: {text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
+    }
+}
+
+#[test]
+fn an_invalid_file_is_refused_with_the_file_and_the_key() {
+    let chain = "name = 'x'\nduration = '1 s'\nvariants = ['sack']\n[path]\nhops = ['a']\n\
+                 [link.a]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[[traffic]]\nname = 'one'\n";
+    let network = chain.replace("[path]\n", "[topology]\nkind = 'parking-lot'\n");
+    for (text, arguments, expected) in [
+        (
+            format!("{network}from = 'r1'\nto = 'r2'\n"),
+            &[][..],
+            "my.toml:5: topology.kind: expected chain: real packets cross links in a row",
+        ),
+        (format!("{chain}count = 2\n"), &[], "my.toml: traffic: expected --together beside it"),
+        (
+            format!("{chain}count = 2\nstop = '500 ms'\n"),
+            &["--together", "--variants=sack"],
+            "my.toml: traffic.one.start: a race has only the beginning, and no stop",
+        ),
+    ] {
+        let folder = folder();
+        std::fs::write(folder.path().join("my.toml"), text).expect("a file");
+        let arguments = [&["race", "my.toml", "--kernel=none"], arguments].concat();
+        let output = unruffled(&folder, &arguments);
+        let text = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with(&format!("unruffled: {expected}")), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,227 @@
+//! Rows, traces and recordings of races.
+
+use std::time::{Duration, Instant};
+
+use unruffled_lab::Scenario;
+use unruffled_lab::record::RunRow;
+use unruffled_race::{Competitor, Course, Error, Finished, Length, Recording};
+
+/// Returns a path that is fast enough for short tests, with some keys changed.
+fn scenario(changes: &[&str]) -> Scenario {
+    let quick = ["bottleneck.rate=50Mbit/s", "bottleneck.delay=5ms", "bottleneck.queue=100"];
+    let changes: Vec<String> =
+        quick.iter().chain(changes).map(|&change| change.to_owned()).collect();
+    Scenario::load("in-order", &changes).expect("a scenario")
+}
+
+fn ours(scenario: &Scenario, names: &[&str]) -> Vec<Competitor> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let variants = scenario.senders(&names, "test").expect("variants");
+    variants.into_iter().map(|v| Competitor::Ours(Box::new(v))).collect()
+}
+
+fn kernels(names: &[&str]) -> Vec<Competitor> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    Competitor::kernels(&names).expect("every kernel has these")
+}
+
+fn course<'a>(scenario: &'a Scenario, competitors: &'a [Competitor]) -> Course<'a> {
+    Course {
+        scenario,
+        competitors,
+        length: Length::Bytes(2_000_000),
+        seeds: 1,
+        together: false,
+        reverse: false,
+        sysctls: &[],
+    }
+}
+
+/// Runs the race; returns `None` without the rights.
+fn run(course: &Course<'_>) -> Option<Finished> {
+    record(course, None)
+}
+
+fn record(
+    course: &Course<'_>,
+    recording: Option<&mut Recording<&mut Vec<u8>>>,
+) -> Option<Finished> {
+    match course.run(recording, |_| ()) {
+        Err(Error::Net(lack)) if lack.is_lack() => {
+            eprintln!("skipped: {lack}");
+            None
+        }
+        finished => Some(finished.expect("a race")),
+    }
+}
+
+/// Returns the single row of each competitor.
+fn rows(finished: &Finished) -> Vec<&RunRow> {
+    assert!(finished.failures.is_empty(), "{:?}", finished.failures);
+    finished.comparison.variants.iter().map(|v| &v.rows[0]).collect()
+}
+
+#[test]
+fn kernel_and_ours_send_the_same_octets_over_the_same_path() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=1%"]);
+    let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["rack", "sack"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    let names: Vec<_> = finished.comparison.variants.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["kernel-reno", "kernel-cubic", "rack", "sack"]);
+    for row in rows(&finished) {
+        assert_eq!(row.flow.delivered_segments, 2_000_000_u64.div_ceil(1460), "{row:?}");
+        let sending = &row.flow.sending;
+        assert!(sending.retransmits > 0, "{row:?}");
+        assert!(
+            sending.sent_segments >= row.flow.delivered_segments + sending.retransmits,
+            "{row:?}"
+        );
+        assert!(row.flow.sending.fast_retransmits + row.flow.sending.timeouts > 0, "{row:?}");
+        assert!((0.001..0.03).contains(&row.loss_rate), "{row:?}");
+        assert!(row.flow.duration_s > 0.3 && row.flow.goodput_bps < 50e6, "{row:?}");
+    }
+}
+
+#[test]
+fn reordering_is_counted_by_both_kinds_of_sender() {
+    // The queue takes all of the transfer: nothing is lost, however fast slow start is.
+    let scenario = scenario(&[
+        "link.bottleneck.alternate.every=10",
+        "link.bottleneck.alternate.extra=8ms",
+        "bottleneck.queue=10000",
+    ]);
+    let competitors = [kernels(&["cubic"]), ours(&scenario, &["rr-ta"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    for row in rows(&finished) {
+        assert!(row.flow.sending.reordering_events > 0, "{row:?}");
+        assert!((0.05..0.12).contains(&row.out_of_order_rate), "{row:?}");
+        assert_eq!(row.loss_rate, 0.0, "{row:?}");
+    }
+    // Retransmissions of late packets are spurious, and the receiver reports them.
+    let dsacks: u64 = rows(&finished).iter().map(|row| row.flow.sending.dsacks).sum();
+    assert!(dsacks > 0);
+}
+
+#[test]
+fn a_timed_race_ends_at_its_time() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let length = Length::Time(Duration::from_millis(1500));
+    let course = Course { length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for (row, variant) in rows(&finished).iter().zip(&finished.comparison.variants) {
+        assert_eq!(row.flow.duration_s, 1.5);
+        assert!(row.flow.goodput_bps > 10e6 && row.flow.goodput_bps < 50e6, "{row:?}");
+        let times: Vec<f64> = variant.trace.delivered.iter().map(|point| point.0).collect();
+        assert_eq!(times, [0.0, 0.5, 1.0, 1.5], "half seconds, and the end of the last");
+    }
+    assert!(
+        !finished.comparison.variants[1].trace.cwnd.is_empty(),
+        "our sender reports its window"
+    );
+}
+
+/// The sender is connected, and nothing that it sends arrives.
+#[test]
+fn a_timed_race_ends_although_no_data_arrives() {
+    let scenario = scenario(&[
+        "bottleneck.delay=100ms",
+        "link.bottleneck.blackout.at=[\"150 ms\"]",
+        "link.bottleneck.blackout.length=1000s",
+    ]);
+    let length = Length::Time(Duration::from_millis(1500));
+    for (competitors, reverse) in [(ours(&scenario, &["sack"]), false), (kernels(&["reno"]), true)]
+    {
+        let course = Course { length, reverse, ..course(&scenario, &competitors) };
+        let Some(finished) = run(&course) else { return };
+        assert_eq!(rows(&finished)[0].flow.goodput_bps, 0.0);
+    }
+}
+
+#[test]
+fn a_timed_race_ends_although_no_connection_is_established() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=100%"]);
+    let length = Length::Time(Duration::from_millis(500));
+    let ours = (ours(&scenario, &["sack"]), false);
+    for (competitors, reverse) in [ours, (kernels(&["reno"]), false), (kernels(&["reno"]), true)] {
+        let course = Course { length, reverse, ..course(&scenario, &competitors) };
+        let begun = Instant::now();
+        let Some(finished) = run(&course) else { return };
+        assert_eq!(rows(&finished)[0].flow.goodput_bps, 0.0);
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn the_kernel_sends_to_our_stack() {
+    let scenario = scenario(&["link.bottleneck.loss.fraction=1%"]);
+    let competitors = kernels(&["reno", "cubic"]);
+    let course = Course { reverse: true, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for row in rows(&finished) {
+        assert!(
+            row.flow.sending.retransmits > 0 && row.flow.sending.fast_retransmits > 0,
+            "SACK is in use: {row:?}"
+        );
+    }
+    assert!(finished.comparison.notes[0].contains("our stack"));
+}
+
+#[test]
+fn senders_that_run_together_share_the_path() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno", "cubic"]), ours(&scenario, &["sack"])].concat();
+    let length = Length::Time(Duration::from_secs(3));
+    let course = Course { together: true, length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    let all: f64 = rows(&finished).iter().map(|row| row.flow.goodput_bps).sum();
+    assert!((25e6..50e6).contains(&all), "{all}");
+    // Each kernel sender has its own counters.
+    let sent: Vec<u64> = rows(&finished).iter().map(|row| row.flow.sending.sent_segments).collect();
+    assert!(sent.iter().all(|&n| n > 100 && n < 15_000), "{sent:?}");
+    let shares = finished.comparison.notes.iter().find(|note| note.starts_with("shares of"));
+    assert!(shares.is_some_and(|s| s.contains("kernel-cubic") && s.contains("sack")), "{shares:?}");
+}
+
+#[test]
+fn segments_too_small_for_ipv6_cross_the_path() {
+    let scenario = scenario(&["tcp.mss=960 B"]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let Some(finished) = run(&course(&scenario, &competitors)) else { return };
+    for row in rows(&finished) {
+        assert_eq!(row.flow.delivered_segments, 2_000_000_u64.div_ceil(960), "{row:?}");
+    }
+}
+
+#[test]
+fn kernels_that_run_together_reach_our_stack() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno", "cubic"]), kernels(&["reno"])].concat();
+    let length = Length::Time(Duration::from_secs(1));
+    let course =
+        Course { together: true, reverse: true, length, ..course(&scenario, &competitors) };
+    let Some(finished) = run(&course) else { return };
+    for row in rows(&finished) {
+        assert!(row.flow.delivered_segments > 10, "{row:?}");
+    }
+}
+
+#[test]
+fn a_recording_has_an_interface_for_each_heat() {
+    let scenario = scenario(&[]);
+    let competitors = [kernels(&["reno"]), ours(&scenario, &["sack"])].concat();
+    let mut file = Vec::new();
+    let mut recording = Recording::new(&mut file).expect("memory takes every write");
+    let course = Course { length: Length::Bytes(50_000), ..course(&scenario, &competitors) };
+    let Some(_) = record(&course, Some(&mut recording)) else { return };
+    recording.finish().expect("memory takes every write");
+    let holds = |name: &[u8]| file.windows(name.len()).any(|window| window == name);
+    assert!(holds(b"kernel-reno") && holds(b"sack"));
+    assert!(file.len() > 100_000, "both transfers, whole packets: {}", file.len());
+}
+
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_refused() {
+    let error = Competitor::kernels(&["tortoise".to_owned()]).expect_err("no kernel has it");
+    assert!(error.to_string().starts_with("--kernel tortoise: not in this kernel: expected "));
+}

@@ -1,0 +1,9 @@
+//! Tests of the simulator by itself, and of the engine over simulated paths.
+
+mod many;
+mod ns2;
+mod properties;
+mod properties_pr;
+mod sizes;
+mod stop;
+mod sudden_delays;

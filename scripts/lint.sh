@@ -1,0 +1,17 @@
+#!/bin/sh
+# Formatting, clippy, documentation and prose of all crates; warnings are errors.
+. "$(dirname "$0")/lib.sh"
+set -ex
+fuzz=crates/wire/fuzz/Cargo.toml
+drill=peers/packetdrill/Cargo.toml
+features=$(scripts/features.sh)
+
+"$CARGO" fmt --all --check
+"$CARGO" fmt --manifest-path $fuzz --check
+"$CARGO" fmt --manifest-path $drill --check
+"$CARGO" xtask lint
+# shellcheck disable=SC2086 # $features is none or two words
+"$CARGO" clippy --workspace --all-targets --locked $features -- -D warnings
+"$CARGO" clippy --manifest-path $drill --target-dir "$target"/packetdrill/plugin \
+    --all-targets --locked -- -D warnings
+RUSTDOCFLAGS="-D warnings" "$CARGO" doc --workspace --no-deps --locked
