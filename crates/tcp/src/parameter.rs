@@ -130,6 +130,14 @@ pub(crate) trait Settings: Copy + Send + Sync + 'static {
     fn read(values: &[f64]) -> Self;
 }
 
+/// The settings of a part without parameters.
+impl Settings for () {
+    const PARAMETERS: &'static [Parameter] = &[];
+    const QUALIFIED: &'static [&'static str] = &[];
+
+    fn read(_values: &[f64]) -> Self {}
+}
+
 /// A type that a parameter's value is read into.
 pub(crate) trait Setting {
     /// Reads a value that is within the parameter's range.

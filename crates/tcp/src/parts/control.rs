@@ -12,7 +12,7 @@ use unruffled_units::{Duration, Instant};
 
 pub(crate) use reno::Reno;
 
-use crate::parts::{Variable, any_of};
+use crate::parts::Variable;
 
 /// The congestion window and the slow-start threshold, in segments. Ask
 /// [`Connection::window`](crate::Connection::window) for a sender's.
@@ -132,16 +132,15 @@ pub trait CongestionControl: core::fmt::Debug + Send {
     fn variables(&self, _show: &mut dyn FnMut(Variable)) {}
 }
 
-any_of! { $
-    /// A congestion control of any kind.
-    #[derive(Debug)]
-    AnyControl {
-        Reno(Reno),
-        Cubic(cubic::Cubic),
-        Westwood(westwood::Westwood),
-        /// One from outside the crate.
-        Own(Box<dyn CongestionControl>),
-    }
+/// A congestion control of any kind: an enum, because a call through a table would cost more than most
+/// parts do.
+#[derive(Debug)]
+pub(crate) enum AnyControl {
+    Reno(Reno),
+    Cubic(cubic::Cubic),
+    Westwood(westwood::Westwood),
+    /// One from outside the crate.
+    Own(Box<dyn CongestionControl>),
 }
 
 impl AnyControl {
@@ -154,42 +153,87 @@ impl AnyControl {
 
 impl CongestionControl for AnyControl {
     fn about(&self) -> Cow<'static, str> {
-        each!(self, part => part.about())
+        match self {
+            Self::Reno(part) => part.about(),
+            Self::Cubic(part) => part.about(),
+            Self::Westwood(part) => part.about(),
+            Self::Own(part) => part.about(),
+        }
     }
 
     #[inline]
     fn on_delivered(&mut self, segments: u32, flow: &Flow) {
-        each!(self, part => part.on_delivered(segments, flow));
+        match self {
+            Self::Reno(part) => part.on_delivered(segments, flow),
+            Self::Cubic(part) => part.on_delivered(segments, flow),
+            Self::Westwood(part) => part.on_delivered(segments, flow),
+            Self::Own(part) => part.on_delivered(segments, flow),
+        }
     }
 
     #[inline]
     fn grow(&mut self, window: &mut Window, acked: u32, counted: u32, flow: &Flow) {
-        each!(self, part => part.grow(window, acked, counted, flow));
+        match self {
+            Self::Reno(part) => part.grow(window, acked, counted, flow),
+            Self::Cubic(part) => part.grow(window, acked, counted, flow),
+            Self::Westwood(part) => part.grow(window, acked, counted, flow),
+            Self::Own(part) => part.grow(window, acked, counted, flow),
+        }
     }
 
     #[inline]
     fn on_limited(&mut self, flow: &Flow) {
-        each!(self, part => part.on_limited(flow));
+        match self {
+            Self::Reno(part) => part.on_limited(flow),
+            Self::Cubic(part) => part.on_limited(flow),
+            Self::Westwood(part) => part.on_limited(flow),
+            Self::Own(part) => part.on_limited(flow),
+        }
     }
 
     fn on_loss(&mut self, window: &Window, timeout: bool, flow: &Flow) -> f64 {
-        each!(self, part => part.on_loss(window, timeout, flow))
+        match self {
+            Self::Reno(part) => part.on_loss(window, timeout, flow),
+            Self::Cubic(part) => part.on_loss(window, timeout, flow),
+            Self::Westwood(part) => part.on_loss(window, timeout, flow),
+            Self::Own(part) => part.on_loss(window, timeout, flow),
+        }
     }
 
     #[inline]
     fn snapshot(&self) -> Snapshot {
-        each!(self, part => part.snapshot())
+        match self {
+            Self::Reno(part) => part.snapshot(),
+            Self::Cubic(part) => part.snapshot(),
+            Self::Westwood(part) => part.snapshot(),
+            Self::Own(part) => part.snapshot(),
+        }
     }
 
     fn on_undo(&mut self, window: &Window, saved: &Snapshot) {
-        each!(self, part => part.on_undo(window, saved));
+        match self {
+            Self::Reno(part) => part.on_undo(window, saved),
+            Self::Cubic(part) => part.on_undo(window, saved),
+            Self::Westwood(part) => part.on_undo(window, saved),
+            Self::Own(part) => part.on_undo(window, saved),
+        }
     }
 
     fn on_smaller_segments(&mut self, ratio: f64) {
-        each!(self, part => part.on_smaller_segments(ratio));
+        match self {
+            Self::Reno(part) => part.on_smaller_segments(ratio),
+            Self::Cubic(part) => part.on_smaller_segments(ratio),
+            Self::Westwood(part) => part.on_smaller_segments(ratio),
+            Self::Own(part) => part.on_smaller_segments(ratio),
+        }
     }
 
     fn variables(&self, show: &mut dyn FnMut(Variable)) {
-        each!(self, part => part.variables(show));
+        match self {
+            Self::Reno(part) => part.variables(show),
+            Self::Cubic(part) => part.variables(show),
+            Self::Westwood(part) => part.variables(show),
+            Self::Own(part) => part.variables(show),
+        }
     }
 }

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 
 use unruffled_units::Instant;
 
-use crate::parts::any_of;
 use crate::parts::control::Window;
 use crate::parts::detect::Idle;
 
@@ -88,16 +87,15 @@ pub(crate) trait LimitedTransmit {
     fn on_recovery(&mut self) {}
 }
 
-any_of! { $
-    /// A limited transmit of any kind.
-    #[derive(Clone, Debug)]
-    AnyLimitedTransmit {
-        Rfc3042(rfc3042::Rfc3042),
-        EveryOther(every_other::EveryOther),
-        Windows(windows::Windows),
-        Ncr(ncr::ExtendedLimitedTransmit),
-        Dcr(dcr::DelayedGrowth),
-    }
+/// A limited transmit of any kind: an enum, because a call through a table would cost more than most
+/// parts do.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyLimitedTransmit {
+    Rfc3042(rfc3042::Rfc3042),
+    EveryOther(every_other::EveryOther),
+    Windows(windows::Windows),
+    Ncr(ncr::ExtendedLimitedTransmit),
+    Dcr(dcr::DelayedGrowth),
 }
 
 impl AnyLimitedTransmit {
@@ -110,49 +108,109 @@ impl AnyLimitedTransmit {
 
 impl LimitedTransmit for AnyLimitedTransmit {
     fn about(&self) -> Cow<'static, str> {
-        each!(self, part => part.about())
+        match self {
+            Self::Rfc3042(part) => part.about(),
+            Self::EveryOther(part) => part.about(),
+            Self::Windows(part) => part.about(),
+            Self::Ncr(part) => part.about(),
+            Self::Dcr(part) => part.about(),
+        }
     }
 
     #[inline]
     fn allowance(&self, duplicates: u32, cwnd: f64) -> u32 {
-        each!(self, part => part.allowance(duplicates, cwnd))
+        match self {
+            Self::Rfc3042(part) => part.allowance(duplicates, cwnd),
+            Self::EveryOther(part) => part.allowance(duplicates, cwnd),
+            Self::Windows(part) => part.allowance(duplicates, cwnd),
+            Self::Ncr(part) => part.allowance(duplicates, cwnd),
+            Self::Dcr(part) => part.allowance(duplicates, cwnd),
+        }
     }
 
     #[inline]
     fn window(&self, cwnd: f64) -> f64 {
-        each!(self, part => part.window(cwnd))
+        match self {
+            Self::Rfc3042(part) => part.window(cwnd),
+            Self::EveryOther(part) => part.window(cwnd),
+            Self::Windows(part) => part.window(cwnd),
+            Self::Ncr(part) => part.window(cwnd),
+            Self::Dcr(part) => part.window(cwnd),
+        }
     }
 
     #[inline]
     fn may_exceed(&self, pipe: u32) -> bool {
-        each!(self, part => part.may_exceed(pipe))
+        match self {
+            Self::Rfc3042(part) => part.may_exceed(pipe),
+            Self::EveryOther(part) => part.may_exceed(pipe),
+            Self::Windows(part) => part.may_exceed(pipe),
+            Self::Ncr(part) => part.may_exceed(pipe),
+            Self::Dcr(part) => part.may_exceed(pipe),
+        }
     }
 
     fn on_exceeded(&mut self) {
-        each!(self, part => part.on_exceeded());
+        match self {
+            Self::Rfc3042(part) => part.on_exceeded(),
+            Self::EveryOther(part) => part.on_exceeded(),
+            Self::Windows(part) => part.on_exceeded(),
+            Self::Ncr(part) => part.on_exceeded(),
+            Self::Dcr(part) => part.on_exceeded(),
+        }
     }
 
     #[inline]
     fn flight_before(&self) -> Option<f64> {
-        each!(self, part => part.flight_before())
+        match self {
+            Self::Rfc3042(part) => part.flight_before(),
+            Self::EveryOther(part) => part.flight_before(),
+            Self::Windows(part) => part.flight_before(),
+            Self::Ncr(part) => part.flight_before(),
+            Self::Dcr(part) => part.flight_before(),
+        }
     }
 
     #[inline]
     fn on_progress(&mut self, progress: &Progress, window: &mut Window) {
-        each!(self, part => part.on_progress(progress, window));
+        match self {
+            Self::Rfc3042(part) => part.on_progress(progress, window),
+            Self::EveryOther(part) => part.on_progress(progress, window),
+            Self::Windows(part) => part.on_progress(progress, window),
+            Self::Ncr(part) => part.on_progress(progress, window),
+            Self::Dcr(part) => part.on_progress(progress, window),
+        }
     }
 
     #[inline]
     fn grow_while_waiting(&mut self, wait: &Wait, window: &Window) -> u32 {
-        each!(self, part => part.grow_while_waiting(wait, window))
+        match self {
+            Self::Rfc3042(part) => part.grow_while_waiting(wait, window),
+            Self::EveryOther(part) => part.grow_while_waiting(wait, window),
+            Self::Windows(part) => part.grow_while_waiting(wait, window),
+            Self::Ncr(part) => part.grow_while_waiting(wait, window),
+            Self::Dcr(part) => part.grow_while_waiting(wait, window),
+        }
     }
 
     #[inline]
     fn idle(&mut self, wait: &Wait, window: &Window) -> Option<Idle> {
-        each!(self, part => part.idle(wait, window))
+        match self {
+            Self::Rfc3042(part) => part.idle(wait, window),
+            Self::EveryOther(part) => part.idle(wait, window),
+            Self::Windows(part) => part.idle(wait, window),
+            Self::Ncr(part) => part.idle(wait, window),
+            Self::Dcr(part) => part.idle(wait, window),
+        }
     }
 
     fn on_recovery(&mut self) {
-        each!(self, part => part.on_recovery());
+        match self {
+            Self::Rfc3042(part) => part.on_recovery(),
+            Self::EveryOther(part) => part.on_recovery(),
+            Self::Windows(part) => part.on_recovery(),
+            Self::Ncr(part) => part.on_recovery(),
+            Self::Dcr(part) => part.on_recovery(),
+        }
     }
 }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::{AnyControl, CongestionControl, Flow, Window};
-use crate::parts::{Kind, kind};
+use crate::parts::{Kind, maker};
 
 /// The standard's control.
-pub(crate) const RENO: Kind<AnyControl> = kind!("reno", |_| AnyControl::Reno(Reno));
+pub(crate) const RENO: Kind<AnyControl> =
+    Kind::new::<()>("reno", |values| maker(values, |(), _| AnyControl::Reno(Reno)));
 
 /// The standard's additive increase and multiplicative decrease.
 #[derive(Debug)]
