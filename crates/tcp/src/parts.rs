@@ -1,13 +1,14 @@
 //! The parts that senders are made of.
 //!
-//! A part is a value with state of its own, its parameters, one line that describes it, and functions
-//! from facts to a verdict. No part sees the sender: it is told what happens and asked what it makes
-//! of it. One file per published algorithm, in the folder of what it decides:
+//! A part is a value with its own state, its parameters, a one-line description, and functions from
+//! facts to a verdict. No part sees the sender: it receives facts as arguments and returns its
+//! decision. There is one file per published algorithm, in the folder of the question that it
+//! answers:
 //!
 //! * [`detect`]: is this hole a loss, or is its segment late?
 //! * [`respond`]: what becomes of the window when a reduction proves spurious?
 //! * [`timer`]: how long does the retransmission timer run?
-//! * [`limited_transmit`]: what is sent beyond the window while a hole waits?
+//! * [`limited_transmit`]: what is sent beyond the window while a hole is open?
 //! * [`control`]: how much may be in flight?
 
 pub mod control;
@@ -23,35 +24,35 @@ use unruffled_units::Duration;
 use crate::Config;
 use crate::parameter::{Parameter, Settings, Unit};
 
-/// A variable of an algorithm, for those who plot or print what it does. Ask
-/// [`Connection::variables`](crate::Connection::variables) for those of a sender.
+/// A variable of an algorithm, for plots and logs.
+/// [`Connection::variables`](crate::Connection::variables) returns those of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name, such as `fa_ratio`.
+    /// Name, such as `fa_ratio`.
     pub name: &'static str,
-    /// What it is measured in; times are in seconds.
+    /// Unit; times are in seconds.
     pub unit: Unit,
-    /// Its value.
+    /// Value.
     pub value: f64,
 }
 
 impl Variable {
-    /// A share, 0…1.
+    /// Returns a share, 0…1.
     pub fn fraction(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Fraction, value }
     }
 
-    /// A number of segments.
+    /// Returns a number of segments.
     pub fn segments(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Segments, value }
     }
 
-    /// A time.
+    /// Returns a time.
     pub fn time(name: &'static str, value: Duration) -> Self {
         Self { name, unit: Unit::Time, value: value.as_secs_f64() }
     }
 
-    /// A plain number.
+    /// Returns a plain number.
     pub fn number(name: &'static str, value: f64) -> Self {
         Self { name, unit: Unit::Number, value }
     }
@@ -60,7 +61,7 @@ impl Variable {
 /// A kind of part, as a row of the table of senders names it: its parameters, and how parts of it are
 /// made.
 pub(crate) struct Kind<T: 'static> {
-    /// Its name.
+    /// Name.
     pub(crate) name: &'static str,
     /// Tunable parameters.
     pub(crate) parameters: &'static [Parameter],

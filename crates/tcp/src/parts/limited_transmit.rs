@@ -1,5 +1,5 @@
-//! Limited transmit, generalised (RFC 3042): what is sent beyond the window while a hole waits, and
-//! what the wait does to the window.
+//! Limited transmit, generalised (RFC 3042): what is sent beyond the window while a hole is open,
+//! and what the wait does to the window.
 
 pub(crate) mod dcr;
 pub(crate) mod every_other;
@@ -14,80 +14,86 @@ use unruffled_units::Instant;
 use crate::parts::control::Window;
 use crate::parts::detect::Idle;
 
-/// An acknowledgement that came outside loss recovery. Segments throughout.
+/// An acknowledgement that arrived outside loss recovery. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Progress {
-    /// It advanced the cumulative point.
+    /// Whether it advanced the cumulative acknowledgement.
     pub(crate) advanced: bool,
-    /// It has SACK blocks.
+    /// Whether it has SACK blocks.
     pub(crate) sack: bool,
-    /// Outstanding when it came, and now (FlightSize).
+    /// Segments outstanding before it arrived, and now (FlightSize).
     pub(crate) flight_before: u32,
     pub(crate) flight: u32,
 }
 
-/// An acknowledgement, once losses are detected and the window has grown by what it acknowledged.
+/// An acknowledgement, after losses were detected and the window has grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wait {
     pub(crate) now: Instant,
-    /// No loss recovery is on.
+    /// Whether the sender is outside loss recovery.
     pub(crate) open: bool,
-    /// It advanced the cumulative point.
+    /// Whether it advanced the cumulative acknowledgement.
     pub(crate) advanced: bool,
-    /// It is a duplicate, with SACK or without.
+    /// Whether it is a duplicate, with SACK or without.
     pub(crate) duplicate: bool,
     /// Segments that it newly SACKed.
     pub(crate) sacked: u32,
-    /// Duplicates that wait: segments SACKed, or duplicate acknowledgements without SACK.
+    /// Duplicates so far: segments SACKed, or duplicate acknowledgements without SACK.
     pub(crate) duplicates: u32,
-    /// The window was full when it came.
+    /// Whether the window was full when it arrived.
     pub(crate) window_was_full: bool,
 }
 
-/// What a limited transmit decides. All but the allowance are hooks with a default that does nothing.
+/// Decides what limited transmit sends. Only the allowance is required; the other methods are hooks
+/// whose defaults do nothing.
 pub(crate) trait LimitedTransmit {
-    /// What it does, in a few words.
+    /// Describes the algorithm in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// Segments allowed beyond the window after `duplicates` duplicate acknowledgements.
+    /// Returns how many segments may be sent beyond the window after `duplicates` duplicate
+    /// acknowledgements.
     fn allowance(&self, duplicates: u32, cwnd: f64) -> u32;
 
-    /// The window that new data may fill, where that is not cwnd.
+    /// Returns the window that new data may fill, where it differs from cwnd.
     fn window(&self, cwnd: f64) -> f64 {
         cwnd
     }
 
-    /// Whether one more segment may leave when the allowance is used up, with `pipe` in the network.
+    /// Returns whether one more segment may be sent after the allowance is used up, with `pipe`
+    /// segments in the network.
     fn may_exceed(&self, _pipe: u32) -> bool {
         false
     }
 
-    /// A segment left that [`Self::may_exceed`] let go.
+    /// Called when a segment was sent because of [`Self::may_exceed`].
     fn on_exceeded(&mut self) {}
 
-    /// The flight that a reduction of the window starts from, where that is not the present one.
+    /// Returns the flight size from which a reduction starts, where it differs from the present
+    /// one.
     fn flight_before(&self) -> Option<f64> {
         None
     }
 
-    /// An acknowledgement came outside loss recovery: puts the window right where a hole closed.
+    /// Called for an acknowledgement outside loss recovery; adjusts the window when a hole has
+    /// closed.
     fn on_progress(&mut self, _progress: &Progress, _window: &mut Window) {}
 
-    /// By how many segments duplicates grow the window while a hole waits.
+    /// Returns by how many segments duplicates grow the window while a hole is open.
     fn grow_while_waiting(&mut self, _wait: &Wait, _window: &Window) -> u32 {
         0
     }
 
-    /// A period without sending that has ended, because the allowance had been used up.
+    /// Returns a period without sending that has just ended, if the used-up allowance had caused
+    /// it.
     fn idle(&mut self, _wait: &Wait, _window: &Window) -> Option<Idle> {
         None
     }
 
-    /// Loss recovery begins.
+    /// Called when loss recovery begins.
     fn on_recovery(&mut self) {}
 }
 
-/// A limited transmit of any kind: an enum, because a call through a table would cost more than most
+/// A limited transmit of any kind. It is an enum because a virtual call would cost more than most
 /// parts do.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyLimitedTransmit {
@@ -99,9 +105,10 @@ pub(crate) enum AnyLimitedTransmit {
 }
 
 impl AnyLimitedTransmit {
-    /// Whether [`LimitedTransmit::grow_while_waiting`] or [`LimitedTransmit::idle`] does anything.
+    /// Returns whether [`LimitedTransmit::grow_while_waiting`] or [`LimitedTransmit::idle`] does
+    /// anything.
     #[inline]
-    pub(crate) fn heeds_waits(&self) -> bool {
+    pub(crate) fn uses_waits(&self) -> bool {
         matches!(self, Self::Windows(_) | Self::Dcr(_))
     }
 }

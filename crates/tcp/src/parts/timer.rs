@@ -1,4 +1,4 @@
-//! The retransmission timer: RFC 6298's, and what others change of it.
+//! The retransmission timer of RFC 6298, and algorithms that modify it.
 
 pub(crate) mod percentile;
 pub(crate) mod rfc6298;
@@ -10,48 +10,49 @@ use unruffled_units::Duration;
 
 pub(crate) use rfc6298::Rto;
 
-/// What a timer changes of RFC 6298's: hooks with a default that changes nothing.
+/// Modifications of RFC 6298's timer: hooks whose defaults change nothing.
 pub(crate) trait Timer {
-    /// What it does, in a few words.
+    /// Describes the algorithm in a few words.
     fn about(&self) -> Cow<'static, str>;
 
-    /// A round-trip time was measured.
+    /// Called when a round-trip time was measured.
     fn on_sample(&mut self, _rtt: Duration) {}
 
-    /// What the timeout is at least.
+    /// Returns the lower bound of the timeout.
     fn floor(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Whether round-trip times of segments that were sent twice count, once a DSACK has told the
-    /// copies apart.
+    /// Returns whether round-trip times of retransmitted segments count, once a DSACK has
+    /// identified the copy that arrived first.
     fn samples_retransmissions(&self) -> bool {
         false
     }
 
-    /// The timeout of a timer that starts now, not below `rtt`, if it is drawn anew each time.
+    /// Draws the timeout of a timer that starts now, at least `rtt`; `None` if timeouts are not
+    /// drawn.
     fn draw(&mut self, _rtt: Duration, _cwnd: f64) -> Option<Duration> {
         None
     }
 
-    /// Whether it is drawn even before a round-trip time was measured.
+    /// Returns whether a timeout is drawn even before a round-trip time is measured.
     fn draws_first(&self) -> bool {
         false
     }
 
-    /// The last one drawn, once there is one.
+    /// Returns the last timeout drawn, if any.
     fn drawn(&self) -> Option<Duration> {
         None
     }
 
-    /// New data was acknowledged, with this window.
+    /// Called when new data was acknowledged, with the congestion window.
     fn on_progress(&mut self, _cwnd: f64) {}
 
-    /// The timer expired and the window was reduced.
+    /// Called when the timer has expired and the window was reduced.
     fn on_timeout(&mut self) {}
 }
 
-/// A timer of any kind: an enum, because a call through a table would cost more than most parts do.
+/// A timer of any kind. It is an enum because a virtual call would cost more than most parts do.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyTimer {
     Rfc6298(rfc6298::Rfc6298),

@@ -217,7 +217,7 @@ impl Composed {
                 self.limited(stream, now);
             }
         }
-        if !self.limited_transmit.heeds_waits() {
+        if !self.limited_transmit.uses_waits() {
             return;
         }
         let wait = Wait {

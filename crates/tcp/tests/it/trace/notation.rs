@@ -30,6 +30,7 @@ pub(super) fn sent(offset: u64, len: u32, cause: Option<Cause>) -> String {
         Some(Cause::FastRetransmit) => "R",
         Some(Cause::Timeout) => "T",
         Some(Cause::Probe) => "P",
+        Some(other) => panic!("the notation has no mark for {other:?}"),
     };
     match len {
         0 => format!("{mark}F"),
@@ -50,7 +51,7 @@ pub(super) fn note(seen: &mut Vec<String>, event: &Event) {
         Event::SpuriousReduction { cause } => match cause {
             Cause::FastRetransmit => "spurious-fast-retransmit".to_owned(),
             Cause::Timeout => "spurious-timeout".to_owned(),
-            Cause::Probe => "spurious-probe".to_owned(),
+            other => panic!("the notation has no word for {other:?}"),
         },
         _ => return,
     });
